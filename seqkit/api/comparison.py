@@ -1,16 +1,18 @@
 """How much what a model makes sounds like its recording: `seqkit.evaluation.likeness`, applied."""
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 
-from seqkit.data.codecs import Quantiser
-from seqkit.data.corpus import Corpus
-from seqkit.evaluation.likeness import Distances, Recording, pitched
+from seqkit.config import DataConfig
+from seqkit.data import augmentation
+from seqkit.data.codecs import Codec, Quantiser
+from seqkit.data.corpus import Corpus, Part
+from seqkit.evaluation.likeness import Distances, Recording
 from seqkit.foundation.errors import DataError
+from seqkit.foundation.wording import counted
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.request import Request
 from seqkit.runs.checkpoint import Checkpoint
@@ -56,71 +58,53 @@ def of_model(
         found = [recording.measure(wave, rate) for wave in waves]
     except ValueError as error:
         raise DataError(f"seconds is too small to compare: {error}") from error
-    mean = Distances(*np.mean(found, axis=0).tolist())
+    said = [f"it {recording.judged(wave, rate)}" for wave in waves]
+    like = sum(text.startswith("it sounds like") for text in said)
     halves = recording.halves._asdict()
     return {
-        **mean._asdict(),
+        **Distances(*np.mean(found, axis=0).tolist())._asdict(),
         **{f"{name}_halves": value for name, value in halves.items()},
-        "sounds": [one._asdict() for one in found],
-        "heard": sentence(recording, mean, pitched(np.concatenate(waves), rate)),
+        "sounds": [{**one._asdict(), "heard": text} for one, text in zip(found, said, strict=True)],
+        "heard": f"{like} of {counted(len(waves), 'sound')} "
+        + ("is" if like == 1 else "are")
+        + " like the recording",
     }
 
 
-def sentence(recording: Recording, found: Distances, pitched: float) -> str:
-    """Whether sounds are like a recording, in words, given their distances and share of pitch."""
-    apart = recording.differences(found)
-    if not apart:
-        return "it sounds like the recording"
-    words = {
-        "spectrum": "its timbre is another",
-        "tone": "its tones are " + ("less clear" if pitched < recording.pitched else "clearer"),
-        "pitch": "it plays other notes",
-        "loudness": "it is loud and quiet in other measure",
-    }
-    if pitched < recording.pitched / 3:
-        words |= {"tone": "the recording is pitched, it is not", "pitch": ""}
-    told = [words[name] for name in apart if words[name]]
-    return "it does not sound like the recording: " + ", ".join(told)
-
-
-def recording_of(corpus: Corpus) -> Recording:
-    """The sound of a corpus, to compare with; of a long one some stretches, spread over it.
+def recording_of(corpus: Corpus, data: DataConfig) -> Recording:
+    """The sound of a corpus as it is learnt, to compare with; of a long one some stretches.
 
     Raises:
         DataError: it is too short, or silent.
     """
-    codec, symbols = corpus.codec, corpus.whole.symbols
+    codec, part = corpus.codec, corpus.whole
     assert isinstance(codec, Quantiser)
+    symbols = part.symbols
     most = _MOST * codec.symbol_rate
     if len(symbols) > most:
         length = most // _STRETCHES
         begins = np.linspace(0, len(symbols) - length, _STRETCHES).astype(int)
         begins -= begins % codec.phases
-        symbols = np.concatenate([symbols[begin : begin + length] for begin in begins])
+        pieces = [symbols[begin : begin + length] for begin in begins]
+        part = Part.of(*pieces, frame=part.frame)
+    if data.trim_silence:
+        part = augmentation.without_silence(part, codec, data.trim_silence)
     try:
-        return Recording(codec.decode(symbols), codec.sample_rate)
+        return Recording.of(codec.decode(part.symbols[:]), codec.sample_rate)
     except ValueError as error:
         raise DataError(f"{corpus.name}: nothing to compare a sound with: {error}") from error
 
 
-def judge_of(corpus: Corpus, prompt: int) -> Callable[[Integers], str]:
-    """What is said of samples, symbols (N,): of sound, how much like the corpus they are.
+def judge_of(recording: Recording | None, codec: Codec, prompt: int) -> Callable[[Integers], str]:
+    """What is said of samples, symbols (N,): of sound, whether they are like a recording.
 
     The first `prompt` symbols of a sample are left out.
     """
-    codec = corpus.codec
-    if not isinstance(codec, Quantiser):
+    if recording is None:
         return lambda symbols: ""
-    recording = functools.cache(lambda: recording_of(corpus))  # made when it is first needed
 
     def judge(symbols: Integers) -> str:
-        made = codec.decode(symbols[prompt:])
-        try:
-            found = recording().measure(made, codec.sample_rate)
-        except (DataError, ValueError):
-            return ""  # one of the two is silent, or too short to compare
-        values = ", ".join(f"{name} {value:.2f}" for name, value in found._asdict().items())
-        told = sentence(recording(), found, pitched(made, codec.sample_rate))
-        return f"{told} ({values}; the same: 0, noise: 1)"
+        assert isinstance(codec, Quantiser)
+        return f"it {recording.judged(codec.decode(symbols[prompt:]), codec.sample_rate)}"
 
     return judge

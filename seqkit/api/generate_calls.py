@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from typing import TypedDict
 
 from seqkit.config import Config, SampleConfig, check
-from seqkit.data.codecs import Codec
 from seqkit.foundation.settings import check_type
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.engine import Engine
 from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.request import Request
-from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
+from seqkit.runs.checkpoint import Checkpoint
 from seqkit.symbols import Integers, Symbols
 
 _LOG = logging.getLogger("seqkit")
@@ -61,10 +60,10 @@ def config_of(keys: GenerateKeys) -> Config:
 class KeptEngine:
     """The engine of the last call, which the next one takes if it fits: a new one takes time."""
 
-    def __init__(self, network: CharRNN, codec: Codec, slow: SlowTier | None) -> None:
-        self._slow = slow
+    def __init__(self, network: CharRNN, saved: Checkpoint) -> None:
+        """`network` is built from the checkpoint."""
         self._network = network
-        self._codec = codec
+        self._saved = saved
         self._kept: tuple[object, Engine] | None = None
 
     def blocks(
@@ -81,16 +80,17 @@ class KeptEngine:
         kept, self._kept = self._kept, None
         if kept is None or kept[0] != key:
             kept = None  # its memory first
-            kept = key, choose_engine(self._network, self._codec.size, request, _LOG.info)
+            kept = key, choose_engine(self._network, self._saved.codec.size, request, _LOG.info)
         blocks = continue_prompt(
             self._network,
-            self._codec,
+            self._saved.codec,
             prompt,
             request,
             notice=_LOG.info,
             begin=begin,
             engine=kept[1],
-            slow=self._slow,
+            slow=self._saved.slow,
+            recording=self._saved.recording,
         )
         return self._until_free(blocks, kept)
 

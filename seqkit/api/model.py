@@ -60,7 +60,7 @@ class Model(Generic[Content]):
         self._checkpoint = checkpoint
         self._medium = medium_of(checkpoint.codec, checkpoint.newline)
         self._reader = SymbolReader(self.char_rnn, checkpoint.codec)
-        self._engine = KeptEngine(self.char_rnn, checkpoint.codec, checkpoint.slow)
+        self._engine = KeptEngine(self.char_rnn, checkpoint)
 
     def __repr__(self) -> str:
         """What it is: `Model of text: 2 layers of 512 (lstm), 65 symbols, on cpu`."""

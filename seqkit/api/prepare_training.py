@@ -11,6 +11,7 @@ import torch
 
 from seqkit.api import agreement, build_network, learn_slow_tier, training_data
 from seqkit.api.claimed_run import claimed
+from seqkit.api.comparison import recording_of
 from seqkit.config import Config, ModelConfig
 from seqkit.data import remote
 from seqkit.data.codecs import Quantiser
@@ -18,9 +19,10 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.data.shards import opened as shards
 from seqkit.doctor.faults import require_enough
 from seqkit.evaluation import baselines
+from seqkit.evaluation.likeness import Recording
 from seqkit.foundation import device, disk
 from seqkit.foundation.console import Progress, unseen
-from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.generation.engines.choose import check_engine
@@ -51,6 +53,8 @@ class Training:
     medium: Medium
     prompt: Symbols
     slow: SlowTier | None
+    recording: Recording | None
+    """The sound that samples are compared with, if it is long enough."""
     trainer: Trainer
     execution: Execution
     catalogue: Catalogue
@@ -117,6 +121,7 @@ class Training:
             },
             versions=device.versions(),
             slow=self.slow,
+            recording=self.recording,
         )
 
     @property
@@ -237,6 +242,7 @@ def _set_up(
     slow = ranks.shared(lambda: _slow_tier(config, corpus, training, saved, origin, progress))
     if slow is not None:
         model_config = build_network.with_codes(model_config, slow.codebook.size)
+    recording = ranks.shared(lambda: _recording(config, corpus, saved))
     training = training_data.of_sound(training, corpus, config, notice, slow)
     validation = training_data.heard(validation, corpus, config.data, slow)
     lanes = build_network.lanes(
@@ -250,8 +256,8 @@ def _set_up(
         folder.require_room(shape.on_disk)
     with device.memory_errors(advice):
         model = build_network.network(config, model_config, origin, chosen, notice)
-        if slow is not None and origin is None:
-            slow.begin(model)
+        if origin is None:
+            training_data.begin_sound(model, training, corpus, config.data, slow)
         config = build_network.with_model(config, model_config)
         given = config, model, lanes, precisions, saved, notice, ranks.place.size
         execution = ranks.shared(lambda: build_network.execution(*given))
@@ -267,6 +273,7 @@ def _set_up(
             clock=ranks.clock if config.train.max_minutes else time.monotonic,
             closing_sample=sampled / min(sampled, medium.glimpse),
             ranks=ranks,
+            errors=training_data.errors_of(corpus, config, slow),
         )
         if saved is not None:
             averaged = bool(saved.config.get("train", {}).get("average"))
@@ -282,6 +289,7 @@ def _set_up(
         medium=medium,
         prompt=prompt,
         slow=slow,
+        recording=recording,
         trainer=trainer,
         execution=execution,
         catalogue=catalogue,
@@ -310,6 +318,18 @@ def _slow_tier(
     part = training_data.heard(training, corpus, data)
     book = origin.slow.codebook if origin and origin.slow else None
     return learn_slow_tier.learn(part, codec, config.fixed_seed, progress, book)
+
+
+def _recording(config: Config, corpus: Corpus, saved: Checkpoint | None) -> Recording | None:
+    """That of the run that goes on, or what is kept of the corpus; None of text, or of silence."""
+    if saved is not None and saved.recording is not None:
+        return saved.recording
+    if not isinstance(corpus.codec, Quantiser):
+        return None
+    try:
+        return recording_of(corpus, config.data)
+    except DataError:
+        return None
 
 
 def _check_sampling(

@@ -10,6 +10,7 @@ import numpy as np
 
 from seqkit.api.prepare_training import Notice, Training
 from seqkit.data.codecs import Quantiser
+from seqkit.evaluation.likeness import Recording
 from seqkit.foundation import device
 from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.wording import counted
@@ -93,11 +94,17 @@ def _excerpt(training: Training) -> Symbols:
     return max(pieces, key=lambda piece: float(np.square(training.medium.decode(piece)).mean()))
 
 
-def sample(training: Training, model: CharRNN, request: Request, notice: Notice) -> Blocks:
+def sample(
+    training: Training,
+    model: CharRNN,
+    request: Request,
+    notice: Notice,
+    recording: Recording | None = None,
+) -> Blocks:
     """What a model of a training makes of the prompt: blocks (N, 1)."""
     alone = dataclasses.replace(request, streams=1)
     given = model, training.corpus.codec, training.prompt, alone
-    return continue_prompt(*given, notice=notice, slow=training.slow)
+    return continue_prompt(*given, notice=notice, slow=training.slow, recording=recording)
 
 
 def closing_sample(training: Training, notice: Notice) -> Blocks:
@@ -107,7 +114,8 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
     """
     best = load_checkpoint(find_checkpoint(training.folder.path), training.catalogue)
     request = request_of(training.config, training.length)
-    blocks = sample(training, best.build(training.device), request, notice)
+    model = best.build(training.device)
+    blocks = sample(training, model, request, notice, training.recording)
     return _in_time(blocks, training, notice) if training.config.train.max_minutes else blocks
 
 

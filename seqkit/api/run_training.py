@@ -1,6 +1,7 @@
 """A training that was set up is run to its end, and its observers are told of everything."""
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from seqkit.api.comparison import judge_of
 from seqkit.api.prepare_training import Notice, Training
 from seqkit.api.run_files import about_run, sample, summary
+from seqkit.data.codecs import Quantiser
 from seqkit.foundation import device
 from seqkit.foundation.errors import (
     NOT_BEGUN,
@@ -38,6 +40,9 @@ from seqkit.runs.saver import Saver
 from seqkit.runs.tensorboard import TensorBoard
 from seqkit.symbols import Integers
 from seqkit.training.events import CheckpointDue, Stepped, Trained
+
+_ENOUGH = 12_000_000  # samples read, after which most recordings tried sounded like themselves
+_PACE_KNOWN = 50  # steps
 
 
 def run_training(
@@ -83,6 +88,7 @@ def _run(
     if ranks.leads:
         followers.add(_writers(training, saver, followers.tell, notice))
         followers.add(observers)
+        followers.add([_Forecast(training, notice)])
         followers.add([Report(folder, lambda: about_run(training), notice)])
     else:
         followers.add([_Contribution(training)])
@@ -152,6 +158,30 @@ def _finish(training: Training, followers: Observers) -> None:
     )
 
 
+class _Forecast:
+    """Says once, early in a training by the clock, if its time will not do for two tiers."""
+
+    def __init__(self, training: Training, notice: Notice) -> None:
+        self._minutes = training.config.train.max_minutes
+        codec = training.corpus.codec
+        phases = codec.phases if isinstance(codec, Quantiser) else 0
+        self._wanted = _ENOUGH * phases if training.slow else 0
+        self._notice = notice
+
+    def __call__(self, event: Event) -> None:
+        if not isinstance(event, Trained) or event.step < _PACE_KNOWN or not self._minutes:
+            return
+        wanted, self._wanted = self._wanted, 0
+        forecast = event.symbols / event.step * event.total_steps
+        if forecast < wanted:
+            self._notice(
+                f"in {self._minutes:g} minutes this machine reads {forecast / 1e6:.2g} million "
+                f"symbols of sound; it takes {wanted / 1e6:.2g} million or more until they sound "
+                "like the recording: give "
+                f"train.max_minutes={math.ceil(self._minutes * wanted / forecast)}"
+            )
+
+
 class _Contribution:
     """What a process that does not write does for those files: the state of its lanes."""
 
@@ -176,7 +206,7 @@ def _writers(training: Training, saver: Saver, tell: Observer, notice: Notice) -
         made = [block[:, 0] for block in blocks]
         return np.concatenate([training.prompt.astype(np.int64), *made])
 
-    judge = judge_of(training.corpus, training.prompt.size)
+    judge = judge_of(training.recording, training.corpus.codec, training.prompt.size)
     return [
         Records(folder),
         Checkpoints(

@@ -64,15 +64,16 @@ def _evaluate(config: Config, catalogue: Catalogue, console: Console, ranks: Ran
     chosen = device.choose_device(device.own(config.device, ranks.place))
     agreement.check_device(chosen, ranks)
     if config.protocol == "spectral":
-        found, corpus, beside = _likeness(config, saved, catalogue, chosen, console)
+        found, sha256 = _likeness(config, saved, catalogue, chosen, console)
+        beside: dict[str, Any] = {}
     else:
-        found, corpus, beside = _prediction(config, saved, catalogue, chosen, console, ranks)
+        found, sha256, beside = _prediction(config, saved, catalogue, chosen, console, ranks)
     if ranks.leads:
         result = {
             **found,
             "checkpoint": str(find_checkpoint(Path(config.checkpoint or ""))),
             "device": device.describe(chosen, ranks.place),
-            "data_sha256": corpus.sha256,
+            "data_sha256": sha256,
             **beside,
         }
         text = json_text(result) if config.json else _table(result)
@@ -86,8 +87,8 @@ def _prediction(
     chosen: torch.device,
     console: Console,
     ranks: Ranks,
-) -> tuple[dict[str, Any], Corpus, dict[str, Any]]:
-    """How well the part of a corpus is predicted, and by what baselines; both in rank 0."""
+) -> tuple[dict[str, Any], str, dict[str, Any]]:
+    """How well the part of a corpus is predicted, its digest, and baselines; all in rank 0."""
     read = console.notice, console.progress
     with ranks.turn(ranks.place.local_rank == 0):  # the others find what it left in the cache
         part, corpus = checkpoint_data.asked_for(config, saved, catalogue, *read)
@@ -102,7 +103,7 @@ def _prediction(
     ):
         score = _score(config, saved, part, chosen, bar.update, ranks)
     if not ranks.leads:
-        return {}, corpus, {}
+        return {}, corpus.sha256, {}
     scoring.require_numbers(score.nats, learning=config.protocol == "dynamic")
     names = baselines.beside_score(corpus.codec)
     with console.progress("baselines", len(names) * len(part)) as bar:
@@ -120,7 +121,7 @@ def _prediction(
         "dynamic": vars(config.dynamic) if config.protocol == "dynamic" else None,
         "part": None if config.data.path else config.part,
     }
-    return result, corpus, beside
+    return result, corpus.sha256, beside
 
 
 def _likeness(
@@ -129,13 +130,18 @@ def _likeness(
     catalogue: Catalogue,
     chosen: torch.device,
     console: Console,
-) -> tuple[dict[str, Any], Corpus, dict[str, Any]]:
-    """How much some sounds that the model makes are like the whole recording."""
+) -> tuple[dict[str, Any], str]:
+    """How much some sounds that the model makes are like a recording, and that one's digest.
+
+    It is the one that the model learnt, without `data.path`.
+    """
     if not isinstance(saved.codec, Quantiser):
         raise ConfigError("protocol=spectral measures sound, and this model writes text")
-    read = console.notice, console.progress
-    corpus = checkpoint_data.corpus_asked_for(config, saved, catalogue, *read)
-    recording = comparison.recording_of(corpus)  # refused before anything is made
+    recording, sha256 = saved.recording, str(saved.data.get("sha256"))
+    if config.data.path or recording is None:  # refused before anything is made
+        read = console.notice, console.progress
+        corpus = checkpoint_data.corpus_asked_for(config, saved, catalogue, *read)
+        recording, sha256 = comparison.recording_of(corpus, config.data), corpus.sha256
     config = as_trained(dataclasses.replace(config, seed=config.fixed_seed), saved)
     length = medium_of(saved.codec).length(config.length, config.seconds or _SECONDS)
     request = dataclasses.replace(request_of(config, length), streams=_SOUNDS)
@@ -144,7 +150,7 @@ def _likeness(
         found = comparison.of_model(saved, request, recording, chosen, console.notice, bar.update)
     found["seconds"] = length / saved.codec.symbol_rate
     found |= {"seed": request.sampling.seed, "temperature": request.sampling.temperature}
-    return found | {"protocol": config.protocol}, corpus, {}
+    return found | {"protocol": config.protocol}, sha256
 
 
 def _score(

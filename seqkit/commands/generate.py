@@ -53,7 +53,13 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         with console.progress("setting up"):
             model = saved.build(chosen)
             blocks = continue_prompt(
-                model, saved.codec, prompt, request, notice=console.notice, slow=saved.slow
+                model,
+                saved.codec,
+                prompt,
+                request,
+                notice=console.notice,
+                slow=saved.slow,
+                recording=saved.recording,
             )
         # What can fail has happened by now, before any file is opened.
         for text in drawn:

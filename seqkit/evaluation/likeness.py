@@ -28,16 +28,19 @@ melody nor words count. Of a chord they hear one note. A short sound measures mo
 that is as good: compare sounds of the same length, and see the recording's halves beside them.
 """
 
-import functools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
 from seqkit.data.sound import Wave
 from seqkit.data.sound.resample import resample
+from seqkit.symbols import Integers
 
 RATE = 8000
 """Hertz at which sounds are compared."""
@@ -60,7 +63,14 @@ _SHARES = np.linspace(0, 1, 401)  # at which quantiles are compared
 
 NEEDED = (0.10, 0.25, 0.45, 0.40)
 """Distances up to which a sound counts as like its recording, whatever the recording."""
-_SLACK = 1.5  # times the distances of the recording's halves, which are enough, too
+_SLACK = 1.5  # times the distances of the recording's halves, or pieces, which are enough, too
+_LENGTHS = (1.0, 2.0, 5.0, 10.0)  # seconds of pieces
+_MOST_PIECES = 40  # of each length
+_QUIETER = 20.0  # decibels below the recording's quietest second, from which on that is silence
+_CLEAR_SHARE = 0.2  # of the frames of every second: a recording that never is without a tone
+_COARSE = 100  # levels within which two samples count as the same
+_KEPT = ("level", "clarity", "notes", "shares")
+_SCALARS = ("factor", "unit", "halves", "quietest", "least_pitched", "loops")
 
 _Matrix = npt.NDArray[np.float64]
 
@@ -83,18 +93,50 @@ class Distances(NamedTuple):
 
 
 class _Heard(NamedTuple):
-    """A sound's frames: their spectra, and level, clarity and semitone of each (frames,)."""
+    """What is kept of a sound's frames.
+
+    spectra: their mean and covariance.
+    level, clarity: their quantiles at `_SHARES`, (401,).
+    notes, shares: the semitones that there are, `_NO_PITCH` among them, and their share of the
+        frames, (n,).
+    """
 
     spectra: Frames
     level: _Matrix
     clarity: _Matrix
-    semitone: _Matrix
+    notes: _Matrix
+    shares: _Matrix
+
+    @property
+    def pitched(self) -> float:
+        """The share of the frames that have a pitch."""
+        return float(self.shares[self.notes != _NO_PITCH].sum())
 
 
+@dataclass(frozen=True)
 class Recording:
-    """A recording that sounds are compared with."""
+    """A recording that sounds are compared with: what is kept of it, some 15 kB.
 
-    def __init__(self, wave: Wave, sample_rate: int) -> None:
+    factor: brings its peak to `_PEAK`.
+    unit: how far noise is from it.
+    halves: how far its first half is from its second.
+    pieces: seconds, and how far pieces of the recording that are as long are from the whole.
+    quietest: the level of its quietest second, in decibels.
+    least_pitched: the share of frames with a pitch in the second that has the fewest.
+    loops: whether the first half of a second of it recurs in it, as that of a tone may.
+    """
+
+    factor: float
+    heard: _Heard
+    unit: Distances
+    halves: Distances
+    pieces: list[tuple[float, Distances]]
+    quietest: float
+    least_pitched: float
+    loops: bool
+
+    @classmethod
+    def of(cls, wave: Wave, sample_rate: int) -> "Recording":
         """Of samples (N,) at a rate in hertz.
 
         Raises:
@@ -106,8 +148,27 @@ class Recording:
         peak = float(np.abs(wave).max(initial=0))
         if not peak:
             raise ValueError("the recording is silent")
-        self._factor = _PEAK / peak
-        self._wave = (wave * np.float32(self._factor)).astype(np.float32)
+        wave = (wave * np.float32(_PEAK / peak)).astype(np.float32)
+        heard = _hear(wave)
+        unit = _noise(wave, heard)
+        first, second = (_hear(half) for half in (wave[: len(wave) // 2], wave[len(wave) // 2 :]))
+        unit_of_half = _noise(wave[len(wave) // 2 :], second)
+        seconds = _pieces(wave, min(RATE, len(wave)))
+        pieces = []
+        for length in _LENGTHS:
+            if 2 * length * RATE < len(wave):
+                found = [_distances(_hear(one), heard) for one in _pieces(wave, int(length * RATE))]
+                pieces.append((length, _scaled(Distances(*np.median(found, 0).tolist()), unit)))
+        return cls(
+            factor=_PEAK / peak,
+            heard=heard,
+            unit=unit,
+            halves=_scaled(_distances(first, second), unit_of_half),
+            pieces=pieces,
+            quietest=min(_level(second) for second in seconds),
+            least_pitched=min(_hear(second).pitched for second in seconds),
+            loops=any(loops(np.round(second * _COARSE).astype(np.int64)) for second in seconds),
+        )
 
     def measure(self, wave: Wave, sample_rate: int) -> Distances:
         """How far a sound (N,) is from the recording.
@@ -115,40 +176,77 @@ class Recording:
         Raises:
             ValueError: it is shorter than four frames.
         """
-        scaled = resample(wave, sample_rate, RATE) * np.float32(self._factor)
-        return _scaled(_distances(_hear(scaled), self._heard), self._unit)
+        return _scaled(_distances(self._hear(wave, sample_rate), self.heard), self.unit)
 
-    @functools.cached_property
-    def halves(self) -> Distances:
-        """How far its first half is from its second."""
-        middle = len(self._wave) // 2
-        first, second = self._wave[:middle], self._wave[middle:]
-        heard = _hear(second)
-        return _scaled(_distances(_hear(first), heard), _noise(second, heard))
+    def needed(self, seconds: float) -> Distances:
+        """The distances up to which a sound of this length counts as like it."""
+        likened = [self.halves]
+        likened += [next((far for length, far in self.pieces if length >= seconds), self.halves)]
+        worst = np.max(likened, 0) * _SLACK
+        return Distances(*np.maximum(NEEDED, worst).tolist())
 
-    @property
-    def needed(self) -> Distances:
-        """The distances up to which a sound counts as like it."""
-        pairs = zip(NEEDED, self.halves, strict=True)
-        return Distances(*(max(bound, _SLACK * half) for bound, half in pairs))
+    def judged(self, wave: Wave, sample_rate: int) -> str:
+        """Whether a sound (N,) is like the recording, after "it", and its distances from it."""
+        try:
+            heard = self._hear(wave, sample_rate)
+        except ValueError:
+            return "is too short to compare with the recording"
+        found = _scaled(_distances(heard, self.heard), self.unit)
+        most = self.needed(len(wave) / sample_rate)
+        apart = [n for n, one, bound in zip(found._fields, found, most, strict=True) if one > bound]
+        values = ", ".join(f"{name} {value:.2f}" for name, value in found._asdict().items())
+        beside = f"({values}; the same: 0, noise: 1)"
+        if not apart:
+            return f"sounds like the recording {beside}"
+        clearness = "less clear" if heard.pitched < self.heard.pitched else "clearer"
+        words = {
+            "spectrum": "its timbre is another",
+            "tone": f"its tones are {clearness}",
+            "pitch": "it plays other notes",
+            "loudness": "its loudness varies in another way",
+        }
+        if heard.pitched < self.heard.pitched / 3:
+            words |= {"tone": "the recording is pitched, it is not", "pitch": ""}
+        told = ", ".join(words[name] for name in apart if words[name])
+        return f"does not sound like the recording: {told} {beside}"
 
-    def differences(self, found: Distances) -> list[str]:
-        """Which of a sound's distances from it are larger than those of a sound that is like it."""
-        pairs = zip(Distances._fields, found, self.needed, strict=True)
-        return [name for name, one, most in pairs if one > most]
+    def fault(self, wave: Wave, sample_rate: int) -> str | None:
+        """What a second of sound (N,) has that no second of the recording has, if anything."""
+        heard = resample(wave, sample_rate, RATE) * np.float32(self.factor)
+        if _level(heard) < self.quietest - _QUIETER:
+            return "silence"
+        if self.least_pitched > _CLEAR_SHARE and _hear(heard).pitched < self.least_pitched / 4:
+            return "no tone"
+        return None
 
-    @property
-    def pitched(self) -> float:
-        """The share of its frames that have a pitch."""
-        return float((self._heard.clarity > _CLEAR).mean())
+    def _hear(self, wave: Wave, sample_rate: int) -> _Heard:
+        return _hear(resample(wave, sample_rate, RATE) * np.float32(self.factor))
 
-    @functools.cached_property
-    def _heard(self) -> _Heard:
-        return _hear(self._wave)
+    def tensors(self) -> dict[str, Tensor]:
+        """All of it as tensors, by name."""
+        spectra = {"mean": self.heard.spectra.mean, "covariance": self.heard.spectra.covariance}
+        frames = {name: getattr(self.heard, name) for name in _KEPT}
+        scalars = {name: np.array(getattr(self, name)) for name in _SCALARS}
+        rows = [(length, *far) for length, far in self.pieces]
+        pieces = {"pieces": np.array(rows, np.float64).reshape(-1, 5)}
+        found = spectra | frames | scalars | pieces
+        return {name: torch.from_numpy(values.astype(np.float64)) for name, values in found.items()}
 
-    @functools.cached_property
-    def _unit(self) -> Distances:
-        return _noise(self._wave, self._heard)
+    @classmethod
+    def of_saved(cls, tensors: dict[str, Tensor]) -> "Recording":
+        """What `tensors` were taken from. Raises KeyError, TypeError, ValueError for others."""
+        own = {name: values.numpy() for name, values in tensors.items()}
+        spectra = Frames(own["mean"].reshape(_BANDS), own["covariance"].reshape(_BANDS, _BANDS))
+        return cls(
+            factor=float(own["factor"]),
+            heard=_Heard(spectra, *(own[name] for name in _KEPT)),
+            unit=Distances(*own["unit"].tolist()),
+            halves=Distances(*own["halves"].tolist()),
+            pieces=[(row[0], Distances(*row[1:])) for row in own["pieces"].tolist()],
+            quietest=float(own["quietest"]),
+            least_pitched=float(own["least_pitched"]),
+            loops=bool(own["loops"]),
+        )
 
 
 def pitched(wave: Wave, sample_rate: int) -> float:
@@ -157,7 +255,24 @@ def pitched(wave: Wave, sample_rate: int) -> float:
     Raises:
         ValueError: it is shorter than four frames.
     """
-    return float((_hear(resample(wave, sample_rate, RATE)).clarity > _CLEAR).mean())
+    return _hear(resample(wave, sample_rate, RATE)).pitched
+
+
+def loops(symbols: Integers) -> bool:
+    """Whether the first half of symbols (N,) recurs exactly within them."""
+    content = symbols.tobytes()
+    return content.find(content[: len(content) // 2], symbols.itemsize) > 0
+
+
+def _level(wave: Wave) -> float:
+    return 10 * math.log10(float(np.square(wave, dtype=np.float64).mean()) + _FLOOR)
+
+
+def _pieces(wave: Wave, size: int) -> list[Wave]:
+    """Pieces of so many samples, from the first to the last, half of one apart but at most 40."""
+    count = min(_MOST_PIECES, 2 * len(wave) // size - 1)
+    begins = np.linspace(0, len(wave) - size, count).astype(int).tolist()
+    return [wave[begin : begin + size] for begin in begins]
 
 
 def _noise(wave: Wave, heard: _Heard) -> Distances:
@@ -177,19 +292,20 @@ def _distances(one: _Heard, other: _Heard) -> Distances:
     return Distances(
         distance(one.spectra, other.spectra),
         _wasserstein(one.clarity, other.clarity),
-        _total_variation(one.semitone, other.semitone),
+        _total_variation(one, other),
         _wasserstein(one.level, other.level),
     )
 
 
 def _wasserstein(one: _Matrix, other: _Matrix) -> float:
-    return float(np.abs(np.quantile(one, _SHARES) - np.quantile(other, _SHARES)).mean())
+    """Of two distributions, given their quantiles (401,)."""
+    return float(np.abs(one - other).mean())
 
 
-def _total_variation(one: _Matrix, other: _Matrix) -> float:
-    values = np.union1d(one, other)
-    shares = [(values[:, None] == frames).mean(1) for frames in (one, other)]
-    return float(np.abs(shares[0] - shares[1]).sum() / 2)
+def _total_variation(one: _Heard, other: _Heard) -> float:
+    known = [dict(zip(heard.notes, heard.shares, strict=True)) for heard in (one, other)]
+    apart = [abs(known[0].get(note, 0) - known[1].get(note, 0)) for note in known[0] | known[1]]
+    return float(sum(apart) / 2)
 
 
 def _hear(wave: Wave) -> _Heard:
@@ -199,7 +315,9 @@ def _hear(wave: Wave) -> _Heard:
     level, clarity, lag = (np.concatenate(column) for column in zip(*blocks, strict=True))
     clarity = np.where(level > level.max() - _QUIET, clarity, 0.0)
     semitone = np.where(clarity > _CLEAR, np.round(12 * np.log2(RATE / lag / 440)), _NO_PITCH)
-    return _Heard(spectra, level, clarity, semitone)
+    notes, counts = np.unique(semitone, return_counts=True)
+    levels, clarities = (np.quantile(values, _SHARES) for values in (level, clarity))
+    return _Heard(spectra, levels, clarities, notes, counts / len(semitone))
 
 
 def _periods(frames: _Matrix) -> tuple[_Matrix, _Matrix, _Matrix]:

@@ -8,6 +8,7 @@ import torch
 
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.evaluation import scoring
+from seqkit.evaluation.likeness import Recording
 from seqkit.generation import sound_faults
 from seqkit.generation.engine import Blocks, Engine, generate_blocks
 from seqkit.generation.engines.choose import choose_engine
@@ -31,15 +32,16 @@ def continue_prompt(
     begin: tuple[State, int] | None = None,
     engine: Engine | None = None,
     slow: SlowTier | None = None,
+    recording: Recording | None = None,
 ) -> Blocks:
-    """The new symbols, in blocks (N, S); sound is watched.
+    """The new symbols, in blocks (N, S); sound is watched, and compared with a `recording`.
 
     Of a prompt of more than `REMEMBERED` symbols only the last ones are read, which `notice` is
     told.
 
     `begin` is a state, (L, 1, H), and the symbol that is fed first: by default zeros and the
-    codec's start symbol. `slow` writes what the model
-    is told of sound. `engine` is one that nothing else uses meanwhile; by default a new one.
+    codec's start symbol. `slow` writes what the model is told of sound. `engine` is one that
+    nothing else uses meanwhile; by default a new one.
 
     What can fail (an engine that cannot run, memory) fails here, before the first block.
 
@@ -63,7 +65,7 @@ def continue_prompt(
     blocks = generate_blocks(engine, *fed, request.length, request.sampling, conditions=conditions)
     if not isinstance(codec, Quantiser):
         return blocks
-    return sound_faults.report(blocks, codec, prompt, notice)
+    return sound_faults.report(blocks, codec, prompt, notice, recording)
 
 
 def feed_prompt(

@@ -3,14 +3,14 @@
 import math
 from typing import Literal, NamedTuple
 
-import numpy as np
-
 from seqkit.config import DataConfig
 from seqkit.data.files import BadFileError
-from seqkit.data.sound import Wave
 from seqkit.data.sound.reader import read_whole
 from seqkit.evaluation.baselines import names as names_of
 from seqkit.evaluation.baselines import noun as noun_of
+from seqkit.foundation.errors import CheckpointError
+from seqkit.runs.checkpoint import read_recording
+from seqkit.runs.layout import find_checkpoint
 from seqkit.runs.record import Record
 
 Diagnosis = Literal["jumped", "overfitting", "by heart", "short", "falling", "unlearned", "level"]
@@ -30,10 +30,6 @@ _FEW = 8  # reports of a training; fewer tell nothing of where it goes
 _PASSES = 2.0  # over the training part: what was met once is not known by heart
 
 _HEARD = 10.0  # seconds of a sample
-_SILENT = 1 / 500  # of full scale; the bound of `generation.sound_faults`
-_FLAT = 0.25  # of a spectrum that is noise; white noise is at 1, speech below 0.1
-_FLATTER = 3.0  # times as flat as that of the data
-_WINDOW = 512  # samples
 
 
 class Baseline(NamedTuple):
@@ -113,29 +109,14 @@ def trouble(record: Record) -> Literal["jumped", "overfitting"] | None:
     return "overfitting" if now < min(before, last) and _was_read_again(record) else None
 
 
-def heard(record: Record) -> Literal["silence", "noise"] | None:
-    """What is wrong with the last sample of sound, if its data are neither silence nor noise.
-
-    None of text, and where nothing can be read.
-    """
+def heard(record: Record) -> str:
+    """Whether the last sample of sound is like the recording; empty if that cannot be said."""
     last = record.final or (record.samples[-1][1] if record.samples else None)
-    if last is None or last.suffix != ".wav" or record.data is None:
-        return None
+    if last is None or last.suffix != ".wav":
+        return ""
     try:
-        wave, own = (read_whole(file, _HEARD)[0] for file in (last, record.data))
-    except BadFileError:
-        return None
-    if np.ptp(wave) / 2 < _SILENT <= np.ptp(own) / 2:
-        return "silence"
-    flatness = _flatness(wave)
-    return "noise" if flatness > _FLAT and flatness > _FLATTER * _flatness(own) else None
-
-
-def _flatness(wave: Wave) -> float:
-    """The geometric mean of the mean power spectrum over its arithmetic one: 1 for white noise."""
-    count = len(wave) // _WINDOW
-    if not count:
-        return 0.0
-    frames = wave[: count * _WINDOW].reshape(count, _WINDOW) * np.hanning(_WINDOW)
-    power = (np.abs(np.fft.rfft(frames, axis=1)) ** 2).mean(0)[1:] + 1e-12
-    return float(np.exp(np.log(power).mean()) / power.mean())
+        recording = read_recording(find_checkpoint(record.path))
+        wave, rate = read_whole(last, _HEARD)
+    except (BadFileError, CheckpointError):
+        return ""
+    return "" if recording is None else recording.judged(wave, rate)

@@ -26,12 +26,6 @@ from seqkit.runs.layout import require_run
 from seqkit.runs.record import Record
 
 _MOST_DROPOUT = 0.5
-_HEARD = {
-    "silence": "Its last sample is silence: cut the silence out of the recordings, or generate "
-    "with temperature=1.",
-    "noise": "Its last sample is noise: more sound may mend that, or more steps while the loss "
-    "still falls.",
-}
 _ADVICE = {
     "jumped": "After step {step:,} the loss jumped up: try {slower}.",
     "overfitting": "It got worse after step {step:,}, which is kept as the best: it learns its "
@@ -117,7 +111,9 @@ def warning(record: Record) -> str:
 
 def judge(record: Record) -> Verdict:
     """The sentences for a run."""
-    finding, settings, total = _finding(record), record.settings, record.number("total_steps")
+    sounds = heard(record) if record.state == "finished" else ""
+    finding = _finding(record, fails=sounds.startswith("does not"))
+    settings, total = record.settings, record.number("total_steps")
     if settings is None:
         return Verdict(finding, "Its settings cannot be read.")
     at = f"{record.metrics.step:,}" + (f" of {total:,.0f}" if total else "")
@@ -135,8 +131,8 @@ def judge(record: Record) -> Verdict:
             return Verdict(finding, f"{ended}. This goes on with it:", command)
     if _tells_nothing(record):
         return Verdict(finding, _ANOTHER_PART)
-    if fault := heard(record):
-        finding += f" {_HEARD[fault]}"
+    if sounds:
+        finding += f" Its last sample {sounds}."
     shown = diagnosis(record)
     command = _more(record, settings) if shown in ("short", "falling") else ""
     return Verdict(finding, _advice(record, settings, shown), command)
@@ -148,8 +144,8 @@ def _tells_nothing(record: Record) -> bool:
     return record.best is not None and bits is not None and bits < CONSTANT_BITS
 
 
-def _finding(record: Record) -> str:
-    """Whether it learned, and where it stands."""
+def _finding(record: Record, fails: bool) -> str:
+    """Whether it learned, and where it stands; what `fails` to sound like its data has not."""
     one, train = noun(record), record.metrics.train["loss"]
     if record.state == "diverged":
         step = record.number("ended", "step") or record.metrics.step
@@ -177,7 +173,8 @@ def _finding(record: Record) -> str:
     stronger = [known for known in baselines(record) if known.brief in ("last two", "FLAC")]
     beaten = " and ".join(known.name for known in stronger if best < known.nats)
     ahead = " and ".join(known.name for known in stronger if best >= known.nats)
-    told = f"It learned{so_far}. {standing}." if guessing else f"{standing}."
+    learned = "It predicts better than guessing" if fails else f"It learned{so_far}"
+    told = f"{learned}. {standing}." if guessing else f"{standing}."
     told += f" It beats {beaten}." if beaten else ""
     return told + (f" It does not beat {ahead}." if ahead else "")
 

@@ -19,17 +19,19 @@ from torch import Tensor
 from seqkit.config import Config, DataConfig, ModelConfig, check
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec
+from seqkit.evaluation.likeness import Recording
 from seqkit.foundation import disk, machine
 from seqkit.foundation.config_file import upgrade
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import check_section, check_type
 from seqkit.generation.slow_tier import SlowTier
-from seqkit.model.char_rnn import CharRNN, count_parameters
+from seqkit.model.char_rnn import CharRNN, count_fixed, count_parameters
 from seqkit.runs.checkpoint_file import parts, verified_record
 
 FORMAT = 1
-_WEIGHTS, _SLOW = "model.", "slow."
+_WEIGHTS, _SLOW, _RECORDING = "model.", "slow.", "recording."
+_NOT_USABLE = (KeyError, TypeError, ValueError, RuntimeError, safetensors.SafetensorError)
 
 
 @dataclass
@@ -49,6 +51,7 @@ class Checkpoint:
     training: dict[str, Any] | None = None
     training_tensors: dict[str, Tensor] = field(default_factory=dict)
     slow: SlowTier | None = None
+    recording: Recording | None = None
 
     @property
     def newline(self) -> str:
@@ -83,11 +86,15 @@ class Checkpoint:
             "metrics": self.metrics,
             "versions": self.versions,
             "slow": self.slow and self.slow.record(),
+            "recording": self.recording is not None,
             "training": self.training,
         }
         tensors = {_WEIGHTS + name: value for name, value in self.weights.items()}
         if self.slow:
             tensors |= {_SLOW + name: value for name, value in self.slow.tensors().items()}
+        if self.recording:
+            kept = self.recording.tensors().items()
+            tensors |= {_RECORDING + name: value for name, value in kept}
         tensors |= self.training_tensors
         on_cpu = {name: value.cpu() for name, value in tensors.items()}
         content = parts(on_cpu, json.dumps(record))
@@ -155,14 +162,20 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
             for name, value in tensors.items()
             if name.startswith(_WEIGHTS)
         }
-        count, expected = sum(own.numel() for own in weights.values()), count_parameters(model)
+        count = sum(own.numel() for own in weights.values())
+        expected = count_parameters(model) + count_fixed(model)
         if count != expected:  # before a network is made that may be larger than any memory
             raise ValueError(f"{count} weights do not fit a network of {expected}")
         of_slow = {k.removeprefix(_SLOW): v for k, v in tensors.items() if k.startswith(_SLOW)}
         slow = SlowTier.of_saved(record["slow"], of_slow) if record.get("slow") else None
         if slow and slow.codebook.size > model.conditions:
             raise ValueError(f"{model.conditions} conditions for {slow.codebook.size} codes")
-        others = {k: v for k, v in tensors.items() if not k.startswith((_WEIGHTS, _SLOW))}
+        heard = {
+            k.removeprefix(_RECORDING): v for k, v in tensors.items() if k.startswith(_RECORDING)
+        }
+        recording = Recording.of_saved(heard) if record.get("recording") else None
+        own = (_WEIGHTS, _SLOW, _RECORDING)
+        others = {k: v for k, v in tensors.items() if not k.startswith(own)}
         return Checkpoint(
             model=model,
             codec=codec,
@@ -172,15 +185,24 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
             metrics=record["metrics"],
             versions=record["versions"],
             slow=slow,
+            recording=recording,
             training=record["training"],
             training_tensors=others,
         )
-    except (
-        *(KeyError, TypeError, ValueError, RuntimeError),
-        *(ConfigError, safetensors.SafetensorError),
-    ) as error:
+    except (ConfigError, *_NOT_USABLE) as error:
         # Its digest fits: nothing is damaged, and the seqkit that wrote it may know how to read it.
         raise UnreadableError(f"{path}: not a checkpoint that can be used: {error}") from error
+
+
+def read_recording(path: Path) -> Recording | None:
+    """What a checkpoint keeps of its recording, if anything. Raises CheckpointError."""
+    try:
+        with safetensors.safe_open(path, "pt") as content:
+            names = [name for name in content.keys() if name.startswith(_RECORDING)]  # noqa: SIM118
+            found = {name.removeprefix(_RECORDING): content.get_tensor(name) for name in names}
+        return Recording.of_saved(found) if found else None
+    except (OSError, *_NOT_USABLE) as error:
+        raise CheckpointError(f"{path}: not a checkpoint that can be used: {error}") from error
 
 
 def _check_record(record: dict[str, Any]) -> None:

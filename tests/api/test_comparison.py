@@ -3,6 +3,7 @@
 import numpy as np
 
 from seqkit.api import comparison
+from seqkit.config import DataConfig
 from seqkit.data.codecs import Bytes, MuLaw
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.sound import Wave
@@ -16,11 +17,25 @@ def corpus(wave: Wave) -> Corpus:
 
 
 def test_a_sample_is_judged_without_its_prompt() -> None:
+    recording = comparison.recording_of(corpus(NOISE), DataConfig())
     judge, sample = (
-        comparison.judge_of(corpus(NOISE), 4000),
+        comparison.judge_of(recording, CODEC, 4000),
         CODEC.encode(NOISE).astype(np.int64),
     )
     assert judge(sample).startswith("it sounds like the recording (spectrum 0.")
-    assert judge(sample[:4100]) == ""  # too short
-    text = Corpus(Part.of(np.zeros(9, np.uint8)), Bytes(), "name", "0" * 64)
-    assert comparison.judge_of(text, 0)(sample) == ""
+    assert judge(sample[:4100]) == "it is too short to compare with the recording"
+    assert comparison.judge_of(None, Bytes(), 0)(sample) == ""
+
+
+def test_silence_that_is_not_learnt_is_not_compared_with() -> None:
+    silent = np.concatenate([NOISE, np.zeros(16000, np.float32), NOISE[:4000]])
+    trimmed = comparison.recording_of(corpus(silent), DataConfig(trim_silence=40))
+    whole = comparison.recording_of(corpus(silent), DataConfig())
+    assert trimmed.quietest > whole.quietest + 20
+
+
+def test_of_a_long_recording_stretches_are_compared_with() -> None:
+    loud, quiet = np.tile(NOISE, 330), 0.01 * np.tile(NOISE, 330)
+    found = comparison.recording_of(corpus(np.concatenate([loud, quiet])), DataConfig())
+    both = np.concatenate([NOISE, 0.01 * NOISE])
+    assert found.measure(both, 8000).loudness < 0.1 < found.measure(NOISE, 8000).loudness

@@ -1,4 +1,4 @@
-"""What a training makes of sound: copies, silence left out, and how much it sounds like it."""
+"""What a training makes of sound: errors, silence left out, and how much it sounds like it."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,8 @@ def test_likeness_ranks_etude_trained_untrained_and_noise(
     for name in ("spectrum", "tone", "pitch", "loudness"):
         assert trained[f"{name}_halves"] < 0.5
         assert trained[name] < raw[name]
-    assert raw["heard"].startswith("it does not sound like the recording: ")
+    assert raw["heard"] == "0 of 3 sounds are like the recording"
+    assert raw["sounds"][0]["heard"].startswith("it does not sound like the recording: ")
     assert (trained["seconds"], trained["seed"], len(trained["sounds"])) == (2, 0, 3)
     again = run("evaluate", f"checkpoint={learnt / 'run'}", *words[:2], *words[3:])
     assert f"spectrum         {trained['spectrum']:.4f}" in again.out.decode()
@@ -43,7 +44,7 @@ def test_training_tells_how_much_it_sounds_like_the_recording(learnt: Path) -> N
 
 
 @pytest.mark.thorough
-def test_copies_are_learnt_from_and_never_validated_on_and_a_run_resumes_with_them(
+def test_errors_are_learnt_from_and_never_validated_on_and_a_run_resumes_with_them(
     learnt: Path, run: Run, tmp_path: Path
 ) -> None:
     short = ("train.max_steps=6", "train.validate_every=3", "train.deterministic=true")
@@ -53,7 +54,7 @@ def test_copies_are_learnt_from_and_never_validated_on_and_a_run_resumes_with_th
         count = "data.copies=0" if name == "none" else "data.copies=2"
         result = run(*words, count, *more, f"run_dir={tmp_path / name}")
         assert result.code == 0, result.err
-        told = "of sound to learn from: 2 copies beside it, read with errors" in result.err
+        told = "of sound to learn from: 2 of 3 passes are read with errors" in result.err
         assert told == (name != "none")
     result = run(f"run_dir={tmp_path / 'parts'}", "resume=auto", "train.max_steps=6", "device=cpu")
     assert result.code == 0, result.err

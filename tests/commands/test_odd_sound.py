@@ -55,7 +55,8 @@ def test_a_recording(
 def test_silence_is_not_validated_on(run: Run, tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", np.pad(tone(16, 8000), (0, 8000)), 8000)
     kept = tmp_path / "run"
-    assert run(*SMALL, f"data.path={tmp_path / 'a.wav'}", f"run_dir={kept}").code == 0
+    words = (*SMALL, "data.split=0.9,0.1,0")
+    assert run(*words, f"data.path={tmp_path / 'a.wav'}", f"run_dir={kept}").code == 0
     found = json.loads(run("evaluate", f"checkpoint={kept}", "json=true", "device=cpu").out)
     assert found["symbols"] == pytest.approx((1.7 - 1 + 0.3) * 8000, abs=0.04 * 8000)
     best = json.loads((kept / "summary.json").read_text())["best_validation_loss"]

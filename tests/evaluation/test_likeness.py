@@ -7,7 +7,7 @@ import torch
 from seqkit.data.datasets import etude
 from seqkit.data.sound import Wave
 from seqkit.data.sound.resample import resample
-from seqkit.evaluation.likeness import RATE, Frames, Recording, distance, frames_of, pitched
+from seqkit.evaluation.likeness import NEEDED, RATE, Frames, Recording, distance, frames_of, pitched
 
 
 def recording(seconds: float = 4) -> Wave:
@@ -40,7 +40,7 @@ def test_a_tone_is_in_its_band_and_as_loud_as_it_is() -> None:
 
 def test_sounds_are_ranked_by_how_near_they_are() -> None:
     wave = recording()
-    own = Recording(wave, RATE)
+    own = Recording.of(wave, RATE)
     draw = np.random.default_rng(5)
     noise = draw.normal(0, wave.std(), len(wave)).astype(np.float32)
     hiss = wave + draw.normal(0, 0.05, len(wave)).astype(np.float32)
@@ -50,14 +50,43 @@ def test_sounds_are_ranked_by_how_near_they_are() -> None:
     assert far.loudness == pytest.approx(1, abs=0.05)
     assert far.pitch > 0.6
     assert all(a < b < c for a, b, c in zip(same, near, far, strict=True))
-    assert own.differences(same) == []
-    assert own.differences(far) == ["spectrum", "tone", "pitch", "loudness"]
     assert all(half < 0.5 for half in own.halves)
+    assert own.judged(wave, RATE).startswith("sounds like the recording (spectrum 0.00, ")
+    assert own.judged(noise, RATE).startswith(
+        "does not sound like the recording: its timbre is another, the recording is pitched, it is "
+        "not, its loudness varies in another way (spectrum 0."
+    )
+    assert own.judged(wave[:400], RATE) == "is too short to compare with the recording"
+
+
+def test_what_is_kept_of_a_recording_judges_as_the_recording_does() -> None:
+    own = Recording.of(recording(6), RATE)
+    kept = own.tensors()
+    assert sum(values.numel() * 8 for values in kept.values()) < 20_000
+    again = Recording.of_saved(kept)
+    other = recording(9)[3 * RATE :]
+    for wave in (other, other[:RATE], 0.001 * other[:RATE]):
+        assert again.measure(wave, RATE) == own.measure(wave, RATE)
+        assert again.judged(wave, RATE) == own.judged(wave, RATE)
+        assert again.fault(wave, RATE) == own.fault(wave, RATE)
+    del kept["unit"]
+    with pytest.raises(KeyError):
+        Recording.of_saved(kept)
+
+
+def test_a_short_sound_is_held_against_pieces_as_short() -> None:
+    own = Recording.of(recording(12), RATE)
+    lengths = [length for length, _ in own.pieces]
+    assert lengths == [1, 2, 5]
+    bounds = [own.needed(seconds) for seconds in (0.5, 1, 1.5, 5, 10)]
+    assert bounds[0] == bounds[1]
+    assert bounds[1].pitch > bounds[2].pitch >= bounds[3].pitch >= bounds[4].pitch
+    assert all(one >= least for one, least in zip(bounds[4], NEEDED, strict=True))
 
 
 def test_each_distance_hears_its_own_fault() -> None:
     wave = recording(8)
-    own = Recording(wave, RATE)
+    own = Recording.of(wave, RATE)
     # Noise with the recording's spectrum, moment by moment: the right colour and level, no tone.
     spectra = torch.stft(
         torch.from_numpy(wave), 64, 16, window=torch.hann_window(64), return_complex=True
@@ -76,6 +105,7 @@ def test_each_distance_hears_its_own_fault() -> None:
     pieces = wave[: len(wave) // 800 * 800].reshape(-1, 800)
     mixed = np.random.default_rng(2).permutation(pieces).reshape(-1)
     assert max(own.measure(mixed, RATE)) < 0.25
+    assert max(own.measure(wave[::-1].copy(), RATE)) < 0.05
 
 
 @pytest.mark.parametrize("hertz", [60, 110, 247.5, 480])
@@ -85,7 +115,7 @@ def test_a_tone_is_pitched_and_its_semitone_is_right(hertz: float) -> None:
         return (np.sin(phase) / 2 + np.sin(2 * phase) / 3).astype(np.float32)
 
     assert pitched(tone(hertz), RATE) == 1
-    own = Recording(tone(hertz), RATE)
+    own = Recording.of(tone(hertz), RATE)
     assert own.measure(0.3 * tone(hertz), RATE).pitch == 0
     assert own.measure(tone(hertz * 2 ** (-1 / 12)), RATE).pitch == 1
     noise = np.random.default_rng(3).normal(0, 0.1, RATE).astype(np.float32)

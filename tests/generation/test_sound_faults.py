@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from seqkit.data.codecs import MuLaw
+from seqkit.data.sound import Wave
+from seqkit.evaluation.likeness import Recording
 from seqkit.generation import sound_faults
 from seqkit.symbols import Integers, Symbols
 
@@ -34,7 +36,7 @@ def noise(count: int, seed: int = 1) -> Integers:
     ],
 )
 def test_what_is_trouble(symbols: Integers, expected: str | None) -> None:
-    assert sound_faults.trouble(symbols.astype(np.int64), CODEC) == expected
+    assert sound_faults.trouble(symbols.astype(np.int64), CODEC, None) == expected
 
 
 def streams() -> Integers:
@@ -55,17 +57,49 @@ PROMPT: Symbols = np.full(50, 77, np.uint8)
 @pytest.mark.parametrize("sizes", [1, 333])
 def test_trouble_is_reported_once_and_nothing_is_changed(sizes: int) -> None:
     notices: list[str] = []
-    made = list(sound_faults.report(blocks(streams(), sizes), CODEC, PROMPT, notices.append))
-    assert np.array_equal(np.concatenate(made), streams())
+    told = sound_faults.report(blocks(streams(), sizes), CODEC, PROMPT, notices.append, None)
+    assert np.array_equal(np.concatenate([*told]), streams())
     assert notices == ["stream 2: silence at 4.2 s"]
 
 
-def test_a_quiet_stream_is_told_in_the_end() -> None:
-    loud, faint = (
-        noise(1500),
-        CODEC.encode(np.random.default_rng(1).normal(0, 0.005, 1500).astype(np.float32)),
-    )
-    rows, notices = np.stack([loud, faint.astype(np.int64)], 1), list[str]()
-    list(sound_faults.report(blocks(rows), CODEC, PROMPT, notices.append))
+FAST = MuLaw(256, 8000)
+
+
+def tone(seconds: float, level: float = 0.5, hertz: float = 223.7) -> Wave:
+    phase = 2 * np.pi * hertz * np.arange(round(seconds * 8000)) / 8000
+    wave = level * (np.sin(phase) + np.sin(2 * phase) / 2)
+    return FAST.decode(FAST.encode(wave.astype(np.float32)))
+
+
+def test_a_sound_is_held_against_its_recording() -> None:
+    recording = Recording.of(tone(4), 8000)
+    quiet = 0.08 * tone(1)  # 22 dB below
+    hiss = np.random.default_rng(4).normal(0, 0.3, 8000).astype(np.float32)
+    wave = np.concatenate([tone(2), quiet, hiss, tone(1.5)])
+    right, wrong = FAST.encode(tone(5.5)), FAST.encode(wave)
+    rows, notices = np.stack([right, wrong], 1).astype(np.int64), list[str]()
+    made = sound_faults.report(blocks(rows, 256), FAST, PROMPT[:0], notices.append, recording)
+    assert np.array_equal(np.concatenate([*made]), rows)
+    faults, said = notices[:2], notices[2:]
+    assert faults == ["stream 2: silence at 2.0 s", "stream 2: no tone at 3.0 s"]
+    assert said[0].startswith("stream 1 sounds like the recording (spectrum 0.")
+    assert said[1].startswith("stream 2 does not sound like the recording: ")
+    assert len(said) == 2
+
+
+def test_one_who_takes_no_more_is_told_of_what_there_was() -> None:
+    recording, notices = Recording.of(tone(4), 8000), list[str]()
+    rows = FAST.encode(tone(3)).astype(np.int64)[:, None]
+    made = sound_faults.report(blocks(rows, 256), FAST, PROMPT, notices.append, recording)
+    for _ in range(40):
+        next(made)
+    made.close()  # type: ignore[attr-defined]
     assert len(notices) == 1
-    assert "stream 2 is quiet, its RMS is 0.010 of full scale" in notices[0]
+    assert notices[0].startswith("stream 1 sounds like the recording")
+
+
+def test_a_recording_that_loops_by_itself_may_be_continued_so() -> None:
+    periodic = tone(4, hertz=200)  # 40 samples
+    symbols = FAST.encode(periodic[:8000]).astype(np.int64)
+    assert sound_faults.trouble(symbols, FAST, Recording.of(periodic, 8000)) is None
+    assert sound_faults.trouble(symbols, FAST, Recording.of(tone(4), 8000)) == "a loop"
