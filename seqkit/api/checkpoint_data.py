@@ -32,7 +32,8 @@ def asked_for(
 ) -> tuple[Part, Corpus]:
     """What a checkpoint is to predict, and the corpus that it is from.
 
-    That is all of `data.path`, or else `part` of the checkpoint's own data.
+    That is all of `data.path`, or else `part` of the checkpoint's own data; of sound with its
+    codes, if the model reads some.
 
     Raises:
         DataError: the data cannot be read, is not found, is another, or has no such part.
@@ -40,17 +41,18 @@ def asked_for(
     """
     corpus = corpus_asked_for(config, saved, catalogue, notice, progress)
     if config.data.path:
-        return corpus.whole, corpus
+        return training_data.told(corpus.whole, corpus, saved.slow), corpus
     _, validation, test = corpus.split(recorded(saved).split)
     part = validation if config.part == "validation" else test
     if not len(part):
         raise DataError(f"the checkpoint was trained without a {config.part} part: give data.path")
-    return part, corpus
+    return training_data.told(part, corpus, saved.slow), corpus
 
 
 def as_trained(part: Part, corpus: Corpus, saved: Checkpoint) -> Part:
     """A part of a checkpoint's own data as its training validated on it: without silence."""
-    return training_data.heard(part, corpus, recorded(saved), saved.slow)
+    heard = training_data.heard(part, corpus, recorded(saved))
+    return training_data.told(heard, corpus, saved.slow)
 
 
 def corpus_asked_for(

@@ -58,13 +58,16 @@ def of_model(
         found = [recording.measure(wave, rate) for wave in waves]
     except ValueError as error:
         raise DataError(f"seconds is too small to compare: {error}") from error
-    said = [f"it {recording.judged(wave, rate)}" for wave in waves]
-    like = sum(text.startswith("it sounds like") for text in said)
+    said = [recording.judged(wave, rate) for wave in waves]
+    like = sum(judgement.is_like for judgement in said)
     halves = recording.halves._asdict()
     return {
         **Distances(*np.mean(found, axis=0).tolist())._asdict(),
         **{f"{name}_halves": value for name, value in halves.items()},
-        "sounds": [{**one._asdict(), "heard": text} for one, text in zip(found, said, strict=True)],
+        "sounds": [
+            {**one._asdict(), "heard": judgement.words}
+            for one, judgement in zip(found, said, strict=True)
+        ],
         "heard": f"{like} of {counted(len(waves), 'sound')} "
         + ("is" if like == 1 else "are")
         + " like the recording",
@@ -105,6 +108,6 @@ def judge_of(recording: Recording | None, codec: Codec, prompt: int) -> Callable
 
     def judge(symbols: Integers) -> str:
         assert isinstance(codec, Quantiser)
-        return f"it {recording.judged(codec.decode(symbols[prompt:]), codec.sample_rate)}"
+        return f"it {recording.judged(codec.decode(symbols[prompt:]), codec.sample_rate).words}"
 
     return judge

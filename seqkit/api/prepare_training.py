@@ -6,8 +6,10 @@ import functools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
+from torch import Tensor
 
 from seqkit.api import agreement, build_network, learn_slow_tier, training_data
 from seqkit.api.claimed_run import claimed
@@ -239,12 +241,9 @@ def _set_up(
     sampled = medium.length(config.length, config.seconds)
     training, validation, _ = corpus.split(config.data.split)
     require_enough(config, corpus, training)
-    slow = ranks.shared(lambda: _slow_tier(config, corpus, training, saved, origin, progress))
-    if slow is not None:
-        model_config = build_network.with_codes(model_config, slow.codebook.size)
-    recording = ranks.shared(lambda: _recording(config, corpus, saved))
-    training = training_data.of_sound(training, corpus, config, notice, slow)
-    validation = training_data.heard(validation, corpus, config.data, slow)
+    given = config, corpus, model_config, training, validation, saved, origin
+    sound = _hear(*given, ranks, notice, progress)
+    model_config, training, validation = sound.model, sound.training, sound.validation
     lanes = build_network.lanes(
         config, training, corpus.codec.start, model_config, ranks.place, notice
     )
@@ -256,11 +255,13 @@ def _set_up(
         folder.require_room(shape.on_disk)
     with device.memory_errors(advice):
         model = build_network.network(config, model_config, origin, chosen, notice)
-        if origin is None:
-            training_data.begin_sound(model, training, corpus, config.data, slow)
+        if origin is None and sound.slow is not None:
+            sound.slow.begin(model)
+        if sound.prediction is not None:
+            model.predict(*sound.prediction)
         config = build_network.with_model(config, model_config)
-        given = config, model, lanes, precisions, saved, notice, ranks.place.size
-        execution = ranks.shared(lambda: build_network.execution(*given))
+        running = config, model, lanes, precisions, saved, notice, ranks.place.size
+        execution = ranks.shared(lambda: build_network.execution(*running))
         trainer = Trainer(
             model=model,
             lanes=lanes,
@@ -273,7 +274,7 @@ def _set_up(
             clock=ranks.clock if config.train.max_minutes else time.monotonic,
             closing_sample=sampled / min(sampled, medium.glimpse),
             ranks=ranks,
-            errors=training_data.errors_of(corpus, config, slow),
+            errors=training_data.errors_of(corpus, config, sound.slow),
         )
         if saved is not None:
             averaged = bool(saved.config.get("train", {}).get("average"))
@@ -288,8 +289,8 @@ def _set_up(
         validation=validation,
         medium=medium,
         prompt=prompt,
-        slow=slow,
-        recording=recording,
+        slow=sound.slow,
+        recording=sound.recording,
         trainer=trainer,
         execution=execution,
         catalogue=catalogue,
@@ -301,6 +302,45 @@ def _set_up(
     )
 
 
+class _Sound(NamedTuple):
+    """The parts as they are learnt and validated on, and of sound what is known of it."""
+
+    model: ModelConfig
+    training: Part
+    validation: Part
+    slow: SlowTier | None
+    recording: Recording | None
+    prediction: tuple[Tensor, Tensor] | None
+
+
+def _hear(
+    config: Config,
+    corpus: Corpus,
+    model: ModelConfig,
+    training: Part,
+    validation: Part,
+    saved: Checkpoint | None,
+    origin: Checkpoint | None,
+    ranks: Ranks,
+    notice: Notice,
+    progress: Progress,
+) -> _Sound:
+    """What a training does with sound before its network is made; text is left as it is."""
+    training = training_data.of_sound(training, corpus, config.data, notice)
+    validation = training_data.heard(validation, corpus, config.data)
+    slow = ranks.shared(lambda: _slow_tier(config, corpus, training, saved, origin, progress))
+    if slow is not None:
+        model = build_network.with_codes(model, slow.codebook.size)
+        notice(f"told by {slow.codebook.size - 1} codes, 50 a second (data.conditions)")
+    training, validation = (training_data.told(p, corpus, slow) for p in (training, validation))
+    prediction = None
+    if origin is None:
+        given = training, corpus, model, config.data
+        prediction = ranks.shared(lambda: training_data.prediction_of(*given))
+    recording = ranks.shared(lambda: _recording(config, corpus, saved))
+    return _Sound(model, training, validation, slow, recording, prediction)
+
+
 def _slow_tier(
     config: Config,
     corpus: Corpus,
@@ -309,15 +349,22 @@ def _slow_tier(
     origin: Checkpoint | None,
     progress: Progress,
 ) -> SlowTier | None:
-    """That of the run that goes on, or a new one, with the codes of the weights to start from."""
-    codec, data = corpus.codec, config.data
-    if data.conditions == "none" or not isinstance(codec, Quantiser):
+    """That of the run that goes on, or a new one, with the codes of the weights to start from.
+
+    Raises:
+        ConfigError: those weights read no codes.
+    """
+    codec = corpus.codec
+    if config.data.conditions == "none" or not isinstance(codec, Quantiser):
         return None
     if saved is not None:
         return saved.slow
-    part = training_data.heard(training, corpus, data)
+    if origin is not None and origin.slow is None:
+        raise ConfigError(
+            f"init_from={config.init_from}: its network reads no codes: give data.conditions=none"
+        )
     book = origin.slow.codebook if origin and origin.slow else None
-    return learn_slow_tier.learn(part, codec, config.fixed_seed, progress, book)
+    return learn_slow_tier.learn(training, codec, config.fixed_seed, progress, book)
 
 
 def _recording(config: Config, corpus: Corpus, saved: Checkpoint | None) -> Recording | None:

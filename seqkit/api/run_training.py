@@ -165,11 +165,13 @@ class _Forecast:
         self._minutes = training.config.train.max_minutes
         codec = training.corpus.codec
         phases = codec.phases if isinstance(codec, Quantiser) else 0
-        self._wanted = _ENOUGH * phases if training.slow else 0
+        train = training.config.train
+        ends_by_clock = train.max_minutes and not train.max_steps and not train.max_epochs
+        self._wanted = _ENOUGH * phases if training.slow and ends_by_clock else 0
         self._notice = notice
 
     def __call__(self, event: Event) -> None:
-        if not isinstance(event, Trained) or event.step < _PACE_KNOWN or not self._minutes:
+        if not isinstance(event, Trained) or event.step < _PACE_KNOWN:
             return
         wanted, self._wanted = self._wanted, 0
         forecast = event.symbols / event.step * event.total_steps

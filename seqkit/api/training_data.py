@@ -4,11 +4,11 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import torch
+from torch import Tensor
 
 from seqkit.api import build_network
-from seqkit.config import Config, DataConfig
+from seqkit.config import Config, DataConfig, ModelConfig
 from seqkit.data import augmentation, remote
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
@@ -22,7 +22,6 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.wording import duration
 from seqkit.generation.slow_tier import SlowTier
-from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
 
 _MOST_FAULTS = 2  # of the data, the worst, that a training tells; `doctor` tells all
@@ -132,29 +131,28 @@ def uneven_split(corpus: Corpus, data: DataConfig) -> str:
     )
 
 
-def heard(part: Part, corpus: Corpus, data: DataConfig, slow: SlowTier | None = None) -> Part:
-    """A part, of sound without the silence that `data.trim_silence` names, and with its codes."""
+def heard(part: Part, corpus: Corpus, data: DataConfig) -> Part:
+    """A part, of sound without the silence that `data.trim_silence` names."""
     codec = corpus.codec
-    if not isinstance(codec, Quantiser) or not len(part):
+    if not isinstance(codec, Quantiser) or not len(part) or not data.trim_silence:
         return part
-    if data.trim_silence:
-        part = augmentation.without_silence(part, codec, data.trim_silence)
-    return augmentation.told(part, codec, slow.codebook) if slow else part
+    return augmentation.without_silence(part, codec, data.trim_silence)
 
 
-def of_sound(
-    part: Part,
-    corpus: Corpus,
-    config: Config,
-    notice: Callable[[str], None],
-    slow: SlowTier | None = None,
-) -> Part:
-    """The training part; of sound without silence and with its codes, as `data.*` asks for.
+def told(part: Part, corpus: Corpus, slow: SlowTier | None) -> Part:
+    """A part, of sound with the codes of a slow tier, if there is one."""
+    if slow is None or not isinstance(corpus.codec, Quantiser) or not len(part):
+        return part
+    return augmentation.told(part, corpus.codec, slow.codebook)
+
+
+def of_sound(part: Part, corpus: Corpus, data: DataConfig, notice: Callable[[str], None]) -> Part:
+    """The training part; of sound without silence, as `data.trim_silence` asks for.
 
     Raises:
-        ConfigError: that is asked for, and this is text.
+        ConfigError: that, or something else that is for sound, is asked for, and this is text.
     """
-    codec, data = corpus.codec, config.data
+    codec = corpus.codec
     if not isinstance(codec, Quantiser):
         if data.conditions != "none":
             raise ConfigError(f"data.conditions={data.conditions} is for sound, and this is text")
@@ -162,36 +160,30 @@ def of_sound(
             if value := getattr(data, key):
                 raise ConfigError(f"data.{key}={value:g} is for sound, and this is text")
         return part
-    told, rate = [], codec.symbol_rate
-    if data.trim_silence:
-        before = len(part)
-        part = augmentation.without_silence(part, codec, data.trim_silence)
-        left_out = f"{(before - len(part)) / rate:.1f}"
-        if float(left_out):
-            told.append(f"{left_out} s of silence left out (data.trim_silence)")
+    learnt, rate, said = heard(part, corpus, data), codec.symbol_rate, list[str]()
+    left_out = f"{(len(part) - len(learnt)) / rate:.1f}"
+    if float(left_out):
+        said.append(f"{left_out} s of silence left out (data.trim_silence)")
     if data.copies:
-        told.append(f"{data.copies} of {data.copies + 1} passes are read with errors (data.copies)")
-    if slow:
-        told.append(f"told by {slow.codebook.size - 1} codes, 50 a second (data.conditions)")
-    if told:
-        notice(f"{duration(len(part) / rate)} of sound to learn from: {', '.join(told)}")
-    return augmentation.told(part, codec, slow.codebook) if slow else part
+        times = f"{data.copies} of {data.copies + 1} times"
+        said.append(f"read with errors {times} (data.copies)")
+    if said:
+        notice(f"{duration(len(learnt) / rate)} of sound to learn from: {', '.join(said)}")
+    return learnt
 
 
-def begin_sound(
-    model: CharRNN, part: Part, corpus: Corpus, data: DataConfig, slow: SlowTier | None
-) -> None:
-    """Give a new network what it is to know of its training part: codes, a linear prediction."""
-    if slow is not None:
-        slow.begin(model)
-    codec, count = corpus.codec, model.config.lookback
-    if count and isinstance(codec, Quantiser):
-        book = slow.codebook if slow else None
-        own, weights = augmentation.learn_prediction(part, codec, data, count, book)
-        rows = max(model.config.conditions, 1)
-        levels = torch.full((model.config.vocabulary_size,), torch.inf)
-        levels[: len(own)] = torch.from_numpy(own)
-        model.predict(levels, torch.from_numpy(np.resize(weights, (rows, count))))
+def prediction_of(
+    part: Part, corpus: Corpus, model: ModelConfig, data: DataConfig
+) -> tuple[Tensor, Tensor] | None:
+    """What `CharRNN.predict` takes, of a training part told by codes, if a network reads that."""
+    codec = corpus.codec
+    if not model.lookback or not isinstance(codec, Quantiser):
+        return None
+    size = max(model.conditions, 1)
+    own, weights = augmentation.learn_prediction(part, codec, data, model.lookback, size)
+    levels = torch.full((model.vocabulary_size,), torch.inf)
+    levels[: len(own)] = torch.from_numpy(own)
+    return levels, torch.from_numpy(weights)
 
 
 def errors_of(corpus: Corpus, config: Config, slow: SlowTier | None) -> augmentation.Errors | None:

@@ -101,8 +101,8 @@ class DataConfig:
     )
     copies: int = option(
         0,
-        "how many passes over the training part of sound are read with errors, so that a network "
-        "learns to bear its own, for each that is read as it is",
+        "how many times the sound of the training part is read with errors, so that a network "
+        "learns to bear its own, for each time that it is read as it is",
         minimum=0,
         maximum=1000,
     )

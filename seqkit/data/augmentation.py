@@ -1,4 +1,4 @@
-"""The sound that is learnt from: without silence, and with copies that are changed a little.
+"""The sound that is learnt from: without silence, told by codes, and read with errors.
 
 All silence goes at the start of a document, and what exceeds 0.3 s in a pause. A network cannot
 count the samples of a silence. It learns that silence follows silence, and once its own output is
@@ -153,26 +153,21 @@ def _mono(part: Part, codec: Quantiser) -> Wave:
 
 
 def learn_prediction(
-    part: Part, codec: Quantiser, config: DataConfig, count: int, book: Codebook | None
+    part: Part, codec: Quantiser, config: DataConfig, count: int, size: int
 ) -> tuple[Wave, Floats]:
     """The samples of all symbols (V,), and weights (C, K) of a linear prediction of a part.
 
-    They suit a past that has the noise that `data.copy_noise` names, on average. C is the size of
-    the codebook; without one it is 1.
+    They suit a past that has the noise that `data.copy_noise` names, on average. C is the `size` of
+    the codebook with whose codes the part is told; without them it is 1.
     """
     levels = codec.decode(np.repeat(np.arange(codec.size), codec.channels))
     symbols = part.symbols[: _PREDICTED * codec.symbol_rate]
     wave, step = levels[symbols], np.gradient(levels)[symbols]
     noise = np.mean(np.square(_NOISES)) * np.square(config.copy_noise * codec.levels / 256 * step)
-    hop = round(codec.symbol_rate / slow_codes.FRAMES)
-    codes, size = np.zeros(-(-len(wave) // hop), np.uint8), 1
-    if book is not None:
-        known = (
-            part.conditions if part.conditions is not None else told(part, codec, book).conditions
-        )
-        assert known is not None
-        codes, size = known[: len(wave) : book.hop * codec.phases], book.size
-    return levels, prediction.learn(wave, noise, codes, size, count)
+    hop = round(codec.sample_rate / slow_codes.FRAMES) * codec.phases
+    known = part.conditions
+    codes = np.zeros(len(wave), np.uint8) if known is None else known[: len(wave)]
+    return levels, prediction.learn(wave, noise, codes[::hop], hop, size, count)
 
 
 def learn_codes(part: Part, codec: Quantiser, seed: int) -> Codebook:

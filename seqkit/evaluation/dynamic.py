@@ -63,20 +63,23 @@ class Learner:
         self._optimizer = self._blank_optimizer()
 
     @torch.enable_grad()
-    def read(self, inputs: Tensor, targets: Tensor, state: State) -> tuple[Tensor, State]:
+    def read(
+        self, inputs: Tensor, targets: Tensor, state: State, conditions: Tensor | None = None
+    ) -> tuple[Tensor, State]:
         """Predict a window, and learn from it.
 
         Args:
             inputs: (T, B), the symbols that are fed.
             targets: (T, B), the symbol that follows each; `IGNORED` where none counts.
             state: before the window, (L, B, H).
+            conditions: (T, B), what is told of the targets.
 
         Returns:
             The nats (T, B) of the targets by the weights before the update, 0 where they do not
             count, and the state after the window, by the same weights.
         """
         network = self.model.network(dtype=self._dtype)
-        logits, after = network(inputs, state)
+        logits, after = network(inputs, state, conditions=conditions)
         nats = cross_entropy(logits, targets, "none")
         loss = nats.sum() / (targets != IGNORED).sum().clamp(min=1)
         gradients = torch.autograd.grad(loss, self._weights)
@@ -133,7 +136,10 @@ def nats(
                 places = np.arange(begin, min(begin + settings.window, end))
                 given = _column(inputs[places - first], device)
                 targets = _column(part.symbols[places].astype(np.int64), device)
-                found, state = learner.read(given, targets, state)
+                told = None
+                if part.conditions is not None:
+                    told = _column(part.conditions[places].astype(np.int64), device)
+                found, state = learner.read(given, targets, state, told)
                 yield places, found[:, 0].cpu().numpy()
 
 

@@ -69,6 +69,7 @@ _MOST_PIECES = 40  # of each length
 _QUIETER = 20.0  # decibels below the recording's quietest second, from which on that is silence
 _CLEAR_SHARE = 0.2  # of the frames of every second: a recording that never is without a tone
 _COARSE = 100  # levels within which two samples count as the same
+_LEAST = 1e-9  # of a unit: silence is not far from silence
 _KEPT = ("level", "clarity", "notes", "shares")
 _SCALARS = ("factor", "unit", "halves", "quietest", "least_pitched", "loops")
 
@@ -90,6 +91,13 @@ class Distances(NamedTuple):
     tone: float
     pitch: float
     loudness: float
+
+
+class Judgement(NamedTuple):
+    """Whether a sound is like its recording, and that in words that follow "it"."""
+
+    is_like: bool
+    words: str
 
 
 class _Heard(NamedTuple):
@@ -185,19 +193,19 @@ class Recording:
         worst = np.max(likened, 0) * _SLACK
         return Distances(*np.maximum(NEEDED, worst).tolist())
 
-    def judged(self, wave: Wave, sample_rate: int) -> str:
-        """Whether a sound (N,) is like the recording, after "it", and its distances from it."""
+    def judged(self, wave: Wave, sample_rate: int) -> Judgement:
+        """Whether a sound (N,) is like the recording; the words have its distances, too."""
         try:
             heard = self._hear(wave, sample_rate)
         except ValueError:
-            return "is too short to compare with the recording"
+            return Judgement(False, "is too short to compare with the recording")
         found = _scaled(_distances(heard, self.heard), self.unit)
         most = self.needed(len(wave) / sample_rate)
         apart = [n for n, one, bound in zip(found._fields, found, most, strict=True) if one > bound]
         values = ", ".join(f"{name} {value:.2f}" for name, value in found._asdict().items())
         beside = f"({values}; the same: 0, noise: 1)"
         if not apart:
-            return f"sounds like the recording {beside}"
+            return Judgement(True, f"sounds like the recording {beside}")
         clearness = "less clear" if heard.pitched < self.heard.pitched else "clearer"
         words = {
             "spectrum": "its timbre is another",
@@ -208,7 +216,7 @@ class Recording:
         if heard.pitched < self.heard.pitched / 3:
             words |= {"tone": "the recording is pitched, it is not", "pitch": ""}
         told = ", ".join(words[name] for name in apart if words[name])
-        return f"does not sound like the recording: {told} {beside}"
+        return Judgement(False, f"does not sound like the recording: {told} {beside}")
 
     def fault(self, wave: Wave, sample_rate: int) -> str | None:
         """What a second of sound (N,) has that no second of the recording has, if anything."""
@@ -285,7 +293,7 @@ def _noise(wave: Wave, heard: _Heard) -> Distances:
 
 
 def _scaled(found: Distances, unit: Distances) -> Distances:
-    return Distances(*(one / most for one, most in zip(found, unit, strict=True)))
+    return Distances(*(one / max(most, _LEAST) for one, most in zip(found, unit, strict=True)))
 
 
 def _distances(one: _Heard, other: _Heard) -> Distances:

@@ -119,5 +119,4 @@ class SlowTier:
         engine = TorchEngine(self.writer, self.codebook.size)
         logits, state = engine.score(before, self.writer.zero_state(streams))
         sampling = Sampling(1.0, seed=(seed ^ _STREAM) & _SEEDS)
-        with torch.inference_mode():
-            yield from generate_blocks(engine, logits[-1], state, 1 << 62, sampling)
+        yield from generate_blocks(engine, logits[-1], state, 1 << 62, sampling)

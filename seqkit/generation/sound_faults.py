@@ -1,10 +1,10 @@
 """Watches sound while it is made, and says in the end whether it is like its recording.
 
-Every second of a stream is judged:
+Every second of a stream is judged, of many streams those of the first 16:
 
 - silence: it is 20 dB quieter than any second of the recording;
-- no tone: fewer than a quarter as many of its frames have one as in any second of the recording,
-  if that always has some;
+- no tone: it has less than a quarter of the tones of any second of the recording, if that always
+  has some;
 - clipping: more than a quarter of the samples are at the lowest or the highest level;
 - a loop: the first half second recurs exactly within the second, which it does in none of it.
 
@@ -24,7 +24,7 @@ from seqkit.symbols import Integers, Symbols
 _SILENT = 1 / 250
 _CLIPPED = 1 / 4
 _FEWEST = 16  # levels; with fewer, the outermost ones mean nothing
-_JUDGED = 60  # seconds of a stream, from its beginning
+_JUDGED, _STREAMS = 60, 16  # seconds from the beginning, and streams from the first
 
 
 def trouble(symbols: Integers, codec: Quantiser, recording: Recording | None) -> str | None:
@@ -62,13 +62,16 @@ def report(
     second, at = codec.symbol_rate, len(prompt) / codec.symbol_rate
     rows: Integers | None = None
     reported: dict[int, str | None] = {}
-    judged: list[Integers] = []
+    judged: list[Symbols] = []
+    left = _JUDGED * second
     try:
         for block in blocks:
             yield block
-            if sum(map(len, judged)) < _JUDGED * second:
-                judged.append(block)
-            rows = block if rows is None else np.concatenate([rows, block])
+            watched = block[:, :_STREAMS]
+            if left > 0:
+                judged.append(watched.astype(prompt.dtype))
+                left -= len(watched)
+            rows = watched if rows is None else np.concatenate([rows, watched])
             while len(rows) >= second:
                 for stream, symbols in enumerate(rows[:second].T):
                     found = trouble(symbols, codec, recording)
@@ -80,4 +83,4 @@ def report(
         if recording is not None and judged:
             for stream, symbols in enumerate(np.concatenate(judged).T):
                 said = recording.judged(codec.decode(symbols), codec.sample_rate)
-                notice(f"stream {stream + 1} {said}")
+                notice(f"stream {stream + 1} {said.words}")

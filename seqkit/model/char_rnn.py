@@ -108,7 +108,8 @@ class CharRNN(nn.Module):
         """The linear prediction that it reads, if it does."""
         if self.predicted is None:
             return None
-        return Prediction(self.get_buffer("levels"), self.get_buffer("weights"))
+        levels = self.get_buffer("levels")
+        return Prediction(levels, (levels[1:] + levels[:-1]) / 2, self.get_buffer("weights"))
 
     def predict(self, levels: Tensor, weights: Tensor) -> None:
         """Let it read a linear prediction: levels (V,) and weights (C, K) of `Prediction`."""

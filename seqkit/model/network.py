@@ -46,16 +46,13 @@ class Prediction(NamedTuple):
     the weights.
 
     levels: the sample that each symbol stands for, (V,), rising.
+    borders: half-way from each level to the next, (V - 1,).
     weights: for each of C conditions, (C, K), the latest sample's last.
     """
 
     levels: Tensor
+    borders: Tensor
     weights: Tensor
-
-    @property
-    def borders(self) -> Tensor:
-        """Half-way from each level to the next, (V - 1,)."""
-        return (self.levels[1:] + self.levels[:-1]) / 2
 
     def __call__(
         self,

@@ -8,6 +8,7 @@ from seqkit.data.files import BadFileError
 from seqkit.data.sound.reader import read_whole
 from seqkit.evaluation.baselines import names as names_of
 from seqkit.evaluation.baselines import noun as noun_of
+from seqkit.evaluation.likeness import Judgement
 from seqkit.foundation.errors import CheckpointError
 from seqkit.runs.checkpoint import read_recording
 from seqkit.runs.layout import find_checkpoint
@@ -109,14 +110,14 @@ def trouble(record: Record) -> Literal["jumped", "overfitting"] | None:
     return "overfitting" if now < min(before, last) and _was_read_again(record) else None
 
 
-def heard(record: Record) -> str:
-    """Whether the last sample of sound is like the recording; empty if that cannot be said."""
+def heard(record: Record) -> Judgement | None:
+    """Whether the last sample of sound is like the recording; None if that cannot be said."""
     last = record.final or (record.samples[-1][1] if record.samples else None)
     if last is None or last.suffix != ".wav":
-        return ""
+        return None
     try:
         recording = read_recording(find_checkpoint(record.path))
         wave, rate = read_whole(last, _HEARD)
     except (BadFileError, CheckpointError):
-        return ""
-    return "" if recording is None else recording.judged(wave, rate)
+        return None
+    return None if recording is None else recording.judged(wave, rate)

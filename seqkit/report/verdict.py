@@ -111,8 +111,8 @@ def warning(record: Record) -> str:
 
 def judge(record: Record) -> Verdict:
     """The sentences for a run."""
-    sounds = heard(record) if record.state == "finished" else ""
-    finding = _finding(record, fails=sounds.startswith("does not"))
+    sample = heard(record) if record.state == "finished" else None
+    finding = _finding(record, fails=sample is not None and not sample.is_like)
     settings, total = record.settings, record.number("total_steps")
     if settings is None:
         return Verdict(finding, "Its settings cannot be read.")
@@ -131,8 +131,8 @@ def judge(record: Record) -> Verdict:
             return Verdict(finding, f"{ended}. This goes on with it:", command)
     if _tells_nothing(record):
         return Verdict(finding, _ANOTHER_PART)
-    if sounds:
-        finding += f" Its last sample {sounds}."
+    if sample is not None:
+        finding += f" Its last sample {sample.words}."
     shown = diagnosis(record)
     command = _more(record, settings) if shown in ("short", "falling") else ""
     return Verdict(finding, _advice(record, settings, shown), command)
@@ -154,7 +154,7 @@ def _finding(record: Record, fails: bool) -> str:
         return "Nothing is measured yet."
     so_far = " so far" if record.state == "running" else ""
     if record.best is None:
-        said = "No validation yet" if so_far else "There was no validation, of what it has not seen"
+        said = "No validation yet" if so_far else "Nothing was kept to validate on"
         went = f"from {train.values[0]:.3f} to {train.recent:.3f}"
         return f"{said}. The training loss went {went} nats a {one}."
     if _tells_nothing(record):

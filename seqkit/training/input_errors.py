@@ -18,7 +18,8 @@ from seqkit.data.lanes import Window
 from seqkit.foundation.randomness import dropout_keys, hashes, normal, uniform
 
 _SILENT_START, _SILENT = 0.5, 0.07  # share of windows that silence begins: of fresh lanes, others
-_HELD, _OF_STEP = 5, 3  # keys of what is drawn for some windows, and for each
+_GONE = 0.04  # share of the time at which nothing but silence is read
+_HELD, _OF_STEP = 6, 3  # keys of what is drawn for some windows, and for each
 
 
 class InputErrors:
@@ -49,7 +50,9 @@ class InputErrors:
         """The window as it is read. `fresh` (B,) marks the lanes that start from the zero state."""
         errors, (steps, lanes), device = self._errors, window.inputs.shape, fresh.device
         lane = torch.arange(self._first, self._first + lanes, dtype=torch.int32, device=device)
-        wrong, size, other, code, untold, silent, length = uniform(hashes(self._keys[:-1], lane))
+        wrong, size, other, code, untold, gone, silent, length = uniform(
+            hashes(self._keys[:-1], lane)
+        )
         wrong = wrong < errors.share
 
         # Another reading of every symbol, the same for some windows.
@@ -65,13 +68,16 @@ class InputErrors:
             size = self._noise[(size * len(errors.noise)).long()] * wrong
             read = (read + noise * size).round().long().clamp(0, self._readings.shape[1] - 1)
 
-        # Silence in the place of the beginning of some windows.
+        # Silence in the place of the beginning of some windows. The first input is before them,
+        # and so within a frame if that has several symbols.
         if phases := len(self._silence):
+            first = min(phases - 1, 1)
             share = torch.where(fresh, _SILENT_START, _SILENT)
-            most = min(errors.silent_steps, steps)
-            end = (1 + (length * most).long()) // phases * phases * (wrong & (silent < share))
-            place = torch.arange(steps, device=device)[:, None]
-            read = torch.where(place < end, self._silence[place % phases], read)
+            most = min(errors.silent_steps, steps - first)
+            count = (1 + (length * most).long()) // phases * phases * (wrong & (silent < share))
+            place = torch.arange(steps, device=device)[:, None] - first
+            is_silent = (place >= 0) & (place < count) | wrong & (gone < _GONE)
+            read = torch.where(is_silent, self._silence[place % phases], read)
 
         conditions = window.conditions
         if conditions is not None and self._codes is not None:

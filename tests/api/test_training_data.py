@@ -25,7 +25,7 @@ def test_silence_too_short_to_be_measured_is_not_told_about(
     config = Config(data=DataConfig(path=[str(tmp_path / "a.wav")], trim_silence=40))
     corpus = load_corpus(config.data, catalogue=Catalogue(), notice=lambda text: None)
     notices: list[str] = []
-    part = training_data.of_sound(corpus.whole, corpus, config, notices.append)
+    part = training_data.of_sound(corpus.whole, corpus, config.data, notices.append)
     assert len(part) < len(corpus.whole)
     assert [notice.partition(": ")[2][: len(told)] for notice in notices] == [told] * bool(told)
 

@@ -51,12 +51,12 @@ def test_sounds_are_ranked_by_how_near_they_are() -> None:
     assert far.pitch > 0.6
     assert all(a < b < c for a, b, c in zip(same, near, far, strict=True))
     assert all(half < 0.5 for half in own.halves)
-    assert own.judged(wave, RATE).startswith("sounds like the recording (spectrum 0.00, ")
-    assert own.judged(noise, RATE).startswith(
+    assert own.judged(wave, RATE).words.startswith("sounds like the recording (spectrum 0.00, ")
+    assert own.judged(noise, RATE).words.startswith(
         "does not sound like the recording: its timbre is another, the recording is pitched, it is "
         "not, its loudness varies in another way (spectrum 0."
     )
-    assert own.judged(wave[:400], RATE) == "is too short to compare with the recording"
+    assert own.judged(wave[:400], RATE).words == "is too short to compare with the recording"
 
 
 def test_what_is_kept_of_a_recording_judges_as_the_recording_does() -> None:

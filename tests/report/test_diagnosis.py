@@ -51,7 +51,10 @@ def test_a_sample_is_compared_with_the_recording(
     data: Floats, sample: Floats, told: str, left: Callable[[Floats, Floats], Path]
 ) -> None:
     record = read(left(data, sample))
-    assert heard(record).startswith(told)
+    judgement = heard(record)
+    assert judgement is not None
+    assert judgement.words.startswith(told)
+    assert judgement.is_like == told.startswith("sounds")
     finding = judge(record).finding
     assert f"Its last sample {told}" in finding
     assert ("It learned" in finding) == told.startswith("sounds")
@@ -63,6 +66,6 @@ def test_without_what_is_kept_of_the_recording_nothing_is_said(
     run = left(TONE, NOISE)
     for damaged in (b"", b"no checkpoint"):
         (run / "checkpoints" / "best.safetensors").write_bytes(damaged)
-        assert heard(read(run)) == ""
+        assert heard(read(run)) is None
     (run / "checkpoints" / "best.safetensors").unlink()
     assert "Its last sample" not in judge(read(run)).finding

@@ -26,7 +26,7 @@ FLAT = [*np.linspace(3.0, 1.5, 50), *[1.5] * 50]
         ([3.4, 3.3], [3.35], "It has not learned", "too short"),
         (DOWN, [1.6, 0.0024, 0.0026], "It learned", "levelled off"),  # easier than the rest
         (FLAT, [4.709, 4.261], "It has not learned", "still falling"),
-        (DOWN, [], "There was no validation", "still falling"),
+        (DOWN, [], "Nothing was kept to validate on", "still falling"),
         ([], [], "Nothing is measured yet", "too short"),
     ],
 )

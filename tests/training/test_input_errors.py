@@ -79,17 +79,30 @@ def test_some_lanes_read_other_symbols_for_some_windows() -> None:
 def test_silence_begins_half_of_the_fresh_windows_and_few_others() -> None:
     errors = dataclasses.replace(NOTHING, silence=np.array([7, 8]), silent_steps=30)
     found = read(errors, step=2).inputs
-    wrong = found != 50
-    lengths = wrong.sum(0)
+    gone = (found != 50).all(0)
+    assert gone.float().mean() == pytest.approx(0.04, abs=0.01)
+    # The first input is the last symbol of the frame before the window.
+    expected = torch.tensor([8, 7]).repeat(T // 2)[:, None]
+    assert (found[:, gone] == expected).all()
+    fresh, found = (torch.arange(B) % 2 == 0)[~gone], found[:, ~gone]
+    lengths = (found != 50).sum(0)
     begins = lengths > 0
-    assert begins[::2].float().mean() == pytest.approx(0.5 * 29 / 30, abs=0.04)
-    assert begins[1::2].float().mean() == pytest.approx(0.07, abs=0.02)
+    assert begins[fresh].float().mean() == pytest.approx(0.5 * 29 / 30, abs=0.04)
+    assert begins[~fresh].float().mean() == pytest.approx(0.07, abs=0.02)
     assert int(lengths.max()) == 30
     assert (lengths % 2 == 0).all()  # whole frames
     assert float(lengths[begins].float().mean()) == pytest.approx(15.5, abs=1)
-    expected = torch.tensor([7, 8]).repeat(T // 2)[:, None]
     place = torch.arange(T)[:, None]
-    assert torch.equal(found, torch.where(place < lengths, expected, 50))
+    silent = (place >= 1) & (place <= lengths)
+    assert torch.equal(found, torch.where(silent, expected, 50))
+
+
+def test_silence_of_mono_begins_with_the_window() -> None:
+    found = read(dataclasses.replace(NOTHING, silence=np.array([7]), silent_steps=9), step=2).inputs
+    found = found[:, (found != 7).any(0)]
+    lengths = (found == 7).sum(0)
+    assert int(lengths.max()) == 9
+    assert torch.equal(found == 7, torch.arange(T)[:, None] < lengths)
 
 
 def test_conditions_are_mistaken_or_not_told() -> None:

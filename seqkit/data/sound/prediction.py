@@ -12,7 +12,7 @@ _LEAST = 1e-6  # of the power: what keeps the equations solvable
 _AT_ONCE = 4096  # frames
 
 
-def learn(wave: Wave, noise: Floats, codes: Symbols, size: int, count: int) -> Floats:
+def learn(wave: Wave, noise: Floats, codes: Symbols, hop: int, size: int, count: int) -> Floats:
     """The weights (C, K), C = `size` and K = `count`, that predict the frames of each code best.
 
     The latest sample's weight is the last. Row 0, and that of a code without frames, is of the
@@ -25,9 +25,9 @@ def learn(wave: Wave, noise: Floats, codes: Symbols, size: int, count: int) -> F
     Args:
         wave: (N,).
         noise: the power of the noise that each sample may have, (N,).
-        codes: of its frames, of equal length, (F,), 0 to C - 1.
+        codes: of its frames, (F,), 0 to C - 1.
+        hop: samples of a frame; the last one may be shorter.
     """
-    hop = -(-len(wave) // len(codes))
     length = hop + 2 * _AROUND
     padded = np.pad(wave.astype(np.float64), (_AROUND, len(codes) * hop - len(wave) + _AROUND))
     frames = np.lib.stride_tricks.sliding_window_view(padded, length)[::hop]

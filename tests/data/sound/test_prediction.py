@@ -28,7 +28,7 @@ def test_each_code_has_the_weights_of_its_process() -> None:
     first, second = process((-0.9, 1.6), 40 * HOP, 1), process((-0.6, 0.3), 40 * HOP, 2)
     wave = np.concatenate([first, second])
     codes = np.repeat(np.array([1, 3], np.uint8), 40)
-    found = prediction.learn(wave, np.zeros_like(wave), codes, 5, 2)
+    found = prediction.learn(wave, np.zeros_like(wave), codes, HOP, 5, 2)
     assert found.shape == (5, 2)
     assert found[1] == pytest.approx([-0.9, 1.6], abs=0.05)
     assert found[3] == pytest.approx([-0.6, 0.3], abs=0.06)
@@ -45,7 +45,7 @@ def test_weights_for_a_noisy_past_are_those_that_predict_from_it() -> None:
     noise = np.full_like(wave, 0.1)
     read = wave + np.random.default_rng(4).normal(0, 0.1**0.5, len(wave)).astype(np.float32)
     codes = np.zeros(100, np.uint8)
-    clean, steady = (prediction.learn(wave, p, codes, 1, 24)[0] for p in (0 * wave, noise))
+    clean, steady = (prediction.learn(wave, p, codes, HOP, 1, 24)[0] for p in (0 * wave, noise))
     assert error(wave, wave, clean) < error(wave, wave, steady)
     assert error(wave, read, steady) < 0.5 * error(wave, read, clean)
     seen = np.lib.stride_tricks.sliding_window_view(read, 24)[:-1]
@@ -54,5 +54,6 @@ def test_weights_for_a_noisy_past_are_those_that_predict_from_it() -> None:
 
 
 def test_silence_is_predicted_as_silence() -> None:
-    found = prediction.learn(np.zeros(999, np.float32), np.zeros(999), np.zeros(7, np.uint8), 2, 4)
+    silence, codes = np.zeros(999, np.float32), np.zeros(7, np.uint8)
+    found = prediction.learn(silence, silence, codes, HOP, 2, 4)
     assert np.array_equal(found, np.zeros((2, 4)))
