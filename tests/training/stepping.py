@@ -1,10 +1,13 @@
 """Training steps of a small network, on symbols drawn at random."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
 
 from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
+from seqkit.data.augmentation import Errors
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.model.char_rnn import CharRNN
@@ -13,6 +16,28 @@ from seqkit.training.step import TrainingStep
 
 V, B, T = 11, 6, 10
 GPU = pytest.mark.gpu
+CODES, LOOKBACK = 4, 6
+SOUND = {
+    **{"input": "embedding", "embedding_size": 5, "conditions": CODES, "condition_size": 3},
+    "lookback": LOOKBACK,
+}
+"""Settings of a network as one of sound has them."""
+
+
+def errors() -> Errors:
+    """All kinds of errors, often."""
+    draw = np.random.default_rng(7)
+    return Errors(
+        share=0.9,
+        steps=2,
+        readings=np.stack([np.arange(V), draw.integers(0, V, V)]),
+        replaced=0.3,
+        noise=(0.0, 2.0),
+        silence=np.array([V // 2]),
+        silent_steps=4,
+        codes=draw.integers(0, CODES, (3, CODES)),
+        untold=0.2,
+    )
 
 
 def step(
@@ -23,14 +48,23 @@ def step(
     clip_value: float = 0.0,
     clip_norm: float = 5.0,
     symbols: np.ndarray | None = None,
+    sound: bool = False,
     **settings: object,
 ) -> tuple[CharRNN, TrainingStep]:
+    settings = {**(SOUND if sound else {}), **settings}
     values = {"num_layers": 2, "hidden_size": 16, "vocabulary_size": V, **settings}
     model = CharRNN(ModelConfig(**values), torch.Generator().manual_seed(1)).to(device)  # type: ignore[arg-type]
     if symbols is None:
         symbols = np.random.default_rng(2).integers(0, V, B * T * 12).astype(np.uint8)
     starts = np.linspace(0, len(symbols), documents, endpoint=False).astype(np.int64)
-    lanes = Lanes(Part(symbols, starts), 0, B, T)
+    part = Part(symbols, starts)
+    if sound:
+        draw = np.random.default_rng(3)
+        codes = draw.integers(0, CODES, len(symbols)).astype(np.uint8)
+        part = dataclasses.replace(part, conditions=codes)
+        weights = torch.from_numpy(draw.normal(0, 0.4, (CODES, LOOKBACK)))
+        model.predict(torch.linspace(-1, 1, V), weights)
+    lanes = Lanes(part, 0, B, T)
     train = TrainConfig(batch_size=B, sequence_length=T, clip_value=clip_value, clip_norm=clip_norm)
     return model, TrainingStep(
         model=model,
@@ -39,6 +73,7 @@ def step(
         train=train,
         seed=5,
         execution=execution,
+        errors=errors() if sound else None,
     )
 
 
@@ -48,4 +83,5 @@ def trained(model: CharRNN, stepper: TrainingStep, steps: int = 8) -> list[torch
         stepper.run(number, 0.01)
     tensors = stepper.state()
     weights = [value.detach().cpu().clone() for value in model.parameters()]
-    return [*weights, *(tensors[name].cpu() for name in ("nats", "state.h", "state.c"))]
+    carried = [name for name in sorted(tensors) if name.startswith("state.")]
+    return [*weights, *(tensors[name].cpu() for name in ("nats", *carried))]

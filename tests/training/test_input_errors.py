@@ -10,6 +10,7 @@ from torch import Tensor
 from seqkit.data.augmentation import Errors
 from seqkit.data.lanes import Window
 from seqkit.training.input_errors import InputErrors
+from tests.training.stepping import errors
 
 T, B, V, STEPS = 40, 3000, 100, 4
 AS_IT_IS = np.arange(V)
@@ -119,3 +120,22 @@ def test_conditions_are_mistaken_or_not_told() -> None:
     assert torch.equal(right.inputs, window().inputs)
     assert right.conditions is not None
     assert (right.conditions == 3).all()
+
+
+@pytest.mark.gpu
+def test_a_gpu_reads_the_same_errors() -> None:
+    fresh = torch.arange(B) % 3 == 0
+    made = [InputErrors(errors(), 5, torch.device(name)) for name in ("cpu", "cuda")]
+    for step in (0, 1, 7):
+        whole = window(symbol=4, condition=2)
+        assert whole.conditions is not None
+        parts = (whole.inputs, whole.targets, fresh, whole.conditions)
+        inputs, targets, begin, told = (own.cuda() for own in parts)
+        on_gpu = Window(inputs, targets, begin, None, told)
+        for own in made:
+            own.set_step(step)
+        here, there = made[0](whole, fresh), made[1](on_gpu, begin)
+        assert torch.equal(here.inputs, there.inputs.cpu())
+        assert here.conditions is not None
+        assert there.conditions is not None
+        assert torch.equal(here.conditions, there.conditions.cpu())

@@ -22,6 +22,16 @@ def test_idle_lanes_change_nothing(documents: int, dropout: float, cell: str) ->
         torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.parametrize("documents", [1, 9])
+def test_idle_lanes_read_their_errors_and_change_nothing(documents: int) -> None:
+    plain = trained(*step(Execution("layerwise", "fp32", B), documents=documents, sound=True))
+    padded = trained(*step(Execution("layerwise", "fp32", B + 3), documents=documents, sound=True))
+    for a, b in zip(plain, padded, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
+    text = step(Execution("layerwise", "fp32", B), documents=documents)
+    assert len(trained(*text)) == len(plain) - 4  # three tables, and the past that is carried
+
+
 def scaled(stepper: TrainingStep, scale: float) -> TrainingStep:
     """A step with the loss scale of fp16, in the precision it has."""
     stepper._optimizer._scaled = True
@@ -100,13 +110,15 @@ def test_what_runs_is_renewed_from_the_parameters(kind: str, precision: str) -> 
 @pytest.mark.parametrize("documents", [1, 9])
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
 @pytest.mark.parametrize("kind", ["adamw", "sgd"])
+@pytest.mark.parametrize("sound", [False, True])
 def test_a_graph_replays_what_eager_does(
-    precision: str, documents: int, dropout: float, kind: str
+    precision: str, documents: int, dropout: float, kind: str, sound: bool
 ) -> None:
     def make() -> tuple[CharRNN, TrainingStep]:
         return step(
             *(Execution("layerwise", precision, 8), "cuda", documents, OptimizerConfig(kind=kind)),
             dropout=dropout,
+            sound=sound,
         )
 
     eager = trained(*make())
