@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from seqkit.api import training_data
+from seqkit.api import training_sound
 from seqkit.config import Config, DataConfig
 from seqkit.data import remote
 from seqkit.data.codecs import Codec
@@ -41,18 +41,18 @@ def asked_for(
     """
     corpus = corpus_asked_for(config, saved, catalogue, notice, progress)
     if config.data.path:
-        return training_data.told(corpus.whole, corpus, saved.slow), corpus
+        return training_sound.told(corpus.whole, corpus, saved.slow), corpus
     _, validation, test = corpus.split(recorded(saved).split)
     part = validation if config.part == "validation" else test
     if not len(part):
         raise DataError(f"the checkpoint was trained without a {config.part} part: give data.path")
-    return training_data.told(part, corpus, saved.slow), corpus
+    return training_sound.told(part, corpus, saved.slow), corpus
 
 
 def as_trained(part: Part, corpus: Corpus, saved: Checkpoint) -> Part:
     """A part of a checkpoint's own data as its training validated on it: without silence."""
-    heard = training_data.heard(part, corpus, recorded(saved))
-    return training_data.told(heard, corpus, saved.slow)
+    heard = training_sound.heard(part, corpus, recorded(saved))
+    return training_sound.told(heard, corpus, saved.slow)
 
 
 def corpus_asked_for(

@@ -10,7 +10,8 @@ from seqkit.config import DataConfig
 from seqkit.data import augmentation
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
-from seqkit.evaluation.likeness import Distances, Recording
+from seqkit.evaluation.likeness import Distances
+from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.wording import counted
 from seqkit.generation.continuation import continue_prompt

@@ -6,25 +6,21 @@ import functools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
-from torch import Tensor
 
-from seqkit.api import agreement, build_network, learn_slow_tier, training_data
+from seqkit.api import agreement, build_network, training_data, training_sound
 from seqkit.api.claimed_run import claimed
-from seqkit.api.comparison import recording_of
 from seqkit.config import Config, ModelConfig
 from seqkit.data import remote
-from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.shards import opened as shards
 from seqkit.doctor.faults import require_enough
 from seqkit.evaluation import baselines
-from seqkit.evaluation.likeness import Recording
+from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device, disk
 from seqkit.foundation.console import Progress, unseen
-from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.generation.engines.choose import check_engine
@@ -242,7 +238,7 @@ def _set_up(
     training, validation, _ = corpus.split(config.data.split)
     require_enough(config, corpus, training)
     given = config, corpus, model_config, training, validation, saved, origin
-    sound = _hear(*given, ranks, notice, progress)
+    sound = training_sound.hear(*given, ranks, notice, progress)
     model_config, training, validation = sound.model, sound.training, sound.validation
     lanes = build_network.lanes(
         config, training, corpus.codec.start, model_config, ranks.place, notice
@@ -274,7 +270,7 @@ def _set_up(
             clock=ranks.clock if config.train.max_minutes else time.monotonic,
             closing_sample=sampled / min(sampled, medium.glimpse),
             ranks=ranks,
-            errors=training_data.errors_of(corpus, config, sound.slow),
+            errors=training_sound.errors_of(corpus, config, sound.slow),
         )
         if saved is not None:
             averaged = bool(saved.config.get("train", {}).get("average"))
@@ -300,83 +296,6 @@ def _set_up(
         judged_anew=judged_anew,
         ranks=ranks,
     )
-
-
-class _Sound(NamedTuple):
-    """The parts as they are learnt and validated on, and of sound what is known of it."""
-
-    model: ModelConfig
-    training: Part
-    validation: Part
-    slow: SlowTier | None
-    recording: Recording | None
-    prediction: tuple[Tensor, Tensor] | None
-
-
-def _hear(
-    config: Config,
-    corpus: Corpus,
-    model: ModelConfig,
-    training: Part,
-    validation: Part,
-    saved: Checkpoint | None,
-    origin: Checkpoint | None,
-    ranks: Ranks,
-    notice: Notice,
-    progress: Progress,
-) -> _Sound:
-    """What a training does with sound before its network is made; text is left as it is."""
-    training = training_data.of_sound(training, corpus, config.data, notice)
-    validation = training_data.heard(validation, corpus, config.data)
-    slow = ranks.shared(lambda: _slow_tier(config, corpus, training, saved, origin, progress))
-    if slow is not None:
-        model = build_network.with_codes(model, slow.codebook.size)
-        notice(f"told by {slow.codebook.size - 1} codes, 50 a second (data.conditions)")
-    training, validation = (training_data.told(p, corpus, slow) for p in (training, validation))
-    prediction = None
-    if origin is None:
-        given = training, corpus, model, config.data
-        prediction = ranks.shared(lambda: training_data.prediction_of(*given))
-    recording = ranks.shared(lambda: _recording(config, corpus, saved))
-    return _Sound(model, training, validation, slow, recording, prediction)
-
-
-def _slow_tier(
-    config: Config,
-    corpus: Corpus,
-    training: Part,
-    saved: Checkpoint | None,
-    origin: Checkpoint | None,
-    progress: Progress,
-) -> SlowTier | None:
-    """That of the run that goes on, or a new one, with the codes of the weights to start from.
-
-    Raises:
-        ConfigError: those weights read no codes.
-    """
-    codec = corpus.codec
-    if config.data.conditions == "none" or not isinstance(codec, Quantiser):
-        return None
-    if saved is not None:
-        return saved.slow
-    if origin is not None and origin.slow is None:
-        raise ConfigError(
-            f"init_from={config.init_from}: its network reads no codes: give data.conditions=none"
-        )
-    book = origin.slow.codebook if origin and origin.slow else None
-    return learn_slow_tier.learn(training, codec, config.fixed_seed, progress, book)
-
-
-def _recording(config: Config, corpus: Corpus, saved: Checkpoint | None) -> Recording | None:
-    """That of the run that goes on, or what is kept of the corpus; None of text, or of silence."""
-    if saved is not None and saved.recording is not None:
-        return saved.recording
-    if not isinstance(corpus.codec, Quantiser):
-        return None
-    try:
-        return recording_of(corpus, config.data)
-    except DataError:
-        return None
 
 
 def _check_sampling(

@@ -10,7 +10,7 @@ import numpy as np
 
 from seqkit.api.prepare_training import Notice, Training
 from seqkit.data.codecs import Quantiser
-from seqkit.evaluation.likeness import Recording
+from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device
 from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.wording import counted

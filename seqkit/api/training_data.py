@@ -4,24 +4,19 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
-import torch
-from torch import Tensor
-
 from seqkit.api import build_network
-from seqkit.config import Config, DataConfig, ModelConfig
-from seqkit.data import augmentation, remote
+from seqkit.config import Config, DataConfig
+from seqkit.data import remote
 from seqkit.data.codecs import Quantiser
-from seqkit.data.corpus import Corpus, Part
+from seqkit.data.corpus import Corpus
 from seqkit.data.load import load_corpus
 from seqkit.data.shards import opened
 from seqkit.doctor import sound
 from seqkit.doctor.faults import CONSTANT
 from seqkit.foundation import disk
 from seqkit.foundation.console import Progress
-from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.wording import duration
-from seqkit.generation.slow_tier import SlowTier
 from seqkit.runs.checkpoint import Checkpoint
 
 _MOST_FAULTS = 2  # of the data, the worst, that a training tells; `doctor` tells all
@@ -129,70 +124,6 @@ def uneven_split(corpus: Corpus, data: DataConfig) -> str:
         f"for validation ({100 * kept:.1f} %, data.split asks for {100 * asked:g} %), since whole "
         "files are: cut them into shorter ones, or give another data.split (1,0,0: none is kept)"
     )
-
-
-def heard(part: Part, corpus: Corpus, data: DataConfig) -> Part:
-    """A part, of sound without the silence that `data.trim_silence` names."""
-    codec = corpus.codec
-    if not isinstance(codec, Quantiser) or not len(part) or not data.trim_silence:
-        return part
-    return augmentation.without_silence(part, codec, data.trim_silence)
-
-
-def told(part: Part, corpus: Corpus, slow: SlowTier | None) -> Part:
-    """A part, of sound with the codes of a slow tier, if there is one."""
-    if slow is None or not isinstance(corpus.codec, Quantiser) or not len(part):
-        return part
-    return augmentation.told(part, corpus.codec, slow.codebook)
-
-
-def of_sound(part: Part, corpus: Corpus, data: DataConfig, notice: Callable[[str], None]) -> Part:
-    """The training part; of sound without silence, as `data.trim_silence` asks for.
-
-    Raises:
-        ConfigError: that, or something else that is for sound, is asked for, and this is text.
-    """
-    codec = corpus.codec
-    if not isinstance(codec, Quantiser):
-        if data.conditions != "none":
-            raise ConfigError(f"data.conditions={data.conditions} is for sound, and this is text")
-        for key in ("copies", "trim_silence"):
-            if value := getattr(data, key):
-                raise ConfigError(f"data.{key}={value:g} is for sound, and this is text")
-        return part
-    learnt, rate, said = heard(part, corpus, data), codec.symbol_rate, list[str]()
-    left_out = f"{(len(part) - len(learnt)) / rate:.1f}"
-    if float(left_out):
-        said.append(f"{left_out} s of silence left out (data.trim_silence)")
-    if data.copies:
-        times = f"{data.copies} of {data.copies + 1} times"
-        said.append(f"read with errors {times} (data.copies)")
-    if said:
-        notice(f"{duration(len(learnt) / rate)} of sound to learn from: {', '.join(said)}")
-    return learnt
-
-
-def prediction_of(
-    part: Part, corpus: Corpus, model: ModelConfig, data: DataConfig
-) -> tuple[Tensor, Tensor] | None:
-    """What `CharRNN.predict` takes, of a training part told by codes, if a network reads that."""
-    codec = corpus.codec
-    if not model.lookback or not isinstance(codec, Quantiser):
-        return None
-    size = max(model.conditions, 1)
-    own, weights = augmentation.learn_prediction(part, codec, data, model.lookback, size)
-    levels = torch.full((model.vocabulary_size,), torch.inf)
-    levels[: len(own)] = torch.from_numpy(own)
-    return levels, torch.from_numpy(weights)
-
-
-def errors_of(corpus: Corpus, config: Config, slow: SlowTier | None) -> augmentation.Errors | None:
-    """What the training reads wrong."""
-    codec, data, steps = corpus.codec, config.data, config.train.sequence_length
-    if not isinstance(codec, Quantiser):
-        return None
-    book = slow.codebook if slow else None
-    return augmentation.errors_of(codec, data, steps, config.fixed_seed, book)
 
 
 def _make_paths_absolute(config: Config) -> None:

@@ -8,7 +8,7 @@ import torch
 
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.evaluation import scoring
-from seqkit.evaluation.likeness import Recording
+from seqkit.evaluation.recording import Recording
 from seqkit.generation import sound_faults
 from seqkit.generation.engine import Blocks, Engine, generate_blocks
 from seqkit.generation.engines.choose import choose_engine

@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from seqkit.data.codecs import Quantiser
-from seqkit.evaluation.likeness import Recording, loops
+from seqkit.evaluation.recording import Recording, loops
 from seqkit.generation.engine import Blocks
 from seqkit.symbols import Integers, Symbols
 

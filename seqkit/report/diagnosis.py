@@ -8,7 +8,7 @@ from seqkit.data.files import BadFileError
 from seqkit.data.sound.reader import read_whole
 from seqkit.evaluation.baselines import names as names_of
 from seqkit.evaluation.baselines import noun as noun_of
-from seqkit.evaluation.likeness import Judgement
+from seqkit.evaluation.recording import Judgement
 from seqkit.foundation.errors import CheckpointError
 from seqkit.runs.checkpoint import read_recording
 from seqkit.runs.layout import find_checkpoint

@@ -19,7 +19,7 @@ from torch import Tensor
 from seqkit.config import Config, DataConfig, ModelConfig, check
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec
-from seqkit.evaluation.likeness import Recording
+from seqkit.evaluation.recording import Recording
 from seqkit.foundation import disk, machine
 from seqkit.foundation.config_file import upgrade
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError

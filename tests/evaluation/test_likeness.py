@@ -7,7 +7,8 @@ import torch
 from seqkit.data.datasets import etude
 from seqkit.data.sound import Wave
 from seqkit.data.sound.resample import resample
-from seqkit.evaluation.likeness import NEEDED, RATE, Frames, Recording, distance, frames_of, pitched
+from seqkit.evaluation.likeness import RATE, Frames, distance, frames_of, pitched
+from seqkit.evaluation.recording import NEEDED, Recording
 
 
 def recording(seconds: float = 4) -> Wave:

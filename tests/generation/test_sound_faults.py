@@ -7,7 +7,7 @@ import pytest
 
 from seqkit.data.codecs import MuLaw
 from seqkit.data.sound import Wave
-from seqkit.evaluation.likeness import Recording
+from seqkit.evaluation.recording import Recording
 from seqkit.generation import sound_faults
 from seqkit.symbols import Integers, Symbols
 

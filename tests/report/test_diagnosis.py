@@ -8,7 +8,7 @@ import pytest
 import soundfile
 from safetensors.torch import save_file
 
-from seqkit.evaluation.likeness import Recording
+from seqkit.evaluation.recording import Recording
 from seqkit.report.diagnosis import heard
 from seqkit.report.verdict import judge
 from seqkit.runs.record import read

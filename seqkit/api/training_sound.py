@@ -1,0 +1,164 @@
+"""What a training does with sound: silence left out, codes told, the recording and errors kept."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from seqkit.api import build_network, learn_slow_tier
+from seqkit.api.comparison import recording_of
+from seqkit.config import Config, DataConfig, ModelConfig
+from seqkit.data import augmentation
+from seqkit.data.codecs import Quantiser
+from seqkit.data.corpus import Corpus, Part
+from seqkit.evaluation.recording import Recording
+from seqkit.foundation.console import Progress
+from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.ranks import Ranks
+from seqkit.foundation.wording import duration
+from seqkit.generation.slow_tier import SlowTier
+from seqkit.runs.checkpoint import Checkpoint
+
+
+class Sound(NamedTuple):
+    """The parts as they are learnt and validated on, and of sound what is known of it."""
+
+    model: ModelConfig
+    training: Part
+    validation: Part
+    slow: SlowTier | None
+    recording: Recording | None
+    prediction: tuple[Tensor, Tensor] | None
+
+
+def hear(
+    config: Config,
+    corpus: Corpus,
+    model: ModelConfig,
+    training: Part,
+    validation: Part,
+    saved: Checkpoint | None,
+    origin: Checkpoint | None,
+    ranks: Ranks,
+    notice: Callable[[str], None],
+    progress: Progress,
+) -> Sound:
+    """What a training does with sound before its network is made; text is left as it is."""
+    training = training_part(training, corpus, config.data, notice)
+    validation = heard(validation, corpus, config.data)
+    slow = ranks.shared(lambda: _slow_tier(config, corpus, training, saved, origin, progress))
+    if slow is not None:
+        model = build_network.with_codes(model, slow.codebook.size)
+        notice(f"told by {slow.codebook.size - 1} codes, 50 a second (data.conditions)")
+    training, validation = (told(p, corpus, slow) for p in (training, validation))
+    prediction = None
+    if origin is None:
+        given = training, corpus, model, config.data
+        prediction = ranks.shared(lambda: _prediction_of(*given))
+    recording = ranks.shared(lambda: _recording(config, corpus, saved))
+    return Sound(model, training, validation, slow, recording, prediction)
+
+
+def heard(part: Part, corpus: Corpus, data: DataConfig) -> Part:
+    """A part, of sound without the silence that `data.trim_silence` names."""
+    codec = corpus.codec
+    if not isinstance(codec, Quantiser) or not len(part) or not data.trim_silence:
+        return part
+    return augmentation.without_silence(part, codec, data.trim_silence)
+
+
+def told(part: Part, corpus: Corpus, slow: SlowTier | None) -> Part:
+    """A part, of sound with the codes of a slow tier, if there is one."""
+    if slow is None or not isinstance(corpus.codec, Quantiser) or not len(part):
+        return part
+    return augmentation.told(part, corpus.codec, slow.codebook)
+
+
+def training_part(
+    part: Part, corpus: Corpus, data: DataConfig, notice: Callable[[str], None]
+) -> Part:
+    """The training part; of sound without silence, as `data.trim_silence` asks for.
+
+    Raises:
+        ConfigError: that, or something else that is for sound, is asked for, and this is text.
+    """
+    codec = corpus.codec
+    if not isinstance(codec, Quantiser):
+        if data.conditions != "none":
+            raise ConfigError(f"data.conditions={data.conditions} is for sound, and this is text")
+        for key in ("copies", "trim_silence"):
+            if value := getattr(data, key):
+                raise ConfigError(f"data.{key}={value:g} is for sound, and this is text")
+        return part
+    learnt, rate, said = heard(part, corpus, data), codec.symbol_rate, list[str]()
+    left_out = f"{(len(part) - len(learnt)) / rate:.1f}"
+    if float(left_out):
+        said.append(f"{left_out} s of silence left out (data.trim_silence)")
+    if data.copies:
+        times = f"{data.copies} of {data.copies + 1} times"
+        said.append(f"read with errors {times} (data.copies)")
+    if said:
+        notice(f"{duration(len(learnt) / rate)} of sound to learn from: {', '.join(said)}")
+    return learnt
+
+
+def _prediction_of(
+    part: Part, corpus: Corpus, model: ModelConfig, data: DataConfig
+) -> tuple[Tensor, Tensor] | None:
+    """What `CharRNN.predict` takes, of a training part told by codes, if a network reads that."""
+    codec = corpus.codec
+    if not model.lookback or not isinstance(codec, Quantiser):
+        return None
+    size = max(model.conditions, 1)
+    own, weights = augmentation.learn_prediction(part, codec, data, model.lookback, size)
+    levels = torch.full((model.vocabulary_size,), torch.inf)
+    levels[: len(own)] = torch.from_numpy(own)
+    return levels, torch.from_numpy(weights)
+
+
+def errors_of(corpus: Corpus, config: Config, slow: SlowTier | None) -> augmentation.Errors | None:
+    """What the training reads wrong."""
+    codec, data, steps = corpus.codec, config.data, config.train.sequence_length
+    if not isinstance(codec, Quantiser):
+        return None
+    book = slow.codebook if slow else None
+    return augmentation.errors_of(codec, data, steps, config.fixed_seed, book)
+
+
+def _slow_tier(
+    config: Config,
+    corpus: Corpus,
+    training: Part,
+    saved: Checkpoint | None,
+    origin: Checkpoint | None,
+    progress: Progress,
+) -> SlowTier | None:
+    """That of the run that goes on, or a new one, with the codes of the weights to start from.
+
+    Raises:
+        ConfigError: those weights read no codes.
+    """
+    codec = corpus.codec
+    if config.data.conditions == "none" or not isinstance(codec, Quantiser):
+        return None
+    if saved is not None:
+        return saved.slow
+    if origin is not None and origin.slow is None:
+        raise ConfigError(
+            f"init_from={config.init_from}: its network reads no codes: give data.conditions=none"
+        )
+    book = origin.slow.codebook if origin and origin.slow else None
+    return learn_slow_tier.learn(training, codec, config.fixed_seed, progress, book)
+
+
+def _recording(config: Config, corpus: Corpus, saved: Checkpoint | None) -> Recording | None:
+    """That of the run that goes on, or what is kept of the corpus; None of text, or of silence."""
+    if saved is not None and saved.recording is not None:
+        return saved.recording
+    if not isinstance(corpus.codec, Quantiser):
+        return None
+    try:
+        return recording_of(corpus, config.data)
+    except DataError:
+        return None

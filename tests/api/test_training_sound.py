@@ -1,0 +1,27 @@
+"""What a training leaves out of sound is told if it can be measured."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from seqkit.api import training_sound
+from seqkit.config import DataConfig
+from seqkit.data.load import load_corpus
+from seqkit.foundation.plugins import Catalogue
+
+
+@pytest.mark.parametrize(("quiet", "told"), [(0.02, ""), (0.2, "0.2 s of silence left out (")])
+def test_silence_too_short_to_be_measured_is_not_told_about(
+    quiet: float, told: str, tmp_path: Path
+) -> None:
+    wave = np.random.default_rng(0).uniform(-0.5, 0.5, 4000)
+    wave[: round(8000 * quiet)] = 0
+    soundfile.write(tmp_path / "a.wav", wave, 8000)
+    data = DataConfig(path=[str(tmp_path / "a.wav")], trim_silence=40)
+    corpus = load_corpus(data, catalogue=Catalogue(), notice=lambda text: None)
+    notices: list[str] = []
+    part = training_sound.training_part(corpus.whole, corpus, data, notices.append)
+    assert len(part) < len(corpus.whole)
+    assert [notice.partition(": ")[2][: len(told)] for notice in notices] == [told] * bool(told)
