@@ -20,6 +20,7 @@ from seqkit.foundation.randomness import dropout_keys, hashes, normal, uniform
 _SILENT_START, _SILENT = 0.5, 0.07  # share of windows that silence begins: of fresh lanes, others
 _GONE = 0.04  # share of the time at which nothing but silence is read
 _HELD, _OF_STEP = 6, 3  # keys of what is drawn for some windows, and for each
+_SEED = 1 << 40  # what makes their seeds others than that of dropout masks
 
 
 class InputErrors:
@@ -41,9 +42,9 @@ class InputErrors:
 
     def set_step(self, step: int) -> None:
         """Draw for this step from now on."""
-        held = dropout_keys(self._seed, step // self._errors.steps, _HELD + _OF_STEP)
-        own = dropout_keys(self._seed, step, 2 * (_HELD + _OF_STEP))
-        keys = np.concatenate([held[:_HELD], own[-_OF_STEP:]])
+        seed = self._seed ^ _SEED
+        held = dropout_keys(seed, step // self._errors.steps, _HELD)
+        keys = np.concatenate([held, dropout_keys(seed ^ 2 * _SEED, step, _OF_STEP)])
         self._keys.copy_(torch.from_numpy(keys), non_blocking=True)
 
     def __call__(self, window: Window, fresh: Tensor) -> Window:
