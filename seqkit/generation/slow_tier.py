@@ -21,6 +21,7 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Integers, Symbols
 
 _STREAM = 1 << 33  # of draws; no sample has it
+_GOLDEN = (5**0.5 - 1) / 2  # multiples of which, modulo 1, are spread evenly, however many
 _READ = 100  # codes that the writer reads before it writes
 _OF_BOOK, _WRITER = ("mean", "basis", "centres"), "writer."
 _SEEDS = (1 << 63) - 1
@@ -95,9 +96,9 @@ class SlowTier:
         heard = len(prompt) // hop  # whole frames; the one that is cut is written again
         if heard:
             before = np.repeat(told[:heard, None][-_READ:], streams, 1)
-        else:  # each stream goes on from another place of the recording
-            drawn = [uniforms(seed, _STREAM + stream, 0, 1)[0] for stream in range(streams)]
-            rows = np.arange(-_READ, 0)[:, None] + (np.array(drawn) * len(self.codes)).astype(int)
+        else:  # the streams go on from places that are spread over the recording
+            drawn = (uniforms(seed, _STREAM, 0, 1)[0] + _GOLDEN * np.arange(streams)) % 1
+            rows = np.arange(-_READ, 0)[:, None] + (drawn * len(self.codes)).astype(int)
             before = self.codes[rows % len(self.codes)]
         written = self._written(before.astype(np.int64), streams, seed)
         blocks: list[Integers] = []
