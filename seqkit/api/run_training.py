@@ -10,6 +10,7 @@ from seqkit.api.comparison import judge_of
 from seqkit.api.prepare_training import Notice, Training
 from seqkit.api.run_files import about_run, sample, summary
 from seqkit.data.codecs import Quantiser
+from seqkit.evaluation.recording import ENOUGH
 from seqkit.foundation import device
 from seqkit.foundation.errors import (
     NOT_BEGUN,
@@ -41,7 +42,6 @@ from seqkit.runs.tensorboard import TensorBoard
 from seqkit.symbols import Integers
 from seqkit.training.events import CheckpointDue, Stepped, Trained
 
-_ENOUGH = 12_000_000  # samples read, after which most recordings tried sounded like themselves
 _PACE_KNOWN = 50  # steps
 
 
@@ -164,10 +164,10 @@ class _Forecast:
     def __init__(self, training: Training, notice: Notice) -> None:
         self._minutes = training.config.train.max_minutes
         codec = training.corpus.codec
-        phases = codec.phases if isinstance(codec, Quantiser) else 0
+        rate = codec.symbol_rate if isinstance(codec, Quantiser) else 0
         train = training.config.train
         ends_by_clock = train.max_minutes and not train.max_steps and not train.max_epochs
-        self._wanted = _ENOUGH * phases if training.slow and ends_by_clock else 0
+        self._wanted = ENOUGH * rate if training.slow and ends_by_clock else 0
         self._notice = notice
 
     def __call__(self, event: Event) -> None:
@@ -177,9 +177,9 @@ class _Forecast:
         forecast = event.symbols / event.step * event.total_steps
         if forecast < wanted:
             self._notice(
-                f"in {self._minutes:g} minutes this machine reads {forecast / 1e6:.2g} million "
-                f"symbols of sound; it takes {wanted / 1e6:.2g} million or more until they sound "
-                "like the recording: give "
+                f"in {self._minutes:g} minutes this machine will read {forecast / 1e6:.2g} million "
+                f"samples; what it makes may not sound like the recording before it has read "
+                f"{wanted / 1e6:.2g} million: give "
                 f"train.max_minutes={math.ceil(self._minutes * wanted / forecast)}"
             )
 

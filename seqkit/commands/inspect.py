@@ -8,13 +8,14 @@ from seqkit.config import Config
 from seqkit.foundation import stdout
 from seqkit.foundation.console import Console
 from seqkit.foundation.plugins import Catalogue
+from seqkit.model.char_rnn import count_parameters
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Print a checkpoint's model, codec, data, metrics and settings."""
     saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
     summary: dict[str, Any] = {
-        "parameters": sum(values.numel() for values in saved.weights.values()),
+        "parameters": count_parameters(saved.model),
         "model": vars(saved.model),
         "codec": _shorten(saved.codec.to_spec()),
         "metrics": saved.metrics,

@@ -26,6 +26,8 @@ from seqkit.symbols import Integers
 
 NEEDED = (0.10, 0.25, 0.45, 0.40)
 """Distances up to which a sound counts as like its recording, whatever the recording."""
+ENOUGH = 1500.0
+"""Seconds of sound that a training reads, all passes together, until it sounds like most."""
 _SLACK = 1.5  # times the distances of the recording's halves, or pieces, which are enough, too
 _LENGTHS = (1.0, 2.0, 5.0, 10.0)  # seconds of pieces
 _MOST_PIECES = 40  # of each length
@@ -125,11 +127,13 @@ class Recording:
         found = scaled(distances(heard, self.heard), self.unit)
         most = self.needed(len(wave) / sample_rate)
         apart = [n for n, one, bound in zip(found._fields, found, most, strict=True) if one > bound]
-        values = ", ".join(f"{name} {value:.2f}" for name, value in found._asdict().items())
-        beside = f"({values}; the same: 0, noise: 1)"
+        limits = zip(found._fields, found, most, strict=True)
+        values = (f"{n} {one:.2f} {'>' if one > b else '≤'} {b:.2f}" for n, one, b in limits)
+        beside = f"({', '.join(values)})"
         if not apart:
             return Judgement(True, f"sounds like the recording {beside}")
-        clearness = "less clear" if heard.pitched < self.heard.pitched else "clearer"
+        hiss = heard.pitched < self.heard.pitched
+        clearness = "less clear: a lower temperature may help" if hiss else "clearer"
         words = {
             "spectrum": "its timbre is another",
             "tone": f"its tones are {clearness}",

@@ -8,7 +8,7 @@ from seqkit.data.files import BadFileError
 from seqkit.data.sound.reader import read_whole
 from seqkit.evaluation.baselines import names as names_of
 from seqkit.evaluation.baselines import noun as noun_of
-from seqkit.evaluation.recording import Judgement
+from seqkit.evaluation.recording import ENOUGH, Judgement
 from seqkit.foundation.errors import CheckpointError
 from seqkit.runs.checkpoint import read_recording
 from seqkit.runs.layout import find_checkpoint
@@ -67,6 +67,8 @@ def diagnosis(record: Record) -> Diagnosis:
     """What the curves show; one of them has a value, and the validation tells something."""
     if found := trouble(record):
         return found
+    if times_too_short(record) > 1:
+        return "short"
     train, validation = record.metrics.train["loss"], record.metrics.validation
     losses = validation.values
     last = float(losses[-1]) if len(losses) else math.inf
@@ -87,6 +89,16 @@ def diagnosis(record: Record) -> Diagnosis:
     if weakest and len(losses) and float(losses.min()) >= BEATEN * weakest.nats:
         return "unlearned"
     return "level"
+
+
+def times_too_short(record: Record) -> float:
+    """How many times as much sound a training of two tiers should have read; 1 if it did."""
+    data = record.settings.data if record.settings else None
+    read = record.metrics.train["symbols"].values
+    if data is None or data.conditions == "none" or not len(read):
+        return 1.0
+    rate = data.sample_rate * data.channels * data.symbols_per_sample
+    return max(1.0, ENOUGH * rate / float(read[-1]))
 
 
 def _was_read_again(record: Record) -> bool:

@@ -19,6 +19,7 @@ from seqkit.report.diagnosis import (
     guess,
     heard,
     noun,
+    times_too_short,
     trouble,
 )
 from seqkit.runs import record as records
@@ -154,7 +155,7 @@ def _finding(record: Record, fails: bool) -> str:
         return "Nothing is measured yet."
     so_far = " so far" if record.state == "running" else ""
     if record.best is None:
-        said = "No validation yet" if so_far else "Nothing was kept to validate on"
+        said = "No validation yet" if so_far else "All data were learnt from, and none validated on"
         went = f"from {train.values[0]:.3f} to {train.recent:.3f}"
         return f"{said}. The training loss went {went} nats a {one}."
     if _tells_nothing(record):
@@ -213,11 +214,11 @@ def again(record: Record) -> str:
 
 
 def _more(record: Record, settings: Config) -> str:
-    """The command that doubles a run."""
-    train, keys = settings.train, []
+    """The command that doubles a run, or makes it as long as sound takes."""
+    train, keys, times = settings.train, [], max(2.0, times_too_short(record))
     if train.max_minutes:
         spent = (record.number("elapsed_seconds") or 0.0) / 60
-        keys.append(f"train.max_minutes={2 * max(train.max_minutes, spent):.3g}")
+        keys.append(f"train.max_minutes={round(times * max(train.max_minutes, spent), 2):g}")
     if train.max_epochs:
         keys.append(f"train.max_epochs={2 * train.max_epochs}")
     if train.max_steps:

@@ -52,7 +52,9 @@ def test_sounds_are_ranked_by_how_near_they_are() -> None:
     assert far.pitch > 0.6
     assert all(a < b < c for a, b, c in zip(same, near, far, strict=True))
     assert all(half < 0.5 for half in own.halves)
-    assert own.judged(wave, RATE).words.startswith("sounds like the recording (spectrum 0.00, ")
+    assert own.judged(wave, RATE).words.startswith(
+        "sounds like the recording (spectrum 0.00 ≤ 0.10, "
+    )
     assert own.judged(noise, RATE).words.startswith(
         "does not sound like the recording: its timbre is another, the recording is pitched, it is "
         "not, its loudness varies in another way (spectrum 0."

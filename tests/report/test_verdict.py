@@ -26,7 +26,7 @@ FLAT = [*np.linspace(3.0, 1.5, 50), *[1.5] * 50]
         ([3.4, 3.3], [3.35], "It has not learned", "too short"),
         (DOWN, [1.6, 0.0024, 0.0026], "It learned", "levelled off"),  # easier than the rest
         (FLAT, [4.709, 4.261], "It has not learned", "still falling"),
-        (DOWN, [], "Nothing was kept to validate on", "still falling"),
+        (DOWN, [], "All data were learnt from, and none validated on", "still falling"),
         ([], [], "Nothing is measured yet", "too short"),
     ],
 )
@@ -131,3 +131,20 @@ def test_a_training_is_told_where_it_stands_badly(
     told = warning(read(leave(*losses, baselines=bits), state))
     assert said in told
     assert bool(said) == bool(told)
+
+
+@pytest.mark.parametrize(("rate", "minutes"), [(4000, "2700"), (10, "9"), (5, "")])
+def test_two_tiers_that_read_little_sound_are_to_read_more(
+    rate: int, minutes: str, leave: Leave
+) -> None:
+    run = leave([*np.linspace(4, 2, 40), *[2.0] * 40])  # levelled off, by the losses
+    config = Config(recipe="my_sound")
+    config.data.conditions, config.data.sample_rate = "codes", rate
+    config.train.max_steps, config.train.max_minutes = None, 4.5
+    keep(run, config)
+    verdict = judge(read(run))
+    if minutes:
+        assert "It was too short to tell more" in verdict.advice
+        assert f"train.max_minutes={minutes}" in verdict.command
+    else:
+        assert "It has levelled off" in verdict.advice
