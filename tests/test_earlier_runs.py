@@ -105,7 +105,7 @@ def test_they_go_on_as_they_did(kind: str, run: Run, tmp_path: Path) -> None:
     assert resumed.code == 0, resumed.err
     made = safetensors.torch.load_file(tmp_path / "run" / "checkpoints" / "last.safetensors")
     expected = safetensors.torch.load_file(EARLIER_RUNS / kind / "finished.safetensors")
-    assert made.keys() == expected.keys()
+    assert {name for name in made if not name.startswith("recording.")} == expected.keys()
     for name, values in expected.items():
         torch.testing.assert_close(made[name], values, atol=1e-5, rtol=1e-5)
         assert torch.equal(made[name], values) or not same_machine(), name
