@@ -87,7 +87,7 @@ def train(symbols: Tensor, size: int, seconds: float) -> tuple[Tiers, int]:
         torch._foreach_lerp_([*average.parameters()], [*model.parameters()], 1 - decay)
         state, step = (after[0].detach(), after[1].detach()), step + 1
         if step % 500 == 0:
-            print(f"step {step}: {float(loss) / math.log(2):.2f} bits", flush=True)
+            print(f"step {step}: {float(loss.detach()) / math.log(2):.2f} bits", flush=True)
     return average, step
 
 
@@ -126,7 +126,7 @@ def main() -> None:
     recording = recording_of(corpus, data)
     made = generate(model, codec.start, _SECONDS * codec.sample_rate, _SOUNDS)
     for sound in made.T.numpy():
-        print("it", recording.judged(codec.decode(sound), codec.sample_rate))
+        print("it", recording.judged(codec.decode(sound), codec.sample_rate).words)
 
 
 if __name__ == "__main__":

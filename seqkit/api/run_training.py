@@ -42,7 +42,7 @@ from seqkit.runs.tensorboard import TensorBoard
 from seqkit.symbols import Integers
 from seqkit.training.events import CheckpointDue, Stepped, Trained
 
-_PACE_KNOWN = 50  # steps
+_PACE_KNOWN = 20  # steps
 
 
 def run_training(

@@ -124,16 +124,17 @@ def _levels(wave: Wave, rate: int, edges: npt.NDArray[np.float64], seconds: floa
     before = (size - hop) // 2
     padded = np.zeros((frames - 1) * hop + size, np.float32)
     padded[before : before + len(wave)] = wave
-    sound = torch.from_numpy(padded)
-    spectra = torch.stft(
-        sound, size, hop, window=torch.hann_window(size), center=False, return_complex=True
-    )
-    powers = (spectra.abs().square() / size).T.double().numpy()
-    # Bands that are narrower than the spectrum's bins take their share of them.
-    whole = np.concatenate([np.zeros((len(powers), 1)), np.cumsum(powers, 1)], 1)
-    places = np.clip(edges * size / rate + 0.5, 0, powers.shape[1])
-    low = np.minimum(places.astype(np.int64), powers.shape[1] - 1)
-    below = whole[:, low] + (places - low) * powers[:, low]
-    means = np.diff(below, axis=1) / np.maximum(np.diff(places), 1e-9)
-    levels: Floats = (10 * np.log10(means.clip(min=0) + _FLOOR)).astype(np.float32)
-    return levels
+    window, levels = torch.hann_window(size), [np.zeros((0, len(edges) - 1), np.float32)]
+    places = np.clip(edges * size / rate + 0.5, 0, size // 2 + 1)
+    low = np.minimum(places.astype(np.int64), size // 2)
+    for begin in range(0, frames, _AT_ONCE):
+        end = min(begin + _AT_ONCE, frames) - 1
+        sound = torch.from_numpy(padded[begin * hop : end * hop + size])
+        spectra = torch.stft(sound, size, hop, window=window, center=False, return_complex=True)
+        powers = (spectra.abs().square() / size).T.double().numpy()
+        # Bands that are narrower than the spectrum's bins take their share of them.
+        whole = np.concatenate([np.zeros((len(powers), 1)), np.cumsum(powers, 1)], 1)
+        below = whole[:, low] + (places - low) * powers[:, low]
+        means = np.diff(below, axis=1) / np.maximum(np.diff(places), 1e-9)
+        levels.append((10 * np.log10(means.clip(min=0) + _FLOOR)).astype(np.float32))
+    return np.concatenate(levels)
