@@ -26,7 +26,8 @@ from seqkit.foundation.settings import check_section, check_type
 from seqkit.model import cells
 from seqkit.model.cells import LayerWeights
 from seqkit.model.execution import plainest_kernel
-from seqkit.model.network import Network, Prediction, State
+from seqkit.model.network import Network, State
+from seqkit.model.prediction import Prediction
 
 
 class CharRNN(nn.Module):

@@ -11,6 +11,7 @@ from seqkit.kernels.graph import SideStream
 from seqkit.model import cells, fused
 from seqkit.model.cells import LayerWeights
 from seqkit.model.persistent.layer import persistent_layer
+from seqkit.model.prediction import Prediction
 from seqkit.symbols import IGNORED
 
 _NEVER = -10_000.0  # the logit of a symbol without any probability, in every float format
@@ -36,48 +37,6 @@ class State(NamedTuple):
     def begun_anew(self, fresh: Tensor) -> "State":
         """The same values, and zeros in the lanes in which `fresh` (B,) is true."""
         return State(*(torch.where(fresh[:, None], 0, values) for values in self))
-
-
-class Prediction(NamedTuple):
-    """A linear prediction of the next sample of sound, which a network reads as a symbol.
-
-    It is the sum of the last K samples times weights, and of the V levels the nearest one (Valin
-    and Skoglund, "LPCNet", 2019, feed a network with it). What is told of the next sample chooses
-    the weights.
-
-    levels: the sample that each symbol stands for, (V,), rising.
-    borders: half-way from each level to the next, (V - 1,).
-    weights: for each of C conditions, (C, K), the latest sample's last.
-    """
-
-    levels: Tensor
-    borders: Tensor
-    weights: Tensor
-
-    def __call__(
-        self,
-        symbols: Tensor,
-        past: Tensor,
-        conditions: Tensor | None,
-        resets: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor]:
-        """The symbols (T, B) that are predicted after symbols (T, B), and the past after them.
-
-        `past` (1, B, K) came before; `conditions` (T, B) are told. Of what came up to a separator
-        nothing counts after it.
-        """
-        count, samples = self.weights.shape[1], self.levels[symbols]
-        if resets is not None:
-            samples = samples.masked_fill(resets, 0)
-        row = torch.cat([past[0].T.to(samples.dtype), samples])  # (K + T, B)
-        seen = row.unfold(0, count, 1)[1:]  # (T, B, K)
-        if resets is not None:
-            document = F.pad(resets.cumsum(0), (0, 0, count, 0))
-            same = document.unfold(0, count, 1)[1:] == document[count:, :, None]
-            seen = seen.where(same, 0)
-        weights = self.weights[0] if conditions is None else self.weights[conditions]
-        following = torch.bucketize((seen * weights).sum(-1), self.borders)
-        return following, seen[-1:].to(past.dtype)
 
 
 class Trace(NamedTuple):

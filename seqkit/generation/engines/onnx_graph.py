@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.network import Prediction
+from seqkit.model.prediction import Prediction
 from seqkit.symbols import Floats
 
 _BLOCK = 256  # weights that share a scale, at most; a power of two
