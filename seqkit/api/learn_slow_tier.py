@@ -11,6 +11,7 @@ from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.data.sound.slow_codes import Codebook
 from seqkit.foundation.console import Progress
+from seqkit.foundation.machine import few_threads
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
@@ -21,6 +22,7 @@ _STEPS, _WARM = 400, 50
 _SHORTEST = 1024  # codes
 _WRONG, _TABLES = 0.15, 64  # share of the codes that are read as others, and in how many ways
 _RATE = 4e-3
+_THREADS = 4  # with 32 it took minutes on a machine of 32 cores, and seconds with these
 
 
 def learn(
@@ -62,7 +64,7 @@ def _writer(codes: Symbols, size: int, seed: int, progress: Progress) -> CharRNN
         execution=Execution("layerwise", "fp32", lanes.batch_size),
         errors=errors,
     )
-    with progress("learning the slow tier", _STEPS) as bar:
+    with few_threads(_THREADS), progress("learning the slow tier", _STEPS) as bar:
         for number in range(_STEPS):
             left = 1 - number / _STEPS
             step.run(number, _RATE * min((number + 1) / _WARM, left))

@@ -183,6 +183,17 @@ class SharedCores:
                 torch.set_num_threads(min(self._last.threads_since(before), self._most))
 
 
+@contextlib.contextmanager
+def few_threads(most: int) -> Iterator[None]:
+    """So many threads of PyTorch at most, for small products: more would wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(min(before, most))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def threads_are_given() -> bool:
     """Whether the environment says how OpenMP is to run."""
     return any(name in os.environ for name in _SET_BY_USER)

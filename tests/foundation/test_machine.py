@@ -212,6 +212,15 @@ def test_a_loop_gives_the_threads_back(threads_to_spare: int) -> None:
     assert torch.get_num_threads() == threads_to_spare
 
 
+def test_small_products_take_few_threads(threads_to_spare: int) -> None:
+    torch.set_num_threads(threads_to_spare)
+    with machine.few_threads(2):
+        assert torch.get_num_threads() == 2
+        with machine.few_threads(4):
+            assert torch.get_num_threads() == 2
+    assert torch.get_num_threads() == threads_to_spare
+
+
 def test_a_user_and_a_system_that_tells_nothing_keep_their_threads(
     threads_to_spare: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
