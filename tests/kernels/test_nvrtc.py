@@ -65,7 +65,7 @@ def test_a_member_too_few_or_too_many_is_refused(values: dict[str, float]) -> No
         ("lstm_forward", ["model/persistent/forward"], 16),
         ("lstm_backward", ["model/persistent/backward"], 14),
         ("draw_streams", ["generation/engines/draw"], 4),
-        ("fused", ["generation/engines/draw", "generation/engines/exchange"], 20),
+        ("fused", ["generation/engines/draw", "generation/engines/exchange"], 25),
         ("dropout_masks", ["training/dropout_masks"], 7),
         ("gather", ["kernels/gather"], 4),
         ("update_parameters", ["training/gpu_update"], 26),

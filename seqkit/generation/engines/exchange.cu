@@ -5,7 +5,8 @@
 
 struct Arguments {
   const uint4 *weights;      // [BLOCKS][...]: of each block, as its kernel reads them
-  const float *table;        // [BLOCKS][V][rows]: first layer's input product and bias
+  const float *table;        // [BLOCKS][V][rows]: first layer's input product and bias; with
+                             // LOOKBACK what each predicted symbol adds to it as well, [2V]
   const float *told;         // [BLOCKS][CONDITIONS][rows]: what a condition adds to it; or null
   const float *bias;         // [BLOCKS][L][rows]
   const float *head_bias;    // [V], or rounded up to LOGITS
@@ -15,6 +16,9 @@ struct Arguments {
   const double *draws;       // [steps][S], or null if `forced` is given
   const int *forced;         // [steps][S]: symbols to feed, or null
   const int *conditions;     // [steps][S]: of the symbol after the one that is fed; or null
+  const float *levels;       // [V]: samples of the symbols, of a network that predicts; or null
+  const float *prediction;   // [CONDITIONS, at least 1][LOOKBACK]: weights of the last samples
+  const float *past;         // [S][LOOKBACK]: samples before the first step, the latest last
   int *symbols;              // [steps][S], written
   float *logits;             // [steps][S][V], written; or null
   unsigned *hidden_words;    // [2][L][...]: by parity of the step, and layer

@@ -20,7 +20,7 @@
 // per warp; COPIES of the published words, so that fewer readers poll the same one; IN_REGISTERS
 // and IN_SHARED, how many fragments are kept there (the rest is read from L2 at every step);
 // TABLE_SHARED, whether the first layer's table is in shared memory; SKIPS, whether the output layer
-// reads the hidden values of all layers.
+// reads the hidden values of all layers; LOOKBACK, from how many samples the next is predicted, or 0.
 
 #define FINISHERS TILES
 #define THREADS ((WARPS + FINISHERS) * 32)
@@ -36,6 +36,8 @@
 #define HIDDEN_BASE (HEAD_BASE + HEAD_FRAGMENTS)
 #define FRAGMENTS (HIDDEN_BASE + L * LAYER_FRAGMENTS)
 #define KEPT (S == 1 ? 2 : 4)  // with one stream, all columns of a product are equal
+#define TABLE_ROWS (LOOKBACK ? 2 * V : V)
+#define RING (LOOKBACK ? LOOKBACK : 1)
 
 __device__ __forceinline__ void arrive(int barrier) {
   asm volatile("bar.arrive %0, %1;" : : "r"(barrier), "n"(THREADS) : "memory");
@@ -119,7 +121,8 @@ struct Shared {
   // [TILES]: what each finishing warp finished last, as number * L + layer. Matrix warps do not run
   // ahead of it, so that no named barrier is passed twice even if words never come.
   volatile unsigned *done;
-  float *table;      // [V][TILES * 16], with TABLE_SHARED
+  float *past;       // [TILES][S][LOOKBACK]: each finishing warp's ring of samples
+  float *table;      // [TABLE_ROWS][TILES * 16], with TABLE_SHARED
 };
 
 enum { INPUT_READY = 1, HEAD_READY = 3, LAYER_READY = 4 };  // named barriers; 4 + l for layer l
@@ -222,14 +225,42 @@ __device__ __forceinline__ void finishing_warp(const Arguments &a, const Shared 
       h[layer][i] = a.h_in[(layer * S + i) * H + unit];
     }
   }
-  const float *table = TABLE_SHARED ? s.table : a.table + (size_t)block * V * TILES * ROWS;
+  const float *table = TABLE_SHARED ? s.table : a.table + (size_t)block * TABLE_ROWS * TILES * ROWS;
   table += tile * ROWS + row;
   const float *told = a.told + (size_t)block * CONDITIONS * TILES * ROWS + tile * ROWS + row;
   float add[S] = {};  // what the conditions of the next step bring
+  float older[S], latest[S];  // the prediction but for the latest sample, and that one's weight
+  float border[LOOKBACK ? CHUNK : 1];  // this lane's, half-way between neighbouring levels
+  float *past = s.past + tile * S * LOOKBACK;  // sample t, counted from the launch, is at t % K
+  for (int i = lane; i < S * LOOKBACK; i += 32) past[i] = a.past[i];
+  __syncwarp();
+#pragma unroll
+  for (int k = 0; LOOKBACK && k < CHUNK; k++) {
+    int at = k * 32 + lane;
+    border[k] = at + 1 < V ? (a.levels[at] + a.levels[at + 1]) / 2 : -negative_infinity();
+  }
   auto look_up = [&](int t) {
 #pragma unroll
-    for (int i = 0; CONDITIONS && i < S; i++)
-      add[i] = __ldg(told + __ldg(a.conditions + t * S + i) * TILES * ROWS);
+    for (int i = 0; i < S; i++) {
+      int code = CONDITIONS ? __ldg(a.conditions + min(t, a.steps - 1) * S + i) : 0;
+      if (CONDITIONS) add[i] = __ldg(told + code * TILES * ROWS);
+      if (!LOOKBACK) continue;
+      const float *weights = a.prediction + code * LOOKBACK;
+      float sum = 0;
+      for (int k = lane; k + 1 < LOOKBACK; k += 32)
+        sum += __ldg(weights + k) * past[i * LOOKBACK + (t + 1 + k) % RING];
+      older[i] = warp_sum(sum);
+      latest[i] = __ldg(weights + LOOKBACK - 1);
+    }
+  };
+  // The row of the table for the symbol that is predicted after the one that is fed at step t.
+  auto predict = [&](int t, int i) {
+    float sample = __ldg(a.levels + symbol[i]), value = older[i] + latest[i] * sample;
+    if (lane == 0) past[i * LOOKBACK + t % RING] = sample;
+    int below = 0;
+#pragma unroll
+    for (int k = 0; LOOKBACK && k < CHUNK; k++) below += border[k] < value;
+    return (V + (int)__reduce_add_sync(ALL, below)) * TILES * ROWS;
   };
 
   auto finish = [&](int layer, int i, float x, unsigned number) {
@@ -267,13 +298,16 @@ __device__ __forceinline__ void finishing_warp(const Arguments &a, const Shared 
     int next[S];
 #pragma unroll
     for (int i = 0; i < S; i++) {
-      finish(0, i, CONDITIONS ? pre[i] + add[i] + table[symbol[i] * TILES * ROWS]
-                              : pre[i] + table[symbol[i] * TILES * ROWS], number);
+      float x = CONDITIONS ? pre[i] + add[i] : pre[i];
+      x += table[symbol[i] * TILES * ROWS];
+      if (LOOKBACK) x += table[predict(t, i)];
+      finish(0, i, x, number);
       uniform[i] = a.forced ? 0.0 : a.draws[t * S + i];
       next[i] = a.forced && t + 1 < a.steps ? a.forced[(t + 1) * S + i] : 0;
     }
     tell(0, number);
-    look_up(min(t + 1, a.steps - 1));  // now, so that nothing waits for it
+    __syncwarp();    // all lanes see the samples of this step
+    look_up(t + 1);  // now, so that nothing waits for it
 #pragma unroll
     for (int layer = 1; layer < L; layer++) {
       wait(LAYER_READY + layer);
@@ -329,14 +363,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) fused(const Arguments a
   s.layers = s.input + 2 * TILES * PARTIAL;
   s.head = s.layers + (L - 1) * TILES * PARTIAL;
   s.done = (volatile unsigned *)(s.head + HEAD_TILES * PARTIAL);
-  s.table = s.head + HEAD_TILES * PARTIAL + TILES;
+  s.past = s.head + HEAD_TILES * PARTIAL + TILES;
+  s.table = s.past + TILES * S * LOOKBACK;
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
   for (float *place = s.input + threadIdx.x; place < (float *)s.done; place += THREADS) *place = 0;
   if (threadIdx.x < TILES) s.done[threadIdx.x] = a.base * L - 1;
   if (TABLE_SHARED)
-    for (int i = threadIdx.x; i < V * TILES * ROWS; i += THREADS)
-      s.table[i] = a.table[(size_t)blockIdx.x * V * TILES * ROWS + i];
+    for (int i = threadIdx.x; i < TABLE_ROWS * TILES * ROWS; i += THREADS)
+      s.table[i] = a.table[(size_t)blockIdx.x * TABLE_ROWS * TILES * ROWS + i];
   if (warp < WARPS) {
     const uint4 *from =
         a.weights + ((size_t)(blockIdx.x * WARPS + warp) * FRAGMENTS + IN_REGISTERS) * 32 + lane;

@@ -48,7 +48,7 @@ def lay_out_on(
         )
     limit = getattr(about, "shared_memory_per_block_optin", _SHARED)
     given = (config, size, streams, about.multi_processor_count, limit)
-    if hopper and streams > _FEW:
+    if hopper and streams > _FEW and not config.lookback:  # which only the kernel for few knows
         try:
             return lay_out_many(*given)
         except (ConfigError, DeviceError):
@@ -83,6 +83,7 @@ class FusedEngine:
         )
         self._kernel.reserve(layout.shared)
         self._weights = layout.pack(model)
+        self._prediction = model.prediction
         self._hidden_words = torch.zeros(layout.hidden_words, dtype=torch.int32, device=device)
         self._logit_words = torch.zeros(layout.logit_words, dtype=torch.int64, device=device)
         self._number = 2  # of the next step; older words carry older step numbers
@@ -149,7 +150,7 @@ class FusedEngine:
 
         The last row of the symbols is the kernel's error flag: not zero if it gave up.
         """
-        layout, weights = self._layout, self._weights
+        layout, weights, prediction = self._layout, self._weights, self._prediction
         drawn = torch.zeros(steps + 1, layout.S, dtype=torch.int32, device=self._device)
         after = State(*map(torch.empty_like, state))
         told = None
@@ -172,6 +173,9 @@ class FusedEngine:
             "draws": draws,
             "forced": forced,
             "conditions": told,
+            "levels": None if prediction is None else prediction.levels,
+            "prediction": None if prediction is None else prediction.weights,
+            "past": None if prediction is None else state.past.contiguous(),
             "symbols": drawn,
             "logits": logits,
             "hidden_words": self._hidden_words,
@@ -191,6 +195,10 @@ class FusedEngine:
         )
         # With many streams the state before the first step is exchanged under a number, too.
         self._number = (self._number + steps + 1) % 2**32
+        if prediction is not None:
+            fed = torch.cat([first[None], drawn[: steps - 1]]) if forced is None else forced
+            past = torch.cat([state.past[0], prediction.levels[fed].T], 1)
+            after = after._replace(past=past[None, :, steps:])
         return drawn, after
 
 

@@ -27,7 +27,8 @@ class PackedWeights(NamedTuple):
 
     Attributes:
         fragments: all matrices, in fp16.
-        table: (BLOCKS, V, N): what a symbol brings to the first layer's gates, with its biases.
+        table: (BLOCKS, V, N): what a symbol brings to the first layer's gates, with its biases;
+            behind that, in a network that predicts linearly, what a predicted one does.
         told: (BLOCKS, CONDITIONS, N): what a condition brings to them; None without conditions.
         bias: of the gates of every layer.
         head_bias: of the output layer.
@@ -71,6 +72,7 @@ class Layout(Spread):
     TILES: int
     WARPS: int
     KTILES: int
+    LOOKBACK: int
     COPIES: int
     IN_REGISTERS: int
     IN_SHARED: int
@@ -102,6 +104,9 @@ class Layout(Spread):
         rows = (gates[None, :] * self.H + units[:, None]).flatten().to(model.head.weight.device)
         wide = (self.BLOCKS, self.TILES * _ROWS)
         table = (model.input_table() + layers[0].b + layers[0].d)[: self.V, rows]
+        predicted = model.prediction_table()
+        if predicted is not None:
+            table = torch.cat([table, predicted[: self.V, rows]])
         told = model.condition_table()
         if told is not None:
             told = told[:, rows].reshape(-1, *wide).transpose(0, 1).contiguous()
@@ -117,7 +122,7 @@ class Layout(Spread):
         return PackedWeights(
             # (BLOCKS, WARPS, fragments, 32 lanes, 8)
             fragments=torch.cat([block.flatten(2, 3) for block in blocks], 2).contiguous(),
-            table=table.reshape(self.V, *wide).transpose(0, 1).contiguous(),
+            table=table.reshape(-1, *wide).transpose(0, 1).contiguous(),
             told=told,
             bias=bias.reshape(self.L, *wide).transpose(0, 1).contiguous(),
             head_bias=head_bias,
@@ -167,8 +172,6 @@ def check_limits(config: ModelConfig, limits: Sequence[tuple[int, int, str]]) ->
         reasons.append(f"it knows the lstm cell, not {config.cell}")
     if config.clip:
         reasons.append("it knows no model.cell_clip")
-    if config.lookback:
-        reasons.append("it knows no model.lookback")
     if config.hidden_size % 32:
         reasons.append(f"the hidden size must be a multiple of 32, not {config.hidden_size}")
     if reasons:
@@ -183,7 +186,8 @@ def _layout(config: ModelConfig, size: int, streams: int, tiles: int, shared_lim
     head_tiles = -(-size // (_ROWS * blocks))
     columns = 8 if warps <= 8 else 16
     partial = streams * _ROWS * (columns + 4) * 4
-    needed = (2 * tiles + (layers - 1) * tiles + head_tiles) * partial + 4 * tiles
+    needed = (2 * tiles + (layers - 1) * tiles + head_tiles) * partial
+    needed += 4 * tiles * (1 + streams * config.lookback)
     # Fragments of 16 x 16 weights that a warp multiplies by in a step.
     fragments = ((2 * layers - 1) * tiles + head_tiles) * ktiles
     lanes = round_up(warps + tiles, 4) * 32  # registers are allocated to four warps at a time
@@ -192,7 +196,7 @@ def _layout(config: ModelConfig, size: int, streams: int, tiles: int, shared_lim
     registers = min(max(free // 4, 0), fragments)
     shared = min(fragments - registers, max(shared_limit - needed, 0) // (warps * 512))
     needed += shared * warps * 512
-    table = size * tiles * _ROWS * 4
+    table = size * tiles * _ROWS * 4 * (2 if config.lookback else 1)
     on_chip = registers + shared == fragments
     table_shared = on_chip and needed + table <= shared_limit
     return Layout(
@@ -204,6 +208,7 @@ def _layout(config: ModelConfig, size: int, streams: int, tiles: int, shared_lim
         TILES=tiles,
         WARPS=warps,
         KTILES=ktiles,
+        LOOKBACK=config.lookback,
         HEAD_TILES=head_tiles,
         COPIES=8,
         IN_REGISTERS=registers,

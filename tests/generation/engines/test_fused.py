@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from seqkit.foundation.errors import DeviceError
+from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.generation.engines import fused
 from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 from seqkit.generation.engines.fused import FusedEngine
@@ -68,6 +68,24 @@ def test_conditions_are_read(layers: int, hidden: int, size: int, streams: int) 
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("conditions", [0, 40])
+@pytest.mark.parametrize("lookback", [1, 6, 160])
+@pytest.mark.parametrize(
+    ("layers", "hidden", "size", "streams"), [(1, 384, 256, 1), (2, 64, 33, 2), (2, 96, 300, 4)]
+)
+def test_a_linear_prediction_is_read(
+    layers: int, hidden: int, size: int, streams: int, lookback: int, conditions: int
+) -> None:
+    read = {"conditions": conditions, "lookback": lookback}
+    model = network(layers, hidden, size, embedding=True, device="cuda", **read)
+    engine = FusedEngine(model, size, streams)
+    logits, state = differences(engine, model, size, streams, steps=400)
+    assert logits < 0.05
+    assert state < 0.01
+    check_draws(engine, model, streams, 300, Sampling(seed=3))
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("sampling", RULES)
 @pytest.mark.parametrize("streams", [1, 5, 70])
 @pytest.mark.parametrize("size", [65, 70])
@@ -102,6 +120,14 @@ def test_each_kernel_has_the_streams_that_it_is_faster_for(
 
 
 @pytest.mark.gpu
+def test_only_the_kernel_for_few_streams_predicts() -> None:
+    config, device = network(2, 64, 65, embedding=True, lookback=8).config, torch.device("cuda", 0)
+    assert isinstance(fused.lay_out_on(device, config, 65, 4), Layout)
+    with pytest.raises(ConfigError, match="up to 4 streams, not 5"):
+        fused.lay_out_on(device, config, 65, 5)
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("streams", [1, 8])
 def test_10000_steps(streams: int) -> None:
     model = network(2, 256, 65, device="cuda")
@@ -121,9 +147,9 @@ def test_symbols_are_drawn_by_the_rule(
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("streams", [1, 10, 70])
-def test_a_block_goes_on_where_the_last_one_ended(streams: int) -> None:
-    model = network(2, 64, 33, device="cuda")
+@pytest.mark.parametrize(("streams", "lookback"), [(1, 0), (10, 0), (70, 0), (1, 7), (2, 90)])
+def test_a_block_goes_on_where_the_last_one_ended(streams: int, lookback: int) -> None:
+    model = network(2, 64, 33, embedding=lookback > 0, device="cuda", lookback=lookback)
     engine, state = FusedEngine(model, 33, streams), random_state(model, streams)
     first = np.zeros(streams, np.int64)
     draws = np.random.default_rng(3).random((150, streams))
