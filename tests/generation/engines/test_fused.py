@@ -76,8 +76,8 @@ def test_conditions_are_read(layers: int, hidden: int, size: int, streams: int) 
 def test_a_linear_prediction_is_read(
     layers: int, hidden: int, size: int, streams: int, lookback: int, conditions: int
 ) -> None:
-    read = {"conditions": conditions, "lookback": lookback}
-    model = network(layers, hidden, size, embedding=True, device="cuda", **read)
+    read = conditions, lookback
+    model = network(layers, hidden, size, "lstm", True, "cuda", False, *read)
     engine = FusedEngine(model, size, streams)
     logits, state = differences(engine, model, size, streams, steps=400)
     assert logits < 0.05
