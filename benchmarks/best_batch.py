@@ -3,7 +3,7 @@
     python benchmarks/best_batch.py shape=text lanes=128,256,512
 
 prints symbols a second of each for every B, and the ratios of the best: a table of
-docs/performance.md. `shape`, and the keys that may follow it, are those of `bench`.
+docs/measured/speed.md. `shape`, and the keys that may follow it, are those of `bench`.
 """
 
 import sys

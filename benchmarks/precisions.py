@@ -3,7 +3,7 @@
     python benchmarks/precisions.py shape=text model.hidden_size=256
 
 prints milliseconds of a training step [10 % to 90 %], and how many times as fast as the plain loop
-it is: a table of docs/performance.md. `shape`, and the keys that may follow it, are those of
+it is: a table of docs/measured/speed.md. `shape`, and the keys that may follow it, are those of
 `bench`.
 """
 

@@ -4,7 +4,7 @@
 
 The keys are those of `bench`; `train.batch_size` is that of all processes together. It trains on
 random symbols as `train` does, with a report every ten steps, and takes the rates of the reports;
-`sum_ms` is the sum of gradients alone. docs/scale.md has what it printed.
+`sum_ms` is the sum of gradients alone. docs/measured/scale.md has what it printed.
 """
 
 import itertools

@@ -2,7 +2,7 @@
 
     python benchmarks/toy_suspects.py
 
-prints the table of docs/cudnn.md: two LSTM layers of 20, V 255, B 1, T 3, plain SGD on one
+prints the table of docs/how/cudnn.md: two LSTM layers of 20, V 255, B 1, T 3, plain SGD on one
 sentence, the loss in nats per symbol.
 """
 

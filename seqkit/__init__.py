@@ -4,7 +4,7 @@
     model.generate("ROMEO:", length=200)
     run = seqkit.train("shakespeare", data="novel.txt", on_event=print)
 
-docs/library.md has the whole, docs/architecture.md the rooms of the code. What is named below
+docs/tutorials/python.md has the whole, docs/how/architecture.md the rooms of the code. What is named below
 is imported when it is used: PyTorch takes seconds.
 """
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import seqkit
 
 PACKAGE = Path(seqkit.__file__).parent
-PAGE = (PACKAGE.parent / "docs" / "architecture.md").read_text()
+PAGE = (PACKAGE.parent / "docs" / "how" / "architecture.md").read_text()
 
 
 def rule() -> dict[str, set[str]]:
-    """What each room may import from, as the table of docs/architecture.md has it."""
+    """What each room may import from, as the table of docs/how/architecture.md has it."""
     table = [line.split("|") for line in PAGE.splitlines() if line.startswith("| `")]
     rows = [(re.findall(r"`(\w+)/?`", row[1]), re.findall(r"\w+", row[3])) for row in table]
     ground = set(rows[0][0])

@@ -40,9 +40,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the package of docs/plugins.md is installed from its wheel."""
+    """A folder in which the package of docs/reference/plugins.md is installed from its wheel."""
     folder = tmp_path_factory.mktemp("plugin")
-    for name, content in examples("plugins.md").items():
+    for name, content in examples("reference/plugins.md").items():
         file = folder / "source" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content)

@@ -31,7 +31,7 @@ _LEAST = 1.0  # seconds that it may take
 
 
 def about_run(training: Training) -> dict[str, Any]:
-    """about.json, see docs/config.md; of sound, samples/data.wav is written, too.
+    """about.json, see docs/reference/files.md; of sound, samples/data.wav is written, too.
 
     Raises:
         OutputError: it cannot be written.
@@ -55,7 +55,7 @@ def about_run(training: Training) -> dict[str, Any]:
 
 
 def summary(training: Training) -> dict[str, Any]:
-    """summary.json, see docs/config.md."""
+    """summary.json, see docs/reference/files.md."""
     progress, corpus = training.trainer.progress, training.corpus
     return {
         **_of_both(training),

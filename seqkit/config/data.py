@@ -18,7 +18,9 @@ class DataConfig:
         "each row a document",
         choices=("auto", "text", "bytes", "audio", "hf"),
     )
-    dataset: str = option("", "the data set used when data.path is not given (docs/datasets.md)")
+    dataset: str = option(
+        "", "the data set used when data.path is not given (docs/reference/data.md)"
+    )
     path: list[str] = option(
         [],
         "a file, a folder, a URL, or - for stdin; each file is one document; may be given several "

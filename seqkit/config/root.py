@@ -43,7 +43,7 @@ class Config:
     )
     init_from: str | None = option(None, "start from the weights of this run or checkpoint")
     plugins: list[str] = option(
-        [], "modules with data sets, codecs or recipes of your own (docs/plugins.md)"
+        [], "modules with data sets, codecs or recipes of your own (docs/reference/plugins.md)"
     )
     device: str = option("auto", "auto, cpu, cuda or cuda:N")
     seed: int | None = option(

@@ -81,7 +81,7 @@ def plainest_kernel(config: ModelConfig) -> str:
 
 
 def has_persistent_shape(config: ModelConfig) -> bool:
-    """Whether the persistent kernel runs layers like these: docs/kernels.md."""
+    """Whether the persistent kernel runs layers like these: docs/how/kernel.md."""
     hidden = config.hidden_size
     return config.cell == "lstm" and hidden % 64 == 0 and hidden <= launch.WIDEST
 

@@ -64,7 +64,7 @@ class Verdict(NamedTuple):
 
 
 def of_folder(path: Path) -> dict[str, Any]:
-    """What is to be said of the run in a folder, as JSON values; see docs/doctor.md.
+    """What is to be said of the run in a folder, as JSON values; see docs/reference/doctor.md.
 
     Raises:
         CheckpointError: there is no run, or the folder cannot be read.

@@ -54,7 +54,7 @@ class Records:
         self._folder = folder
 
     def __call__(self, event: Event) -> None:
-        """Keep what docs/config.md says of the event, and its line with the time."""
+        """Keep what docs/reference/files.md says of the event, and its line with the time."""
         match event:
             case Trained():
                 self._folder.record("train", _without(event, "total_steps"))

@@ -88,7 +88,7 @@ class Record:
     """A run's folder.
 
     settings: as its newest checkpoint has them; None if none can be read.
-    facts: the object of summary.json over that of about.json, see docs/config.md.
+    facts: the object of summary.json over that of about.json, see docs/reference/files.md.
     samples: steps and files; `final` is the closing sample of sound, and `data` the data's own.
     problems: what could not be read, in words.
     """

@@ -64,7 +64,7 @@ def choose_execution(
 def _kernel(model: CharRNN, lanes: Lanes, precisions: Collection[str]) -> str:
     """The persistent kernel wherever it runs; then one call for all layers; then one a layer.
 
-    The persistent kernel was the fastest at every shape measured: docs/kernels.md.
+    The persistent kernel was the fastest at every shape measured: docs/how/kernel.md.
     """
     usable = usable_kernels(model.config, separators=lanes.has_separators)
     if not _on_gpu(model):

@@ -1,4 +1,4 @@
-"""docs/library.md: every example runs, in the order of the page."""
+"""docs/tutorials/python.md: every example runs, in the order of the page."""
 
 import contextlib
 import io
@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import EARLIER_RUNS, TINY, Run
 
-PAGE = (Path(__file__).parents[2] / "docs" / "library.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "tutorials" / "python.md").read_text()
 SENTENCE = "ROMEO:\nTo be, or not to be: ACT I. ACT II.\n"
 
 
@@ -27,6 +27,6 @@ def test_the_examples_run(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         for block in blocks:
-            exec(compile(block, "docs/library.md", "exec"), names)
+            exec(compile(block, "docs/tutorials/python.md", "exec"), names)
     assert "novel.txt: not a seqkit checkpoint" in printed.getvalue()
     assert float(str(names["loss"].item())) < 1.0  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""The experiments of docs/cudnn.md come out as the page says."""
+"""The experiments of docs/how/cudnn.md come out as the page says."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What docs/cudnn.md answers, checked: on the CPU anywhere, on cuDNN with `-m gpu`."""
+"""What docs/how/cudnn.md answers, checked: on the CPU anywhere, on cuDNN with `-m gpu`."""
 
 import itertools
 

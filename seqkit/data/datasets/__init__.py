@@ -1,6 +1,6 @@
 """Data sets by name: each module here finds, downloads or makes the files of one data set.
 
-A data set is anything with a function `locate(folders) -> Located` (docs/datasets.md).
+A data set is anything with a function `locate(folders) -> Located` (docs/reference/data.md).
 """
 
 import os

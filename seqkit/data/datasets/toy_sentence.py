@@ -1,4 +1,4 @@
-"""One sentence, eight times: what the network of docs/cudnn.md is to learn by heart."""
+"""One sentence, eight times: what the network of docs/how/cudnn.md is to learn by heart."""
 
 from seqkit.data.datasets import Folders, Located
 from seqkit.foundation import disk

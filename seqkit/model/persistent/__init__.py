@@ -1,1 +1,1 @@
-"""An LSTM layer whose recurrence stays on the chip: docs/kernels.md."""
+"""An LSTM layer whose recurrence stays on the chip: docs/how/kernel.md."""

@@ -4,7 +4,7 @@
 // and keeps the whole of u (W_hh, 4H x H) in its registers for all steps. A block owns UNITS hidden
 // units: their 4 * UNITS gate rows, and their cells. What the blocks owe each other at every step
 // travels straight from shared memory to shared memory and announces itself on an mbarrier there.
-// docs/kernels.md has a picture.
+// docs/how/kernel.md has a picture.
 //
 // Constants: H, a multiple of 64 up to 512; LANES, 8, 16, 24 or 32; PATIENCE, clock cycles.
 

@@ -1,0 +1,62 @@
+"""Pages of the site that are made from the code: the commands, and the keys."""
+
+import contextlib
+import dataclasses
+import io
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from seqkit.commands import COMMANDS, help_texts
+from seqkit.config import options
+from seqkit.foundation.settings import default_of
+
+_KEYS = """\
+# Keys
+
+A key is set as `key=value`, on the command line or in a recipe. [Commands](commands.md) lists which
+command reads which. How values are written is in [files.md](files.md#how-values-are-written).
+"""
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages, as mkdocs asks of a hook."""
+    for name, content in (("commands", commands_page()), ("keys", keys_page())):
+        files.append(File.generated(config, f"reference/{name}.md", content=content))
+    return files
+
+
+def commands_page() -> str:
+    """Every command, with what its `--help` prints."""
+    parts = [
+        "# Commands\n\n`python -m seqkit COMMAND key=value …`; without a command it is `train`.\n"
+    ]
+    for name in COMMANDS:
+        with contextlib.redirect_stdout(io.StringIO()):
+            text = help_texts.keys(name)
+        parts.append(f"## {name}\n\n```text\n{text}\n```\n")
+    return "\n".join(parts)
+
+
+def keys_page() -> str:
+    """Every key with its default, range and meaning, a table a group."""
+    parts, group = [_KEYS], None
+    for name, item in options():
+        own = name.rpartition(".")[0]
+        if own != group:
+            group = own
+            parts.append(f"\n## {own or 'Without a group'}\n\n| key | default | range | meaning |")
+            parts.append("|---|---|---|---|")
+        parts.append(_row(name, item))
+    return "\n".join(parts) + "\n"
+
+
+def _row(name: str, item: dataclasses.Field[Any]) -> str:
+    default, bounds = default_of(item), item.metadata
+    limits = [", ".join(bounds["choices"])] if bounds["choices"] else []
+    for sign, bound in (("≥", "minimum"), (">", "above"), ("≤", "maximum")):
+        if bounds[bound] is not None:
+            limits.append(f"{sign} {bounds[bound]:g}")
+    shown = "" if default is None or default == "" else f"`{default}`"
+    return f"| `{name}` | {shown} | {' '.join(limits)} | {bounds['help']} |"
