@@ -4,8 +4,8 @@
     model.generate("ROMEO:", length=200)
     run = seqkit.train("shakespeare", data="novel.txt", on_event=print)
 
-docs/tutorials/python.md has the whole, docs/how/architecture.md the rooms of the code. What is named below
-is imported when it is used: PyTorch takes seconds.
+docs/tutorials/python.md has the whole, docs/how/architecture.md the rooms of the code. What is
+named below is imported when it is used: PyTorch takes seconds.
 """
 
 import importlib

@@ -28,7 +28,7 @@ _NEARLY_EMPTY = 64  # bytes
 def examine(
     config: Config, corpus: Corpus, progress: Progress
 ) -> tuple[dict[str, Any], list[Fault]]:
-    """The facts of a config's data, see docs/reference/doctor.md, and what is wrong, the worst first.
+    """The facts of a config's data (docs/reference/doctor.md), and what is wrong, the worst first.
 
     Raises:
         DataError: a training with this config would fail, with the least that it needs.

@@ -2,8 +2,8 @@
 
 A plug-in is an installed package with entry points in the groups `seqkit.datasets`,
 `seqkit.codecs` and `seqkit.recipes`, or a module that the user gives as `plugins=my.module`, with
-the mappings DATASETS and CODECS and the folder RECIPES (docs/reference/plugins.md). seqkit's own are found
-by the same code. Nothing is registered: a `Catalogue` is a value that is handed down.
+the mappings DATASETS and CODECS and the folder RECIPES (docs/reference/plugins.md). seqkit's own
+are found by the same code. Nothing is registered: a `Catalogue` is a value that is handed down.
 """
 
 import functools

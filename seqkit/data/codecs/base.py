@@ -1,4 +1,4 @@
-"""What every codec of text or bytes does; one of your own is a subclass (docs/reference/plugins.md)."""
+"""What every codec of text or bytes does; your own is a subclass (docs/reference/plugins.md)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping

@@ -20,8 +20,8 @@ TILES = (8, 16, 24, 32)
 WIDEST = 512
 """H, up to which a cluster's registers hold the weights."""
 
-# Microseconds that a step takes, forward and backward, at 512 units on an H200 (docs/how/kernel.md).
-# Only their ratios count.
+# Microseconds of a step, forward and backward, at 512 units on an H200 (docs/how/kernel.md). Only
+# their ratios count.
 _STEP = {8: 1.8, 16: 2.5, 24: 3.4, 32: 4.2}
 _BARRIERS = 1024  # bytes in front
 _STAGES = 4  # steps whose operands are under way
