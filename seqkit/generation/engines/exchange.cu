@@ -6,7 +6,7 @@
 struct Arguments {
   const uint4 *weights;      // [BLOCKS][...]: of each block, as its kernel reads them
   const float *table;        // [BLOCKS][V][rows]: first layer's input product and bias; with
-                             // LOOKBACK what each predicted symbol adds to it as well, [2V]
+                             // LOOKBACK [2V]: then what each predicted symbol adds
   const float *told;         // [BLOCKS][CONDITIONS][rows]: what a condition adds to it; or null
   const float *bias;         // [BLOCKS][L][rows]
   const float *head_bias;    // [V], or rounded up to LOGITS

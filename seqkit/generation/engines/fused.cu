@@ -231,7 +231,7 @@ __device__ __forceinline__ void finishing_warp(const Arguments &a, const Shared 
   float add[S] = {};  // what the conditions of the next step bring
   float older[S], latest[S];  // the prediction but for the latest sample, and that one's weight
   float border[LOOKBACK ? CHUNK : 1];  // this lane's, half-way between neighbouring levels
-  float *past = s.past + tile * S * LOOKBACK;  // sample t, counted from the launch, is at t % K
+  float *past = s.past + tile * S * LOOKBACK;  // that of step t is at t % LOOKBACK
   for (int i = lane; i < S * LOOKBACK; i += 32) past[i] = a.past[i];
   __syncwarp();
 #pragma unroll
@@ -239,6 +239,7 @@ __device__ __forceinline__ void finishing_warp(const Arguments &a, const Shared 
     int at = k * 32 + lane;
     border[k] = at + 1 < V ? (a.levels[at] + a.levels[at + 1]) / 2 : -negative_infinity();
   }
+  // What step t is told, and its prediction but for the latest sample; unused after the last step.
   auto look_up = [&](int t) {
 #pragma unroll
     for (int i = 0; i < S; i++) {

@@ -39,7 +39,8 @@ def lay_out_on(
     """
     require_gpu(device, "fused")
     about = torch.cuda.get_device_properties(device)
-    many, hopper = streams > MOST_STREAMS, (about.major, about.minor) == (9, 0)
+    knows_many = not config.lookback  # which only the kernel for few predicts by
+    many, hopper = streams > MOST_STREAMS and knows_many, (about.major, about.minor) == (9, 0)
     if not hopper if many else about.major < 8:
         needed = f"9.0 for {streams} streams" if many else "8.0"
         raise DeviceError(
@@ -48,7 +49,7 @@ def lay_out_on(
         )
     limit = getattr(about, "shared_memory_per_block_optin", _SHARED)
     given = (config, size, streams, about.multi_processor_count, limit)
-    if hopper and streams > _FEW and not config.lookback:  # which only the kernel for few knows
+    if hopper and streams > _FEW and knows_many:
         try:
             return lay_out_many(*given)
         except (ConfigError, DeviceError):

@@ -27,8 +27,8 @@ class PackedWeights(NamedTuple):
 
     Attributes:
         fragments: all matrices, in fp16.
-        table: (BLOCKS, V, N): what a symbol brings to the first layer's gates, with its biases;
-            behind that, in a network that predicts linearly, what a predicted one does.
+        table: (BLOCKS, V, N): what a symbol brings to the first layer's gates, with its biases; in
+            a network that predicts linearly (BLOCKS, 2V, N), then what a predicted one brings.
         told: (BLOCKS, CONDITIONS, N): what a condition brings to them; None without conditions.
         bias: of the gates of every layer.
         head_bias: of the output layer.
@@ -144,7 +144,7 @@ def lay_out(
         [
             (config.num_layers, _MOST_LAYERS, "layers"),
             (size, MOST_SYMBOLS, "symbols"),
-            (streams, MOST_STREAMS, "streams"),
+            (streams, MOST_STREAMS, "streams" + " with model.lookback" * bool(config.lookback)),
         ],
     )
     layouts = [
