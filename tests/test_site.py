@@ -1,0 +1,61 @@
+"""The site: it builds without a warning, takes nothing from elsewhere, and keeps its pages short."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+APART = ("reference", "lab")  # pages that are looked things up in
+PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("mkdocs")
+    from mkdocs.commands.build import build
+    from mkdocs.config import load_config
+
+    folder = tmp_path_factory.mktemp("site")
+    build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder)))  # strict: a warning raises
+    return folder
+
+
+def words(page: str) -> int:
+    return len((DOCS / page).read_text().split())
+
+
+def test_nothing_comes_from_elsewhere(site: Path) -> None:
+    pages = [path.read_text() for path in site.rglob("*.html")]
+    assert len(pages) > len(PAGES)
+    for page in pages:
+        assert not re.findall(r'(?:src|rel="stylesheet" href)="https?:', page)
+        assert "fonts.g" not in page
+
+
+def test_commands_and_keys_are_those_of_the_program(site: Path) -> None:
+    commands = (site / "reference" / "commands.html").read_text()
+    keys = (site / "reference" / "keys.html").read_text()
+    assert 'id="generate"' in commands
+    assert "python -m seqkit generate" in commands
+    assert "<code>train.max_minutes</code>" in keys
+    assert "<code>model.lookback</code>" in keys
+
+
+def test_every_sound_that_is_played_is_there(site: Path) -> None:
+    played = re.findall(r'<audio[^>]* src="([^"]+)"', (site / "hear.html").read_text())
+    assert len(played) >= 16
+    assert all((site / name).stat().st_size > 10_000 for name in played)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if not page.startswith("reference/")])
+def test_no_page_is_long(page: str) -> None:
+    assert words(page) <= 2000
+
+
+def test_the_documents_are_short() -> None:
+    readme = len((ROOT / "README.md").read_text().split())
+    assert readme <= 1100
+    assert readme + sum(words(page) for page in PAGES if not page.startswith(APART)) <= 22_000
+    assert len((ROOT / "CHANGELOG.md").read_text().split()) <= 1200
