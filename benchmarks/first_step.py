@@ -6,7 +6,7 @@ writes a text of so many megabytes and starts `train` on it three times: `first`
 it, `again` finds what that left in the cache, and `cold` the same after the system was told to
 forget all these files. Seconds are from the start of Python to the report of step 1; the memory is
 the most that the process had (resident, of it `anonymous` without mapped files). What it printed is
-in docs/measured/scale.md.
+in docs/lab/scale.md.
 """
 
 import json

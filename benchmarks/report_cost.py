@@ -3,7 +3,7 @@
     python benchmarks/report_cost.py [key=value …]
 
 trains with recipe=shakespeare and these keys, and prints the seconds that pass in the observer that
-writes about.json and report.html; a figure of docs/measured/speed.md.
+writes about.json and report.html; a figure of docs/lab/commands.md.
 """
 
 import sys

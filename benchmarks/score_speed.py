@@ -2,7 +2,7 @@
 
     python benchmarks/score_speed.py [key=value …]
 
-prints symbols/s on one text, and their ratio to evaluation's: a table of docs/measured/speed.md. Of
+prints symbols/s on one text, and their ratio to evaluation's: a table of docs/lab/commands.md. Of
 evaluation that is the scoring alone, without baselines; of `score` it is the whole command, without
 what it takes to start. The keys are those of a training with recipe=shakespeare, which makes the
 network.

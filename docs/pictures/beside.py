@@ -1,4 +1,4 @@
-"""Draws a recording beside what a model made of it: the pictures of my_sound in results.md.
+"""Draws a recording beside what a model made of it: the pictures in docs/measured/sound.md.
 
     python docs/pictures/beside.py recording.ogg made.wav beside.png
 

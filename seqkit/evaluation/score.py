@@ -5,7 +5,7 @@ Documents are drawn with replacement, as many as there are, again and again; 95 
 result lie within the interval. Of few documents, blocks of neighbouring symbols are drawn instead.
 Nats are correlated over many thousands of symbols (a scene of one play is harder than a scene of
 another), and blocks that are too short make the interval too narrow. So blocks are as long as they
-can be if there are to be enough of them: see `docs/measured/results.md` for what that changes.
+can be if there are to be enough of them: see `docs/measured/text.md` for what that changes.
 
 The interval says nothing of another training: seeds differ, too.
 """
