@@ -1,4 +1,4 @@
-"""The site: it builds without a warning, takes nothing from elsewhere, and keeps its pages short."""
+"""The site builds without a warning, takes nothing from elsewhere, and its pages are short."""
 
 import re
 from pathlib import Path
