@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser import browser, needs_browser
+
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 APART = ("reference", "lab")  # pages that are looked things up in
@@ -41,6 +43,16 @@ def test_commands_and_keys_are_those_of_the_program(site: Path) -> None:
     assert "python -m seqkit generate" in commands
     assert "<code>train.max_minutes</code>" in keys
     assert "<code>model.lookback</code>" in keys
+
+
+@needs_browser
+def test_pages_fit_a_telephone_and_ask_for_nothing(site: Path, tmp_path: Path) -> None:
+    with browser(tmp_path) as page:
+        for path in sorted(site.rglob("*.html")):
+            page.open(path)
+            assert page.ask("document.documentElement.scrollWidth") <= 360, path.name
+        assert not [url for url in page.requests if not url.startswith(("file:", "data:"))]
+        assert not page.errors
 
 
 def test_every_sound_that_is_played_is_there(site: Path) -> None:
