@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from seqkit.model.network import State, cross_entropy
     from seqkit.runs import events
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "CharRNN",
