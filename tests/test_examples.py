@@ -1,0 +1,162 @@
+"""The scripts and notebooks of examples/ run as they stand, with tiny settings."""
+
+import csv
+import io
+import json
+import runpy
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+from matplotlib import pyplot as plt
+
+from tests.conftest import SENTENCE, SMALL
+from tests.warm_python import module_path, python
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
+RATE = 4000
+OF_SOUND = (
+    *("model.hidden_size=16", "model.lookback=20", "data.sample_rate=4000", "data.copies=1"),
+    *("train.batch_size=4", "train.sequence_length=16", "train.max_steps=2", "seconds=0.1"),
+    *("device=cpu", "train.precision=fp32", "optimizer.warmup_steps=1"),
+)
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in a folder that holds a text and a recording; programs that are started are warm."""
+    (tmp_path / "text.txt").write_text(SENTENCE * 40)
+    seconds = np.arange(2 * RATE) / RATE
+    tone = 0.5 * np.sin(2 * np.pi * 220 * seconds) * np.exp(-2 * (seconds % 0.5))
+    soundfile.write(tmp_path / "take.wav", tone, RATE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", module_path())
+    monkeypatch.setattr(sys, "executable", python())
+
+
+def script(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], name: str, *words: str
+) -> str:
+    """What a script prints."""
+    monkeypatch.setattr(sys, "argv", [name, *words])
+    capfd.readouterr()
+    runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+    return capfd.readouterr().out
+
+
+def test_train_on_text(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["text.txt", "--prompt", "the ", *SMALL, "train.max_steps=2"]
+    printed = script(monkeypatch, capfd, "train_on_text.py", *words)
+    first, _, rest = printed.partition("the run is in ")
+    assert "step 2: " in first
+    folder, _, written = rest.partition("\n")
+    assert (Path(folder) / "report.html").exists()
+    assert written.startswith("the ")
+    assert len(written) == len("the ") + 500 + len("\n")
+
+
+def test_sound_from_a_recording(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ["take.wav", *OF_SOUND, "--seconds", "0.2"]
+    printed = script(monkeypatch, capfd, "sound_from_recording.py", *words)
+    assert "listen to continued.wav" in printed
+    assert soundfile.info("start.wav").frames == RATE // 2
+    assert soundfile.info("continued.wav").frames == RATE // 2 + RATE // 5
+
+
+def test_surprise_as_csv(
+    trained: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = [str(trained), "text.txt", "device=cpu"]
+    with pytest.raises(SystemExit) as ended:
+        script(monkeypatch, capfd, "surprise_as_csv.py", *words)
+    assert ended.value.code == 0
+    rows = list(csv.DictReader(io.StringIO(capfd.readouterr().out, newline="")))
+    assert "".join(row["character"] for row in rows) == SENTENCE * 40
+    assert [int(row["offset"]) for row in rows] == [*range(len(rows))]
+    assert 0 < np.mean([float(row["bits"]) for row in rows]) < 5
+
+
+def test_training_loop(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["text.txt", "--steps", "101", "--hidden-size", "24"]
+    lines = script(monkeypatch, capfd, "training_loop.py", *words).splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["step 0", "step 100", "on the last tenth"]
+    losses = [float(line.split()[2]) for line in lines[:2]]
+    assert losses[1] < losses[0] / 2
+    assert float(lines[2].split()[-1]) < losses[0] / 2
+
+
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What a notebook plays, in place of IPython, which only a notebook needs."""
+    played: list[Any] = []
+    display: Any = ModuleType("IPython.display")
+    display.Audio = lambda wave, rate: (np.asarray(wave), rate)
+    display.display = played.append
+    monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    return played
+
+
+def cells(notebook: Path) -> list[dict[str, Any]]:
+    """The cells of a notebook that hold code."""
+    whole = json.loads(notebook.read_text())
+    assert (whole["nbformat"], whole["nbformat_minor"]) == (4, 5)
+    return [cell for cell in whole["cells"] if cell["cell_type"] == "code"]
+
+
+def execute(notebook: str) -> dict[str, Any]:
+    """Run the cells in order; the names that they leave."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for number, cell in enumerate(cells(EXAMPLES / notebook)):
+        exec(compile("".join(cell["source"]), f"{notebook} [{number}]", "exec"), names)
+        plt.close("all")
+    return names
+
+
+def test_first_steps_with_text(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    settings = ["data.path=text.txt", *SMALL, "train.max_steps=2"]
+    monkeypatch.setenv("SEQKIT_SETTINGS", " ".join(settings))
+    names = execute("first_steps_with_text.ipynb")
+    assert len(names["surprise"]) == len(names["text"])
+    printed = capfd.readouterr().out
+    assert " bits per character\n" in printed
+    assert "--- temperature 1.0\nthe " in printed
+
+
+def test_listening_to_a_model(monkeypatch: pytest.MonkeyPatch, heard: list[Any]) -> None:
+    monkeypatch.setenv("SEQKIT_SETTINGS", " ".join(["data.path=take.wav", *OF_SOUND]))
+    monkeypatch.setenv("SEQKIT_SECONDS", "0.6")
+    names = execute("listening_to_a_model.ipynb")
+    samples = len(list((names["run"].path / "samples").glob("*.wav")))
+    lengths = [len(wave) for wave, rate in heard if rate == RATE]
+    assert samples
+    assert len(heard) == samples + 3
+    assert lengths[samples:] == [2400, 2000 + 2400, 2000 + 2400]
+    assert soundfile.info("seed_2.wav").frames == 4400
+
+
+def test_every_example_is_listed_and_short() -> None:
+    page = (EXAMPLES / "README.md").read_text()
+    files = [*EXAMPLES.glob("*.py"), *NOTEBOOKS]
+    assert len(files) == 6
+    for file in files:
+        assert f"({file.name})" in page
+        code = file.read_text().splitlines()
+        if file.suffix == ".ipynb":
+            code = [line for cell in cells(file) for line in cell["source"]]
+        assert len(code) <= 60, file.name
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda notebook: notebook.name)
+def test_a_notebook_is_stored_without_outputs(notebook: Path) -> None:
+    for cell in cells(notebook):
+        assert (cell["outputs"], cell["execution_count"]) == ([], None)
