@@ -15,7 +15,7 @@ PAGE = (ROOT / "docs" / "index.md").read_text()
 PROGRAM = "python -m seqkit "
 SHORTER = {
     "checkpoint=shakespeare": ("device=cpu",),
-    "checkpoint=etude": ("device=cpu",),
+    "checkpoint=etude": ("seconds=0.1", "device=cpu"),
     "checkpoint=runs/first": ("device=cpu",),
     "recipe=shakespeare": (*SMALL, "train.max_minutes=0", "train.max_steps=2"),
     "recipe=my_sound": (
