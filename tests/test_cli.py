@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import seqkit
-from seqkit.commands import COMMANDS
+from seqkit.commands import COMMANDS, reads
 from tests.conftest import TINY, Run, Write, environment, process
 from tests.terminal import on_terminal
 from tests.warm_python import python
@@ -33,7 +33,7 @@ def test_each_command_lists_the_keys_that_it_reads(run: Run) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_key_is_explained_as_the_command_reads_it(command: str, run: Run) -> None:
-    told = run(command, "--help").out.decode().splitlines()[4:]
+    told = run(command, "--help").out.decode().splitlines()[5:]
     meanings = {name: " ".join(text) for name, *text in map(str.split, told)}
     assert COMMANDS[command].meanings.keys() <= meanings.keys()
     of_others = re.compile(rf"\b({'|'.join(set(COMMANDS) - {command})}): ")
@@ -41,6 +41,23 @@ def test_a_key_is_explained_as_the_command_reads_it(command: str, run: Run) -> N
         name for name, text in meanings.items() if "." not in name and of_others.search(text)
     ]
     assert "(evaluate, compare" not in meanings.get("json", "")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_shows_an_example_with_keys_that_it_reads(command: str, run: Run) -> None:
+    usage, example = run(command, "--help").out.decode().splitlines()[:2]
+    start, words = "example: python -m seqkit ", COMMANDS[command].example.split()
+    assert example == start + " ".join(words)
+    assert max(len(usage), len(example)) <= 80
+    keys = [word.partition("=")[0] for word in words if "=" in word]
+    assert keys and all(reads(command, key) for key in keys)
+    assert (words[0] == command) or command == "train"
+
+
+def test_help_shows_ranges_and_choices(run: Run) -> None:
+    text = run("generate", "--help").out.decode()
+    for key, values in (("streams", "≥ 1"), ("temperature", "≥ 0"), ("top_p", "> 0, ≤ 1")):
+        assert any(key in line and f"({values})" in line for line in text.splitlines())
 
 
 @pytest.mark.parametrize("words", ["--help", "train --help"])

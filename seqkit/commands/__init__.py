@@ -27,10 +27,12 @@ class Command:
     """A verb: what it does, and what it reads: keys, and groups with all their keys.
 
     One that is `shared` runs in all processes that torchrun starts, others in the first alone.
+    `example`: what follows the program's name in its --help's example.
     `meanings`: what its --help says of keys that mean less here than in general, or something else.
     """
 
     summary: str
+    example: str
     reads: tuple[str, ...]
     shared: bool = False
     meanings: Mapping[str, str] = field(default_factory=dict)
@@ -39,11 +41,13 @@ class Command:
 COMMANDS = {
     "train": Command(
         "learn from text or sound and give a sample (the default)",
+        "recipe=shakespeare data.path=my.txt run_dir=runs/a",
         (*_SAMPLING, *_RUN, *_SWEEP, "data", "device", "log", "model", "optimizer", "train"),
         shared=True,
     ),
     "generate": Command(
         "let a checkpoint write text or make sound",
+        "generate checkpoint=runs/a prompt=ROMEO: length=300",
         (*_SAMPLING, *_OUTPUT, "checkpoint", "device", "streams"),
         meanings={
             "out": "the file for the text, or for the sound (.wav, .flac, .ogg, .mp3 or .aiff); "
@@ -53,6 +57,7 @@ COMMANDS = {
     ),
     "evaluate": Command(
         "measure how well a checkpoint predicts text or sound",
+        "evaluate checkpoint=runs/a data.path=play.txt",
         (
             *_OUTPUT,
             *("checkpoint", "data", "device", "dynamic", "json", "part", "protocol", "window"),
@@ -63,6 +68,7 @@ COMMANDS = {
     ),
     "score": Command(
         "show which symbols surprise a checkpoint, and what its cells follow",
+        "score checkpoint=runs/a data.path=play.txt out=a.html",
         (*_OUTPUT, "checkpoint", "data", "device", "neuron", "part"),
         meanings={
             "out": "the file for the result, a page if it ends in .html; by default stdout",
@@ -70,6 +76,7 @@ COMMANDS = {
     ),
     "compare": Command(
         "show runs side by side, best first, and draw their learning curves",
+        "compare runs=runs out=curves.svg",
         (*_OUTPUT, "json", "runs"),
         meanings={
             "out": "draw the learning curves to this file: .svg, .png or .pdf",
@@ -77,6 +84,7 @@ COMMANDS = {
     ),
     "compress": Command(
         "make a file small with a checkpoint that predicts it",
+        "compress checkpoint=runs/a data.path=a.txt out=a.sq",
         (*_PACKING, "data.channel", "dynamic"),
         meanings={
             "out": "the compressed file; - for stdout",
@@ -85,6 +93,7 @@ COMMANDS = {
     ),
     "decompress": Command(
         "give back the file that compress was given",
+        "decompress checkpoint=runs/a data.path=a.sq out=a.txt",
         _PACKING,
         meanings={
             "out": "the file to make, of sound a WAV; - for stdout",
@@ -94,6 +103,7 @@ COMMANDS = {
     ),
     "prepare": Command(
         "turn text or sound of any size into shards, which train reads",
+        "prepare data.path=texts/ out=shards/",
         (*_OUTPUT, "data", "recipe"),
         meanings={
             "out": "the folder for the shards",
@@ -102,25 +112,30 @@ COMMANDS = {
     ),
     "report": Command(
         "write the page that shows a run, report.html, anew",
+        "report run_dir=runs/a",
         ("run_dir",),
         meanings=_OF_RUN,
     ),
     "doctor": Command(
         "look at data before a training, or at a run after it, and say what to do",
+        "doctor data.path=my.txt",
         (*_OUTPUT, "data", "device", "json", "recipe", "run_dir", "train.max_minutes"),
         meanings=_OF_RUN,
     ),
     "inspect": Command(
         "show what a checkpoint holds",
+        "inspect checkpoint=runs/a",
         ("checkpoint", "json"),
     ),
     "export": Command(
         "write a checkpoint's network as an ONNX model",
+        "export checkpoint=runs/a out=a.onnx",
         (*_OUTPUT, "checkpoint"),
         meanings={"out": "the file for the model, NAME.onnx"},
     ),
     "bench": Command(
         "time training or generation at a shape, beside other ways to do it",
+        "bench shape=mycaffe",
         (
             *_RULE,
             *_OUTPUT,

@@ -13,7 +13,7 @@ from seqkit.config import options
 from seqkit.foundation import plugins
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
-from seqkit.foundation.settings import KEYED, default_of, nearest
+from seqkit.foundation.settings import KEYED, allowed_values, default_of, nearest
 
 _UNBROKEN = 10_000  # columns: programs read each entry in a line of its own
 _HELP = """\
@@ -67,12 +67,12 @@ def keys(command: str) -> str:
     for name, item in options():
         if reads(command, name):
             default = default_of(item)
+            allowed = f" ({values})" if (values := allowed_values(item)) else ""
             shown = "" if default in (None, "", []) else f" [{default}]"
-            if choices := item.metadata["choices"]:
-                shown = f" ({', '.join(choices)}){shown}"
-            rows[name] = meanings.get(name, item.metadata["help"]) + shown
+            rows[name] = meanings.get(name, item.metadata["help"]) + allowed + shown
     usage = f"usage: python -m seqkit {command} key=value ..."
-    return f"{usage}\n\n{COMMANDS[command].summary}\n\n{_table(rows, 26)}"
+    example = f"example: python -m seqkit {COMMANDS[command].example}"
+    return f"{usage}\n{example}\n\n{COMMANDS[command].summary}\n\n{_table(rows, 26)}"
 
 
 def refuse_unknown(word: str) -> None:

@@ -57,6 +57,15 @@ def default_of(item: dataclasses.Field[Any]) -> Any:
     return item.default
 
 
+def allowed_values(item: dataclasses.Field[Any]) -> str:
+    """A key's choices or range, as in `≥ 1, ≤ 8`; empty if there is neither."""
+    bounds = item.metadata
+    signs = {"minimum": "≥", "above": ">", "maximum": "≤"}
+    known = {sign: bounds[name] for name, sign in signs.items()}
+    limits = [f"{sign} {bound}" for sign, bound in known.items() if bound is not None]
+    return ", ".join(bounds["choices"] or limits)
+
+
 def check_section(section: Any, prefix: str = "") -> None:
     """Check types and ranges. Raises ConfigError with key, value and what is allowed."""
     for name, item in options_of(type(section)):
