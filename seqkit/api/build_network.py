@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -20,7 +19,7 @@ from seqkit.model.char_rnn import CharRNN, with_vocabulary
 from seqkit.model.execution import Execution
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as read_checkpoint
-from seqkit.runs.layout import find_checkpoint
+from seqkit.runs.named_checkpoint import located
 from seqkit.symbols import Integers
 from seqkit.training import kernel_choice
 
@@ -32,7 +31,7 @@ def initial(config: Config, catalogue: Catalogue) -> Checkpoint | None:
     """The checkpoint whose weights a new run starts from, if it is given one."""
     if config.init_from is None:
         return None
-    return read_checkpoint(find_checkpoint(Path(config.init_from)), catalogue)
+    return read_checkpoint(located(config.init_from), catalogue)
 
 
 def may_grow(data: DataConfig) -> bool:

@@ -8,7 +8,6 @@ import itertools
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, Unpack, overload
 
 import numpy as np
@@ -31,7 +30,7 @@ from seqkit.generation.medium import medium_of
 from seqkit.generation.request import request_of, with_seed
 from seqkit.runs.checkpoint import Checkpoint, as_trained
 from seqkit.runs.checkpoint import load as read_checkpoint
-from seqkit.runs.layout import find_checkpoint
+from seqkit.runs.named_checkpoint import located, ready_made
 from seqkit.symbols import Floats, Integers, Symbols
 
 Content = TypeVar("Content")
@@ -258,15 +257,19 @@ class Model(Generic[Content]):
 def load_checkpoint(
     place: str | None, catalogue: Catalogue, progress: Progress = unseen
 ) -> Checkpoint:
-    """The checkpoint that `checkpoint=` names: a run's folder or a file.
+    """The checkpoint that `checkpoint=` names: a run's folder, a file or a ready-made model.
 
     Raises:
         ConfigError: nothing is named.
         CheckpointError: there is no checkpoint, or none that can be read.
     """
     if not place:
-        raise ConfigError("no checkpoint: give checkpoint=RUN_FOLDER or checkpoint=FILE")
-    file = find_checkpoint(Path(place))
+        names = " or ".join(f"checkpoint={name}" for name in ready_made())
+        raise ConfigError(
+            "no checkpoint: give checkpoint=RUN_FOLDER or checkpoint=FILE, or a ready-made model, "
+            f"{names}"
+        )
+    file = located(place)
     with progress("reading the checkpoint"):
         return read_checkpoint(file, catalogue)
 
@@ -274,10 +277,11 @@ def load_checkpoint(
 def load(
     checkpoint: str | os.PathLike[str], device: str = "auto", plugins: Sequence[str] = ()
 ) -> Model[Any]:
-    """The model of a run, or of a checkpoint's file.
+    """The model of a run, of a checkpoint's file, or one that comes with seqkit.
 
     Args:
-        checkpoint: a run's folder, of which the best checkpoint is taken, or a file.
+        checkpoint: a run's folder, of which the best checkpoint is taken, or a file; or the name of
+            a ready-made model, shakespeare or etude, if no path is called so.
         device: auto, cpu, cuda or cuda:N.
         plugins: modules that bring the codec, where it is none of an installed package.
 

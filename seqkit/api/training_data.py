@@ -17,6 +17,7 @@ from seqkit.foundation import disk
 from seqkit.foundation.console import Progress
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.wording import duration
+from seqkit.runs import named_checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 
 _MOST_FAULTS = 2  # of the data, the worst, that a training tells; `doctor` tells all
@@ -128,6 +129,7 @@ def uneven_split(corpus: Corpus, data: DataConfig) -> str:
 
 def _make_paths_absolute(config: Config) -> None:
     config.data.path = remote.absolute(config.data)
-    for key in ("init_from", "prompt_file", "prompt_audio"):
+    config.init_from = config.init_from and named_checkpoint.absolute(config.init_from)
+    for key in ("prompt_file", "prompt_audio"):
         if path := getattr(config, key):
             setattr(config, key, str(Path(path).absolute()))

@@ -128,10 +128,10 @@ COMMANDS = {
         ("checkpoint", "json"),
     ),
     "export": Command(
-        "write a checkpoint's network as an ONNX model",
+        "write a checkpoint as an ONNX model, or as a small one with 8-bit weights",
         "export checkpoint=runs/a out=a.onnx",
         (*_OUTPUT, "checkpoint"),
-        meanings={"out": "the file for the model, NAME.onnx"},
+        meanings={"out": "the file: NAME.onnx for ONNX, NAME.safetensors for 8-bit weights"},
     ),
     "bench": Command(
         "time training or generation at a shape, beside other ways to do it",

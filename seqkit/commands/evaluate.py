@@ -3,7 +3,6 @@
 import dataclasses
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -26,7 +25,6 @@ from seqkit.foundation.wording import json_text
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import request_of
 from seqkit.runs.checkpoint import Checkpoint, as_trained
-from seqkit.runs.layout import find_checkpoint
 
 _SHARED = ("streaming", "windowed")
 """Protocols that several processes share. The dynamic one learns from symbol to symbol, through
@@ -71,7 +69,7 @@ def _evaluate(config: Config, catalogue: Catalogue, console: Console, ranks: Ran
     if ranks.leads:
         result = {
             **found,
-            "checkpoint": str(find_checkpoint(Path(config.checkpoint or ""))),
+            "checkpoint": str(saved.file),
             "device": device.describe(chosen, ranks.place),
             "data_sha256": sha256,
             **beside,

@@ -1,6 +1,8 @@
-"""`export`: a checkpoint's network as an ONNX model of one step."""
+"""`export`: a checkpoint's network as an ONNX model of one step, or the checkpoint in 8 bits."""
 
+import dataclasses
 import json
+from pathlib import Path
 
 import torch
 
@@ -8,13 +10,32 @@ from seqkit.api.model import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.foundation import disk
+from seqkit.foundation.checkpoint_files import SUFFIX
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
+from seqkit.runs.checkpoint import Checkpoint
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
-    """Write `out`: symbols and state in, logits and state out.
+    """Write `out`: a checkpoint if it is called NAME.safetensors, else an ONNX model.
+
+    The checkpoint has its network's matrices in 8 bits, and no state of its training.
+    """
+    out = outputs.result_file(config)
+    if out is None:
+        raise ConfigError(f"no out: give out=FILE.onnx, or out=FILE{SUFFIX} for 8-bit weights")
+    saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
+    if out.suffix == SUFFIX:
+        small = dataclasses.replace(saved, training=None, training_tensors={})
+        small.save(out, overwrite=config.overwrite, eight_bits=True)
+    else:
+        _write_onnx(saved, out, config, console)
+    console.notice(f"written: {out}")
+
+
+def _write_onnx(saved: Checkpoint, out: Path, config: Config, console: Console) -> None:
+    """Symbols and state in, logits and state out.
 
     The codec, which tells what the symbols stand for, is in the model's metadata as JSON.
     """
@@ -24,10 +45,6 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         from seqkit.generation.engines import onnx, onnx_graph
     except ImportError as error:
         raise ConfigError("export needs ONNX Runtime: pip install 'seqkit[onnx]'") from error
-    out = outputs.result_file(config)
-    if out is None:
-        raise ConfigError("no out: give out=FILE.onnx")
-    saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
     with console.progress("export"):
         network = saved.build(torch.device("cpu"))
         model = onnx.one_step(onnx_graph.OnnxStep(network, saved.codec.size))
@@ -37,4 +54,3 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         content = model.SerializeToString()
     with disk.atomic_write(out, config.overwrite, len(content)) as stream:
         stream.write(content)
-    console.notice(f"written: {out}")

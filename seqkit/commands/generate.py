@@ -1,7 +1,5 @@
 """`generate`: a checkpoint continues a prompt."""
 
-from pathlib import Path
-
 from seqkit.api.model import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
@@ -15,7 +13,7 @@ from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import request_of, require_streams, with_seed
 from seqkit.runs.checkpoint import as_trained
-from seqkit.runs.layout import find_checkpoint, samples_folder
+from seqkit.runs.layout import samples_folder
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
@@ -42,7 +40,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     if to_stdout:
         medium.check_stream(config.streams, Product().terminal)
     else:
-        folder = samples_folder(find_checkpoint(Path(config.checkpoint or "")))
+        folder = samples_folder(saved.file)
         expected = files or [folder / f"generated{medium.suffix}"]
         medium.check_files(expected)
         least = medium.least_size(expected[0], prompt.size + length)

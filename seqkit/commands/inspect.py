@@ -15,6 +15,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Print a checkpoint's model, codec, data, metrics and settings."""
     saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
     summary: dict[str, Any] = {
+        "digest": saved.digest,
         "parameters": count_parameters(saved.model),
         "model": vars(saved.model),
         "codec": _shorten(saved.codec.to_spec()),

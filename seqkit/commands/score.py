@@ -29,7 +29,6 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.report.surprise_of_sound import SurpriseOfSound
 from seqkit.report.surprise_of_text import ALTERNATIVES, Names, SurpriseOfText, contents_of, text_of
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.layout import find_checkpoint
 
 _SEARCH = "search"
 _TOLD = 5  # places on stderr
@@ -70,8 +69,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             places = scored.places(_TOLD)
             if is_page:
                 shown = f"Cell {cell}, {quantity(saved.model.cell)}" if cell else ""
-                file = find_checkpoint(Path(config.checkpoint or ""))
-                write(scored.page(Names(corpus.name, str(file), shown)))
+                write(scored.page(Names(corpus.name, str(saved.file), shown)))
     for place in places:
         console.notice(f"most surprising: {place}")
     if out:

@@ -41,7 +41,9 @@ class Config:
         "force resumes it though other keys changed",
         choices=("never", "auto", "force"),
     )
-    init_from: str | None = option(None, "start from the weights of this run or checkpoint")
+    init_from: str | None = option(
+        None, "start from the weights of this checkpoint, named as checkpoint= is"
+    )
     plugins: list[str] = option(
         [], "modules with data sets, codecs or recipes of your own (docs/reference/plugins.md)"
     )
@@ -56,7 +58,9 @@ class Config:
     out: str | None = option(None, "write the result to this file")
     overwrite: bool = option(False, "replace files that exist")
     quiet: bool = option(False, "no progress and no notices on stderr")
-    checkpoint: str | None = option(None, "a run's folder or a checkpoint file")
+    checkpoint: str | None = option(
+        None, "a run's folder, a checkpoint file, or a ready-made model: shakespeare, etude"
+    )
     prompt: str | None = option(None, "text that the sample continues, taken literally")
     prompt_file: str | None = option(None, "a file whose content the sample continues")
     prompt_audio: str | None = option(None, "a recording that the sample continues")

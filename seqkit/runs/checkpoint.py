@@ -31,6 +31,7 @@ from seqkit.runs.checkpoint_file import parts, verified_record
 
 FORMAT = 1
 _WEIGHTS, _SLOW, _RECORDING = "model.", "slow.", "recording."
+_SCALE = ".scale"  # behind the name of a tensor of int8: the scales of its rows
 _NOT_USABLE = (KeyError, TypeError, ValueError, RuntimeError, safetensors.SafetensorError)
 
 
@@ -39,6 +40,7 @@ class Checkpoint:
     """What a checkpoint holds.
 
     `training` and the tensors under training names are there in `last` and `previous` only.
+    `file` and `digest` are of the file that it was read from.
     """
 
     model: ModelConfig
@@ -52,6 +54,8 @@ class Checkpoint:
     training_tensors: dict[str, Tensor] = field(default_factory=dict)
     slow: SlowTier | None = None
     recording: Recording | None = None
+    file: Path = Path()
+    digest: str = ""
 
     @property
     def newline(self) -> str:
@@ -72,10 +76,21 @@ class Checkpoint:
         config = self.config.get("data", {})
         return not config.get("path") and self.data.get("name") != config.get("dataset")
 
-    def save(self, path: Path, check: Callable[[], object] = lambda: None) -> None:
+    def save(
+        self,
+        path: Path,
+        check: Callable[[], object] = lambda: None,
+        *,
+        overwrite: bool = True,
+        eight_bits: bool = False,
+    ) -> None:
         """Write the file: afterwards it is there and whole, or the old one is untouched.
 
-        `check` is called when all is on the disk, and may yet refuse: that takes a while.
+        Args:
+            path: of the file.
+            check: called when all is on the disk, and may yet refuse: that takes a while.
+            overwrite: whether a file that is there is replaced.
+            eight_bits: whether the network's matrices are written in 8 bits.
         """
         record = {
             "format": FORMAT,
@@ -96,9 +111,11 @@ class Checkpoint:
             kept = self.recording.tensors().items()
             tensors |= {_RECORDING + name: value for name, value in kept}
         tensors |= self.training_tensors
+        if eight_bits:
+            tensors = _in_eight_bits(tensors)
         on_cpu = {name: value.cpu() for name, value in tensors.items()}
         content = parts(on_cpu, json.dumps(record))
-        with disk.atomic_write(path, size=sum(map(len, content))) as stream:
+        with disk.atomic_write(path, overwrite, sum(map(len, content))) as stream:
             for part in content:
                 stream.write(part)
             stream.sync()
@@ -143,7 +160,7 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
         raise CheckpointError(f"{path}: no such checkpoint") from error
     except OSError as error:
         raise UnreadableError(f"{path}: cannot be read: {disk.describe(error)}") from error
-    record = verified_record(path, content)
+    record, digest = verified_record(path, content)
     if record.get("format") != FORMAT:
         raise UnreadableError(
             f"{path}: format {record.get('format')!r}, and this seqkit reads format {FORMAT}: "
@@ -151,7 +168,7 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
         )
     try:
         _check_record(record)
-        tensors = safetensors.torch.load(content)
+        tensors = _in_full(safetensors.torch.load(content))
         model = ModelConfig(**record["model"])
         check_section(model, "model.")
         codec = _codec(path, record, catalogue)
@@ -188,6 +205,8 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
             recording=recording,
             training=record["training"],
             training_tensors=others,
+            file=path,
+            digest=digest,
         )
     except (ConfigError, *_NOT_USABLE) as error:
         # Its digest fits: nothing is damaged, and the seqkit that wrote it may know how to read it.
@@ -203,6 +222,30 @@ def read_recording(path: Path) -> Recording | None:
         return Recording.of_saved(found) if found else None
     except (OSError, *_NOT_USABLE) as error:
         raise CheckpointError(f"{path}: not a checkpoint that can be used: {error}") from error
+
+
+def _in_eight_bits(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors with the network's learnt matrices in int8, and a scale for each of their rows.
+
+    The largest number of a row becomes 127. The weights of the linear prediction stay as they are.
+    """
+    found = dict(tensors)
+    for name, value in tensors.items():
+        if name.startswith(_WEIGHTS) and name != f"{_WEIGHTS}weights" and value.ndim == 2:
+            scale = value.float().abs().amax(1).clamp_min(torch.finfo(torch.float32).tiny) / 127
+            found[name] = (value / scale[:, None]).round().to(torch.int8)
+            found[name + _SCALE] = scale
+    return found
+
+
+def _in_full(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors with those of int8 as what they stand for: each row times its scale."""
+    found = dict(tensors)
+    for name, value in tensors.items():
+        if value.dtype == torch.int8:
+            scale = found.pop(name + _SCALE)
+            found[name] = value * scale.reshape(len(value), *[1] * (value.ndim - 1))
+    return found
 
 
 def _check_record(record: dict[str, Any]) -> None:

@@ -26,6 +26,7 @@ _TYPES = {
     torch.bfloat16: "BF16",
     torch.int64: "I64",
     torch.int32: "I32",
+    torch.int8: "I8",
 }
 _ALIGNMENT = 8  # bytes, of the tensors' first
 _ZEROS = b"0" * 64  # what stands in the place of the digest while it is taken
@@ -65,8 +66,11 @@ def parts(tensors: Mapping[str, Tensor], record: str) -> list[bytes | memoryview
     return [before, digest.hexdigest().encode(), after, *contents]
 
 
-def verified_record(path: Path, content: bytes) -> dict[str, Any]:
-    """The record of a file with this content. Raises CheckpointError: it is damaged or foreign."""
+def verified_record(path: Path, content: bytes) -> tuple[dict[str, Any], str]:
+    """The record and the digest of a file with this content.
+
+    Raises CheckpointError: it is damaged or foreign.
+    """
     foreign = CheckpointError(f"{path}: not a seqkit checkpoint")
     try:
         entries, length = _header(io.BytesIO(content))
@@ -81,7 +85,7 @@ def verified_record(path: Path, content: bytes) -> dict[str, Any]:
         raise CheckpointError(f"{path}: the checkpoint is damaged, its digest does not match")
     if not isinstance(record, dict):
         raise foreign
-    return record
+    return record, digest.hexdigest()
 
 
 def peek(path: Path) -> dict[str, Any] | None:

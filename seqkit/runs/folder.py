@@ -18,6 +18,7 @@ from seqkit.foundation.errors import OutputError
 from seqkit.foundation.wording import json_text
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.layout import FolderLock, RunFiles, is_locked
+from seqkit.runs.named_checkpoint import is_path
 
 _SHOWN = 3  # names of what else is in a folder
 
@@ -256,7 +257,8 @@ def _read_by(config: Config) -> Iterator[tuple[str, str]]:
         if not (far or remote.is_pipe(path)):
             yield "data.path", path
     for key in ("prompt_file", "prompt_audio", "init_from"):
-        if path := getattr(config, key):
+        path = getattr(config, key)
+        if path and (key != "init_from" or is_path(path)):
             yield key, path
 
 

@@ -12,6 +12,8 @@ from seqkit.foundation import disk
 from seqkit.foundation.checkpoint_files import FOLDER, SAVED, SUFFIX, is_run
 from seqkit.foundation.errors import CheckpointError, ConfigError, OutputError
 
+READY_MADE = Path(__file__).resolve().parents[1] / "models"
+"""The folder of the checkpoints that come with seqkit."""
 _CHECKPOINT = re.compile(r"(best|last|previous|next)[-.].*")
 _SAMPLE = re.compile(r"step_\d+\.(txt|wav|png)")
 _SHOWN = 3  # runs that are named
@@ -144,8 +146,13 @@ def find_checkpoint(place: Path) -> Path:
 
 
 def samples_folder(checkpoint: Path) -> Path:
-    """Where samples of a checkpoint go: the `samples/` of its run, or else its own folder."""
+    """Where samples of a checkpoint go: the `samples/` of its run, or else its own folder.
+
+    Those of a checkpoint that is seqkit's own, or a copy in the cache, go to the current folder.
+    """
     folder = checkpoint.parent
+    if folder == READY_MADE or disk.cache_dir().absolute() in checkpoint.parents:
+        return Path()
     run = RunFiles(folder.parent)
     return run.samples if folder == run.checkpoints else folder
 

@@ -15,7 +15,7 @@ from seqkit.foundation.errors import CheckpointError, ConfigError, DataError, Un
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import default_of
 from seqkit.foundation.wording import duration
-from seqkit.runs import checkpoint
+from seqkit.runs import checkpoint, named_checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint_file import peek
 from seqkit.runs.layout import RunFiles, instead_of_a_run
@@ -131,7 +131,7 @@ def differences(config: Config, saved: Mapping[str, Any]) -> list[str]:
             alike = name == "model.backend" and {now, then} <= _ONE_CALL
             if now != then and not alike:
                 changed.append(name)
-    origin = config.init_from and str(Path(config.init_from).absolute())
+    origin = config.init_from and named_checkpoint.absolute(config.init_from)
     if origin and origin != saved.get("init_from"):
         changed.append("init_from")
     return changed

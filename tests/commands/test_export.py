@@ -1,17 +1,22 @@
 """`export` writes a model that any ONNX Runtime runs, with what its symbols stand for."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
-from tests.conftest import Run
+import pytest
+
+from seqkit.foundation.plugins import Catalogue
+from seqkit.runs import checkpoint
+from tests.conftest import Run, saved
 
 
 def test_the_example_of_the_docs_writes_what_seqkit_writes(
     run: Run, trained: Path, tmp_path: Path
 ) -> None:
     assert run("export", f"checkpoint={trained}", f"out={tmp_path / 'model.onnx'}").code == 0
-    page = (Path(__file__).parents[2] / "docs" / "recipes.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "recipes.md").read_text()
     program = page.partition("```python")[2].partition("```")[0]
     shown = subprocess.run(
         [sys.executable, "-c", program.replace('"ROMEO:"', '"the "')],
@@ -20,3 +25,30 @@ def test_the_example_of_the_docs_writes_what_seqkit_writes(
     asked = ("prompt=the ", "temperature=0", "length=100", "sample.engine=torch")
     expected = run("generate", f"checkpoint={trained}", *asked).out.decode()
     assert "the " + shown.decode() == expected + "\n"
+
+
+def test_a_checkpoint_in_eight_bits_predicts_nearly_as_well(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
+    words = ["export", f"checkpoint={trained}/checkpoints/last.safetensors"]
+    out = tmp_path / "small.safetensors"
+    assert run(*words, f"out={out}").code == 0
+    assert out.stat().st_size < (trained / "checkpoints" / "best.safetensors").stat().st_size / 2
+    small = checkpoint.load(out, Catalogue())
+    assert (small.training, small.training_tensors) == (None, {})
+    assert small.codec.to_spec() == saved(trained).codec.to_spec()
+    losses = []
+    for place in (f"{trained}/checkpoints/last.safetensors", out):
+        shown = run("evaluate", f"checkpoint={place}", "device=cpu", "json=true")
+        losses.append(json.loads(shown.out)["loss"])
+    assert losses[1] == pytest.approx(losses[0], abs=0.01)
+    assert losses[1] != losses[0]
+    refused = run(*words, f"out={out}")
+    assert (refused.code, refused.err.count("\n")) == (6, 1)
+    assert run(*words, f"out={out}", "overwrite=true").code == 0
+
+
+def test_export_says_what_out_may_be(run: Run, trained: Path) -> None:
+    refused = run("export", f"checkpoint={trained}")
+    assert refused.code == 2
+    assert "no out: give out=FILE.onnx, or out=FILE.safetensors" in refused.err

@@ -7,11 +7,12 @@ import struct
 from pathlib import Path
 
 import pytest
+import safetensors
 import torch
 
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import Characters
-from seqkit.foundation.errors import CheckpointError
+from seqkit.foundation.errors import CheckpointError, UnreadableError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs import checkpoint
@@ -53,6 +54,45 @@ def test_everything_comes_back(saved: Path) -> None:
     assert torch.equal(loaded.training_tensors["state.h"], torch.ones(2, 3, 6))
     for name, value in loaded.build(torch.device("cpu")).state_dict().items():
         assert torch.equal(value, original.weights[name])
+
+
+def test_eight_bits_are_read_as_nearly_the_weights_that_they_were(saved: Path) -> None:
+    small = saved.with_name("small.safetensors")
+    example().save(small, eight_bits=True)
+    with safetensors.safe_open(small, "pt") as content:
+        kinds = {name: content.get_tensor(name).dtype for name in content.keys()}  # noqa: SIM118
+    stored = kinds["model.layers.0.weight_hh_l0"], kinds["model.layers.0.bias_hh_l0"]
+    assert stored == (torch.int8, torch.float32)
+    loaded, whole = checkpoint.load(small, Catalogue()), checkpoint.load(saved, Catalogue())
+    assert loaded.digest != whole.digest
+    assert loaded.weights.keys() == whole.weights.keys()
+    for name, value in whole.weights.items():
+        assert loaded.weights[name].dtype == torch.float32
+        step = value.abs().amax(-1, keepdim=True) / 127
+        limit = step / 2 if value.ndim == 2 else 0 * step
+        assert bool(((loaded.weights[name] - value).abs() <= limit * 1.001).all()), name
+    loaded.build(torch.device("cpu"))
+
+
+def test_rows_of_zeros_stay_zeros_in_eight_bits(tmp_path: Path) -> None:
+    original = example()
+    original.weights["layers.0.weight_hh_l0"].zero_()
+    original.save(tmp_path / "a.safetensors", eight_bits=True)
+    loaded = checkpoint.load(tmp_path / "a.safetensors", Catalogue())
+    assert not loaded.weights["layers.0.weight_hh_l0"].any()
+
+
+@pytest.mark.parametrize("scale", [None, torch.ones(3), torch.ones(24, 2)])
+def test_eight_bits_without_a_scale_for_each_row_are_refused(
+    scale: torch.Tensor | None, tmp_path: Path
+) -> None:
+    original, path = example(), tmp_path / "a.safetensors"
+    name = "layers.0.weight_hh_l0"
+    original.weights[name] = torch.ones(24, 6, dtype=torch.int8)
+    original.weights |= {} if scale is None else {f"{name}.scale": scale}
+    original.save(path)
+    with pytest.raises(UnreadableError, match=r"a\.safetensors: not a checkpoint that can be used"):
+        checkpoint.load(path, Catalogue())
 
 
 def test_foreign_files_are_refused(tmp_path: Path) -> None:
