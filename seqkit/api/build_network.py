@@ -11,15 +11,15 @@ from seqkit.data import codecs
 from seqkit.data.codecs import Codec, Quantiser, TextCodec
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
+from seqkit.foundation.console import Progress
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.processes import Place
 from seqkit.foundation.wording import counted
 from seqkit.model.char_rnn import CharRNN, with_vocabulary
 from seqkit.model.execution import Execution
+from seqkit.runs import named_checkpoint
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.checkpoint import load as read_checkpoint
-from seqkit.runs.named_checkpoint import located
 from seqkit.symbols import Integers
 from seqkit.training import kernel_choice
 
@@ -27,11 +27,13 @@ _OF_DATA = ("vocabulary_size", "conditions")  # keys of the model; 0 stands for 
 _SHOWN = 20  # new characters that are named
 
 
-def initial(config: Config, catalogue: Catalogue) -> Checkpoint | None:
+def initial(
+    config: Config, catalogue: Catalogue, notice: Callable[[str], None], progress: Progress
+) -> Checkpoint | None:
     """The checkpoint whose weights a new run starts from, if it is given one."""
     if config.init_from is None:
         return None
-    return read_checkpoint(located(config.init_from), catalogue)
+    return named_checkpoint.read(config.init_from, catalogue, notice, progress)
 
 
 def may_grow(data: DataConfig) -> bool:

@@ -20,7 +20,7 @@ from seqkit.compression.compress import compress, decompress
 from seqkit.compression.container import Reader
 from seqkit.config import Config, DynamicConfig
 from seqkit.data.sound import Wave
-from seqkit.foundation.console import Progress, unseen
+from seqkit.foundation.console import Console
 from seqkit.foundation.device import choose_device, memory_errors
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
@@ -28,9 +28,8 @@ from seqkit.foundation.settings import check_section, check_type
 from seqkit.foundation.wording import counted
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import request_of, with_seed
+from seqkit.runs import named_checkpoint
 from seqkit.runs.checkpoint import Checkpoint, as_trained
-from seqkit.runs.checkpoint import load as read_checkpoint
-from seqkit.runs.named_checkpoint import located, ready_made
 from seqkit.symbols import Floats, Integers, Symbols
 
 Content = TypeVar("Content")
@@ -255,23 +254,22 @@ class Model(Generic[Content]):
 
 
 def load_checkpoint(
-    place: str | None, catalogue: Catalogue, progress: Progress = unseen
+    place: str | None, catalogue: Catalogue, console: Console | None = None
 ) -> Checkpoint:
-    """The checkpoint that `checkpoint=` names: a run's folder, a file or a ready-made model.
+    """The checkpoint that `checkpoint=` names: a run's folder, a file, a model's name or a URL.
 
     Raises:
         ConfigError: nothing is named.
         CheckpointError: there is no checkpoint, or none that can be read.
     """
     if not place:
-        names = " or ".join(f"checkpoint={name}" for name in ready_made())
+        names = " or ".join(f"checkpoint={name}" for name in named_checkpoint.ready_made())
         raise ConfigError(
             "no checkpoint: give checkpoint=RUN_FOLDER or checkpoint=FILE, or a ready-made model, "
-            f"{names}"
+            f"{names}, or a URL"
         )
-    file = located(place)
-    with progress("reading the checkpoint"):
-        return read_checkpoint(file, catalogue)
+    console = console or Console(quiet=True)
+    return named_checkpoint.read(place, catalogue, console.notice, console.progress)
 
 
 def load(
@@ -281,7 +279,8 @@ def load(
 
     Args:
         checkpoint: a run's folder, of which the best checkpoint is taken, or a file; or the name of
-            a ready-made model, shakespeare or etude, if no path is called so.
+            a ready-made model, shakespeare or etude, if no path is called so; or a URL, as
+            hf://USER/NAME, of a checkpoint that is copied into the cache.
         device: auto, cpu, cuda or cuda:N.
         plugins: modules that bring the codec, where it is none of an installed package.
 

@@ -219,7 +219,7 @@ def _set_up(
         if saved is not None:
             resume.require_data(config, saved)
         here = training_data.locate(config, notice, progress)
-        origin = saved or build_network.initial(config, catalogue)
+        origin = saved or build_network.initial(config, catalogue, notice, progress)
         reading = config, here, origin, saved, catalogue, notice, progress
         corpus, origin = training_data.read(*reading)
     agreement.check_data(corpus, ranks)

@@ -21,7 +21,7 @@ from seqkit.symbols import Symbols
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Write `data.path` to `out` in as few bytes as the checkpoint can tell it in."""
     out = result_file(config)
-    saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
+    saved = load_checkpoint(config.checkpoint, catalogue, console)
     path = source_of(config, console)
     chosen = device.choose_device(config.device)
     size, pieces = _pieces(path, saved.codec, config.data.channel)

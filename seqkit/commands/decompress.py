@@ -32,7 +32,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     path = source_of(config, console)
     with path.open("rb") as stream:
         packed = Reader(stream, str(path))
-        saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
+        saved = load_checkpoint(config.checkpoint, catalogue, console)
         if saved.codec.kind == "audio" and out and out.suffix.lower() != ".wav":
             raise ConfigError(f"out={out}: sound is decompressed to a WAV: give out=NAME.wav")
         chosen = _device(config, packed)

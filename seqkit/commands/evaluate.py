@@ -57,7 +57,7 @@ def _evaluate(config: Config, catalogue: Catalogue, console: Console, ranks: Ran
         if out is None:
             stdout.existing()
     agreement.check_settings(config, ranks)
-    saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
+    saved = load_checkpoint(config.checkpoint, catalogue, console)
     agreement.check_checkpoint(saved, ranks)
     chosen = device.choose_device(device.own(config.device, ranks.place))
     agreement.check_device(chosen, ranks)

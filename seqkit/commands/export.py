@@ -25,10 +25,10 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     out = outputs.result_file(config)
     if out is None:
         raise ConfigError(f"no out: give out=FILE.onnx, or out=FILE{SUFFIX} for 8-bit weights")
-    saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
+    saved = load_checkpoint(config.checkpoint, catalogue, console)
     if out.suffix == SUFFIX:
-        small = dataclasses.replace(saved, training=None, training_tensors={})
-        small.save(out, overwrite=config.overwrite, eight_bits=True)
+        small = dataclasses.replace(saved, eight_bits=True, training=None, training_tensors={})
+        small.save(out, overwrite=config.overwrite)
     else:
         _write_onnx(saved, out, config, console)
     console.notice(f"written: {out}")

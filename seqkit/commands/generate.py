@@ -27,7 +27,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 
 
 def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Interrupts) -> None:
-    saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
+    saved = load_checkpoint(config.checkpoint, catalogue, console)
     chosen = device.choose_device(config.device)
     require_streams(saved.model, config.streams, chosen)  # even their names take memory
     drawn: list[str] = []  # told when nothing can fail any more

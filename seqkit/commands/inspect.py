@@ -13,7 +13,7 @@ from seqkit.model.char_rnn import count_parameters
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Print a checkpoint's model, codec, data, metrics and settings."""
-    saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
+    saved = load_checkpoint(config.checkpoint, catalogue, console)
     summary: dict[str, Any] = {
         "digest": saved.digest,
         "parameters": count_parameters(saved.model),

@@ -42,7 +42,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     out = outputs.result_file(config)
     if out is None:
         stdout.existing()
-    saved = load_checkpoint(config.checkpoint, catalogue, console.progress)
+    saved = load_checkpoint(config.checkpoint, catalogue, console)
     cell = _cell_of(config.neuron, saved.model)
     is_page = out is not None and out.suffix.lower() in (".html", ".htm")
     if config.neuron == _SEARCH and is_page:

@@ -171,10 +171,10 @@ def _file_system(url: str) -> tuple[Any, str]:
         return url_to_fs(url, **options)  # type: ignore[no-any-return]
     except ImportError as error:
         raise ConfigError(
-            f"data.path={url} needs more packages: pip install 'seqkit[remote]' ({error})"
+            f"{url}: needs more packages: pip install 'seqkit[remote]' ({error})"
         ) from error
     except ValueError as error:
-        raise ConfigError(f"data.path={url}: {error}") from error
+        raise ConfigError(f"{url}: {error}") from error
 
 
 def _files(url: str, system: tuple[Any, str]) -> dict[str, Info]:

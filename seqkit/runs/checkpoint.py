@@ -40,7 +40,8 @@ class Checkpoint:
     """What a checkpoint holds.
 
     `training` and the tensors under training names are there in `last` and `previous` only.
-    `file` and `digest` are of the file that it was read from.
+    `file` and `digest` are of the file that it was read from. `eight_bits`: whether the network's
+    matrices are written in 8 bits; here they are in fp32.
     """
 
     model: ModelConfig
@@ -56,6 +57,7 @@ class Checkpoint:
     recording: Recording | None = None
     file: Path = Path()
     digest: str = ""
+    eight_bits: bool = False
 
     @property
     def newline(self) -> str:
@@ -80,9 +82,7 @@ class Checkpoint:
         self,
         path: Path,
         check: Callable[[], object] = lambda: None,
-        *,
         overwrite: bool = True,
-        eight_bits: bool = False,
     ) -> None:
         """Write the file: afterwards it is there and whole, or the old one is untouched.
 
@@ -90,8 +90,16 @@ class Checkpoint:
             path: of the file.
             check: called when all is on the disk, and may yet refuse: that takes a while.
             overwrite: whether a file that is there is replaced.
-            eight_bits: whether the network's matrices are written in 8 bits.
         """
+        content = self.content()
+        with disk.atomic_write(path, overwrite, sum(map(len, content))) as stream:
+            for part in content:
+                stream.write(part)
+            stream.sync()
+            check()
+
+    def content(self) -> list[bytes | memoryview]:
+        """The file in parts."""
         record = {
             "format": FORMAT,
             "model": dataclasses.asdict(self.model),
@@ -111,15 +119,10 @@ class Checkpoint:
             kept = self.recording.tensors().items()
             tensors |= {_RECORDING + name: value for name, value in kept}
         tensors |= self.training_tensors
-        if eight_bits:
+        if self.eight_bits:
             tensors = _in_eight_bits(tensors)
         on_cpu = {name: value.cpu() for name, value in tensors.items()}
-        content = parts(on_cpu, json.dumps(record))
-        with disk.atomic_write(path, overwrite, sum(map(len, content))) as stream:
-            for part in content:
-                stream.write(part)
-            stream.sync()
-            check()
+        return parts(on_cpu, json.dumps(record))
 
     def build(self, device: torch.device) -> CharRNN:
         """The network with its weights, on a device.
@@ -168,7 +171,8 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
         )
     try:
         _check_record(record)
-        tensors = _in_full(safetensors.torch.load(content))
+        stored = safetensors.torch.load(content)
+        tensors = _in_full(stored)
         model = ModelConfig(**record["model"])
         check_section(model, "model.")
         codec = _codec(path, record, catalogue)
@@ -207,6 +211,7 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
             training_tensors=others,
             file=path,
             digest=digest,
+            eight_bits=any(value.dtype == torch.int8 for value in stored.values()),
         )
     except (ConfigError, *_NOT_USABLE) as error:
         # Its digest fits: nothing is damaged, and the seqkit that wrote it may know how to read it.

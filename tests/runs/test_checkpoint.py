@@ -58,7 +58,7 @@ def test_everything_comes_back(saved: Path) -> None:
 
 def test_eight_bits_are_read_as_nearly_the_weights_that_they_were(saved: Path) -> None:
     small = saved.with_name("small.safetensors")
-    example().save(small, eight_bits=True)
+    dataclasses.replace(example(), eight_bits=True).save(small)
     with safetensors.safe_open(small, "pt") as content:
         kinds = {name: content.get_tensor(name).dtype for name in content.keys()}  # noqa: SIM118
     stored = kinds["model.layers.0.weight_hh_l0"], kinds["model.layers.0.bias_hh_l0"]
@@ -72,12 +72,15 @@ def test_eight_bits_are_read_as_nearly_the_weights_that_they_were(saved: Path) -
         limit = step / 2 if value.ndim == 2 else 0 * step
         assert bool(((loaded.weights[name] - value).abs() <= limit * 1.001).all()), name
     loaded.build(torch.device("cpu"))
+    loaded.save(saved)
+    again = checkpoint.load(saved, Catalogue())
+    assert (saved.stat().st_size, again.eight_bits) == (small.stat().st_size, True)
 
 
 def test_rows_of_zeros_stay_zeros_in_eight_bits(tmp_path: Path) -> None:
-    original = example()
+    original = dataclasses.replace(example(), eight_bits=True)
     original.weights["layers.0.weight_hh_l0"].zero_()
-    original.save(tmp_path / "a.safetensors", eight_bits=True)
+    original.save(tmp_path / "a.safetensors")
     loaded = checkpoint.load(tmp_path / "a.safetensors", Catalogue())
     assert not loaded.weights["layers.0.weight_hh_l0"].any()
 

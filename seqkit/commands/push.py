@@ -1,0 +1,143 @@
+"""`push`: a checkpoint goes to the Hugging Face hub, with a model card of what is known of it."""
+
+import dataclasses
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from seqkit import compose
+from seqkit.api.model import load_checkpoint
+from seqkit.config import Config, options, values_of
+from seqkit.foundation import stdout
+from seqkit.foundation.checkpoint_files import is_run
+from seqkit.foundation.console import Console
+from seqkit.foundation.errors import ConfigError, OutputError
+from seqkit.foundation.plugins import Catalogue
+from seqkit.model.char_rnn import count_parameters
+from seqkit.runs import record
+from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.checkpoint_file import verified_record
+from seqkit.runs.named_checkpoint import HUB, IN_REPOSITORY
+
+_NAME = re.compile(rf"{HUB}([\w.-]+/[\w.-]+)", re.ASCII)
+_GROUPS = ("data", "model", "optimizer", "train")
+_PLACES = ("run_dir", "runs", "init_from", "prompt_file", "prompt_audio")
+_REFUSED = (401, 403)  # HTTP: there is no token, or it may not write
+
+
+def run(config: Config, catalogue: Catalogue, console: Console) -> None:
+    """Upload `checkpoint` and a README.md in one commit to the repository `to`.
+
+    Left out are the state of its training, and the folders of the files that its settings name.
+    """
+    if not config.to or not (name := _NAME.fullmatch(config.to)):
+        raise ConfigError(f"to={config.to or ''}: give the repository, to=hf://USER/NAME")
+    try:
+        from huggingface_hub import CommitOperationAdd, HfApi
+    except ImportError as error:
+        raise ConfigError(
+            f"push needs more packages: pip install 'seqkit[remote]' ({error})"
+        ) from error
+    saved = load_checkpoint(config.checkpoint, catalogue, console)
+    public = dataclasses.replace(
+        saved, config=_without_folders(saved.config), training=None, training_tensors={}
+    )
+    content = b"".join(public.content())
+    digest = verified_record(Path(IN_REPOSITORY), content)[1]
+    card = "\n".join(_card(saved, config.to, digest, config.licence))
+    added = [(IN_REPOSITORY, content), ("README.md", card.encode(errors="replace"))]
+    api = HfApi(library_name="seqkit")
+    try:
+        with console.progress(f"uploading {len(content) / 1e6:,.1f} MB"):
+            api.create_repo(name[1], exist_ok=True)
+            api.create_commit(
+                name[1],
+                [CommitOperationAdd(path, given) for path, given in added],
+                commit_message=f"Add the checkpoint {digest[:12]}",
+            )
+    except Exception as error:  # each layer of the library raises its own
+        raise OutputError(_said(config.to, error)) from error
+    console.notice(f"written: {config.to}: digest {digest}")
+    stdout.write(config.to)
+
+
+def _said(place: str, error: Exception) -> str:
+    """What went wrong with an upload, and what to do."""
+    if getattr(getattr(error, "response", None), "status_code", 0) in _REFUSED:
+        return f"to={place}: the hub refuses it: give a token that may write there, as HF_TOKEN"
+    said = " ".join(f"{type(error).__name__}: {error}".split())
+    return f"to={place}: cannot be uploaded: {said}"
+
+
+def _without_folders(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A checkpoint's settings, with the names alone of files and folders on this machine."""
+    found = dict(settings)
+    for key in _PLACES:
+        found[key] = found.get(key) and Path(found[key]).name
+    data = dict(found.get("data", {}))
+    data["path"] = [place if "://" in place else Path(place).name for place in data.get("path", ())]
+    return {**found, "data": data}
+
+
+def _card(saved: Checkpoint, place: str, digest: str, licence: str | None) -> Iterator[str]:
+    """The lines of a model card, as the hub shows it."""
+    model, data, metrics = saved.model, saved.data, saved.metrics
+    yield "---"
+    yield "library_name: seqkit"
+    yield from [f"license: {licence}"] if licence else []
+    yield f"tags: [seqkit, {saved.codec.kind}]"
+    yield "---"
+    yield f"# {place.rpartition('/')[2]}\n"
+    yield f"A sequence model of {saved.codec.kind}, trained with seqkit.\n"
+    yield "```sh"
+    out = " seconds=5 out=five.wav" if saved.codec.kind == "audio" else " length=500"
+    yield f"python -m seqkit generate checkpoint={place}{out}"
+    yield "```\n"
+    yield "| | |"
+    yield "|---|---|"
+    rows = {
+        "network": f"{model.num_layers} × {model.hidden_size} ({model.cell}), "
+        f"{count_parameters(model):,} parameters, {saved.codec.size} symbols",
+        "data": ", ".join(
+            str(data[key]) for key in ("name", "licence", "citation") if data.get(key)
+        ),
+        "sha256 of the data": data.get("sha256"),
+        "recipe": saved.config.get("recipe"),
+        "settings that differ": ", ".join(f"`{setting}`" for setting in _differing(saved)),
+        "updates": metrics.get("step"),
+        "validation loss, nats per symbol": _short(metrics.get("best_validation_loss")),
+        **{f"{key.replace('_', ' ')} per symbol": _short(bits) for key, bits in _baselines(saved)},
+        "versions": ", ".join(f"{key} {value}" for key, value in saved.versions.items()),
+        "digest": f"`{digest}`",
+    }
+    yield from [f"| {key} | {value} |" for key, value in rows.items() if value]
+    yield ""
+
+
+def _short(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"
+
+
+def _baselines(saved: Checkpoint) -> list[tuple[str, float]]:
+    """What needs no training: bits per symbol, if the checkpoint still lies in its run."""
+    folder = saved.file.absolute().parent.parent
+    found = record.read(folder).facts.get("baselines") if is_run(folder) else None
+    return list(found.items()) if isinstance(found, dict) else []
+
+
+def _differing(saved: Checkpoint) -> list[str]:
+    """The keys that shaped the training and are not as its recipe has them, with their values."""
+    recipe, config = saved.config.get("recipe"), saved.config
+    words = [f"recipe={recipe}", *(f"plugins={name}" for name in config.get("plugins") or ())]
+    try:
+        own = values_of(compose.compose(words if recipe else [], []).config)
+    except ConfigError:  # no recipe of this machine
+        return []
+    found = []
+    for name, _ in options():
+        group, _, key = name.rpartition(".")
+        then = config.get(group, {}).get(key) if group in _GROUPS else None
+        if then is not None and then != own[name] and name != "data.path":
+            found.append(f"{name}={then}")
+    return found

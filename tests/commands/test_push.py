@@ -1,0 +1,160 @@
+"""A checkpoint goes to the hub and comes back; the hub is a stand-in on this machine."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from seqkit.foundation.plugins import Catalogue
+from seqkit.runs import checkpoint
+from tests.commands.hub import TOKEN, Hub, hub
+from tests.conftest import Run, environment, process
+from tests.data.stores import site
+from tests.warm_python import python
+
+PLACE = "hf://ann/rain"
+
+
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    with hub() as about:
+        monkeypatch.setenv("HF_ENDPOINT", about.url)
+        monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+        monkeypatch.setenv("HF_TOKEN", TOKEN)
+        monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")
+        monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+        monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "cache"))
+        yield about
+
+
+def call(*words: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
+    """A process of its own: the hub's library reads the environment when it is imported."""
+    return process(*words, cwd=cwd, timeout=120)
+
+
+def test_a_checkpoint_goes_to_the_hub_and_comes_back(
+    served: Hub, trained: Path, tmp_path: Path
+) -> None:
+    words = ("push", f"checkpoint={trained}", f"to={PLACE}", "licence=cc0-1.0")
+    pushed = call(*words, cwd=tmp_path)
+    assert (pushed.returncode, pushed.stdout.strip()) == (0, PLACE), pushed.stderr
+    files = served.repositories["ann/rain"]
+    assert files.keys() == {"README.md", "checkpoint.safetensors"}
+    assert str(trained).encode() not in files["checkpoint.safetensors"]  # no folders of ours
+    (tmp_path / "came.safetensors").write_bytes(files["checkpoint.safetensors"])
+    came = checkpoint.load(tmp_path / "came.safetensors", Catalogue())
+    own = checkpoint.load(trained / "checkpoints" / "best.safetensors", Catalogue())
+    assert all(came.weights[name].equal(value) for name, value in own.weights.items())
+    assert came.config["data"]["path"] == ["text.txt"]
+    card = files["README.md"].decode()
+    loss = own.metrics["best_validation_loss"]
+    for told in (
+        "license: cc0-1.0\n",
+        f"generate checkpoint={PLACE} length=500",
+        "| data | text.txt |",
+        "| recipe | shakespeare |",
+        "`optimizer.lr=0.02`",
+        f"| validation loss, nats per symbol | {loss:.4f} |",
+        "| histogram bits per symbol |",
+        came.digest,
+    ):
+        assert told in card
+    assert f"digest {came.digest}" in pushed.stderr
+
+    again = call(*words, cwd=tmp_path)  # the repository is there by now
+    assert again.returncode == 0, again.stderr
+    for place in (PLACE, f"{PLACE}/checkpoint.safetensors"):
+        asked = ("generate", f"checkpoint={place}", "length=20", "seed=1", "device=cpu")
+        made = call(*asked, cwd=tmp_path)
+        assert made.returncode == 0, made.stderr
+        assert f"{place}: digest {came.digest}" in made.stderr
+    expected = call("generate", f"checkpoint={trained}", *asked[2:], cwd=tmp_path)
+    assert made.stdout == expected.stdout
+    gets = [line for line in served.asked if "GET" in line and "/resolve/" in line]
+    assert len(gets) == 1  # the second one read the copy
+
+
+def test_refused_pushes_say_what_to_do(
+    served: Hub, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("push", f"checkpoint={trained}", f"to={PLACE}")
+    monkeypatch.delenv("HF_TOKEN")
+    refused = call(*words, cwd=tmp_path)
+    assert (refused.returncode, refused.stderr.count("\n")) == (6, 1), refused.stderr
+    assert f"to={PLACE}: the hub refuses it: give a token" in refused.stderr
+    assert not served.repositories
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    served.status = 404
+    refused = call(*words, cwd=tmp_path)
+    assert (refused.returncode, refused.stderr.count("\n")) == (6, 1), refused.stderr
+    assert f"to={PLACE}: cannot be uploaded: " in refused.stderr
+
+
+@pytest.mark.parametrize("to", [(), ("to=ann/rain",), ("to=hf://ann",), ("to=hf://a/b/c",)])
+def test_what_is_no_repository_is_refused(to: tuple[str, ...], run: Run, trained: Path) -> None:
+    refused = run("push", f"checkpoint={trained}", *to)
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "give the repository, to=hf://USER/NAME" in refused.err
+
+
+def test_what_is_not_on_the_hub_is_no_checkpoint(served: Hub, tmp_path: Path) -> None:
+    served.repositories["ann/empty"] = {"README.md": b"words"}
+    for place in ("hf://ann/none", "hf://ann/empty"):
+        refused = call("generate", f"checkpoint={place}", cwd=tmp_path)
+        assert (refused.returncode, refused.stderr.count("\n")) == (4, 1), refused.stderr
+        assert f"{place}/checkpoint.safetensors" in refused.stderr
+    served.status = 401
+    refused = call("generate", "checkpoint=hf://ann/empty", cwd=tmp_path)
+    assert (refused.returncode, refused.stderr.count("\n")) == (4, 1), refused.stderr
+
+
+def test_a_checkpoint_at_a_url_is_read_whole_or_refused(
+    run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "cache"))
+    content = (trained / "checkpoints" / "best.safetensors").read_bytes()
+    with site() as about:
+        about.files |= {"/a.safetensors": content, "/b.safetensors": content[:-9] + b"damaged!!"}
+        about.files["/c.safetensors"] = b"<html>no checkpoint</html>"
+        words = ("length=20", "seed=1", "device=cpu")
+        made = run("generate", f"checkpoint={about.url}/a.safetensors", *words)
+        assert made.code == 0, made.err
+        assert made.out == run("generate", f"checkpoint={trained}", *words).out
+        digest = checkpoint.load(trained / "checkpoints" / "best.safetensors", Catalogue()).digest
+        assert f"a.safetensors: digest {digest}" in made.err
+        for name, told in (
+            ("b.safetensors", "the checkpoint is damaged"),
+            ("c.safetensors", "not a seqkit checkpoint"),
+            ("none.safetensors", "none.safetensors: "),
+        ):
+            refused = run("generate", f"checkpoint={about.url}/{name}", "quiet=true")
+            assert (refused.code, refused.err.count("\n")) == (4, 1), refused.err
+            assert told in refused.err
+        about.cut = 1000
+        about.files["/d.safetensors"] = content + b""
+        refused = run("generate", f"checkpoint={about.url}/d.safetensors", "quiet=true")
+        assert refused.code == 4, refused.err
+        refused = run("generate", f"checkpoint={about.url}/folder", "quiet=true")
+        assert (refused.code, refused.err.count("\n")) == (2, 1)
+        assert "give the URL of a file *.safetensors" in refused.err
+
+
+def test_the_extra_is_named_if_it_is_missing(trained: Path, tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "for name in ('fsspec', 'huggingface_hub', 'fsspec.core'):\n"
+        "    sys.modules[name] = None\n"
+        "from seqkit.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    for words in (
+        ("generate", f"checkpoint={PLACE}"),
+        ("push", f"checkpoint={trained}", f"to={PLACE}"),
+    ):
+        refused = subprocess.run(
+            [python(), "-c", program, *words],
+            cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1), refused.stderr
+        assert "pip install 'seqkit[remote]'" in refused.stderr
