@@ -137,11 +137,6 @@ COMMANDS = {
         "share a checkpoint and its model card on the Hugging Face hub",
         "push checkpoint=runs/a to=hf://USER/NAME",
         ("checkpoint", "licence", "to"),
-        meanings={
-            "to": "the repository, which is made if it is new: hf://USER/NAME",
-            "licence": "the licence of the checkpoint, by its SPDX name, as cc-by-4.0; by default "
-            "the card names none",
-        },
     ),
     "bench": Command(
         "time training or generation at a shape, beside other ways to do it",

@@ -63,9 +63,9 @@ class Config:
         "a run's folder, a checkpoint file, a ready-made model (shakespeare, etude) or a URL, as "
         "hf://USER/NAME",
     )
-    to: str | None = option(None, "push: where the checkpoint goes, hf://USER/NAME")
+    to: str | None = option(None, "push: the repository, made if it is new: hf://USER/NAME")
     licence: str | None = option(
-        None, "push: the licence of the checkpoint, by its SPDX name, as cc-by-4.0; by default none"
+        None, "push: the licence that the card names, as cc-by-4.0; by default none"
     )
     prompt: str | None = option(None, "text that the sample continues, taken literally")
     prompt_file: str | None = option(None, "a file whose content the sample continues")
