@@ -1,0 +1,67 @@
+"""Ready-made models are named as paths are, and a path comes first."""
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from seqkit.foundation.errors import CheckpointError
+from seqkit.foundation.plugins import Catalogue
+from seqkit.runs import checkpoint
+from seqkit.runs.layout import READY_MADE
+from seqkit.runs.named_checkpoint import absolute, located, ready_made
+from tests.conftest import TINY, Run, saved
+from tests.test_docs import ROOT
+
+
+def test_both_models_are_there_and_small() -> None:
+    assert ready_made() == ["etude", "shakespeare"]
+    files = [located(name) for name in ready_made()]
+    assert {file.parent for file in files} == {READY_MADE}
+    assert sum(file.stat().st_size for file in files) < 3_000_000
+    told = (READY_MADE / "README.md").read_text()
+    assert all(checkpoint.load(file, Catalogue()).digest in told for file in files)
+
+
+def test_a_path_comes_before_a_model_of_that_name(tmp_path: Path) -> None:
+    with contextlib.chdir(tmp_path):
+        assert absolute("etude") == "etude"
+        Path("etude").write_text("a file")
+        assert located("etude") == Path("etude")
+        assert absolute("etude") == str(tmp_path / "etude")
+
+
+@pytest.mark.parametrize("name", ["../models/etude", "etude.safetensors", "none"])
+def test_other_names_are_paths(name: str, tmp_path: Path) -> None:
+    with contextlib.chdir(tmp_path), pytest.raises(CheckpointError, match="no such checkpoint"):
+        located(name)
+
+
+def test_verse_and_sound_come_without_a_training(run: Run, tmp_path: Path) -> None:
+    with contextlib.chdir(tmp_path):
+        verse = run("generate", "checkpoint=shakespeare", "seed=1", "length=400", "device=cpu")
+        assert verse.code == 0, verse.err
+        assert len(verse.out.decode()) >= 400
+        assert len({*verse.out.decode().split()} & {"the", "and", "to", "of", "you", "my"}) > 3
+        sound = run("generate", "checkpoint=etude", "seconds=0.2", "device=cpu")
+        assert sound.code == 0, sound.err
+        assert sound.out.decode().strip() == "generated_1.wav"
+        assert Path("generated_1.wav").is_file()
+
+
+def test_a_training_starts_from_a_ready_made_model(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("To be, or not to be: that is the question.\n" * 40)
+    words = [*TINY, "data.path=text.txt", "run_dir=run", "train.max_steps=1", "resume=auto"]
+    with contextlib.chdir(tmp_path):
+        done = run(*words, "init_from=shakespeare")
+        assert done.code == 0, done.err
+        assert saved(Path("run")).config["init_from"] == "shakespeare"
+        again = run(*words, "init_from=shakespeare")
+        assert (again.code, "this run is finished" in again.err) == (0, True), again.err
+
+
+def test_inspect_names_the_digest(run: Run) -> None:
+    shown = run("inspect", "checkpoint=etude").out.decode()
+    (digest,) = [line.split()[1] for line in shown.splitlines() if line.startswith("digest")]
+    assert digest.strip("'") in (READY_MADE / "README.md").read_text()
+    assert str(ROOT) not in shown
