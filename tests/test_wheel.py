@@ -70,6 +70,12 @@ def test_the_wheel_holds_recipes_and_the_sample(site: Path) -> None:
     assert (site / "seqkit" / "data" / "datasets" / "verse.txt").stat().st_size > 60_000
 
 
+def test_the_wheel_holds_models_that_write(site: Path, tmp_path: Path) -> None:
+    words = ["generate", "checkpoint=shakespeare", "length=20", "device=cpu"]
+    code, verse, told = call(["-m", "seqkit"], *words, cwd=tmp_path, path=[site])
+    assert (code, len(verse) >= 20) == (0, True), told
+
+
 @pytest.mark.thorough
 def test_a_plug_in_trains_evaluates_and_generates_from_an_empty_folder(
     site: Path, plugin: Path, tmp_path: Path

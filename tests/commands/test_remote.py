@@ -96,7 +96,7 @@ def test_shards_are_made_of_a_url_and_read_from_one(
     ("url", "code", "said"),
     [
         ("file:///none/a.txt", 3, "file:///none/a.txt: cannot be read: FileNotFoundError: "),
-        ("foo://bucket/a.txt", 2, "data.path=foo://bucket/a.txt: Protocol not known: foo"),
+        ("foo://bucket/a.txt", 2, "foo://bucket/a.txt: Protocol not known: foo"),
     ],
 )
 def test_what_cannot_be_had_ends_every_command(

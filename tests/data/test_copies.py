@@ -153,5 +153,5 @@ def test_what_is_to_be_installed_is_said(tmp_path: Path, monkeypatch: pytest.Mon
         with pytest.raises(ConfigError, match=r"more packages: pip install 'seqkit\[remote\]"):
             fetch(url, tmp_path)
         monkeypatch.undo()
-    with pytest.raises(ConfigError, match=r"data\.path=foo://x: Protocol not known: foo"):
+    with pytest.raises(ConfigError, match=r"foo://x: Protocol not known: foo"):
         fetch("foo://x", tmp_path)
