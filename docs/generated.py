@@ -11,7 +11,7 @@ from mkdocs.structure.files import File, Files
 
 from seqkit.commands import COMMANDS, help_texts
 from seqkit.config import options
-from seqkit.foundation.settings import default_of
+from seqkit.foundation.settings import allowed_values, default_of
 
 _KEYS = """\
 # Keys
@@ -59,10 +59,6 @@ def keys_page() -> str:
 
 
 def _row(name: str, item: dataclasses.Field[Any]) -> str:
-    default, bounds = default_of(item), item.metadata
-    limits = [", ".join(bounds["choices"])] if bounds["choices"] else []
-    for sign, bound in (("≥", "minimum"), (">", "above"), ("≤", "maximum")):
-        if bounds[bound] is not None:
-            limits.append(f"{sign} {bounds[bound]:g}")
+    default = default_of(item)
     shown = "" if default is None or default == "" else f"`{default}`"
-    return f"| `{name}` | {shown} | {' '.join(limits)} | {bounds['help']} |"
+    return f"| `{name}` | {shown} | {allowed_values(item)} | {item.metadata['help']} |"
