@@ -17,7 +17,8 @@ _KEYS = """\
 # Keys
 
 A key is set as `key=value`, on the command line or in a recipe. [Commands](commands.md) lists which
-command reads which. How values are written is in [files.md](files.md#how-values-are-written).
+command reads which. How
+values are written is in [Files](files.md#how-values-are-written).
 """
 
 
