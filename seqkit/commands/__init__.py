@@ -134,9 +134,11 @@ COMMANDS = {
         meanings={"out": "the file: NAME.onnx for ONNX, NAME.safetensors for 8-bit weights"},
     ),
     "push": Command(
-        "share a checkpoint and its model card on the Hugging Face hub",
+        "share a checkpoint and its model card on the Hugging Face hub; HF_TOKEN has a token that "
+        "may write there, and a new repository is public",
         "push checkpoint=runs/a to=hf://USER/NAME",
-        ("checkpoint", "licence", "to"),
+        ("checkpoint", "licence", "overwrite", "to"),
+        meanings={"overwrite": "replace the model card, README.md, that is there"},
     ),
     "bench": Command(
         "time training or generation at a shape, beside other ways to do it",

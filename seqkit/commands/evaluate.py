@@ -69,7 +69,7 @@ def _evaluate(config: Config, catalogue: Catalogue, console: Console, ranks: Ran
     if ranks.leads:
         result = {
             **found,
-            "checkpoint": str(saved.file),
+            "checkpoint": saved.name or str(saved.file),
             "device": device.describe(chosen, ranks.place),
             "data_sha256": sha256,
             **beside,

@@ -23,10 +23,12 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     The checkpoint has its network's matrices in 8 bits, and no state of its training.
     """
     out = outputs.result_file(config)
-    if out is None:
-        raise ConfigError(f"no out: give out=FILE.onnx, or out=FILE{SUFFIX} for 8-bit weights")
+    suffix = out.suffix.lower() if out else ""
+    if out is None or suffix not in (".onnx", SUFFIX):
+        given = "no out" if out is None else f"out={out}"
+        raise ConfigError(f"{given}: give out=FILE.onnx, or out=FILE{SUFFIX} for 8-bit weights")
     saved = load_checkpoint(config.checkpoint, catalogue, console)
-    if out.suffix == SUFFIX:
+    if suffix == SUFFIX:
         small = dataclasses.replace(saved, eight_bits=True, training=None, training_tensors={})
         small.save(out, overwrite=config.overwrite)
     else:

@@ -1,5 +1,7 @@
 """`generate`: a checkpoint continues a prompt."""
 
+from pathlib import Path
+
 from seqkit.api.model import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
@@ -40,7 +42,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     if to_stdout:
         medium.check_stream(config.streams, Product().terminal)
     else:
-        folder = samples_folder(saved.file)
+        folder = Path() if saved.name else samples_folder(saved.file)
         expected = files or [folder / f"generated{medium.suffix}"]
         medium.check_files(expected)
         least = medium.least_size(expected[0], prompt.size + length)

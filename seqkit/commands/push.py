@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from seqkit import compose
 from seqkit.api.model import load_checkpoint
@@ -21,18 +22,24 @@ from seqkit.runs.checkpoint_file import verified_record
 from seqkit.runs.named_checkpoint import HUB, IN_REPOSITORY
 
 _NAME = re.compile(rf"{HUB}([\w.-]+/[\w.-]+)", re.ASCII)
+_LICENCE = re.compile(r"[a-z0-9.-]+")
 _GROUPS = ("data", "model", "optimizer", "train")
-_PLACES = ("run_dir", "runs", "init_from", "prompt_file", "prompt_audio")
+_PUBLIC = (*_GROUPS, "recipe", "plugins", "seed", "temperature", "top_k", "top_p", "sample")
+_PUBLIC_URLS = ("http", "https", "s3", "gs", "hf")
+_CARD = "README.md"
 _REFUSED = (401, 403)  # HTTP: there is no token, or it may not write
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Upload `checkpoint` and a README.md in one commit to the repository `to`.
 
-    Left out are the state of its training, and the folders of the files that its settings name.
+    A README.md that is there stays. Left out are the state of the training, and all settings that
+    say nothing of the model; of places, all but the names of files and public addresses.
     """
     if not config.to or not (name := _NAME.fullmatch(config.to)):
         raise ConfigError(f"to={config.to or ''}: give the repository, to=hf://USER/NAME")
+    if config.licence and not _LICENCE.fullmatch(config.licence):
+        raise ConfigError(f"licence={config.licence}: give the hub's name of it, as in cc-by-4.0")
     try:
         from huggingface_hub import CommitOperationAdd, HfApi
     except ImportError as error:
@@ -41,19 +48,22 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         ) from error
     saved = load_checkpoint(config.checkpoint, catalogue, console)
     public = dataclasses.replace(
-        saved, config=_without_folders(saved.config), training=None, training_tensors={}
+        saved, config=_public(saved.config), training=None, training_tensors={}
     )
     content = b"".join(public.content())
     digest = verified_record(Path(IN_REPOSITORY), content)[1]
-    card = "\n".join(_card(saved, config.to, digest, config.licence))
-    added = [(IN_REPOSITORY, content), ("README.md", card.encode(errors="replace"))]
+    card = "\n".join(_card(public, config.to, digest, config.licence))
+    added = {IN_REPOSITORY: content, _CARD: card.encode(errors="replace")}
     api = HfApi(library_name="seqkit")
     try:
         with console.progress(f"uploading {len(content) / 1e6:,.1f} MB"):
             api.create_repo(name[1], exist_ok=True)
+            if not config.overwrite and api.file_exists(name[1], _CARD):
+                console.notice(f"{config.to}: its {_CARD} stays; overwrite=true replaces it")
+                del added[_CARD]
             api.create_commit(
                 name[1],
-                [CommitOperationAdd(path, given) for path, given in added],
+                [CommitOperationAdd(path, given) for path, given in added.items()],
                 commit_message=f"Add the checkpoint {digest[:12]}",
             )
     except Exception as error:  # each layer of the library raises its own
@@ -70,14 +80,22 @@ def _said(place: str, error: Exception) -> str:
     return f"to={place}: cannot be uploaded: {said}"
 
 
-def _without_folders(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """A checkpoint's settings, with the names alone of files and folders on this machine."""
-    found = dict(settings)
-    for key in _PLACES:
-        found[key] = found.get(key) and Path(found[key]).name
+def _public(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What a checkpoint's settings say of the model, and no place that only its maker knows."""
+    found = {key: value for key, value in settings.items() if key in _PUBLIC}
     data = dict(found.get("data", {}))
-    data["path"] = [place if "://" in place else Path(place).name for place in data.get("path", ())]
-    return {**found, "data": data}
+    if data.get("kind") != "hf":
+        data["path"] = [_address(place) for place in data.get("path", ())]
+    origin = settings.get("init_from")
+    return {**found, "data": data, "init_from": origin and _address(origin)}
+
+
+def _address(place: str) -> str:
+    """A public URL without user, password and query; of any other place the name alone."""
+    parts = urlsplit(place)
+    if parts.scheme not in _PUBLIC_URLS or "::" in place:
+        return Path(place).name
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _card(saved: Checkpoint, place: str, digest: str, licence: str | None) -> Iterator[str]:
@@ -104,6 +122,7 @@ def _card(saved: Checkpoint, place: str, digest: str, licence: str | None) -> It
         ),
         "sha256 of the data": data.get("sha256"),
         "recipe": saved.config.get("recipe"),
+        "started from": saved.config.get("init_from"),
         "settings that differ": ", ".join(f"`{setting}`" for setting in _differing(saved)),
         "updates": metrics.get("step"),
         "validation loss, nats per symbol": _short(metrics.get("best_validation_loss")),

@@ -69,7 +69,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             places = scored.places(_TOLD)
             if is_page:
                 shown = f"Cell {cell}, {quantity(saved.model.cell)}" if cell else ""
-                write(scored.page(Names(corpus.name, str(saved.file), shown)))
+                write(scored.page(Names(corpus.name, saved.name or str(saved.file), shown)))
     for place in places:
         console.notice(f"most surprising: {place}")
     if out:

@@ -40,7 +40,8 @@ class Checkpoint:
     """What a checkpoint holds.
 
     `training` and the tensors under training names are there in `last` and `previous` only.
-    `file` and `digest` are of the file that it was read from. `eight_bits`: whether the network's
+    `file` and `digest` are of the file that it was read from; one that has no path of the user's, a
+    ready-made or a shared one, has a `name`. `eight_bits`: whether the network's
     matrices are written in 8 bits; here they are in fp32.
     """
 
@@ -57,6 +58,7 @@ class Checkpoint:
     recording: Recording | None = None
     file: Path = Path()
     digest: str = ""
+    name: str = ""
     eight_bits: bool = False
 
     @property

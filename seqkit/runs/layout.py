@@ -146,13 +146,8 @@ def find_checkpoint(place: Path) -> Path:
 
 
 def samples_folder(checkpoint: Path) -> Path:
-    """Where samples of a checkpoint go: the `samples/` of its run, or else its own folder.
-
-    Those of a checkpoint that is seqkit's own, or a copy in the cache, go to the current folder.
-    """
+    """Where samples of a checkpoint go: the `samples/` of its run, or else its own folder."""
     folder = checkpoint.parent
-    if folder == READY_MADE or disk.cache_dir().absolute() in checkpoint.parents:
-        return Path()
     run = RunFiles(folder.parent)
     return run.samples if folder == run.checkpoints else folder
 

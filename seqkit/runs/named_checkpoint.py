@@ -3,6 +3,7 @@
 A path that is there comes first. A shared checkpoint, at a URL, is copied into the cache.
 """
 
+import dataclasses
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +14,11 @@ from seqkit.data import copies
 from seqkit.data.files import Meter
 from seqkit.data.remote import is_remote
 from seqkit.foundation import disk
-from seqkit.foundation.checkpoint_files import SUFFIX
+from seqkit.foundation.checkpoint_files import SUFFIX, is_run
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import CheckpointError, ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.settings import nearest
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.layout import READY_MADE, find_checkpoint
@@ -33,7 +35,9 @@ def ready_made() -> list[str]:
 
 def is_path(name: str) -> bool:
     """Whether a name is a path, there or not."""
-    return os.path.lexists(name) or not (is_remote(name) or name in ready_made())
+    if name in ready_made():  # a folder of data may be called so, too
+        return Path(name).is_file() or is_run(Path(name))
+    return os.path.lexists(name) or not is_remote(name)
 
 
 def absolute(name: str) -> str:
@@ -50,18 +54,34 @@ def read(
         CheckpointError: there is none, or none that can be read.
         ConfigError: a URL that cannot be read, or not without more packages.
     """
-    shared = not is_path(name) and is_remote(name)
+    by_path = is_path(name)
+    if by_path and name in ready_made():
+        notice(f"{name}: what is here, not the ready-made model")
+    shared = not by_path and is_remote(name)
     file = _fetched(name, notice, progress) if shared else located(name)
-    with progress("reading the checkpoint"):
-        saved = checkpoint.load(file, catalogue)
+    try:
+        with progress("reading the checkpoint"):
+            saved = checkpoint.load(file, catalogue)
+    except CheckpointError as error:
+        if not shared:
+            raise
+        disk.remove(file)
+        raise CheckpointError(f"{name}: {error}. Its copy is removed, and fetched again") from error
     if shared:
         notice(f"{name}: digest {saved.digest}")
-    return saved
+    return saved if by_path else dataclasses.replace(saved, name=name)
 
 
 def located(name: str) -> Path:
     """The file of a path or a ready-made model. Raises CheckpointError: there is none."""
-    return find_checkpoint(Path(name)) if is_path(name) else READY_MADE / f"{name}{SUFFIX}"
+    if not is_path(name):
+        return READY_MADE / f"{name}{SUFFIX}"
+    try:
+        return find_checkpoint(Path(name))
+    except CheckpointError as error:
+        if (hint := nearest(name, ready_made())) == ".":
+            raise
+        raise CheckpointError(f"{error}{hint}") from error
 
 
 def _fetched(url: str, notice: Callable[[str], None], progress: Progress) -> Path:
@@ -71,7 +91,12 @@ def _fetched(url: str, notice: Callable[[str], None], progress: Progress) -> Pat
         place = f"{place}/{IN_REPOSITORY}"
     if not urlsplit(place).path.endswith(SUFFIX):
         raise ConfigError(f"{url}: give the URL of a file *{SUFFIX}, or hf://USER/NAME")
+    data, cache = DataConfig(), disk.cache_dir()
     try:
-        return copies.fetched(place, DataConfig(), disk.cache_dir(), notice, Meter(progress))
+        return copies.fetched(place, data, cache, notice, Meter(progress))
     except DataError as error:
-        raise CheckpointError(str(error)) from error
+        copy = copies.copies_of(place, data, cache).path
+        if not copy.is_file():
+            raise CheckpointError(str(error)) from error
+        notice(f"{error}; read from its copy, {copy}")
+        return copy

@@ -132,7 +132,7 @@ def differences(config: Config, saved: Mapping[str, Any]) -> list[str]:
             if now != then and not alike:
                 changed.append(name)
     origin = config.init_from and named_checkpoint.absolute(config.init_from)
-    if origin and origin != saved.get("init_from"):
+    if origin and saved.get("init_from") not in (origin, config.init_from):
         changed.append("init_from")
     return changed
 

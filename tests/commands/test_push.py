@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from seqkit.commands import push
 from seqkit.foundation.plugins import Catalogue
 from seqkit.runs import checkpoint
 from tests.commands.hub import TOKEN, Hub, hub
@@ -62,8 +63,13 @@ def test_a_checkpoint_goes_to_the_hub_and_comes_back(
         assert told in card
     assert f"digest {came.digest}" in pushed.stderr
 
+    files["README.md"] = b"# My own words"
     again = call(*words, cwd=tmp_path)  # the repository is there by now
     assert again.returncode == 0, again.stderr
+    assert "its README.md stays" in again.stderr
+    assert served.repositories["ann/rain"]["README.md"] == b"# My own words"
+    assert call(*words, "overwrite=true", cwd=tmp_path).returncode == 0
+    assert served.repositories["ann/rain"]["README.md"].decode() == card
     for place in (PLACE, f"{PLACE}/checkpoint.safetensors"):
         asked = ("generate", f"checkpoint={place}", "length=20", "seed=1", "device=cpu")
         made = call(*asked, cwd=tmp_path)
@@ -89,6 +95,35 @@ def test_refused_pushes_say_what_to_do(
     refused = call(*words, cwd=tmp_path)
     assert (refused.returncode, refused.stderr.count("\n")) == (6, 1), refused.stderr
     assert f"to={PLACE}: cannot be uploaded: " in refused.stderr
+
+
+def test_only_what_says_something_of_the_model_is_public() -> None:
+    settings = {
+        "recipe": "shakespeare",
+        "prompt": "a secret",
+        "out": "/home/ann/out.txt",
+        "run_dir": "/home/ann/run",
+        "init_from": "https://ann:word@site.org/a.safetensors?sig=1",
+        "data": {
+            "kind": "auto",
+            "path": [
+                *("/home/ann/a.txt", "file:///home/ann/b.txt", "zip://c::/home/ann/d.zip"),
+                "s3://key:word@bucket/e.txt?sig=2#f",
+            ],
+        },
+    }
+    public = push._public(settings)
+    assert public["data"]["path"] == ["a.txt", "b.txt", "d.zip", "s3://bucket/e.txt"]
+    assert public["init_from"] == "https://site.org/a.safetensors"
+    assert public.keys() == {"recipe", "data", "init_from"}
+    rows = {"data": {"kind": "hf", "path": ["ann/stories"]}, "init_from": "hf://ann/rain"}
+    assert push._public(rows) == rows
+
+
+def test_a_licence_is_a_name_of_the_hubs(run: Run, trained: Path) -> None:
+    refused = run("push", f"checkpoint={trained}", f"to={PLACE}", "licence='see: LICENSE'")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "cc-by-4.0" in refused.err
 
 
 @pytest.mark.parametrize("to", [(), ("to=ann/rain",), ("to=hf://ann",), ("to=hf://a/b/c",)])
@@ -131,6 +166,8 @@ def test_a_checkpoint_at_a_url_is_read_whole_or_refused(
             refused = run("generate", f"checkpoint={about.url}/{name}", "quiet=true")
             assert (refused.code, refused.err.count("\n")) == (4, 1), refused.err
             assert told in refused.err
+        about.files["/b.safetensors"] = content  # the damaged copy is not kept
+        assert run("generate", f"checkpoint={about.url}/b.safetensors", *words).out == made.out
         about.cut = 1000
         about.files["/d.safetensors"] = content + b""
         refused = run("generate", f"checkpoint={about.url}/d.safetensors", "quiet=true")
@@ -138,6 +175,9 @@ def test_a_checkpoint_at_a_url_is_read_whole_or_refused(
         refused = run("generate", f"checkpoint={about.url}/folder", "quiet=true")
         assert (refused.code, refused.err.count("\n")) == (2, 1)
         assert "give the URL of a file *.safetensors" in refused.err
+    offline = run("generate", f"checkpoint={about.url}/a.safetensors", *words)
+    assert offline.out == made.out, offline.err
+    assert "read from its copy" in offline.err
 
 
 def test_the_extra_is_named_if_it_is_missing(trained: Path, tmp_path: Path) -> None:

@@ -29,6 +29,13 @@ def test_a_path_comes_before_a_model_of_that_name(tmp_path: Path) -> None:
         Path("etude").write_text("a file")
         assert located("etude") == Path("etude")
         assert absolute("etude") == str(tmp_path / "etude")
+        Path("shakespeare").mkdir()  # of data, or of anything else
+        assert located("shakespeare").parent == READY_MADE
+
+
+def test_a_mistyped_name_gets_a_hint(tmp_path: Path) -> None:
+    with contextlib.chdir(tmp_path), pytest.raises(CheckpointError, match="did you mean shakes"):
+        located("shakespear")
 
 
 @pytest.mark.parametrize("name", ["../models/etude", "etude.safetensors", "none"])
@@ -56,6 +63,9 @@ def test_a_training_starts_from_a_ready_made_model(run: Run, tmp_path: Path) -> 
         done = run(*words, "init_from=shakespeare")
         assert done.code == 0, done.err
         assert saved(Path("run")).config["init_from"] == "shakespeare"
+        again = run(*words, "init_from=shakespeare")
+        assert (again.code, "this run is finished" in again.err) == (0, True), again.err
+        Path("shakespeare").write_text("something else")
         again = run(*words, "init_from=shakespeare")
         assert (again.code, "this run is finished" in again.err) == (0, True), again.err
 
