@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("recording", help="WAV, FLAC, OGG, MP3 or AIFF, of ten seconds or more")
     parser.add_argument("settings", nargs="*", help="key=value, such as train.max_minutes=8")
     parser.add_argument("--seconds", default="5", help="how much new sound to make")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
 
     run = seqkit.train("my_sound", *given.settings, data=given.recording, on_event=show)
 

@@ -11,7 +11,7 @@ from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.data.sound.slow_codes import Codebook
 from seqkit.foundation.console import Progress
-from seqkit.foundation.machine import few_threads
+from seqkit.foundation.machine import HOST, SharedCores, few_threads
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
@@ -64,8 +64,10 @@ def _writer(codes: Symbols, size: int, seed: int, progress: Progress) -> CharRNN
         execution=Execution("layerwise", "fp32", lanes.batch_size),
         errors=errors,
     )
-    with few_threads(_THREADS), progress("learning the slow tier", _STEPS) as bar:
+    shown = progress("learning the slow tier", _STEPS)
+    with few_threads(_THREADS), SharedCores(HOST) as cores, shown as bar:
         for number in range(_STEPS):
+            cores.adapt()
             left = 1 - number / _STEPS
             step.run(number, _RATE * min((number + 1) / _WARM, left))
             bar.update(number + 1)

@@ -165,7 +165,7 @@ class SharedCores:
 
     def __enter__(self) -> Self:
         if self._last:
-            torch.set_num_threads(min(self._most, own_cores()))
+            torch.set_num_threads(min(self._most, own_cores(), lasting_threads()))
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -30,7 +30,7 @@ _MOST_DROPOUT = 0.5
 _ADVICE = {
     "jumped": "After step {step:,} the loss jumped up: try {slower}.",
     "overfitting": "It got worse after step {step:,}, which is kept as the best: it learns its "
-    "training data by heart. Try train.patience=3, {less_by_heart}.",
+    "training data by heart. Try {less_by_heart}.",
     "by heart": "It knows more of its training data by heart than it understands. Try "
     "{less_by_heart}.",
     "short": "It was too short to tell more: give it more steps or more time.",

@@ -171,8 +171,9 @@ def other_data(saved: Checkpoint) -> str:
 def finished(config: Config, step: int | None) -> str:
     """What is said of a run that came to its end, and how it goes on."""
     keys = ("max_steps", "max_minutes", "patience", "max_epochs")
-    ends = " or ".join(f"train.{key}" for key in keys if getattr(config.train, key))
-    return f"this run is finished, at step {step}; a larger {ends} extends it"
+    ends = [f"a larger train.{key}" for key in keys if getattr(config.train, key)]
+    extended = f"{' and '.join(ends)} extend{'s' if len(ends) == 1 else ''} it"
+    return f"this run is finished, at step {step}; {extended}"
 
 
 def clock_left(config: Config, saved: Checkpoint) -> str | None:
