@@ -52,3 +52,10 @@ def test_export_says_what_out_may_be(run: Run, trained: Path) -> None:
     refused = run("export", f"checkpoint={trained}")
     assert refused.code == 2
     assert "no out: give out=FILE.onnx, or out=FILE.safetensors" in refused.err
+
+
+def test_a_file_of_another_ending_is_refused(run: Run, trained: Path, tmp_path: Path) -> None:
+    refused = run("export", f"checkpoint={trained}", f"out={tmp_path / 'verse.html'}")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "give out=FILE.onnx, or out=FILE.safetensors" in refused.err
+    assert not (tmp_path / "verse.html").exists()

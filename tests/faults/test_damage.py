@@ -132,7 +132,7 @@ def test_files_of_other_programs_are_never_executed(run: Run, tmp_path: Path, te
         file.write_bytes(content)
         for command in ("generate", "evaluate", "inspect", "export"):
             refused = run(
-                command, f"checkpoint={file}", *([f"out={tmp_path}/o"] * (command == "export"))
+                command, f"checkpoint={file}", *([f"out={tmp_path}/o.onnx"] * (command == "export"))
             )
             assert (refused.code, refused.err.count("\n")) == (4, 1), refused.err
         assert not canary.exists()
