@@ -1,6 +1,6 @@
 """The checkpoint that `checkpoint=` or `init_from=` names: a path, a ready-made model, or a URL.
 
-A path that is there comes first. A shared checkpoint, at a URL, is copied into the cache.
+A file or a run of that name comes first. A shared checkpoint, at a URL, is copied into the cache.
 """
 
 import dataclasses
