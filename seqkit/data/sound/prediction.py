@@ -6,7 +6,7 @@ import numpy.typing as npt
 from seqkit.data.sound import Wave
 from seqkit.symbols import Floats, Symbols
 
-_AROUND = 240  # samples before and after a frame that count as well
+_AROUND = 1.5  # frames before and after one that count as well
 _OF_ALL = 0.3  # frames of the whole sound that are added to those of a code
 _LEAST = 1e-6  # of the power: what keeps the equations solvable
 _AT_ONCE = 4096  # frames
@@ -28,8 +28,9 @@ def learn(wave: Wave, noise: Floats, codes: Symbols, hop: int, size: int, count:
         codes: of its frames, (F,), 0 to C - 1.
         hop: samples of a frame; the last one may be shorter.
     """
-    length = hop + 2 * _AROUND
-    padded = np.pad(wave.astype(np.float64), (_AROUND, len(codes) * hop - len(wave) + _AROUND))
+    around = round(_AROUND * hop)
+    length = hop + 2 * around
+    padded = np.pad(wave.astype(np.float64), (around, len(codes) * hop - len(wave) + around))
     frames = np.lib.stride_tricks.sliding_window_view(padded, length)[::hop]
     powers = np.add.reduceat(noise.astype(np.float64), np.arange(0, len(wave), hop)) / hop
     window = np.hanning(length)
