@@ -1,5 +1,6 @@
 """Keys of the network, and of what it does once it is trained: generate, and go on learning."""
 
+import math
 from dataclasses import dataclass
 
 from seqkit.config.data import HIGHEST_RATE
@@ -46,6 +47,12 @@ class ModelConfig:
         minimum=0,
     )
     condition_size: int = option(32, "width of the embedding of these categories", minimum=1)
+    labels: list[int] = option(
+        [],
+        "of each label that is told of a document, how many values it has; empty takes what the "
+        "data has (data.label)",
+    )
+    label_size: int = option(32, "width of the embedding of labels", minimum=1)
     lookback: int = option(
         0,
         "of sound: K, the last samples from which the next one is predicted linearly; the bottom "
@@ -102,7 +109,13 @@ class ModelConfig:
         """X, the width of what the bottom layer sees."""
         symbols = self.embedding_size if self.input == "embedding" else self.vocabulary_size
         told = self.condition_size if self.conditions else 0
+        told += self.label_size if self.labels else 0
         return symbols + told + (symbols if self.lookback else 0)
+
+    @property
+    def label_numbers(self) -> int:
+        """How many combinations of labels there are: of each its values, or nothing."""
+        return math.prod(count + 1 for count in self.labels)
 
     @property
     def resets_in_one_call(self) -> bool:
@@ -170,7 +183,7 @@ def check_model(model: ModelConfig) -> None:
             if model.cell == "lstm"
             else f"model.cell_clip={model.cell_clip:g}: the cell {model.cell} has no c to clamp"
         )
-    for key in ("conditions", "lookback"):
+    for key in ("conditions", "labels", "lookback"):
         if (value := getattr(model, key)) and model.input != "embedding":
             raise ConfigError(
                 f"model.{key}={value}: that is read beside embedded symbols: give "

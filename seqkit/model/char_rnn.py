@@ -1,8 +1,8 @@
 """CharRNN: symbols and a state in, logits and the next state out.
 
     x_t          = one-hot (or embedding) of symbol t, and beside it, where the data has conditions,
-                   the embedding of what is told of symbol t + 1, and that of a linear prediction
-                   of symbol t + 1 from the last samples
+                   the embedding of what is told of symbol t + 1, that of its document's labels,
+                   and that of a linear prediction of symbol t + 1 from the last samples
     i, f, g, o   = W_ih x_t + b_ih + W_hh h_{t-1} + b_hh        four gates of H rows each
     c_t          = sigmoid(f) * c_{t-1} + sigmoid(i) * tanh(g)
     h_t          = sigmoid(o) * tanh(c_t)                       the next layer's x_t
@@ -56,6 +56,8 @@ class CharRNN(nn.Module):
         self.embedding = nn.Embedding(v, config.embedding_size) if embedded else None
         count = config.conditions
         self.conditions = nn.Embedding(count, config.condition_size) if count else None
+        rows = sum(count + 1 for count in config.labels)
+        self.labels = nn.Embedding(rows, config.label_size) if rows else None
         k = config.lookback
         self.predicted = nn.Embedding(v, config.embedding_size) if k else None
         if k:  # both are set with `predict`, and not learnt
@@ -72,7 +74,7 @@ class CharRNN(nn.Module):
     def _initialise(self, generator: torch.Generator | None) -> None:
         h = self.config.hidden_size
         for name, parameter in self.named_parameters():
-            if name.startswith(("embedding", "conditions", "predicted")):
+            if name.startswith(("embedding", "conditions", "labels", "predicted")):
                 parameter.normal_(generator=generator)
             elif name == "layers.0.weight_ih_l0" and self.embedding is None:
                 parameter.normal_(std=0.5, generator=generator)
@@ -111,6 +113,34 @@ class CharRNN(nn.Module):
             return None
         levels = self.get_buffer("levels")
         return Prediction(levels, (levels[1:] + levels[:-1]) / 2, self.get_buffer("weights"))
+
+    @torch.no_grad()
+    def with_labels(self, weights: Tensor) -> "CharRNN":
+        """A network that is told n choices of labels, and nothing else of them; it generates.
+
+        Its condition for a code and a choice is the code times n plus the number of the choice.
+
+        Args:
+            weights: (n, R), how much of each row of the embedding of labels a choice has.
+        """
+        assert self.labels is not None
+        config, n = self.config, len(weights)
+        codes = max(config.conditions, 1)
+        chosen = weights.to(self.labels.weight) @ self.labels.weight
+        told = [chosen.repeat(codes, 1)]
+        if self.conditions is not None:
+            told.insert(0, self.conditions.weight.repeat_interleave(n, 0))
+        table = torch.cat(told, 1)
+        size = table.shape[1]
+        made = CharRNN(
+            dataclasses.replace(config, labels=[], conditions=codes * n, condition_size=size)
+        )
+        own = {k: v for k, v in self.state_dict().items() if not k.startswith("labels")}
+        own["conditions.weight"] = table
+        if self.predicted is not None:
+            own["weights"] = own["weights"].repeat_interleave(n, 0)
+        made.load_state_dict(own)
+        return made.to(self.head.weight.device)
 
     def predict(self, levels: Tensor, weights: Tensor) -> None:
         """Let it read a linear prediction: levels (V,) and weights (C, K) of `Prediction`."""
@@ -159,6 +189,7 @@ class CharRNN(nn.Module):
             kernel=kernel,
             embedding=None if self.embedding is None else cast(self.embedding.weight),
             conditions=None if self.conditions is None else cast(self.conditions.weight),
+            labels=None if self.labels is None else cast(self.labels.weight),
             predicted=None if self.predicted is None else cast(self.predicted.weight),
             prediction=self.prediction,
             layers=tuple(LayerWeights(*map(cast, cells.weights_of(own))) for own in self.layers),
@@ -195,6 +226,7 @@ def count_parameters(config: ModelConfig) -> int:
     biases = 2 * cells.GATES[config.cell] * h * config.num_layers
     embedding = v * config.embedding_size if config.input == "embedding" else 0
     conditions = config.conditions * config.condition_size
+    conditions += sum(count + 1 for count in config.labels) * config.label_size
     predicted = v * config.embedding_size if config.lookback else 0
     return embedding + conditions + predicted + count_layer_weights(config) + biases + (h + 1) * v
 
@@ -246,3 +278,28 @@ def with_vocabulary(
         else:
             values.copy_(old)
     return grown
+
+
+@torch.no_grad()
+def with_label_values(model: CharRNN, sizes: list[int], generator: torch.Generator) -> CharRNN:
+    """The network for labels that have so many values; it knows the first of each, or no labels.
+
+    Until it learns them, labels change nothing in a network that knew none.
+    """
+    config = model.config
+    made = CharRNN(dataclasses.replace(config, labels=sizes), generator)
+    trained = model.state_dict()
+    for name, values in made.state_dict().items():
+        if name == "labels.weight":
+            before = after = 0
+            for old, new in zip(config.labels, sizes, strict=bool(config.labels)):
+                values[after : after + old + 1] = trained[name][before : before + old + 1]
+                before, after = before + old + 1, after + new + 1
+        elif name == "layers.0.weight_ih_l0" and not config.labels:
+            first = config.embedding_size + config.condition_size * bool(config.conditions)
+            values[:, :first] = trained[name][:, :first]
+            values[:, first : first + config.label_size] = 0
+            values[:, first + config.label_size :] = trained[name][:, first:]
+        else:
+            values.copy_(trained[name])
+    return made

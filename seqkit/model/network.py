@@ -69,6 +69,7 @@ class Network(NamedTuple):
     kernel: str
     embedding: Tensor | None
     conditions: Tensor | None
+    labels: Tensor | None
     predicted: Tensor | None
     prediction: Prediction | None
     layers: tuple[LayerWeights, ...]
@@ -80,7 +81,7 @@ class Network(NamedTuple):
     def tensors(self) -> list[Tensor]:
         """All that is learnt, in a fixed order: embeddings, layers from the bottom, head."""
         layers = [part for layer in self.layers for part in layer]
-        tables = (self.embedding, self.conditions, self.predicted)
+        tables = (self.embedding, self.conditions, self.labels, self.predicted)
         own = [table for table in tables if table is not None]
         return [*own, *layers, self.head_weight, self.head_bias]
 
@@ -120,6 +121,7 @@ class Network(NamedTuple):
         return self._replace(
             embedding=following(self.embedding),
             conditions=following(self.conditions),
+            labels=following(self.labels),
             predicted=following(self.predicted),
             layers=tuple(layers),
             head_weight=head_weight,
@@ -146,6 +148,8 @@ class Network(NamedTuple):
                 after them is exactly zero.
             input_mask: (B, X), factors of the symbols' embeddings, the same at all T steps.
             conditions: (T, B), what is told of the symbol after each input; by default nothing is.
+                Where labels are read, that is a code times `label_numbers` plus the number of
+                its document's labels.
 
         Returns:
             Logits (T, B, V) of the symbol after each input, and the state after the last step. A
@@ -190,19 +194,37 @@ class Network(NamedTuple):
     ) -> tuple[Tensor, Tensor]:
         """What the bottom layer reads, (T, B, X), and the past after it.
 
-        That is the symbols, then what is told of those to come, then what is predicted.
+        That is the symbols, then what is told of those to come, of them and of their document, then
+        what is predicted.
         """
         read = [self._symbols(symbols, resets)]
         if mask is not None:
             read[0] = read[0] * mask
-        if self.conditions is not None:
-            if conditions is None:
-                conditions = torch.zeros_like(symbols)
+        if conditions is None and (self.conditions is not None or self.labels is not None):
+            conditions = torch.zeros_like(symbols)
+        if self.labels is not None and conditions is not None:
+            number = conditions % self.config.label_numbers
+            conditions = conditions // self.config.label_numbers
+        if self.conditions is not None and conditions is not None:
             read.append(_rows(conditions, self.conditions))
+        if self.labels is not None:
+            read.append(self._of_labels(number))
         if self.predicted is not None and self.prediction is not None:
             following, past = self.prediction(symbols, past, conditions, resets)
             read.append(_rows(following, self.predicted))
         return (torch.cat(read, -1) if len(read) > 1 else read[0]), past
+
+    def _of_labels(self, number: Tensor) -> Tensor:
+        """The sum of the embeddings of all labels that a number (T, B) stands for, (T, B, X)."""
+        assert self.labels is not None
+        read, first = None, 0
+        for count in self.config.labels:
+            table = self.labels[first : first + count + 1]
+            own = _rows(number % (count + 1), table)
+            read = own if read is None else read + own
+            number, first = number // (count + 1), first + count + 1
+        assert read is not None
+        return read
 
     def _symbols(self, symbols: Tensor, resets: Tensor | None) -> Tensor:
         """One-hot rows or embeddings of the symbols, (T, B, X); or the symbols, where they do."""
