@@ -87,6 +87,12 @@ class DataConfig:
         "one factor for all sound: none, or the one that makes the peak 1 or the RMS 0.1",
         choices=("none", "peak", "rms"),
     )
+    label: str = option(
+        "",
+        "what is told of a document: folder, the name of the folder that its file is in; or a "
+        "regular expression whose group is found in the file's name (in its path, if there is a "
+        "/), or whose named groups are, such as '(?P<digit>.)_(?P<speaker>[a-z]+)'",
+    )
     conditions: str = option(
         "none",
         "what is told of sound beside its samples: codes, 50 a second, of which of the recording's "

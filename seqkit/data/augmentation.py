@@ -68,8 +68,16 @@ def without_silence(part: Part, codec: Quantiser, decibels: float) -> Part:
     edges = np.flatnonzero(np.diff(keep.astype(np.int8), prepend=0, append=0)) * size
     pieces = [part.symbols[begin:end] for begin, end in edges.reshape(-1, 2).tolist()]
     symbols = np.concatenate(pieces)
-    starts = np.unique(moved[moved < len(symbols)]).astype(np.int64)
-    return Part(symbols, starts, frame=part.frame)
+    kept = (moved < len(symbols)) & np.append(moved[1:] > moved[:-1], True)
+    return dataclasses.replace(
+        part,
+        symbols=symbols,
+        starts=moved[kept].astype(np.int64),
+        before=symbols[:0],
+        documents_before=0,
+        conditions=None,
+        labels=None if part.labels is None else part.labels[kept],
+    )
 
 
 def _levels(part: Part, codec: Quantiser, size: int) -> npt.NDArray[np.float64]:
@@ -93,8 +101,9 @@ class Errors:
         drawn for the share `replaced` of the time.
     noise: deviations of the noise in symbols, of which one is drawn.
     silence (P,): a frame of silence, which is read for up to `silent_steps` steps; or empty.
-    codes (A, K): what each condition is mistaken for, one row of which is drawn; or None. The
-        share `untold` of the time it is 0.
+    codes (A, K): what each code is mistaken for, one row of which is drawn; or None. The share
+        `untold` of the time it is 0.
+    label_numbers: how many numbers labels have. A tenth of the time none is told.
     """
 
     share: float
@@ -106,6 +115,10 @@ class Errors:
     silent_steps: int = 0
     codes: Integers | None = None
     untold: float = 0.0
+    label_numbers: int = 1
+
+
+NO_ERRORS = Errors(share=0.0, steps=8, readings=np.zeros((1, 1), np.int64), replaced=0.0)
 
 
 def errors_of(

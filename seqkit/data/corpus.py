@@ -1,5 +1,6 @@
 """A corpus is a row of symbols cut into documents, and its parts."""
 
+import itertools
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from seqkit.data.codecs import Codec
+from seqkit.data.labels import Labels
 from seqkit.data.symbol_files import StoredSymbols
 from seqkit.foundation.errors import ConfigError
 from seqkit.symbols import Integers, Symbols
@@ -28,8 +30,9 @@ class Part:
     frame: how many symbols make a frame of sound, 1 of text. Every document has whole ones, so that
         a network can tell from the symbols since a document, a lane or a segment began where in a
         frame it is: nothing may begin within one.
-    conditions: what is told of each symbol before it is predicted, categories (N,); 0 is nothing.
-        None: of none anything.
+    conditions: the code that is told of each symbol before it is predicted, (N,); 0 is none. None:
+        there are no codes.
+    labels: the number of each document's labels, (D,), below `label_numbers`; see `Labels`.
     """
 
     symbols: Row
@@ -38,6 +41,22 @@ class Part:
     before: Row = field(default_factory=lambda: np.zeros(0, np.uint8))
     frame: int = 1
     conditions: Symbols | None = None
+    labels: Integers | None = None
+    label_numbers: int = 1
+
+    def told(self, places: Integers) -> Integers | None:
+        """What is told of the symbols at some places, in their shape; None if nothing ever is.
+
+        That is a code times `label_numbers`, plus the number of the document's labels.
+        """
+        if self.conditions is None and self.labels is None:
+            return None
+        told: Integers = np.zeros(places.shape, np.int64)
+        if self.conditions is not None:
+            told += self.label_numbers * self.conditions[places].astype(np.int64)
+        if self.labels is not None:
+            told += self.labels[np.searchsorted(self.starts, places, side="right") - 1]
+        return told
 
     @property
     def documents(self) -> int:
@@ -91,6 +110,8 @@ class Corpus:
     skipped: how many characters, or files of sound, were left out.
     unreadable_files: how many files were left out because they cannot be read.
     notes: what the user is told about it.
+    files: what the files are called, and how many documents each has.
+    labels: those of its documents, if there are any.
     whole_documents: a split cuts no document.
     validation_start, test_start: the first symbol of the data set's own validation and test part,
         which stand last, in this order; None without one.
@@ -106,6 +127,8 @@ class Corpus:
     skipped: int = 0
     unreadable_files: int = 0
     notes: tuple[str, ...] = ()
+    files: tuple[tuple[str, int], ...] = ()
+    labels: Labels | None = None
     whole_documents: bool = False
     validation_start: int | None = None
     test_start: int | None = None
@@ -133,8 +156,8 @@ class Corpus:
         """Training, validation and test parts; a part may be empty.
 
         Parts of the data set's own are taken as they are, and the other fractions share the rest
-        by position, in this order. A document that is cut goes on as a new document in the next
-        part.
+        by position, in this order; of labelled text, what has the same labels. A document that is
+        cut goes on as a new document in the next part.
         """
         training, validation, test = fractions
         end = len(self.whole)
@@ -147,12 +170,47 @@ class Corpus:
         if own_test or own_validation:
             rest = training + validation + test
             training, validation, test = (x / rest for x in (training, validation, test))
-        first, second = self._places(end, training, validation, test)
+        if self.whole.labels is not None and not self.whole_documents:
+            parts = self._cut_by_label(end, training, validation)
+        else:
+            first, second = self._places(end, training, validation, test)
+            parts = self._cut(0, first), self._cut(first, second), self._cut(second, end)
         return (
-            self._cut(0, first),
-            self._cut(first, second) if own_validation is None else own_validation,
-            self._cut(second, end) if own_test is None else own_test,
+            parts[0],
+            parts[1] if own_validation is None else own_validation,
+            parts[2] if own_test is None else own_test,
         )
+
+    def _cut_by_label(
+        self, end: int, training: float, validation: float
+    ) -> tuple[Part, Part, Part]:
+        """The fractions of what has the same labels, among the first `end` symbols."""
+        whole = self.whole
+        assert whole.labels is not None
+        begins = whole.starts[whole.starts < end]
+        lengths, labels = np.diff(np.append(begins, end)), whole.labels[: len(begins)]
+        order = np.argsort(labels, kind="stable")
+        after = np.cumsum(lengths[order])
+        _, first, own = np.unique(labels[order], return_index=True, return_inverse=True)
+        base = (after - lengths[order])[first]
+        before = np.empty_like(lengths)  # what has the same labels and stands before a document
+        before[order] = after - lengths[order] - base[own]
+        total = np.empty_like(lengths)
+        total[order] = np.append(base[1:], end)[own] - base[own]
+        edges = [0 * total, (total * training).astype(np.int64)]
+        edges += [(total * (training + validation)).round().astype(np.int64), total]
+        found = []
+        for low, high in itertools.pairwise(edges):
+            begin, stop = (np.clip(edge - before, 0, lengths) for edge in (low, high))
+            kept = stop > begin
+            sizes = (stop - begin)[kept]
+            places = zip((begins + begin)[kept].tolist(), sizes.tolist(), strict=True)
+            pieces = [whole.symbols[at : at + size] for at, size in places]
+            symbols = np.concatenate([whole.symbols[:0], *pieces])
+            starts = np.cumsum(sizes) - sizes
+            part = Part(symbols, starts, labels=labels[kept], label_numbers=whole.label_numbers)
+            found.append(part)
+        return found[0], found[1], found[2]
 
     def _places(self, end: int, training: float, validation: float, test: float) -> tuple[int, int]:
         """Where the validation and the test part begin among the first `end` symbols."""
@@ -189,6 +247,8 @@ class Corpus:
             first,
             _stretch(row, document, begin),
             self.whole.frame,
+            labels=None if self.whole.labels is None else self.whole.labels[first:last],
+            label_numbers=self.whole.label_numbers,
         )
 
 

@@ -46,12 +46,14 @@ class _Grid:
     places (T + 1, B): in the row, of the symbols of each lane's first window, and of the one before
         them.
     begins, ends (D,): of the documents in the row.
+    labels (D,): the numbers of their labels; or (1,), if none has any.
     idle (B,): the lanes that read nothing.
     """
 
     places: Tensor
     begins: Tensor
     ends: Tensor
+    labels: Tensor
     idle: Tensor
 
     def to(self, device: torch.device) -> "_Grid":
@@ -113,7 +115,8 @@ class Lanes:
         ends += begins
         begins += part.starts
         self._separators = ends[:-1]  # where they begin
-        self._documents = torch.from_numpy(begins), torch.from_numpy(ends)
+        labels = np.zeros(1, np.int64) if part.labels is None else part.labels
+        self._documents = torch.from_numpy(begins), torch.from_numpy(ends), torch.from_numpy(labels)
         self._length = int(ends[-1])
         self._shift_seed = shift_seed
         self._is_ring = shift_seed is not None
@@ -185,7 +188,7 @@ class Lanes:
         if shift is None:
             shift = self.shift(int(step))
         grid = self._grid
-        places, index, begins, ends = self._read_by(grid, step, shift)
+        places, index, begins, ends, labels = self._read_by(grid, step, shift)
         values = self._at(index) if symbols is None else symbols
         values = _unsigned(values)
         places = places[1:]
@@ -198,30 +201,36 @@ class Lanes:
             resets = over if self._is_ring else over & (places < self._length)
         told = self._conditions
         conditions = None if told is None else _unsigned(told[index[1:]])
+        if self._part.label_numbers > 1:
+            codes = 0 if conditions is None else conditions * self._part.label_numbers
+            conditions = labels.expand(places.shape) + codes
         return Window(inputs, targets, grid.idle | (step % self.steps == 0), resets, conditions)
 
     def fetch(self, step: int) -> Tensor:
         """Read what the window of a step is made of: (T + 1, B), on the host, as it is stored."""
-        _, index, _, _ = self._read_by(self._host_grid, step, self.shift(step))
+        _, index, *_ = self._read_by(self._host_grid, step, self.shift(step))
         return self._at(index)
 
     def _read_by(
         self, grid: _Grid, step: int | Tensor, shift: int | Tensor
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """What a step reads: places in the row and in the part (T + 1, B).
 
-        And where the document of each place but the first begins and ends, (T, B) or (1,).
+        And where the document of each place but the first begins and ends, and its labels, each
+        (T, B) or (1,).
         """
         # Of every lane the T places that are predicted, and the one before them.
         places = torch.add(grid.places, step % self.steps, alpha=self.sequence_length)
         if self._is_ring:
             places = (places + shift) % self._ring
-        index, begins, ends = places, grid.begins, grid.ends
+        index, begins, ends, labels = places, grid.begins, grid.ends, grid.labels
         if self.has_separators:
             document = (torch.searchsorted(begins, places, right=True) - 1).clamp_(min=0)
             index = places - self._part.frame * document
             begins, ends = begins[document[1:]], ends[document[1:]]
-        return places, index.clamp(0, len(self._part) - 1), begins, ends
+            if len(labels) > 1:
+                labels = labels[document[1:]]
+        return places, index.clamp(0, len(self._part) - 1), begins, ends, labels
 
     def _at(self, index: Tensor) -> Tensor:
         """The symbols at some places of the part, as they are stored."""

@@ -1,15 +1,17 @@
 """The corpus that a config names: found by path or by name, and read as text or as sound."""
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data import codecs, corpus_cache, datasets
+from seqkit.data import codecs, corpus_cache, datasets, labels
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located
 from seqkit.data.files import Meter
+from seqkit.data.labels import Labels
 from seqkit.data.shards import opened
 from seqkit.data.shards.plan import Crew
 from seqkit.data.shards.source import Source
@@ -33,6 +35,7 @@ def load_corpus(
     grow: bool = False,
     samples: bool = True,
     progress: Progress = unseen,
+    known: Labels | None = None,
 ) -> Corpus:
     """The corpus at `data.path`, shards among what it may name, or else of `data.dataset`.
 
@@ -45,6 +48,7 @@ def load_corpus(
         grow: give that codec symbols for what is new in a text.
         samples: whether a sample may stand in for a data set that cannot be had.
         progress: shows how far the data was downloaded, read and encoded.
+        known: labels that keep their numbers, a checkpoint's.
 
     Raises:
         ConfigError: neither path nor data set, or keys that do not fit the codec.
@@ -56,7 +60,7 @@ def load_corpus(
             check_same(data, {}, trained)
         for note in corpus.notes:
             notice(note)
-        return corpus
+        return labelled(corpus, data, known)
     cache = disk.cache_dir()
     source = find(data, codec, catalogue, Folders(cache, notice, progress, samples))
     if isinstance(codec, Quantiser):
@@ -70,7 +74,24 @@ def load_corpus(
     )
     for note in corpus.notes:
         notice(note)
-    return corpus
+    return labelled(corpus, data, known)
+
+
+def labelled(corpus: Corpus, data: DataConfig, known: Labels | None = None) -> Corpus:
+    """The corpus with the labels that `data.label` asks for; `known` ones keep their numbers.
+
+    Raises:
+        ConfigError, DataError: as `labels.of_files`.
+    """
+    if not data.label:
+        whole = dataclasses.replace(corpus.whole, label_numbers=known.numbers if known else 1)
+        return dataclasses.replace(corpus, whole=whole, labels=known)
+    if data.label == "folder" and len(data.path) > 1:
+        raise ConfigError("data.label=folder: give one data.path, which holds the folders")
+    names, documents = zip(*corpus.files, strict=True)
+    found, numbers = labels.of_files(data.label, names, documents, known)
+    whole = dataclasses.replace(corpus.whole, labels=numbers, label_numbers=found.numbers)
+    return dataclasses.replace(corpus, whole=whole, labels=found)
 
 
 def find(data: DataConfig, codec: Codec | None, catalogue: Catalogue, folders: Folders) -> Source:

@@ -136,9 +136,8 @@ def nats(
                 places = np.arange(begin, min(begin + settings.window, end))
                 given = _column(inputs[places - first], device)
                 targets = _column(part.symbols[places].astype(np.int64), device)
-                told = None
-                if part.conditions is not None:
-                    told = _column(part.conditions[places].astype(np.int64), device)
+                known = part.told(places)
+                told = None if known is None else _column(known, device)
                 found, state = learner.read(given, targets, state, told)
                 yield places, found[:, 0].cpu().numpy()
 

@@ -25,7 +25,7 @@ from seqkit.foundation.machine import SharedCores
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN, count_parameters
 from seqkit.model.network import State, Trace, cross_entropy
-from seqkit.symbols import IGNORED, Floats, Integers, Symbols
+from seqkit.symbols import IGNORED, Floats, Integers
 
 CHUNK = 4096
 """Steps of one call, at most."""
@@ -181,10 +181,8 @@ def _chunks(
                 counted = (places >= begin) & (places < end)
                 targets = part.symbols[np.minimum(places, last)].astype(np.int64)
                 targets[~counted] = IGNORED
-                told = None
-                if part.conditions is not None:
-                    rows = part.conditions[np.minimum(places, last)].astype(np.int64)
-                    told = torch.from_numpy(rows).to(device)
+                known = part.told(np.minimum(places, last))
+                told = None if known is None else torch.from_numpy(known).to(device)
                 fed = torch.from_numpy(inputs).to(device)
                 trace = network.traced(fed, state, conditions=told)
                 state = trace.after
@@ -199,13 +197,14 @@ def row(
     *,
     start: int,
     state: State,
-    conditions: Symbols | None = None,
+    conditions: Integers | None = None,
 ) -> Iterator[Chunk]:
     """Run symbols (N,), N at least 1, as one lane from a state (L, 1, H); `start` is fed first.
 
     `conditions` (N,) are what is told of them.
     """
-    part = dataclasses.replace(Part.of(symbols.astype(np.uint32)), conditions=conditions)
+    told = None if conditions is None else conditions.astype(np.uint32)
+    part = dataclasses.replace(Part.of(symbols.astype(np.uint32)), conditions=told)
     return chunks(
         model,
         part,

@@ -103,6 +103,7 @@ def corpus_of(
         bytes=index.bytes,
         skipped=index.skipped,
         unreadable_files=index.unreadable_files,
+        files=tuple(zip(index.names, index.documents, strict=True)),
         whole_documents=index.whole_documents,
         validation_start=index.validation_start,
         test_start=index.test_start,

@@ -1,0 +1,152 @@
+"""Labels: what is known of a whole document, such as who speaks, found in the names of files.
+
+A document may have several labels, each with a value or none. Together they are one number: of the
+first label 0 for none or the number of its value from 1 on, then, times how many numbers the first
+has, that of the second label, and so on. 0 is nothing at all.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.wording import counted
+from seqkit.symbols import Integers
+
+_ONE = "label"  # what the only label is called, if it has no name
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels of some documents.
+
+    values: of each label, by its name, the values that it has.
+    counts: how many documents have each number.
+    """
+
+    values: dict[str, list[str]]
+    counts: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many values each label has."""
+        return [len(own) for own in self.values.values()]
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers there are."""
+        return int(np.prod([size + 1 for size in self.sizes], dtype=np.int64))
+
+    def number(self, given: Mapping[str, str]) -> int:
+        """The number of some labels, by their names; those that are not given have no value."""
+        number, step = 0, 1
+        for name, values in self.values.items():
+            number += step * (values.index(given[name]) + 1 if name in given else 0)
+            step *= len(values) + 1
+        return number
+
+    def of_number(self, number: int) -> dict[str, str]:
+        """The labels that a number stands for."""
+        found = {}
+        for name, values in self.values.items():
+            number, own = divmod(number, len(values) + 1)
+            if own:
+                found[name] = values[own - 1]
+        return found
+
+    def describe(self, number: int) -> str:
+        """As it is asked for: `austen`, or `digit:7,speaker:jackson`; none without labels."""
+        own = self.of_number(number)
+        if len(self.values) == 1:
+            return next(iter(own.values()), "none")
+        return ",".join(f"{name}:{value}" for name, value in own.items()) or "none"
+
+    def counted(self, numbers: Integers) -> "Labels":
+        """The same labels, counted in the documents that have these numbers, (D,)."""
+        found, counts = np.unique(numbers, return_counts=True)
+        return Labels(self.values, dict(zip(found.tolist(), counts.tolist(), strict=True)))
+
+    def record(self) -> dict[str, Any]:
+        """What a checkpoint keeps, as JSON."""
+        return {"values": self.values, "counts": [*map(list, self.counts.items())]}
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> "Labels":
+        """What `record` was made of. Raises KeyError, TypeError or ValueError."""
+        values = {str(name): [*map(str, own)] for name, own in record["values"].items()}
+        return cls(values, {int(number): int(count) for number, count in record["counts"]})
+
+
+def of_files(
+    asked: str, names: Sequence[str], documents: Sequence[int], known: Labels | None = None
+) -> tuple[Labels, Integers]:
+    """The labels of files, and the number (D,) of each of their documents.
+
+    Args:
+        asked: `data.label`: folder, or a regular expression.
+        names: of the files, with / between folders.
+        documents: how many each of them has.
+        known: labels that keep their places; new values come after theirs.
+
+    Raises:
+        ConfigError: the expression is none, or has no group; or its labels are not the known ones.
+        DataError: the name of a file has no label.
+    """
+    found = _in_folders(names) if asked == "folder" else _by_pattern(asked, names)
+    missing = [name for name, own in zip(names, found, strict=True) if not all(own.values())]
+    if missing:
+        kind = "no folder" if asked == "folder" else "no label, or an empty one"
+        raise DataError(
+            f"data.label={asked}: {counted(len(missing), 'file')} of {len(names)} "
+            f"{'has' if len(missing) == 1 else 'have'} {kind}, the first is {missing[0]}: change "
+            "the expression, or choose files with data.pattern"
+        )
+    keys = [*found[0]]
+    if known is not None and keys != [*known.values]:
+        raise ConfigError(
+            f"data.label={asked}: labels called {', '.join(keys)}, and the weights to start from "
+            f"know {', '.join(known.values)}: call the groups so"
+        )
+    values = {key: [] if known is None else [*known.values[key]] for key in keys}
+    for key, own in values.items():
+        own.extend(sorted({given[key] for given in found} - {*own}))
+    labels = Labels(values)
+    if labels.numbers >= 1 << 31:
+        raise DataError(f"data.label={asked}: more than two billion combinations: use fewer labels")
+    places = {key: {value: at for at, value in enumerate(own)} for key, own in values.items()}
+    numbers = np.zeros(len(found), np.int64)
+    step = 1
+    for key, own in values.items():
+        numbers += step * (1 + np.array([places[key][labels[key]] for labels in found]))
+        step *= len(own) + 1
+    of_documents = np.repeat(numbers, documents)
+    return labels.counted(of_documents), of_documents
+
+
+def _in_folders(names: Sequence[str]) -> list[dict[str, str]]:
+    """The name of the folder that holds each file; empty without one."""
+    return [{_ONE: name.rpartition("/")[0].rpartition("/")[2]} for name in names]
+
+
+def _by_pattern(asked: str, names: Sequence[str]) -> list[dict[str, str]]:
+    """What the groups of an expression match in each name; empty if it does not. ConfigError."""
+    try:
+        pattern = re.compile(asked)
+    except re.error as error:
+        raise ConfigError(f"data.label={asked}: no regular expression: {error}") from error
+    groups = [*pattern.groupindex] or [_ONE]
+    if pattern.groups != len(groups):
+        raise ConfigError(
+            f"data.label={asked}: {counted(pattern.groups, 'group')} in it, of which "
+            f"{len(pattern.groupindex)} have names: give one group, as in '^([a-z]+)_', or name "
+            "all, as in '(?P<digit>.)_'; or data.label=folder"
+        )
+    found = []
+    for name in names:
+        match = pattern.search(name if "/" in asked else name.rpartition("/")[2])
+        given = match.groups() if match else ()
+        found.append(dict(zip(groups, given, strict=True)) if match else dict.fromkeys(groups, ""))
+    return [{key: own or "" for key, own in labels.items()} for labels in found]

@@ -1,0 +1,102 @@
+"""Labels of documents, found in the names of files."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seqkit.config import DataConfig
+from seqkit.data import labels
+from seqkit.data.corpus import Part
+from seqkit.data.labels import Labels
+from seqkit.data.load import load_corpus
+from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.plugins import Catalogue
+
+NAMES = ["3_ann_0.wav", "7_bob_0.wav", "7_ann_1.wav"]
+BOTH = r"(?P<digit>\d)_(?P<speaker>[a-z]+)"
+
+
+def test_named_groups_give_several_labels() -> None:
+    found, numbers = labels.of_files(BOTH, NAMES, [1, 1, 1])
+    assert found.values == {"digit": ["3", "7"], "speaker": ["ann", "bob"]}
+    assert [found.describe(n) for n in numbers] == [
+        "digit:3,speaker:ann",
+        "digit:7,speaker:bob",
+        "digit:7,speaker:ann",
+    ]
+    assert found.numbers == 9
+    assert len(set(numbers.tolist())) == 3 and found.number({}) == 0
+
+
+def test_every_number_stands_for_one_combination() -> None:
+    known = Labels({"a": ["x", "y"], "b": ["u"], "c": ["r", "s", "t"]})
+    seen = {tuple(known.of_number(number).items()) for number in range(known.numbers)}
+    assert len(seen) == known.numbers == 3 * 2 * 4
+    assert all(known.number(known.of_number(n)) == n for n in range(known.numbers))
+
+
+def test_all_documents_of_a_file_have_its_label() -> None:
+    found, numbers = labels.of_files("folder", ["b/x.txt", "a/sub/y.txt", "a/z.txt"], [2, 1, 3])
+    assert [found.describe(n) for n in numbers] == ["b", "b", "sub", "a", "a", "a"]
+    assert found.counts == {1: 3, 2: 2, 3: 1}
+
+
+def test_known_labels_keep_their_places() -> None:
+    known, _ = labels.of_files("folder", ["m/1", "z/1"], [1, 1])
+    found, numbers = labels.of_files("folder", ["a/1", "z/1"], [1, 1], known)
+    assert found.values == {"label": ["m", "z", "a"]} and numbers.tolist() == [3, 2]
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "said"),
+    [
+        ("folder", DataError, "3 files of 3 have no folder, the first is 3_ann_0.wav"),
+        (r"_(bob)_", DataError, "2 files of 3 have no label, or an empty one, the first is 3_ann"),
+        (r"_(x*)", DataError, "3 files of 3"),
+        (r"(\d)_([a-z]+)", ConfigError, "2 groups in it"),
+        (r"\d", ConfigError, "0 groups in it"),
+        (r"(", ConfigError, "no regular expression"),
+    ],
+)
+def test_what_gives_no_labels_is_refused(asked: str, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        labels.of_files(asked, NAMES, [1, 1, 1])
+
+
+def test_other_groups_than_the_known_ones_are_refused() -> None:
+    known, _ = labels.of_files(BOTH, NAMES, [1, 1, 1])
+    with pytest.raises(ConfigError, match="know digit, speaker"):
+        labels.of_files(r"_(?P<who>[a-z]+)", NAMES, [1, 1, 1], known)
+
+
+def test_a_split_takes_some_of_every_label(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "cache"))
+    for name, letter in (("a", "p"), ("b", "q"), ("c", "r")):
+        (tmp_path / name).mkdir()
+        for number in range(2):
+            (tmp_path / name / f"{number}.txt").write_text(letter * 50)
+    data = DataConfig(path=[str(tmp_path)], label="folder", pattern="*.txt")
+    corpus = load_corpus(data, catalogue=Catalogue(), notice=lambda said: None)
+    assert corpus.labels is not None
+    parts = corpus.split([0.8, 0.1, 0.1])
+    assert [len(part) for part in parts] == [240, 30, 30]
+    for part in parts:
+        told = part.told(np.arange(len(part)))
+        assert told is not None
+        letters = corpus.codec.decode(part.symbols)
+        assert {corpus.labels.describe(n) for n in told} == {"a", "b", "c"}
+        assert all(
+            corpus.labels.describe(n) == "abc"["pqr".index(x)]
+            for n, x in zip(told, letters, strict=True)
+        )
+
+
+def test_codes_and_labels_are_told_as_one_number() -> None:
+    part = Part.of(np.zeros(3, np.uint8), np.zeros(2, np.uint8))
+    assert part.told(np.arange(5)) is None
+    coded = dataclasses.replace(part, conditions=np.array([1, 2, 3, 4, 5], np.uint8))
+    both = dataclasses.replace(coded, labels=np.array([1, 0]), label_numbers=3)
+    told = both.told(np.array([[0, 4], [2, 3]]))
+    assert told is not None and told.tolist() == [[4, 15], [10, 12]]
