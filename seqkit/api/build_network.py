@@ -10,20 +10,25 @@ from seqkit.config import ARITHMETIC_KEYS, Config, DataConfig, ModelConfig, chec
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec, Quantiser, TextCodec
 from seqkit.data.corpus import Corpus, Part
+from seqkit.data.labels import Labels
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.console import Progress
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.processes import Place
 from seqkit.foundation.wording import counted
-from seqkit.model.char_rnn import CharRNN, with_vocabulary
+from seqkit.model.char_rnn import CharRNN, with_label_values, with_vocabulary
 from seqkit.model.execution import Execution
 from seqkit.runs import named_checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.symbols import Integers
 from seqkit.training import kernel_choice
 
-_OF_DATA = ("vocabulary_size", "conditions")  # keys of the model; 0 stands for what the data has
+_OF_DATA = (
+    "vocabulary_size",
+    "conditions",
+    "labels",
+)  # keys of the model; 0 stands for what the data has
 _SHOWN = 20  # new characters that are named
 
 
@@ -79,6 +84,25 @@ def grown(origin: Checkpoint, codec: Codec, seed: int, notice: Callable[[str], N
     return dataclasses.replace(origin, model=network.config, codec=codec, weights=weights)
 
 
+def with_labels(
+    origin: Checkpoint, labels: Labels | None, seed: int, notice: Callable[[str], None]
+) -> Checkpoint:
+    """The checkpoint with the labels of the data, of which it knows the first of each, or none."""
+    known = origin.labels.values if origin.labels else {}
+    if labels is None or labels.values == known:
+        return dataclasses.replace(origin, labels=labels)
+    new = [
+        value for name, own in labels.values.items() for value in own[len(known.get(name, [])) :]
+    ]
+    more = " …" if len(new) > _SHOWN else ""
+    notice(f"{counted(len(new), 'label is', 'labels are')} new: {' '.join(new[:_SHOWN])}{more}")
+    generator = torch.Generator().manual_seed(seed)
+    built = origin.build(torch.device("cpu"))
+    network = with_label_values(built, labels.sizes, generator)
+    weights = dict(network.state_dict())
+    return dataclasses.replace(origin, model=network.config, labels=labels, weights=weights)
+
+
 def _numbers(old: TextCodec, codec: TextCodec) -> Integers:
     """What the symbols of `old` are called in `codec`, (V,), distinct."""
     with codecs.failures(type(old), "numbers_in"):
@@ -112,9 +136,14 @@ def model_config(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None)
         raise ConfigError(f"model.lookback={lookback} is for sound, and this is text")
     if isinstance(codec, Quantiser) and codec.symbols_per_sample > 1:
         lookback = 0  # a coarse digit alone is no sample
-    return dataclasses.replace(
-        wanted, vocabulary_size=wanted.vocabulary_size or size, lookback=lookback
+    made = dataclasses.replace(
+        wanted,
+        vocabulary_size=wanted.vocabulary_size or size,
+        lookback=lookback,
+        labels=corpus.labels.sizes if corpus.labels else [],
     )
+    check_model(made)
+    return made
 
 
 def with_codes(model: ModelConfig, count: int) -> ModelConfig:

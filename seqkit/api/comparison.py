@@ -49,7 +49,8 @@ def of_model(
     prompt, rate = np.zeros(0, np.uint8), codec.sample_rate
     blocks, done = [], 0
     model = saved.build(chosen)
-    made = continue_prompt(model, codec, prompt, request, notice=notice, slow=saved.slow)
+    given = model, codec, prompt, request
+    made = continue_prompt(*given, notice=notice, slow=saved.slow, labels=saved.labels)
     for block in made:
         blocks.append(block)
         done += len(block)

@@ -28,6 +28,8 @@ class GenerateKeys(TypedDict, total=False):
         temperature: divides the logits.
         top_k: draw among the k likeliest symbols only.
         top_p: draw among the likeliest symbols that make up this probability.
+        label: of a model that learnt labels; what is not given is drawn.
+        label_strength: how much it counts, 1 by default.
         seed: of the draws; by default a new one, which the logger `seqkit` is told.
         sample: the keys `sample.*`: engine, precision, unknown.
     """
@@ -37,6 +39,8 @@ class GenerateKeys(TypedDict, total=False):
     temperature: float | None
     top_k: int | None
     top_p: float | None
+    label: str | None
+    label_strength: float | None
     seed: int | None
     sample: SampleConfig | None
 
@@ -78,7 +82,9 @@ class KeptEngine:
         sampling = dataclasses.replace(request.sampling, seed=0)
         key = dataclasses.replace(request, length=1, sampling=sampling), weights
         kept, self._kept = self._kept, None
-        if kept is None or kept[0] != key:
+        if self._saved.labels is not None:  # another network for other labels
+            kept = None
+        elif kept is None or kept[0] != key:
             kept = None  # its memory first
             kept = key, choose_engine(self._network, self._saved.codec.size, request, _LOG.info)
         blocks = continue_prompt(
@@ -88,14 +94,15 @@ class KeptEngine:
             request,
             notice=_LOG.info,
             begin=begin,
-            engine=kept[1],
+            engine=kept and kept[1],
             slow=self._saved.slow,
             recording=self._saved.recording,
+            labels=self._saved.labels,
         )
         return self._until_free(blocks, kept)
 
     def _until_free(
-        self, blocks: Iterator[Integers], kept: tuple[object, Engine]
+        self, blocks: Iterator[Integers], kept: tuple[object, Engine] | None
     ) -> Iterator[Integers]:
         for block in blocks:
             yield block[:, 0]

@@ -1,5 +1,8 @@
 """The slow tier of a training of sound: its codes are found, and a small network learns them."""
 
+import dataclasses
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 
@@ -19,6 +22,7 @@ from seqkit.symbols import Symbols
 from seqkit.training.step import TrainingStep
 
 _STEPS, _WARM = 400, 50
+_STEPS_WITH_LABELS = 2000
 _SHORTEST = 1024  # codes
 _WRONG, _TABLES = 0.15, 64  # share of the codes that are read as others, and in how many ways
 _RATE = 4e-3
@@ -26,35 +30,64 @@ _THREADS = 4  # with 32 it took minutes on a machine of 32 cores, and seconds wi
 
 
 def learn(
-    part: Part, codec: Quantiser, seed: int, progress: Progress, book: Codebook | None = None
+    part: Part,
+    codec: Quantiser,
+    seed: int,
+    progress: Progress,
+    book: Codebook | None = None,
+    labels: Sequence[int] = (),
 ) -> SlowTier:
-    """The codes of a part of sound, found anew unless a codebook is given, and their writer."""
+    """The codes of a part of sound, found anew unless a codebook is given, and their writer.
+
+    `labels` has the number of values of each label of its documents, if they have any.
+    """
     book = book or augmentation.learn_codes(part, codec, seed)
     told = augmentation.told(part, codec, book).conditions
     assert told is not None
-    codes = told[:: book.hop * codec.phases]
-    return SlowTier(book, codes, _writer(codes, book.size, seed, progress))
+    hop = book.hop * codec.phases
+    codes = told[::hop]
+    row = Part.of(np.tile(codes, -(-_SHORTEST // len(codes))))
+    if part.labels is not None:
+        row = _documents(part, codes, hop)
+    return SlowTier(book, codes, _writer(row, book.size, seed, progress, labels))
 
 
-def _writer(codes: Symbols, size: int, seed: int, progress: Progress) -> CharRNN:
-    """A network that learnt the order of codes (N,), read as if their end met their beginning."""
+def _documents(part: Part, codes: Symbols, hop: int) -> Part:
+    """The codes (N,) of the documents of a part, repeated until they are enough to train on."""
+    assert part.labels is not None
+    starts = np.round(part.starts / hop).astype(np.int64)
+    kept = np.diff(starts, append=len(codes)) > 0
+    times = -(-_SHORTEST // len(codes))
+    begins = np.arange(times)[:, None] * len(codes) + starts[kept]
+    return dataclasses.replace(
+        Part.of(np.tile(codes, times)),
+        starts=begins.ravel(),
+        labels=np.tile(part.labels[kept], times),
+        label_numbers=part.label_numbers,
+    )
+
+
+def _writer(row: Part, size: int, seed: int, progress: Progress, labels: Sequence[int]) -> CharRNN:
+    """A network that learnt the order of codes, read as if their end met their beginning."""
     draw = np.random.default_rng([seed, 1])
-    row = np.tile(codes, -(-_SHORTEST // len(codes)))
+    codes = row.symbols[:]
     readings = np.tile(np.arange(size), (_TABLES, 1))
     wrong = draw.random(readings.shape) < _WRONG
     wrong[0] = False
     readings[wrong] = draw.choice(codes, wrong.sum())
-    errors = Errors(share=1.0, steps=1, readings=readings, replaced=1.0)
+    numbers = row.label_numbers
+    errors = Errors(share=1.0, steps=1, readings=readings, replaced=1.0, label_numbers=numbers)
     config = ModelConfig(
         num_layers=1,
         hidden_size=192,
         input="embedding",
         embedding_size=64,
         dropout=0.3,
+        labels=[*labels],
         vocabulary_size=size,
     )
     model = CharRNN(config, torch.Generator().manual_seed(seed))
-    lanes = Lanes(Part.of(row), 0, 16, 64, seed)
+    lanes = Lanes(row, 0, 16, 64, seed)
     step = TrainingStep(
         model=model,
         lanes=lanes,
@@ -64,11 +97,12 @@ def _writer(codes: Symbols, size: int, seed: int, progress: Progress) -> CharRNN
         execution=Execution("layerwise", "fp32", lanes.batch_size),
         errors=errors,
     )
-    shown = progress("learning the slow tier", _STEPS)
+    steps = _STEPS_WITH_LABELS if labels else _STEPS
+    shown = progress("learning the slow tier", steps)
     with few_threads(_THREADS), SharedCores(HOST) as cores, shown as bar:
-        for number in range(_STEPS):
+        for number in range(steps):
             cores.adapt()
-            left = 1 - number / _STEPS
+            left = 1 - number / steps
             step.run(number, _RATE * min((number + 1) / _WARM, left))
             bar.update(number + 1)
     return model

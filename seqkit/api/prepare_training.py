@@ -120,6 +120,7 @@ class Training:
             versions=device.versions(),
             slow=self.slow,
             recording=self.recording,
+            labels=self.corpus.labels,
         )
 
     @property

@@ -104,7 +104,13 @@ def sample(
     """What a model of a training makes of the prompt: blocks (N, 1)."""
     alone = dataclasses.replace(request, streams=1)
     given = model, training.corpus.codec, training.prompt, alone
-    return continue_prompt(*given, notice=notice, slow=training.slow, recording=recording)
+    return continue_prompt(
+        *given,
+        notice=notice,
+        slow=training.slow,
+        recording=recording,
+        labels=training.corpus.labels,
+    )
 
 
 def closing_sample(training: Training, notice: Notice) -> Blocks:

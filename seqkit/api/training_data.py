@@ -84,6 +84,7 @@ def read(
         grow=saved is None and build_network.may_grow(config.data),
         samples=saved is None or saved.of_a_sample,
         progress=progress,
+        known=origin.labels if origin else None,
     )
     if saved is not None and saved.data.get("stands_in"):
         corpus = dataclasses.replace(corpus, stand_in=Path(config.data.path[0]))
@@ -99,6 +100,7 @@ def read(
                 )
     if fine_tuned:
         origin = build_network.grown(fine_tuned, corpus.codec, config.fixed_seed, notice)
+        origin = build_network.with_labels(origin, corpus.labels, config.fixed_seed, notice)
     if saved is None:
         for fault in sound.faults_of(corpus)[:_MOST_FAULTS]:
             notice(str(fault))

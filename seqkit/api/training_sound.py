@@ -1,5 +1,6 @@
 """What a training does with sound: silence left out, codes told, the recording and errors kept."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -118,12 +119,16 @@ def _prediction_of(
 
 
 def errors_of(corpus: Corpus, config: Config, slow: SlowTier | None) -> augmentation.Errors | None:
-    """What the training reads wrong."""
+    """What the training reads wrong, and how often it is told no labels."""
     codec, data, steps = corpus.codec, config.data, config.train.sequence_length
-    if not isinstance(codec, Quantiser):
-        return None
-    book = slow.codebook if slow else None
-    return augmentation.errors_of(codec, data, steps, config.fixed_seed, book)
+    found = None
+    if isinstance(codec, Quantiser):
+        book = slow.codebook if slow else None
+        found = augmentation.errors_of(codec, data, steps, config.fixed_seed, book)
+    if corpus.labels is None:
+        return found
+    found = found or augmentation.NO_ERRORS
+    return dataclasses.replace(found, label_numbers=corpus.labels.numbers)
 
 
 def _slow_tier(
@@ -149,7 +154,8 @@ def _slow_tier(
             f"init_from={config.init_from}: its network reads no codes: give data.conditions=none"
         )
     book = origin.slow.codebook if origin and origin.slow else None
-    return learn_slow_tier.learn(training, codec, config.fixed_seed, progress, book)
+    labels = corpus.labels.sizes if corpus.labels else []
+    return learn_slow_tier.learn(training, codec, config.fixed_seed, progress, book, labels)
 
 
 def _recording(config: Config, corpus: Corpus, saved: Checkpoint | None) -> Recording | None:

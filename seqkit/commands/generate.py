@@ -60,6 +60,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
                 notice=console.notice,
                 slow=saved.slow,
                 recording=saved.recording,
+                labels=saved.labels,
             )
         # What can fail has happened by now, before any file is opened.
         for text in drawn:

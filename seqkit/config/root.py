@@ -76,6 +76,19 @@ class Config:
     seconds: float | None = option(
         None, "seconds of sound to generate, by default 5; or give length", above=0, maximum=86400
     )
+    label: str | None = option(
+        None,
+        "what the sample is told, of a model that learnt labels (data.label): a value, several as "
+        "digit:7,speaker:jackson, a mixture as a:0.7,b:0.3, or none; what is not given is drawn as "
+        "often as the data has it",
+    )
+    label_strength: float = option(
+        1.0,
+        "how much the label counts: above 1 further from what the model says without one, at half "
+        "the speed",
+        minimum=0,
+        maximum=100,
+    )
     streams: int = option(1, "samples to generate side by side", minimum=1)
     temperature: float | None = option(
         None,

@@ -2,16 +2,21 @@
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from seqkit.data.codecs import Codec, Quantiser
+from seqkit.data.labels import Labels
 from seqkit.evaluation import scoring
 from seqkit.evaluation.recording import Recording
+from seqkit.foundation.errors import ConfigError
 from seqkit.generation import sound_faults
 from seqkit.generation.engine import Blocks, Engine, generate_blocks
 from seqkit.generation.engines.choose import choose_engine
+from seqkit.generation.engines.pytorch import TorchEngine
+from seqkit.generation.labelled import Choice, choose
 from seqkit.generation.request import Request, require_streams
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
@@ -20,6 +25,7 @@ from seqkit.symbols import Floats, Integers, Symbols
 
 REMEMBERED = 100_000
 """Symbols of a prompt that are read, the last ones: far more than a state remembers."""
+_SHOWN = 8  # labels that are told
 
 
 def continue_prompt(
@@ -33,6 +39,7 @@ def continue_prompt(
     engine: Engine | None = None,
     slow: SlowTier | None = None,
     recording: Recording | None = None,
+    labels: Labels | None = None,
 ) -> Blocks:
     """The new symbols, in blocks (N, S); sound is watched, and compared with a `recording`.
 
@@ -40,59 +47,119 @@ def continue_prompt(
     told.
 
     `begin` is a state, (L, 1, H), and the symbol that is fed first: by default zeros and the
-    codec's start symbol. `slow` writes what the model is told of sound. `engine` is one that
-    nothing else uses meanwhile; by default a new one.
+    codec's start symbol. `slow` writes what the model is told of sound, and `labels` are those that
+    it learnt. `engine` is one that nothing else uses meanwhile; by default a new one.
 
     What can fail (an engine that cannot run, memory) fails here, before the first block.
 
     Raises:
-        ConfigError, DeviceError: the engine that was asked for cannot run, or not so many streams.
+        ConfigError, DeviceError: the engine that was asked for cannot run, or not so many streams;
+            or there is no such label.
     """
-
     require_streams(model.config, request.streams, model.head.weight.device)
+    choice = _choice(labels, request, notice)
+    if choice is not None:
+        model = model.with_labels(choice.weights)
+    strength = request.label_strength
+    if strength != 1:
+        engine = TorchEngine(model, codec.size, strength)
     engine = engine or choose_engine(model, codec.size, request, notice)
     if len(prompt) > REMEMBERED:
         notice(
             f"of the {len(prompt):,} symbols of the prompt the model reads the last {REMEMBERED:,}"
         )
-    read, streams = prompt[-REMEMBERED:], request.streams
-    told, conditions = None, None
+    read, seed = prompt[-REMEMBERED:], request.sampling.seed
+    codes, written = None, None
     if slow is not None:
         assert isinstance(codec, Quantiser)
-        told, conditions = slow.conditions(codec, read, streams, request.sampling.seed)
+        codes, written = slow.conditions(codec, read, request.streams, seed, choice, strength)
+    told = Told(1, np.zeros(request.streams, np.int64), codes, written)
+    if choice is not None:
+        told = Told(len(choice.weights), choice.of_streams(strength), codes, written)
     state = begin or (model.zero_state(1), codec.start)
-    fed = feed_prompt(*(model, codec.size, state, read, streams), told=told, conditions=conditions)
-    blocks = generate_blocks(engine, *fed, request.length, request.sampling, conditions=conditions)
+    logits, after = feed_prompt(model, codec.size, state, read, told)
+    if isinstance(engine, TorchEngine):
+        logits = engine.guided(logits)
+    conditions = None if choice is None and slow is None else told.of_new
+    given = engine, logits, after, request.length, request.sampling
+    blocks = generate_blocks(*given, conditions=conditions)
     if not isinstance(codec, Quantiser):
         return blocks
     return sound_faults.report(blocks, codec, prompt, notice, recording)
 
 
+@dataclass(frozen=True)
+class Told:
+    """What a model is told: a code times `kinds` plus the number of a choice of labels.
+
+    kinds: how many choices there are.
+    streams: which of them each stream has, (S,).
+    codes: of the prompt (N,), if there are any.
+    written: given a place and a count, those of so many new symbols from there on, (N, S).
+    """
+
+    kinds: int
+    streams: Integers
+    codes: Symbols | None = None
+    written: Callable[[int, int], Integers] | None = None
+
+    def of_prompt(self, kind: int, length: int) -> Integers:
+        """What is told of a prompt of so many symbols, with a choice of labels, (N,)."""
+        codes = np.zeros(length, np.int64) if self.codes is None else self.codes.astype(np.int64)
+        return codes * self.kinds + kind
+
+    def of_new(self, place: int, count: int) -> Integers:
+        """What is told of so many new symbols from a place on, (N, S)."""
+        if self.written is None:
+            return np.tile(self.streams, (count, 1))
+        codes = self.written(place, count)
+        copies = len(self.streams) // codes.shape[1]
+        return np.tile(codes, copies) * self.kinds + self.streams
+
+
 def feed_prompt(
-    model: CharRNN,
-    size: int,
-    begin: tuple[State, int],
-    prompt: Symbols,
-    streams: int,
-    *,
-    told: Symbols | None = None,
-    conditions: Callable[[int, int], Integers] | None = None,
+    model: CharRNN, size: int, begin: tuple[State, int], prompt: Symbols, told: Told
 ) -> tuple[Floats, State]:
     """Feed a first symbol and a prompt (N,): logits (S, V) of what follows, and state.
 
     `begin` is the state before the first symbol, and that symbol. `size` is the codec's V; logits
-    that the model has beyond it are left out. The model is `told` something of the
-    prompt (N,), and by `conditions` of what follows.
+    that the model has beyond it are left out.
     """
     state, last = begin
+    states = [state] * told.kinds
+    reads = model.conditions is not None
     if len(prompt):
-        row = scoring.row(model, prompt.astype(np.int64), start=last, state=state, conditions=told)
-        [chunk] = deque(row, maxlen=1)
-        state, last = chunk.trace.after, int(prompt[-1])
-    spread = State(*(values.repeat(1, streams, 1) for values in state))
+        symbols = prompt.astype(np.int64)
+        for kind in np.unique(told.streams).tolist():
+            known = told.of_prompt(kind, len(prompt)) if reads else None
+            row = scoring.row(model, symbols, start=last, state=state, conditions=known)
+            [chunk] = deque(row, maxlen=1)
+            states[kind] = chunk.trace.after
+        last = int(prompt[-1])
+    parts = zip(*states, strict=True)
+    spread = State(*(torch.cat(own, 1)[:, torch.from_numpy(told.streams)] for own in parts))
     device = model.head.weight.device
-    fed = torch.full((1, streams), last, device=device)
-    row_told = None if conditions is None else torch.from_numpy(conditions(0, 1)).to(device)
+    fed = torch.full((1, len(told.streams)), last, device=device)
+    row_told = torch.from_numpy(told.of_new(0, 1)).to(device) if reads else None
     with torch.inference_mode():
         logits, after = model(fed, spread, conditions=row_told)
     return logits[0, :, :size].float().cpu().numpy(), after
+
+
+def _choice(
+    labels: Labels | None, request: Request, notice: Callable[[str], None]
+) -> Choice | None:
+    """The labels of all streams, which `notice` is told if some are drawn. Raises ConfigError."""
+    if labels is None:
+        if request.label is not None or request.label_strength != 1:
+            raise ConfigError(
+                "label: this model learnt no labels: train one with data.label, as in "
+                "data.path=FOLDER data.label=folder"
+            )
+        return None
+    choice = choose(labels, request.label, request.streams, request.sampling.seed)
+    said = list(dict.fromkeys(choice.words))
+    if said != [request.label]:
+        shown = " ".join(said[:_SHOWN]) + (" …" if len(said) > _SHOWN else "")
+        notice(f"label={shown}")
+    return choice

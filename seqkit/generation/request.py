@@ -29,6 +29,8 @@ class Request:
     sampling: Sampling = Sampling()
     engine: str = "auto"
     precision: str = "auto"
+    label: str | None = None
+    label_strength: float = 1.0
 
 
 def with_seed(config: Config, notice: Callable[[str], None]) -> Config:
@@ -49,6 +51,8 @@ def request_of(config: Config, length: int) -> Request:
         sampling=sampling_of(config),
         engine=config.sample.engine,
         precision=config.sample.precision,
+        label=config.label,
+        label_strength=config.label_strength,
     )
 
 

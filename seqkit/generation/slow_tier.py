@@ -16,6 +16,7 @@ from seqkit.foundation.randomness import uniforms
 from seqkit.foundation.settings import check_section
 from seqkit.generation.engine import generate_blocks
 from seqkit.generation.engines.pytorch import TorchEngine
+from seqkit.generation.labelled import Choice
 from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Integers, Symbols
@@ -83,12 +84,18 @@ class SlowTier:
         weight[1 : len(centres) + 1, :width] = centres[:, :width].to(weight.device)
 
     def conditions(
-        self, codec: Quantiser, prompt: Symbols, streams: int, seed: int
+        self,
+        codec: Quantiser,
+        prompt: Symbols,
+        streams: int,
+        seed: int,
+        choice: Choice | None = None,
+        strength: float = 1.0,
     ) -> tuple[Symbols, Callable[[int, int], Integers]]:
-        """The codes of a prompt's symbols (N,), and of what follows them.
+        """The codes of a prompt's symbols (N,), and of what follows them, with a choice of labels.
 
         The latter, given a place and a count, are those of so many symbols (count, S) from there
-        on, which have to be asked for in turn.
+        on, which have to be asked for in turn. `strength` is `Request.label_strength`.
         """
         hop = self.codebook.hop * codec.phases
         wave = codec.frames(prompt).mean(1)
@@ -96,11 +103,13 @@ class SlowTier:
         heard = len(prompt) // hop  # whole frames; the one that is cut is written again
         if heard:
             before = np.repeat(told[:heard, None][-_READ:], streams, 1)
+        elif choice is not None:  # each begins a document, after the start symbol
+            before = np.zeros((1, streams), np.int64)
         else:  # the streams go on from places that are spread over the recording
             drawn = (uniforms(seed, _STREAM, 0, 1)[0] + _GOLDEN * np.arange(streams)) % 1
             rows = np.arange(-_READ, 0)[:, None] + (drawn * len(self.codes)).astype(int)
             before = self.codes[rows % len(self.codes)]
-        written = self._written(before.astype(np.int64), streams, seed)
+        written = self._written(before.astype(np.int64), seed, choice, strength)
         blocks: list[Integers] = []
         begin = heard * hop - len(prompt)  # of the first block, among the new symbols
 
@@ -115,9 +124,19 @@ class SlowTier:
 
         return np.repeat(told, hop)[: len(prompt)], of_symbols
 
-    def _written(self, before: Integers, streams: int, seed: int) -> Iterator[Integers]:
+    def _written(
+        self, before: Integers, seed: int, choice: Choice | None, strength: float
+    ) -> Iterator[Integers]:
         """Codes without end, in blocks (n, S), after those before, (n, S)."""
-        engine = TorchEngine(self.writer, self.codebook.size)
-        logits, state = engine.score(before, self.writer.zero_state(streams))
+        writer, told = self.writer, None
+        if choice is not None:
+            writer = writer.with_labels(choice.weights)
+            kinds = choice.of_streams(strength)
+            told = lambda place, count: np.tile(kinds, (count, 1))  # noqa: E731
+            before = np.tile(before, len(kinds) // before.shape[1])
+        engine = TorchEngine(writer, self.codebook.size, strength)
+        first = None if told is None else told(0, len(before))
+        logits, state = engine.score(before, writer.zero_state(before.shape[1]), first)
         sampling = Sampling(1.0, seed=(seed ^ _STREAM) & _SEEDS)
-        yield from generate_blocks(engine, logits[-1], state, 1 << 62, sampling)
+        given = engine, engine.guided(logits[-1]), state, 1 << 62, sampling
+        yield from generate_blocks(*given, conditions=told)

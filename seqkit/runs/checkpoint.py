@@ -19,6 +19,7 @@ from torch import Tensor
 from seqkit.config import Config, DataConfig, ModelConfig, check
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec
+from seqkit.data.labels import Labels
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import disk, machine
 from seqkit.foundation.config_file import upgrade
@@ -56,6 +57,7 @@ class Checkpoint:
     training_tensors: dict[str, Tensor] = field(default_factory=dict)
     slow: SlowTier | None = None
     recording: Recording | None = None
+    labels: Labels | None = None
     file: Path = Path()
     digest: str = ""
     name: str = ""
@@ -112,6 +114,7 @@ class Checkpoint:
             "versions": self.versions,
             "slow": self.slow and self.slow.record(),
             "recording": self.recording is not None,
+            "labels": self.labels and self.labels.record(),
             "training": self.training,
         }
         tensors = {_WEIGHTS + name: value for name, value in self.weights.items()}
@@ -197,6 +200,9 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
             k.removeprefix(_RECORDING): v for k, v in tensors.items() if k.startswith(_RECORDING)
         }
         recording = Recording.of_saved(heard) if record.get("recording") else None
+        labels = Labels.of_record(record["labels"]) if record.get("labels") else None
+        if (labels.sizes if labels else []) != model.labels:
+            raise ValueError(f"labels of other sizes than the network's, {model.labels}")
         own = (_WEIGHTS, _SLOW, _RECORDING)
         others = {k: v for k, v in tensors.items() if not k.startswith(own)}
         return Checkpoint(
@@ -209,6 +215,7 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
             versions=record["versions"],
             slow=slow,
             recording=recording,
+            labels=labels,
             training=record["training"],
             training_tensors=others,
             file=path,

@@ -7,7 +7,7 @@ import torch
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import MuLaw
 from seqkit.generation import continuation
-from seqkit.generation.continuation import continue_prompt, feed_prompt
+from seqkit.generation.continuation import Told, continue_prompt, feed_prompt
 from seqkit.generation.engine import generate_blocks
 from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.request import Request
@@ -21,9 +21,13 @@ def model() -> CharRNN:
     return CharRNN(config, torch.Generator().manual_seed(8))
 
 
+def nothing(streams: int) -> Told:
+    return Told(1, np.zeros(streams, np.int64))
+
+
 def text(model: CharRNN, streams: int, length: int, seed: int = 1) -> np.ndarray:
     logits, state = feed_prompt(
-        model, 7, (model.zero_state(1), 2), np.array([1, 2, 3], np.uint8), streams
+        model, 7, (model.zero_state(1), 2), np.array([1, 2, 3], np.uint8), nothing(streams)
     )
     engine = TorchEngine(model, 7)
     return np.concatenate(
@@ -43,8 +47,9 @@ def test_logits_beyond_the_codec_are_never_drawn(model: CharRNN) -> None:
 
 
 def test_a_prompt_is_read_as_if_it_were_generated(model: CharRNN) -> None:
-    logits, state = feed_prompt(model, 7, (model.zero_state(1), 2), np.array([1, 4], np.uint8), 1)
-    _, begun = feed_prompt(model, 7, (model.zero_state(1), 2), np.zeros(0, np.uint8), 1)
+    begin = model.zero_state(1), 2
+    logits, state = feed_prompt(model, 7, begin, np.array([1, 4], np.uint8), nothing(1))
+    _, begun = feed_prompt(model, 7, begin, np.zeros(0, np.uint8), nothing(1))
     stepped, after = TorchEngine(model, 7).score(np.array([[1], [4]]), begun)
     np.testing.assert_allclose(logits, stepped[-1], atol=1e-6)
     torch.testing.assert_close(state.c, after.c)

@@ -150,10 +150,23 @@ class TorchEngine:
 
     block = 16
 
-    def __init__(self, model: CharRNN, size: int) -> None:
-        """`size` is the codec's V."""
+    def __init__(self, model: CharRNN, size: int, strength: float = 1.0) -> None:
+        """`size` is the codec's V.
+
+        With another `strength` than 1 states and conditions are those of 2 S streams, of which the
+        second half is told no labels. It draws from the logits u + strength · (l - u), l with
+        labels and u without (Ho and Salimans, "Classifier-free diffusion guidance", 2022).
+        """
         self._step = PreparedStep(model, size)
         self._device = model.head.weight.device
+        self._strength = strength
+
+    def guided(self, logits: Floats) -> Floats:
+        """The logits (S, V) to draw from, made of those of all streams."""
+        if self._strength == 1:
+            return logits
+        told, untold = np.split(logits, 2)
+        return np.asarray(untold + np.float32(self._strength) * (told - untold))
 
     def sample(
         self,
@@ -164,15 +177,15 @@ class TorchEngine:
         conditions: Iterable[Integers] = NOTHING_TOLD,
     ) -> Iterator[Integers]:
         """See Engine."""
-        carried = self._step.split(state)
+        carried, copies = self._step.split(state), 1 if self._strength == 1 else 2
         with SharedCores(self._device) as cores:
             for block, told in zip(draws, chain(conditions, repeat(None)), strict=False):
                 drawn = []
                 rows = repeat(None) if told is None else self._step.on_device(told)
                 for uniform, row in zip(block, rows, strict=False):
-                    fed = self._step.on_device(symbols)
+                    fed = self._step.on_device(np.tile(symbols, copies))
                     logits, carried = self._step(fed, carried, row)
-                    symbols = draw(logits.cpu().numpy(), uniform, sampling)
+                    symbols = draw(self.guided(logits.cpu().numpy()), uniform, sampling)
                     drawn.append(symbols)
                 yield np.stack(drawn)
                 cores.adapt()

@@ -1,0 +1,144 @@
+"""Which labels a sample has: those that are asked for, or drawn as often as the data has them."""
+
+from typing import NamedTuple
+
+import numpy as np
+from torch import Tensor, from_numpy
+
+from seqkit.data.labels import Labels
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.randomness import uniforms
+from seqkit.foundation.settings import nearest
+from seqkit.symbols import Floats, Integers
+
+_STREAM = (1 << 33) + 1  # of draws; no sample has it
+_SHOWN = 20  # values that are named
+
+Shares = dict[str, dict[str, float]]
+"""Of labels, by their names, the share of each value."""
+
+
+class Choice(NamedTuple):
+    """The labels of S streams.
+
+    weights: n choices (n, R), as `CharRNN.with_labels` takes them; the last one is no label.
+    streams: which of them each stream has, (S,).
+    words: what the labels of each stream are called.
+    """
+
+    weights: Tensor
+    streams: Integers
+    words: list[str]
+
+    def of_streams(self, strength: float) -> Integers:
+        """The choice of each stream; of 2 S, the second half no label, if labels are to count
+        more or less than 1."""
+        untold = np.full(len(self.streams), len(self.weights) - 1)
+        return self.streams if strength == 1 else np.append(self.streams, untold)
+
+
+def choose(labels: Labels, asked: str | None, streams: int, seed: int) -> Choice:
+    """What is asked for: `austen`, `digit:7,speaker:jackson`, or a mixture such as `a:0.7,b:0.3`.
+
+    A label that is not asked for is drawn for each stream, as often as the data has it together
+    with those that are. `none` is no label.
+
+    Raises:
+        ConfigError: there is no such label or value, or the shares do not add up to 1.
+    """
+    if asked == "none":
+        given, drawn = Shares(), [0] * streams
+    else:
+        given = _parsed(labels, asked or "")
+        drawn = _drawn(labels, given, streams, seed)
+    kinds = sorted(set(drawn))
+    weights = [_row(labels, _completed(labels, number, given)) for number in kinds]
+    weights.append(_row(labels, {}))
+    chosen = np.array([kinds.index(number) for number in drawn])
+    words = [_words(labels, _completed(labels, number, given)) for number in drawn]
+    return Choice(from_numpy(np.stack(weights)), chosen, words)
+
+
+def _parsed(labels: Labels, asked: str) -> Shares:
+    """The labels that are asked for. Raises ConfigError."""
+    found: Shares = {}
+    for piece in filter(None, asked.split(",")):
+        left, colon, right = piece.rpartition(":")
+        if colon and left in labels.values:  # digit:7
+            found[left] = {_value(labels, asked, left, right): 1.0}
+            continue
+        name = next((name for name, own in labels.values.items() if left in own), "")
+        share = _number(right) if colon and name else None
+        if share is None:  # austen
+            name = next((name for name, own in labels.values.items() if piece in own), "")
+            left, share = _value(labels, asked, name or [*labels.values][-1], piece), 1.0
+        found.setdefault(name or [*labels.values][-1], {})[left] = share
+    for name, own in found.items():
+        if abs(sum(own.values()) - 1) > 1e-3:
+            raise ConfigError(
+                f"label={asked}: the shares of {name} add up to {sum(own.values()):g}, not to 1"
+            )
+    return found
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _value(labels: Labels, asked: str, name: str, value: str) -> str:
+    """The value of a label. Raises ConfigError if there is none."""
+    known = labels.values[name]
+    if value in known:
+        return value
+    others = [one for own in labels.values.values() for one in own]
+    shown = ", ".join(others[:_SHOWN]) + (" …" if len(others) > _SHOWN else "")
+    names = f" (of {', '.join(labels.values)})" if len(labels.values) > 1 else ""
+    raise ConfigError(
+        f"label={asked}: no label {value}{nearest(value, known)} There are{names}: {shown}"
+    )
+
+
+def _drawn(labels: Labels, given: Shares, streams: int, seed: int) -> list[int]:
+    """For each stream the number of a document of the data that has what is given, or 0."""
+    fitting = {
+        number: count
+        for number, count in labels.counts.items()
+        if all(labels.of_number(number).get(name) in own for name, own in given.items())
+    }
+    if not fitting or len(given) == len(labels.values):
+        return [0] * streams
+    places = np.cumsum([*fitting.values()])
+    draws = uniforms(seed, _STREAM, 0, streams) * places[-1]
+    return [[*fitting][int(at)] for at in np.searchsorted(places, draws, side="right")]
+
+
+def _completed(labels: Labels, number: int, given: Shares) -> Shares:
+    """What is given, and of the other labels those of a number."""
+    drawn = {name: {value: 1.0} for name, value in labels.of_number(number).items()}
+    return drawn | given
+
+
+def _row(labels: Labels, shares: Shares) -> Floats:
+    """How much of each row of the embedding of labels is told, (R,)."""
+    rows = []
+    for name, values in labels.values.items():
+        own = np.zeros(len(values) + 1, np.float32)
+        for value, share in shares.get(name, {}).items():
+            own[values.index(value) + 1] = share
+        own[0] = name not in shares
+        rows.append(own)
+    return np.concatenate(rows)
+
+
+def _words(labels: Labels, shares: Shares) -> str:
+    """As it is asked for."""
+    said = []
+    for name in labels.values:
+        own = shares.get(name, {})
+        one = len(own) == 1
+        shown = ",".join(value if one else f"{value}:{share:g}" for value, share in own.items())
+        said += [f"{name}:{shown}" if one and len(labels.values) > 1 else shown] * bool(own)
+    return ",".join(said) or "none"
