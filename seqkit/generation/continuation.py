@@ -10,6 +10,7 @@ from seqkit.data.codecs import Codec, Quantiser
 from seqkit.evaluation import scoring
 from seqkit.evaluation.recording import Recording
 from seqkit.generation import sound_faults
+from seqkit.generation.ending import cut
 from seqkit.generation.engine import Blocks, Engine, generate_blocks
 from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.request import Request, require_streams
@@ -36,6 +37,8 @@ def continue_prompt(
 ) -> Blocks:
     """The new symbols, in blocks (N, S); sound is watched, and compared with a `recording`.
 
+    After the ending of a stream that has one stands `ending.ENDED`.
+
     Of a prompt of more than `REMEMBERED` symbols only the last ones are read, which `notice` is
     told.
 
@@ -50,7 +53,8 @@ def continue_prompt(
     """
 
     require_streams(model.config, request.streams, model.head.weight.device)
-    engine = engine or choose_engine(model, codec.size, request, notice)
+    size = request.size(codec)
+    engine = engine or choose_engine(model, size, request, notice)
     if len(prompt) > REMEMBERED:
         notice(
             f"of the {len(prompt):,} symbols of the prompt the model reads the last {REMEMBERED:,}"
@@ -61,8 +65,10 @@ def continue_prompt(
         assert isinstance(codec, Quantiser)
         told, conditions = slow.conditions(codec, read, streams, request.sampling.seed)
     state = begin or (model.zero_state(1), codec.start)
-    fed = feed_prompt(*(model, codec.size, state, read, streams), told=told, conditions=conditions)
+    fed = feed_prompt(*(model, size, state, read, streams), told=told, conditions=conditions)
     blocks = generate_blocks(engine, *fed, request.length, request.sampling, conditions=conditions)
+    if request.ending is not None:
+        blocks = cut(blocks, request.ending, streams)
     if not isinstance(codec, Quantiser):
         return blocks
     return sound_faults.report(blocks, codec, prompt, notice, recording)
@@ -80,9 +86,9 @@ def feed_prompt(
 ) -> tuple[Floats, State]:
     """Feed a first symbol and a prompt (N,): logits (S, V) of what follows, and state.
 
-    `begin` is the state before the first symbol, and that symbol. `size` is the codec's V; logits
-    that the model has beyond it are left out. The model is `told` something of the
-    prompt (N,), and by `conditions` of what follows.
+    `begin` is the state before the first symbol, and that symbol. `size` is the codec's V, or
+    `Request.size`; logits that the model has beyond it are left out. The model is `told` something
+    of the prompt (N,), and by `conditions` of what follows.
     """
     state, last = begin
     if len(prompt):

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import torch
 
 from seqkit.config import Config, ModelConfig
+from seqkit.data.codecs import Codec
 from seqkit.foundation import machine
+from seqkit.generation.ending import Ending
 from seqkit.generation.sampling import Sampling, sampling_of
 
 _SEEDS = 10**9  # that are drawn from: short enough to be typed
@@ -29,6 +31,12 @@ class Request:
     sampling: Sampling = Sampling()
     engine: str = "auto"
     precision: str = "auto"
+    ending: Ending | None = None
+    """What ends a stream before its length."""
+
+    def size(self, codec: Codec) -> int:
+        """How many symbols are drawn from: those of a codec, and the end of a document if asked."""
+        return codec.size + (self.ending is not None and self.ending.is_document)
 
 
 def with_seed(config: Config, notice: Callable[[str], None]) -> Config:
@@ -41,14 +49,15 @@ def with_seed(config: Config, notice: Callable[[str], None]) -> Config:
     return dataclasses.replace(config, seed=seed)
 
 
-def request_of(config: Config, length: int) -> Request:
-    """What a config asks for, `length` symbols long."""
+def request_of(config: Config, length: int, ending: Ending | None = None) -> Request:
+    """What a config asks for, `length` symbols long, or up to an ending."""
     return Request(
         length=length,
         streams=config.streams,
         sampling=sampling_of(config),
         engine=config.sample.engine,
         precision=config.sample.precision,
+        ending=ending,
     )
 
 
