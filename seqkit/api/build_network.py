@@ -49,24 +49,42 @@ def may_grow(data: DataConfig) -> bool:
     return data.unknown == "error" or data.max_vocabulary > 0
 
 
-def grown(origin: Checkpoint, codec: Codec, seed: int, notice: Callable[[str], None]) -> Checkpoint:
+def grown(
+    origin: Checkpoint, codec: Codec, ends: bool, seed: int, notice: Callable[[str], None]
+) -> Checkpoint:
     """The checkpoint with `codec`, its own or one that grew from it, and a network to match.
 
     Args:
         origin: the checkpoint.
         codec: that of the data.
-        seed: of the weights of new symbols.
+        ends: whether the network is to learn where documents end.
+        seed: of the weights of new symbols, and of ends.
         notice: told what is new.
 
     Raises:
         DataError: a plug-in's codec grew in a way that cannot be.
     """
-    old = origin.codec
-    if not isinstance(old, TextCodec) or not isinstance(codec, TextCodec):
+    old, ends = origin.codec, ends or origin.model.ends
+    numbers = np.arange(old.size)
+    grows = codec.to_spec() != old.to_spec()
+    if isinstance(old, TextCodec) and isinstance(codec, TextCodec) and grows:
+        numbers = _numbers(old, codec)
+        _tell_new(old, codec, numbers, notice)
+    elif ends == origin.model.ends:
         return origin
-    if codec.to_spec() == old.to_spec():
-        return origin
-    numbers = _numbers(old, codec)
+    network = with_vocabulary(
+        origin.build(torch.device("cpu")),
+        torch.from_numpy(numbers),
+        codec.size,
+        torch.Generator().manual_seed(seed),
+        ends,
+    )
+    weights = dict(network.state_dict())
+    return dataclasses.replace(origin, model=network.config, codec=codec, weights=weights)
+
+
+def _tell_new(old: Codec, codec: Codec, numbers: Integers, notice: Callable[[str], None]) -> None:
+    """Tell which symbols of a codec the old one, whose are called `numbers` in it, lacks."""
     new = np.setdiff1d(np.arange(codec.size), numbers)
     shown = " ".join(repr(codec.decode([symbol])) for symbol in new[:_SHOWN])
     more = f" and {len(new) - _SHOWN} more" if len(new) > _SHOWN else ""
@@ -74,14 +92,6 @@ def grown(origin: Checkpoint, codec: Codec, seed: int, notice: Callable[[str], N
         f"{len(new)} {'character is' if len(new) == 1 else 'characters are'} new: {shown}{more}; "
         f"the vocabulary grows from {old.size} to {codec.size}"
     )
-    network = with_vocabulary(
-        origin.build(torch.device("cpu")),
-        torch.from_numpy(numbers),
-        codec.size,
-        torch.Generator().manual_seed(seed),
-    )
-    weights = dict(network.state_dict())
-    return dataclasses.replace(origin, model=network.config, codec=codec, weights=weights)
 
 
 def with_labels(
@@ -125,11 +135,16 @@ def model_config(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None)
         )
         check_model(model)
         return model
-    size = corpus.codec.size
+    size = corpus.codec.size + wanted.ends
     if wanted.vocabulary_size and wanted.vocabulary_size < size:
         raise ConfigError(
             f"model.vocabulary_size={wanted.vocabulary_size}: the data has {size} symbols; "
             "give at least as many, or 0"
+        )
+    if wanted.ends and wanted.vocabulary_size > size:
+        raise ConfigError(
+            f"model.vocabulary_size={wanted.vocabulary_size}: with model.ends=true there are "
+            f"{size} logits: leave it out"
         )
     codec, lookback = corpus.codec, wanted.lookback
     if lookback and not isinstance(codec, Quantiser):
@@ -173,7 +188,14 @@ def lanes(
     """The lanes of this process."""
     train = config.train
     shift_seed = config.fixed_seed if train.shift_lanes else None
-    lanes = Lanes(part, start, train.batch_size, train.sequence_length, shift_seed)
+    several = len(part.starts) > 1
+    if config.model.ends and not several:
+        raise ConfigError(
+            "model.ends=true: the training part is one document, or the beginning of one, and "
+            "ends nowhere: give a folder in which each document is a file"
+        )
+    end = model.symbols if model.ends and several else None
+    lanes = Lanes(part, start, train.batch_size, train.sequence_length, shift_seed, end)
     lanes.share_out(place.rank, place.size)
     if lanes.batch_size < train.batch_size:
         wanted = f"train.batch_size={train.batch_size}"

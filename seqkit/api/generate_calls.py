@@ -24,7 +24,8 @@ class GenerateKeys(TypedDict, total=False):
 
     Attributes:
         length: new symbols, 500 by default; of sound usually samples.
-        seconds: of new sound, in place of `length`; 5 by default.
+            seconds: of new sound, in place of `length`; 5 by default.
+    until: a text that ends what is new, or document for where the model ends its document.
         temperature: divides the logits.
         top_k: draw among the k likeliest symbols only.
         top_p: draw among the likeliest symbols that make up this probability.
@@ -36,6 +37,7 @@ class GenerateKeys(TypedDict, total=False):
 
     length: int | None
     seconds: float | None
+    until: str | None
     temperature: float | None
     top_k: int | None
     top_p: float | None
@@ -79,14 +81,15 @@ class KeptEngine:
         """
         # It depends on the request but for its draws, and on the weights that it copied.
         weights = [(own.data_ptr(), own._version) for own in self._network.parameters()]
+        size = request.size(self._saved.codec)
         sampling = dataclasses.replace(request.sampling, seed=0)
-        key = dataclasses.replace(request, length=1, sampling=sampling), weights
+        key = dataclasses.replace(request, length=1, sampling=sampling, ending=None), size, weights
         kept, self._kept = self._kept, None
         if self._saved.labels is not None:  # another network for other labels
             kept = None
         elif kept is None or kept[0] != key:
             kept = None  # its memory first
-            kept = key, choose_engine(self._network, self._saved.codec.size, request, _LOG.info)
+            kept = key, choose_engine(self._network, size, request, _LOG.info)
         blocks = continue_prompt(
             self._network,
             self._saved.codec,

@@ -71,7 +71,7 @@ def _writer(row: Part, size: int, seed: int, progress: Progress, labels: Sequenc
     """A network that learnt the order of codes, read as if their end met their beginning."""
     draw = np.random.default_rng([seed, 1])
     codes = row.symbols[:]
-    readings = np.tile(np.arange(size), (_TABLES, 1))
+    readings = np.tile(np.arange(size + bool(labels)), (_TABLES, 1))
     wrong = draw.random(readings.shape) < _WRONG
     wrong[0] = False
     readings[wrong] = draw.choice(codes, wrong.sum())
@@ -84,10 +84,11 @@ def _writer(row: Part, size: int, seed: int, progress: Progress, labels: Sequenc
         embedding_size=64,
         dropout=0.3,
         labels=[*labels],
-        vocabulary_size=size,
+        ends=bool(labels),
+        vocabulary_size=size + bool(labels),
     )
     model = CharRNN(config, torch.Generator().manual_seed(seed))
-    lanes = Lanes(row, 0, 16, 64, seed)
+    lanes = Lanes(row, 0, 16, 64, seed, end=size if labels else None)
     step = TrainingStep(
         model=model,
         lanes=lanes,

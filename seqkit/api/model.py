@@ -26,6 +26,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import check_section, check_type
 from seqkit.foundation.wording import counted
+from seqkit.generation.ending import ending_of
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import request_of, with_seed
 from seqkit.runs import named_checkpoint
@@ -113,7 +114,7 @@ class Model(Generic[Content]):
                 for one of sound, or (N, 2) for one of stereo, which also returns that.
             state: where to go on from; by default the zero state.
             return_state: whether to return the state after the last symbol, too.
-            keys: length, seconds, temperature, top_k, top_p, seed, sample: see `GenerateKeys`.
+            keys: length, until, temperature and so on: see `GenerateKeys`.
         """
         begin = self._reader.begin(state)
         config = self._settings(keys)
@@ -237,7 +238,10 @@ class Model(Generic[Content]):
 
     def _blocks(self, prompt: Symbols, config: Config, begin: ModelState) -> Iterator[Integers]:
         """The new symbols, in blocks (N,)."""
-        request = request_of(config, self._medium.length(config.length, config.seconds))
+        length = self._medium.length(config.length, config.seconds)
+        lasts, slow = bool(config.length or config.seconds), self._checkpoint.slow
+        ending = ending_of(config.until, self._medium, self.char_rnn.config, slow, lasts)
+        request = request_of(config, length, ending)
         blocks = self._engine.blocks(prompt, request, self._reader.on_device(begin))
         return self._told(blocks)
 

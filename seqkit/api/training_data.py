@@ -99,8 +99,9 @@ def read(
                     f"(train.patience={_PATIENCE_OF_A_SAMPLE})"
                 )
     if fine_tuned:
-        origin = build_network.grown(fine_tuned, corpus.codec, config.fixed_seed, notice)
-        origin = build_network.with_labels(origin, corpus.labels, config.fixed_seed, notice)
+        seed, ends = config.fixed_seed, config.model.ends
+        origin = build_network.grown(fine_tuned, corpus.codec, ends, seed, notice)
+        origin = build_network.with_labels(origin, corpus.labels, seed, notice)
     if saved is None:
         for fault in sound.faults_of(corpus)[:_MOST_FAULTS]:
             notice(str(fault))

@@ -48,7 +48,10 @@ COMMANDS = {
     "generate": Command(
         "let a checkpoint write text or make sound",
         "generate checkpoint=runs/a prompt=ROMEO: length=300",
-        (*_SAMPLING, *_OUTPUT, "checkpoint", "device", "streams"),
+        (
+            *(*_SAMPLING, *_OUTPUT, "checkpoint", "device", "label", "label_strength"),
+            *("streams", "until"),
+        ),
         meanings={
             "out": "the file for the text, or for the sound (.wav, .flac, .ogg, .mp3 or .aiff); "
             "- for stdout; with several streams NAME_1 and so on",

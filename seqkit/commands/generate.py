@@ -12,6 +12,7 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.stdout import Product
 from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.ending import ending_of
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import request_of, require_streams, with_seed
 from seqkit.runs.checkpoint import as_trained
@@ -19,7 +20,7 @@ from seqkit.runs.layout import samples_folder
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
-    """Write the prompt and `length` new symbols to stdout, or to `out`.
+    """Write the prompt and `length` new symbols, or those up to `until`, to stdout or to `out`.
 
     Several streams of text are printed one below the other, or written to numbered files. Sound
     without `out` goes to new files, whose names are printed.
@@ -37,6 +38,8 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     medium = medium_of(saved.codec, saved.newline, config.sample.rate)
     length = medium.length(config.length, config.seconds)
     prompt = medium.read_prompt(config, console.notice)
+    lasts = bool(config.length or config.seconds)
+    ending = ending_of(config.until, medium, saved.model, saved.slow, lasts)
     files = outputs.free_files(config)
     to_stdout = config.out == "-" or (config.out is None and medium.printed)
     if to_stdout:
@@ -49,7 +52,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         disk.require_space(expected[0], config.streams * least)
     advice = "Try fewer streams" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with device.memory_errors(lambda: advice):
-        request = request_of(config, length)
+        request = request_of(config, length, ending)
         with console.progress("setting up"):
             model = saved.build(chosen)
             blocks = continue_prompt(

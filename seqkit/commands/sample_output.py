@@ -10,6 +10,7 @@ from seqkit.commands.interrupts import Interrupts
 from seqkit.commands.outputs import allow_open_files
 from seqkit.foundation.console import Console
 from seqkit.foundation.stdout import Product
+from seqkit.generation.ending import without_ended
 from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import Medium
 from seqkit.symbols import Integers, Symbols
@@ -51,7 +52,7 @@ class Sample:
                 for block in self._shown(self.interrupts.each(self.blocks)):
                     made += len(block)
                     for write, symbols in zip(writers, block.T, strict=True):
-                        write(symbols)
+                        write(without_ended(symbols))
                 if self.interrupts.received and not made and not self.prompt.size:
                     raise KeyboardInterrupt
             speed = f"; {self.speed}" if self.speed else ""
@@ -90,7 +91,7 @@ class Sample:
         with self.interrupts.held():
             for block in self._shown(self.interrupts.each(self.blocks)):
                 for pieces, symbols in zip(made, block.T, strict=True):
-                    pieces.append(render(symbols))
+                    pieces.append(render(without_ended(symbols)))
             product = Product()
             for index, pieces in enumerate(made):
                 product.write("\n\n" if index else "")

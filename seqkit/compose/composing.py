@@ -26,11 +26,11 @@ from seqkit.foundation.settings import KEYED, nearest
 
 FREE_TEXT = (
     *("checkpoint", "data.column", "data.label", "data.path", "data.pattern", "init_from", "label"),
-    *("out", "prompt", "prompt_audio", "prompt_file", "run_dir", "runs"),
+    *("out", "prompt", "prompt_audio", "prompt_file", "run_dir", "runs", "until"),
 )
 """Keys whose values arrive letter for letter as the shell hands them over."""
 # Those that name files and folders.
-_PLACES = {*FREE_TEXT} - {"prompt", "data.column", "data.label", "data.pattern", "label"}
+_PLACES = {*FREE_TEXT} - {"prompt", "data.column", "data.label", "data.pattern", "label", "until"}
 REPEATED = "data.path"
 """One of them, each value of which counts; of the others the last one does."""
 _POWER = re.compile(r"\+?(\d{1,10})e\+?(\d{1,2})", re.IGNORECASE)

@@ -63,6 +63,11 @@ class ModelConfig:
     vocabulary_size: int = option(
         0, "V, the number of logits; 0 takes the size of the data's vocabulary", minimum=0
     )
+    ends: bool = option(
+        False,
+        "learn where documents end, with one more logit, for generate until=document; with "
+        "init_from a network that has not learnt it does, too",
+    )
     dropout: float = option(
         0.0, "share of units dropped after every layer in training", minimum=0, maximum=0.95
     )
@@ -92,6 +97,11 @@ class ModelConfig:
         "on a GPU whose layers cuDNN runs, time fp16 and bf16 before training and take the faster; "
         "false: fp16",
     )
+
+    @property
+    def symbols(self) -> int:
+        """The logits that are of symbols; with `ends` the last one is not."""
+        return self.vocabulary_size - self.ends
 
     @property
     def clip(self) -> float:

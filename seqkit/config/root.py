@@ -89,6 +89,12 @@ class Config:
         minimum=0,
         maximum=100,
     )
+    until: str | None = option(
+        None,
+        "end a sample once the new text has this in it, or after length; \\n, \\t and \\\\ stand "
+        "for a line end, a tab and a backslash; the word document: where the model ends its "
+        "document (model.ends)",
+    )
     streams: int = option(1, "samples to generate side by side", minimum=1)
     temperature: float | None = option(
         None,
@@ -183,6 +189,11 @@ def check(config: Config) -> None:
     if config.part != "validation" and config.data.path:
         raise ConfigError(f"part={config.part} is of the checkpoint's own data: data.path has none")
     check_model(config.model)
+    if config.model.ends and config.data.conditions != "none":
+        raise ConfigError(
+            "model.ends=true: a network that is told of codes cannot learn where documents end: "
+            "give data.conditions=none, or leave the key out"
+        )
     if not (config.train.max_steps or config.train.max_epochs or config.train.max_minutes):
         raise ConfigError(
             "train.max_steps=null: nothing else ends the training: give train.max_minutes or "

@@ -28,8 +28,9 @@ class Window:
     B counts the lanes that are shown, and the idle ones if there are any (see `Lanes.widen`).
 
     `targets[t]` follows `inputs[t]`; where there is none it is `IGNORED`. `fresh` (B,) marks the
-    lanes that start from the zero state, `resets` (T, B) the separators between documents; it is
-    None where the part is one document. `conditions` (T, B) tell of the targets, if the part does.
+    lanes that start from the zero state, `resets` (T, B) the separators between documents, without
+    the target that ends a document; it is None where the part is one document. `conditions` (T, B)
+    tell of the targets, if the part does.
     """
 
     inputs: Tensor
@@ -69,6 +70,10 @@ class Lanes:
     as many places: so frames begin at multiples of that number, and lanes and windows do, too, also
     in a ring. A network that is trained on them never begins within a frame.
 
+    Where ends are learnt, a separator begins with one place that has a target: the end of the
+    document. It has two places at least, since a network gives no logits where its state is zeroed.
+    The last document's end is none: a split may have cut it.
+
     This row is cut into B runs, the last one padded. So
     every symbol is a target exactly once in an epoch, nothing of one document reaches another,
     and a lane goes on from what it read in the step before. The input before a document's first
@@ -82,10 +87,12 @@ class Lanes:
         batch_size: int,
         sequence_length: int,
         shift_seed: int | None = None,
+        end: int | None = None,
     ) -> None:
         """`start` is the codec's start symbol; batch_size is B, sequence_length T.
 
-        With a `shift_seed` the row is read as a ring that each epoch enters at another place.
+        With a `shift_seed` the row is read as a ring that each epoch enters at another place. `end`
+        is the target where a document ends and another one follows, by default none.
 
         Raises:
             ConfigError: an argument of another type or too small, or windows that cut a frame.
@@ -110,11 +117,15 @@ class Lanes:
         self.sequence_length = sequence_length
         # Where each document begins and ends in the row: a separator before all but the first.
         # There may be a hundred million, so these two are the only arrays.
-        begins = part.frame * np.arange(len(part.starts))
+        self._end = end
+        self._separator = part.frame if end is None else max(part.frame, 2)  # its places
+        begins = self._separator * np.arange(len(part.starts))
         ends = np.append(part.starts[1:], len(part))
         ends += begins
         begins += part.starts
-        self._separators = ends[:-1]  # where they begin
+        # Its places without a target, and where these begin.
+        self._silent = self._separator - (end is not None)
+        self._separators = ends[:-1] if end is None else ends[:-1] + 1
         labels = np.zeros(1, np.int64) if part.labels is None else part.labels
         self._documents = torch.from_numpy(begins), torch.from_numpy(ends), torch.from_numpy(labels)
         self._length = int(ends[-1])
@@ -157,7 +168,7 @@ class Lanes:
     ) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
         """How many places of the row before these have a target."""
         places = places.clip(0, self._length)
-        return places - self._part.frame * np.searchsorted(self._separators, places)
+        return places - self._silent * np.searchsorted(self._separators, places)
 
     def shift(self, step: int) -> int:
         """Where in the ring the epoch of this step begins."""
@@ -195,6 +206,10 @@ class Lanes:
         inputs = values[:-1].masked_fill(places == begins, self._start)
         over = (places >= ends) | grid.idle  # of a separator, or beyond the row
         targets = values[1:].masked_fill(over, IGNORED)
+        if self._end is not None:
+            is_end = (places == ends) & (places < self._length) & ~grid.idle
+            targets.masked_fill_(is_end, self._end)
+            over = over & ~is_end
         resets = None
         if self.has_separators:
             # In a ring the first document follows what is beyond the row, as after a separator.
@@ -226,7 +241,7 @@ class Lanes:
         index, begins, ends, labels = places, grid.begins, grid.ends, grid.labels
         if self.has_separators:
             document = (torch.searchsorted(begins, places, right=True) - 1).clamp_(min=0)
-            index = places - self._part.frame * document
+            index = places - self._separator * document
             begins, ends = begins[document[1:]], ends[document[1:]]
             if len(labels) > 1:
                 labels = labels[document[1:]]

@@ -80,6 +80,8 @@ class Learner:
         """
         network = self.model.network(dtype=self._dtype)
         logits, after = network(inputs, state, conditions=conditions)
+        if self.model.config.ends:  # which are no targets
+            logits = logits[..., : self.model.config.symbols]
         nats = cross_entropy(logits, targets, "none")
         loss = nats.sum() / (targets != IGNORED).sum().clamp(min=1)
         gradients = torch.autograd.grad(loss, self._weights)

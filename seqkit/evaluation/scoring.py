@@ -185,6 +185,8 @@ def _chunks(
                 told = None if known is None else torch.from_numpy(known).to(device)
                 fed = torch.from_numpy(inputs).to(device)
                 trace = network.traced(fed, state, conditions=told)
+                if model.config.ends:  # which are no symbols of the part
+                    trace = trace._replace(logits=trace.logits[..., : model.config.symbols])
                 state = trace.after
                 wanted = torch.from_numpy(targets).to(device)
                 each = cross_entropy(trace.logits, wanted, "none")

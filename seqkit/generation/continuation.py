@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -13,6 +14,7 @@ from seqkit.evaluation import scoring
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation import sound_faults
+from seqkit.generation.ending import cut, cut_at
 from seqkit.generation.engine import Blocks, Engine, generate_blocks
 from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.engines.pytorch import TorchEngine
@@ -26,6 +28,7 @@ from seqkit.symbols import Floats, Integers, Symbols
 REMEMBERED = 100_000
 """Symbols of a prompt that are read, the last ones: far more than a state remembers."""
 _SHOWN = 8  # labels that are told
+_ENDLESS = 1 << 62
 
 
 def continue_prompt(
@@ -42,6 +45,8 @@ def continue_prompt(
     labels: Labels | None = None,
 ) -> Blocks:
     """The new symbols, in blocks (N, S); sound is watched, and compared with a `recording`.
+
+    After the ending of a stream that has one stands `ending.ENDED`.
 
     Of a prompt of more than `REMEMBERED` symbols only the last ones are read, which `notice` is
     told.
@@ -60,31 +65,39 @@ def continue_prompt(
     choice = _choice(labels, request, notice)
     if choice is not None:
         model = model.with_labels(choice.weights)
-    strength = request.label_strength
+    size, strength = request.size(codec), request.label_strength
     if strength != 1:
-        engine = TorchEngine(model, codec.size, strength)
-    engine = engine or choose_engine(model, codec.size, request, notice)
+        engine = TorchEngine(model, size, strength)
+    engine = engine or choose_engine(model, size, request, notice)
     if len(prompt) > REMEMBERED:
         notice(
             f"of the {len(prompt):,} symbols of the prompt the model reads the last {REMEMBERED:,}"
         )
     read, seed = prompt[-REMEMBERED:], request.sampling.seed
     codes, written = None, None
+    of_codes = request.ending is not None and not request.ending.symbols
     if slow is not None:
         assert isinstance(codec, Quantiser)
-        codes, written = slow.conditions(codec, read, request.streams, seed, choice, strength)
+        given = codec, read, request.streams, seed, choice, strength
+        codes, written = slow.conditions(*given, ends=of_codes)
     told = Told(1, np.zeros(request.streams, np.int64), codes, written)
     if choice is not None:
         told = Told(len(choice.weights), choice.of_streams(strength), codes, written)
     state = begin or (model.zero_state(1), codec.start)
-    logits, after = feed_prompt(model, codec.size, state, read, told)
+    logits, after = feed_prompt(model, size, state, read, told)
     if isinstance(engine, TorchEngine):
         logits = engine.guided(logits)
     conditions = None if choice is None and slow is None else told.of_new
-    given = engine, logits, after, request.length, request.sampling
-    blocks = generate_blocks(*given, conditions=conditions)
+    sampling = request.sampling
+    blocks = generate_blocks(engine, logits, after, request.length, sampling, conditions=conditions)
+    if of_codes:
+        blocks = cut_at(blocks, told.lengths)
+    elif request.ending is not None:
+        blocks = cut(blocks, request.ending, request.streams)
     if not isinstance(codec, Quantiser):
         return blocks
+    # What has one label need not be like all of them.
+    recording = recording if labels is None else None
     return sound_faults.report(blocks, codec, prompt, notice, recording)
 
 
@@ -95,13 +108,19 @@ class Told:
     kinds: how many choices there are.
     streams: which of them each stream has, (S,).
     codes: of the prompt (N,), if there are any.
-    written: given a place and a count, those of so many new symbols from there on, (N, S).
+    written: given a place and a count, those of so many new symbols from there on, (N, S); below 0
+        after a stream's end.
+    lengths: of the streams, (S,), as far as they are known.
     """
 
     kinds: int
     streams: Integers
     codes: Symbols | None = None
     written: Callable[[int, int], Integers] | None = None
+
+    @cached_property
+    def lengths(self) -> Integers:
+        return np.full(len(self.streams), _ENDLESS)
 
     def of_prompt(self, kind: int, length: int) -> Integers:
         """What is told of a prompt of so many symbols, with a choice of labels, (N,)."""
@@ -113,6 +132,10 @@ class Told:
         if self.written is None:
             return np.tile(self.streams, (count, 1))
         codes = self.written(place, count)
+        ended = codes < 0
+        ends = np.where(ended.any(0), place + ended.argmax(0), _ENDLESS)
+        np.minimum(self.lengths, ends, out=self.lengths)
+        codes = codes.clip(min=0)
         copies = len(self.streams) // codes.shape[1]
         return np.tile(codes, copies) * self.kinds + self.streams
 
@@ -122,8 +145,8 @@ def feed_prompt(
 ) -> tuple[Floats, State]:
     """Feed a first symbol and a prompt (N,): logits (S, V) of what follows, and state.
 
-    `begin` is the state before the first symbol, and that symbol. `size` is the codec's V; logits
-    that the model has beyond it are left out.
+    `begin` is the state before the first symbol, and that symbol. `size` is the codec's V, or
+    `Request.size`; logits that the model has beyond it are left out.
     """
     state, last = begin
     states = [state] * told.kinds

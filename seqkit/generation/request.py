@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import torch
 
 from seqkit.config import Config, ModelConfig
+from seqkit.data.codecs import Codec
 from seqkit.foundation import machine
+from seqkit.generation.ending import Ending
 from seqkit.generation.sampling import Sampling, sampling_of
 
 _SEEDS = 10**9  # that are drawn from: short enough to be typed
@@ -31,6 +33,13 @@ class Request:
     precision: str = "auto"
     label: str | None = None
     label_strength: float = 1.0
+    ending: Ending | None = None
+    """What ends a stream before its length."""
+
+    def size(self, codec: Codec) -> int:
+        """How many symbols are drawn from: those of a codec, and the end of a document if asked."""
+        ending = self.ending
+        return codec.size + bool(ending and ending.is_document and ending.symbols)
 
 
 def with_seed(config: Config, notice: Callable[[str], None]) -> Config:
@@ -43,8 +52,8 @@ def with_seed(config: Config, notice: Callable[[str], None]) -> Config:
     return dataclasses.replace(config, seed=seed)
 
 
-def request_of(config: Config, length: int) -> Request:
-    """What a config asks for, `length` symbols long."""
+def request_of(config: Config, length: int, ending: Ending | None = None) -> Request:
+    """What a config asks for, `length` symbols long, or up to an ending."""
     return Request(
         length=length,
         streams=config.streams,
@@ -53,6 +62,7 @@ def request_of(config: Config, length: int) -> Request:
         precision=config.sample.precision,
         label=config.label,
         label_strength=config.label_strength,
+        ending=ending,
     )
 
 

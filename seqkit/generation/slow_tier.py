@@ -70,8 +70,8 @@ class SlowTier:
         codes = tensors["codes"].numpy()
         if not len(codes) or codes.min() < 0 or codes.max() >= book.size:
             raise ValueError("codes that are not in the codebook")
-        if config.vocabulary_size != book.size:
-            raise ValueError(f"a writer of {config.vocabulary_size} codes for {book.size}")
+        if config.symbols != book.size:
+            raise ValueError(f"a writer of {config.symbols} codes for {book.size}")
         return cls(book, codes.astype(np.uint8), writer)
 
     @torch.no_grad()
@@ -91,11 +91,14 @@ class SlowTier:
         seed: int,
         choice: Choice | None = None,
         strength: float = 1.0,
+        *,
+        ends: bool = False,
     ) -> tuple[Symbols, Callable[[int, int], Integers]]:
         """The codes of a prompt's symbols (N,), and of what follows them, with a choice of labels.
 
         The latter, given a place and a count, are those of so many symbols (count, S) from there
-        on, which have to be asked for in turn. `strength` is `Request.label_strength`.
+        on, which have to be asked for in turn. `strength` is `Request.label_strength`. If a stream
+        `ends` with its document, its codes are below 0 from there on.
         """
         hop = self.codebook.hop * codec.phases
         wave = codec.frames(prompt).mean(1)
@@ -109,7 +112,7 @@ class SlowTier:
             drawn = (uniforms(seed, _STREAM, 0, 1)[0] + _GOLDEN * np.arange(streams)) % 1
             rows = np.arange(-_READ, 0)[:, None] + (drawn * len(self.codes)).astype(int)
             before = self.codes[rows % len(self.codes)]
-        written = self._written(before.astype(np.int64), seed, choice, strength)
+        written = self._written(before.astype(np.int64), seed, choice, strength, ends)
         blocks: list[Integers] = []
         begin = heard * hop - len(prompt)  # of the first block, among the new symbols
 
@@ -125,18 +128,22 @@ class SlowTier:
         return np.repeat(told, hop)[: len(prompt)], of_symbols
 
     def _written(
-        self, before: Integers, seed: int, choice: Choice | None, strength: float
+        self, before: Integers, seed: int, choice: Choice | None, strength: float, ends: bool
     ) -> Iterator[Integers]:
-        """Codes without end, in blocks (n, S), after those before, (n, S)."""
+        """Codes in blocks (n, S), after those before, (n, S), without end or up to it."""
         writer, told = self.writer, None
         if choice is not None:
             writer = writer.with_labels(choice.weights)
             kinds = choice.of_streams(strength)
             told = lambda place, count: np.tile(kinds, (count, 1))  # noqa: E731
             before = np.tile(before, len(kinds) // before.shape[1])
-        engine = TorchEngine(writer, self.codebook.size, strength)
+        engine = TorchEngine(writer, self.codebook.size + ends, strength)
         first = None if told is None else told(0, len(before))
         logits, state = engine.score(before, writer.zero_state(before.shape[1]), first)
         sampling = Sampling(1.0, seed=(seed ^ _STREAM) & _SEEDS)
         given = engine, engine.guided(logits[-1]), state, 1 << 62, sampling
-        yield from generate_blocks(*given, conditions=told)
+        ended = np.zeros(1, bool)
+        for block in generate_blocks(*given, conditions=told):
+            over = np.logical_or.accumulate(block == self.codebook.size) | ended
+            yield np.where(over, -1, block)
+            ended = over[-1]

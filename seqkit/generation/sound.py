@@ -94,6 +94,13 @@ class Sound:
             notice(f"{name}: clipped {clipped} samples over 1{gain}; {largest}")
         return self._codec.encode(wave)
 
+    def ending(self, text: str) -> Symbols:
+        """See Text. Raises ConfigError."""
+        raise ConfigError(
+            f"until={text!r}: this model makes sound, which no text ends: give seconds, or "
+            "until=document for a model that was trained with model.ends=true"
+        )
+
     def check_files(self, files: list[Path]) -> None:
         """See Text. Raises ConfigError for what is not written so."""
         for file in files:

@@ -18,6 +18,7 @@ import numpy as np
 
 from seqkit.data.codecs import Quantiser
 from seqkit.evaluation.recording import Recording, loops
+from seqkit.generation.ending import ENDED
 from seqkit.generation.engine import Blocks
 from seqkit.symbols import Integers, Symbols
 
@@ -63,6 +64,7 @@ def report(
     rows: Integers | None = None
     reported: dict[int, str | None] = {}
     judged: list[Symbols] = []
+    lengths: Integers = np.zeros(1, np.int64)  # of that, (S,)
     left = _JUDGED * second
     try:
         for block in blocks:
@@ -70,10 +72,13 @@ def report(
             watched = block[:, :_STREAMS]
             if left > 0:
                 judged.append(watched.astype(prompt.dtype))
+                lengths = lengths + np.count_nonzero(watched != ENDED, 0)
                 left -= len(watched)
             rows = watched if rows is None else np.concatenate([rows, watched])
             while len(rows) >= second:
                 for stream, symbols in enumerate(rows[:second].T):
+                    if symbols[-1] == ENDED:
+                        continue
                     found = trouble(symbols, codec, recording)
                     if found and reported.get(stream) != found:
                         notice(f"stream {stream + 1}: {found} at {at:.1f} s")
@@ -82,5 +87,6 @@ def report(
     finally:
         if recording is not None and judged:
             for stream, symbols in enumerate(np.concatenate(judged).T):
-                said = recording.judged(codec.decode(symbols), codec.sample_rate)
+                made = symbols[: lengths[stream]]
+                said = recording.judged(codec.decode(made), codec.sample_rate)
                 notice(f"stream {stream + 1} {said.words}")

@@ -120,6 +120,21 @@ class Text:
         notice(f"{told}: it is {done}, as are all others")
         return self._codec.encode(content, unknown)
 
+    def ending(self, text: str) -> Symbols:
+        """The symbols (N,), N at least 1, of a text that ends a sample.
+
+        Raises:
+            ConfigError: it is empty, or has a character that the model never saw.
+        """
+        if not text:
+            raise ConfigError("until is empty: give the text that ends a sample, or document")
+        content = to_bytes(text) if self._codec.kind == "bytes" else text
+        try:
+            return self.encode("until", content)
+        except ConfigError as error:
+            nearest = self._codec.decode(self._codec.encode(text, "nearest"))
+            raise ConfigError(f"{error}, so never writes it; until={nearest!r} is near") from error
+
     def check_files(self, files: list[Path]) -> None:
         """Refuse files of a kind that is not written: of sound. Raises ConfigError."""
         for file in files:

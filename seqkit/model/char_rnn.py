@@ -245,7 +245,7 @@ def count_layer_weights(config: ModelConfig) -> int:
 
 @torch.no_grad()
 def with_vocabulary(
-    model: CharRNN, numbers: Tensor, size: int, generator: torch.Generator
+    model: CharRNN, numbers: Tensor, size: int, generator: torch.Generator, ends: bool = False
 ) -> CharRNN:
     """The network for a vocabulary of `size` symbols that holds those it knows.
 
@@ -259,22 +259,29 @@ def with_vocabulary(
         numbers: what its symbols 0 … N-1 are called in the larger vocabulary, (N,), N at most V.
         size: of the larger vocabulary.
         generator: draws the fresh weights.
+        ends: whether the last logit is that of the end of a document, after which none is spare:
+            it is new if `model` has none.
     """
-    logits = max(size, model.config.vocabulary_size)
-    grown = CharRNN(dataclasses.replace(model.config, vocabulary_size=logits), generator)
-    spare = torch.arange(size, logits)
-    now = torch.cat([numbers, spare])
-    before = torch.cat([torch.arange(len(numbers)), spare])
+    own = model.config
+    logits = size + 1 if ends else max(size, own.vocabulary_size)
+    grown = CharRNN(dataclasses.replace(own, vocabulary_size=logits, ends=ends), generator)
+    beyond = [torch.arange(size, logits)] * 2  # the numbers of what else is kept: now, and before
+    if ends:
+        beyond = [torch.arange(first, first + own.ends) for first in (size, own.symbols)]
+    now = torch.cat([numbers, beyond[0]])
+    before = torch.cat([torch.arange(len(numbers)), beyond[1]])
     trained = model.state_dict()
     for name, values in grown.state_dict().items():
         old = trained[name]
         if name.startswith("head."):
             values.add_(old[: len(numbers)].mean(0))
             values[now] = old[before]
-        elif name == "embedding.weight":
+        elif name in ("embedding.weight", "predicted.weight"):
             values[now] = old[before]
         elif name == "layers.0.weight_ih_l0" and model.embedding is None:
             values[:, now] = old[:, before]
+        elif name == "levels":
+            values.fill_(torch.inf)[now] = old[before]
         else:
             values.copy_(old)
     return grown

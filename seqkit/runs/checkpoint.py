@@ -181,8 +181,8 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
         model = ModelConfig(**record["model"])
         check_section(model, "model.")
         codec = _codec(path, record, catalogue)
-        if model.vocabulary_size < codec.size:
-            raise ValueError(f"{model.vocabulary_size} logits for {codec.size} symbols")
+        if model.symbols < codec.size or (model.ends and model.symbols > codec.size):
+            raise ValueError(f"{model.symbols} logits for {codec.size} symbols")
         weights = {
             name.removeprefix(_WEIGHTS): value
             for name, value in tensors.items()

@@ -214,8 +214,8 @@ def _of_checkpoint(path: Path) -> dict[str, Any]:
         return {
             "parameters": count_parameters(model),
             "versions": saved["versions"],
-            "data": {**saved["data"], "vocabulary": model.vocabulary_size},
-            "baselines": {"uniform_bits": math.log2(model.vocabulary_size)},
+            "data": {**saved["data"], "vocabulary": model.symbols},
+            "baselines": {"uniform_bits": math.log2(model.symbols)},
         }
     except (KeyError, TypeError, ValueError):
         return {}

@@ -241,3 +241,14 @@ def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
             seqkit.load(place)
     with pytest.raises(seqkit.ConfigError, match="device=tpu"):
         seqkit.load(EARLIER_RUNS / "mu_law", device="tpu")
+
+
+def test_an_ending_ends_what_is_new_and_the_engine_is_kept(text: Model[Any]) -> None:
+    whole = text.generate("the rain in", temperature=0, length=60)
+    until = whole[30:33]
+    expected = whole[: whole.index(until, 11) + 3]
+    assert text.generate("the rain in", temperature=0, until=until) == expected
+    kept = text._engine._kept
+    assert "".join(text.stream("the rain in", temperature=0, until=until)) == expected
+    assert text._engine._kept is kept is not None
+    assert text.generate("the rain in", temperature=0, length=60) == whole

@@ -3,7 +3,10 @@
 import re
 from pathlib import Path
 
-from tests.conftest import Run
+import pytest
+
+from seqkit.cli import main
+from tests.conftest import TINY, Run, shared
 
 
 def test_a_trained_model_writes_its_sentence(run: Run, trained: Path) -> None:
@@ -79,3 +82,69 @@ def test_files_are_written_and_not_overwritten(run: Run, trained: Path, tmp_path
         assert run("generate", f"checkpoint={trained}", f"out={place}").code == 6
     to_stdout = run("generate", f"checkpoint={trained}", "length=20", "prompt=the ", "out=-")
     assert len(to_stdout.out) == 24
+
+
+def test_a_sample_ends_after_a_text_or_its_length(run: Run, trained: Path) -> None:
+    words = ("generate", f"checkpoint={trained}", "prompt=the rain in ", "temperature=0")
+    assert run(*words, "until= in ").out == b"the rain in spain stays mainly in "
+    assert run(*words, "until= in ", "length=9").out == b"the rain in spain sta"
+    refused = run(*words, "until=document")
+    assert (refused.code, refused.out) == (2, b"")
+    assert "model.ends=true" in refused.err
+
+
+@pytest.fixture(scope="module")
+def ending(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that learnt from documents of one, two or three of the letters a and b."""
+
+    def train(folder: Path) -> None:
+        (folder / "texts").mkdir()
+        for number in range(300):
+            text = "ab"[number % 2] * (1 + number % 3)
+            (folder / "texts" / f"{number}.txt").write_text(text)
+        words = ["model.ends=true", "optimizer.lr=0.02", "train.max_steps=150"]
+        assert (
+            main([*TINY, f"data.path={folder / 'texts'}", f"run_dir={folder / 'run'}", *words]) == 0
+        )
+
+    return shared(tmp_path_factory, "ending", train) / "run"
+
+
+@pytest.mark.parametrize("engine", ["torch", "onnx"])
+def test_a_model_ends_its_documents(engine: str, run: Run, ending: Path, tmp_path: Path) -> None:
+    words = ["generate", f"checkpoint={ending}", "seed=2", "temperature=1", "until=document"]
+    words += [f"sample.engine={engine}", "streams=60"]
+    printed = run(*words)
+    assert printed.code == 0, printed.err
+    texts = printed.out.decode().split("\n\n")
+    assert len(texts) == 60
+    assert sum(text in {"a", "aa", "aaa", "b", "bb", "bbb"} for text in texts) > 50
+    assert {len(text) for text in texts} >= {1, 2, 3}
+    written = run(*words, f"out={tmp_path / 'a.txt'}")
+    assert written.code == 0, written.err
+    files = [(tmp_path / f"a_{number:02}.txt").read_text() for number in range(1, 61)]
+    assert files == texts
+
+
+def test_what_has_no_ends_cannot_learn_them(run: Run, text_file: Path, tmp_path: Path) -> None:
+    words = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "model.ends=true"]
+    for more, told in (
+        ("train.max_steps=1", "give a folder in which each document is a file"),
+        ("model.vocabulary_size=99", "leave it out"),
+        ("data.conditions=codes", "data.conditions=none"),
+    ):
+        refused = run(*words, more)
+        assert refused.code == 2
+        assert told in refused.err
+
+
+def test_a_network_may_learn_ends_later_and_keeps_them(
+    run: Run, trained: Path, ending: Path, tmp_path: Path
+) -> None:
+    texts = ending.parent / "texts"
+    for name, origin, more in (("a", trained, ["model.ends=true"]), ("b", ending, [])):
+        words = [f"data.path={texts}", f"init_from={origin}", f"run_dir={tmp_path / name}", *more]
+        done = run(*TINY, *words, "optimizer.lr=0.02", "train.max_steps=150")
+        assert done.code == 0, done.err
+        made = run("generate", f"checkpoint={tmp_path / name}", "until=document", "seed=1")
+        assert made.out.decode().strip() in {"a", "aa", "aaa", "b", "bb", "bbb"}

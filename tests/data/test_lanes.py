@@ -88,6 +88,41 @@ def assert_separated(targets: list[int], resets: list[bool], last: int) -> None:
         assert resets[place]
 
 
+END = 98
+
+
+@given(
+    st.lists(st.integers(1, 9), min_size=2, max_size=12),
+    st.integers(1, 20),
+    st.integers(1, 4),
+    st.sampled_from([1, 2, 4]),
+    st.sampled_from([None, 5]),
+)
+def test_each_document_ends_once_where_another_one_follows(
+    counts: list[int], batch: int, steps: int, frame: int, shift_seed: int | None
+) -> None:
+    lengths = [count * frame for count in counts]
+    assume(sum(lengths) >= 2 * steps * frame)
+    data = dataclasses.replace(part(*lengths), frame=frame)
+    lanes = Lanes(data, START, batch, steps * frame, shift_seed, END)
+    windows = [lanes.window(step) for step in range(lanes.steps)]
+    assert [lanes.count(step) for step in range(lanes.steps)] == [
+        int((window.targets != IGNORED).sum()) for window in windows
+    ]
+    ring = {
+        name: torch.cat([column(window, name) for window in windows]).T.flatten().tolist()
+        for name in ("inputs", "targets", "resets")
+    }
+    targets = ring["targets"]
+    read = [target for target in targets if target not in (IGNORED, END)]
+    assert sorted(read) == data.symbols[:].tolist()
+    lasts = sorted(ring["inputs"][place] for place, own in enumerate(targets) if own == END)
+    assert lasts == (data.starts[1:] + 99).tolist()
+    ends = [place for place, own in enumerate(targets) if own == END]
+    assert not any(ring["resets"][place] for place in ends)
+    assert all(ring["resets"][(place + 1) % len(targets)] for place in ends)
+
+
 def test_a_part_of_less_than_two_windows_is_refused() -> None:
     with pytest.raises(DataError, match=r"15 symbols, fewer than two windows"):
         Lanes(part(15), START, 2, 8)

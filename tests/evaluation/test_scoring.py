@@ -1,5 +1,6 @@
 """Every symbol is scored once, under each protocol as one would by hand."""
 
+import dataclasses
 import math
 from pathlib import Path
 
@@ -7,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from seqkit.config import ModelConfig
+from seqkit.config import DynamicConfig, ModelConfig
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Part
-from seqkit.evaluation import protocols, scoring
+from seqkit.evaluation import dynamic, protocols, scoring
 from seqkit.foundation.plugins import Catalogue
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs import checkpoint
@@ -82,3 +83,20 @@ def test_every_place_has_its_nats(model: CharRNN, protocol: str, lengths: tuple[
         symbols = [before, *data.symbols[warm:end].tolist()]
         expected = by_hand(model, symbols[:-1], symbols[1:])
         np.testing.assert_allclose(each[begin:end], expected[begin - warm :], rtol=1e-4)
+
+
+def test_the_end_of_a_document_is_no_symbol_that_could_have_followed(model: CharRNN) -> None:
+    data, config = part(30, 40), dataclasses.replace(model.config, vocabulary_size=V + 1, ends=True)
+    with_ends = CharRNN(config)
+    for name, values in with_ends.state_dict().items():
+        own = model.state_dict()[name]
+        cut = tuple(slice(count) for count in own.shape)
+        values[cut] = own
+    found, expected = (
+        scoring.evaluate(net, data, start=START, segments=protocols.streaming(data)).loss
+        for net in (with_ends, model)
+    )
+    assert found == pytest.approx(expected, rel=1e-6)
+    settings = DynamicConfig(rate=0.0)
+    learnt = dynamic.evaluate(with_ends, data, start=START, settings=settings)
+    assert learnt.loss == pytest.approx(expected, rel=1e-5)

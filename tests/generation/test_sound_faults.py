@@ -9,6 +9,7 @@ from seqkit.data.codecs import MuLaw
 from seqkit.data.sound import Wave
 from seqkit.evaluation.recording import Recording
 from seqkit.generation import sound_faults
+from seqkit.generation.ending import ENDED
 from seqkit.symbols import Integers, Symbols
 
 RATE = 200
@@ -103,3 +104,18 @@ def test_a_recording_that_loops_by_itself_may_be_continued_so() -> None:
     symbols = FAST.encode(periodic[:8000]).astype(np.int64)
     assert sound_faults.trouble(symbols, FAST, Recording.of(periodic, 8000)) is None
     assert sound_faults.trouble(symbols, FAST, Recording.of(tone(4), 8000)) == "a loop"
+
+
+def test_of_a_stream_that_has_ended_only_what_it_made_is_judged() -> None:
+    recording = Recording.of(tone(4), 8000)
+    whole = FAST.encode(tone(3)).astype(np.int64)
+    rows = np.stack([whole, np.where(np.arange(len(whole)) < 12_000, whole, ENDED)], 1)
+    prompt = np.zeros(0, np.uint8)
+    notices: list[str] = []
+    told = sound_faults.report(blocks(rows, 4000), FAST, prompt, notices.append, recording)
+    assert np.array_equal(np.concatenate([*told]), rows)
+    alone: list[str] = []
+    short = blocks(rows[:12_000, 1:], 4000)
+    list(sound_faults.report(short, FAST, prompt, alone.append, recording))
+    assert notices[1:] == [said.replace("stream 1", "stream 2") for said in alone]
+    assert len(alone) == 1

@@ -264,6 +264,27 @@ def test_known_symbols_keep_their_logits(cell: str, coding: str, logits: int) ->
     torch.testing.assert_close(found[..., SIZE:], expected[..., SIZE:])
 
 
+@pytest.mark.parametrize("lookback", [0, 2])
+@pytest.mark.parametrize("had", [False, True])
+def test_the_end_of_a_document_stays_the_last_logit(had: bool, lookback: int) -> None:
+    coding = "embedding" if lookback else "one_hot"
+    before = network(6 if had else 5, ends=had, input=coding, lookback=lookback)
+    if lookback:
+        before.predict(torch.arange(len(before.head.bias)).float(), torch.ones(1, 2))
+    numbers = torch.arange(5) if lookback else NUMBERS
+    size = 5 if lookback else SIZE
+    generator = torch.Generator().manual_seed(1)
+    after = with_vocabulary(before, numbers, size, generator, ends=True)
+    assert after.config.ends
+    assert after.config.symbols == size
+    symbols = torch.tensor([[0], [3], [2]])
+    expected, _ = before(symbols, before.zero_state(1))
+    found, _ = after(numbers[symbols], after.zero_state(1))
+    torch.testing.assert_close(found[..., numbers], expected[..., :5])
+    if had:
+        torch.testing.assert_close(found[..., size], expected[..., 5])
+
+
 def test_new_symbols_are_unlikely_at_first() -> None:
     before = network()
     with torch.no_grad():

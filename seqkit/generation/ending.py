@@ -1,0 +1,106 @@
+"""Where a sample ends before its length: after a text that it writes, or with its document."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from seqkit.config import ModelConfig
+from seqkit.foundation.errors import ConfigError
+from seqkit.generation.engine import Blocks
+from seqkit.generation.medium import Medium
+from seqkit.generation.slow_tier import SlowTier
+from seqkit.symbols import Integers
+
+ENDED = -1
+"""Stands in a block for the symbols that a stream which has ended no longer has."""
+_DOCUMENT = "document"
+_ESCAPE = re.compile(r"\\([nt\\])")
+_ESCAPED = {"n": "\n", "t": "\t", "\\": "\\"}
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The symbols after which a stream ends.
+
+    `is_document`: it is the one after the codec's own, which stands for the end of a document. It
+    is no part of the sample. There is none of sound whose codes have an end: see `cut_at`.
+    """
+
+    symbols: tuple[int, ...]
+    is_document: bool = False
+
+
+def ending_of(
+    until: str | None, medium: Medium, model: ModelConfig, slow: SlowTier | None, lasts: bool
+) -> Ending | None:
+    r"""The ending that the key `until` names, in which \n, \t and \\ are read as in Python.
+
+    Args:
+        until: the key; sound whose codes have an end takes it, unless it is to last.
+        medium: text or sound.
+        model: the network.
+        slow: what writes its codes, if it reads any.
+        lasts: whether the sample was given a length.
+
+    Raises:
+        ConfigError: the model cannot write it, or has not learnt where documents end.
+    """
+    of_codes = slow is not None and slow.writer.config.ends
+    if of_codes and (until == _DOCUMENT or (until is None and not lasts)):
+        return Ending((), is_document=True)
+    if until is None:
+        return None
+    if until != _DOCUMENT:
+        text = _ESCAPE.sub(lambda found: _ESCAPED[found[1]], until)
+        return Ending(tuple(medium.ending(text).tolist()))
+    if not model.ends:
+        raise ConfigError(
+            "until=document: this model has not learnt where documents end: train it with "
+            "model.ends=true, or fine-tune it so (init_from)"
+        )
+    return Ending((model.symbols,), is_document=True)
+
+
+def cut(blocks: Blocks, ending: Ending, streams: int) -> Blocks:
+    """Hand on blocks (N, S) in which what follows a stream's ending is `ENDED`.
+
+    No block is taken after all streams have ended, and the last one is as long as the longest.
+    """
+    before = np.full((len(ending.symbols) - 1, streams), ENDED)
+    ended = np.zeros(streams, dtype=bool)
+    for block in blocks:
+        rows = np.concatenate([before, block])
+        found = np.ones(block.shape, dtype=bool)  # where an ending has its last symbol
+        for offset, symbol in enumerate(ending.symbols):
+            found &= rows[offset : offset + len(block)] == symbol
+        ends = found.any(0)
+        lengths = np.where(ends, found.argmax(0) + (not ending.is_document), len(block))
+        lengths[ended] = 0
+        ended |= ends
+        if longest := int(lengths.max()):
+            places = np.arange(longest)[:, None]
+            yield np.where(places < lengths, block[:longest], ENDED)
+        if ended.all():
+            return
+        before = rows[len(block) :]
+
+
+def cut_at(blocks: Blocks, lengths: Integers) -> Blocks:
+    """Hand on blocks (N, S) in which what is beyond `lengths` (S,) is `ENDED`.
+
+    They may come to be known while the blocks are made. No block is taken after the longest.
+    """
+    done = 0
+    for block in blocks:
+        left = np.clip(lengths - done, 0, len(block))
+        if longest := int(left.max()):
+            yield np.where(np.arange(longest)[:, None] < left, block[:longest], ENDED)
+        done += len(block)
+        if (lengths <= done).all():
+            return
+
+
+def without_ended(symbols: Integers) -> Integers:
+    """What a stream has of a block: its symbols (N,) up to its end."""
+    return np.extract(symbols != ENDED, symbols)
