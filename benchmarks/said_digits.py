@@ -1,14 +1,17 @@
-"""How often a model of spoken digits says what it was asked for, in the voice that it was asked for.
+"""How often a model of spoken digits says what it was asked for, in the voice asked for.
 
-    python benchmarks/said_digits.py DIGITS CHECKPOINT… --count 600 --strength 1 2
+    python benchmarks/said_digits.py DIGITS CHECKPOINT… --each 10 --strength 1 2
 
 A network that listens is trained on the data set's training files alone. It has to be right about
 97 % of its test files before anything that a checkpoint says is judged by it.
 """
 
 import argparse
+import dataclasses
+import itertools
 import json
 import re
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +20,22 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-import seqkit
+from seqkit.api import checkpoint_data
+from seqkit.api.model import load_checkpoint
+from seqkit.config import Config
+from seqkit.data.corpus import Part
+from seqkit.evaluation import streaming
+from seqkit.evaluation.score import interval
+from seqkit.foundation.plugins import Catalogue
+from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.ending import Ending, without_ended
+from seqkit.generation.request import Request
+from seqkit.generation.sampling import Sampling
+from seqkit.runs.checkpoint import Checkpoint
 
 RATE, LENGTH = 8000, 8000
 NAME = re.compile(r"(\d)_([a-z]+)_(\d+)\.wav")
-STEPS, BATCH, COPIES = 1200, 64, 3
+STEPS, BATCH = 1200, 64
 
 
 class Listener(nn.Module):
@@ -30,7 +44,7 @@ class Listener(nn.Module):
     def __init__(self, speakers: int) -> None:
         super().__init__()
         widths = [1, 24, 48, 96, 128]
-        pairs = list(zip(widths, widths[1:], strict=False))
+        pairs = list(itertools.pairwise(widths))
         self.layers = nn.ModuleList(nn.Conv2d(a, b, 3, padding=1) for a, b in pairs)
         self.norms = nn.ModuleList(nn.BatchNorm2d(b) for _, b in pairs)
         self.digit, self.speaker = nn.Linear(256, 10), nn.Linear(256, speakers)
@@ -103,10 +117,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("digits", type=Path)
     parser.add_argument("checkpoints", nargs="*")
-    parser.add_argument("--count", type=int, default=600)
+    parser.add_argument("--each", type=int, default=10, help="sounds of a digit and a voice")
     parser.add_argument("--strength", type=float, nargs="*", default=[1.0])
-    parser.add_argument("--temperature", type=float, default=None)
-    parser.add_argument("--seed", type=int, default=1000)
+    parser.add_argument("--temperature", type=float, default=0.9)
     parser.add_argument("--keep", type=Path, help="a folder for the first sixty sounds")
     given = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -123,34 +136,75 @@ def main() -> None:
         "speakers": float((speaker == speakers[test]).float().mean()),
     }
     print(json.dumps({"listener, test files": own}), flush=True)
-    asked = [(d, name) for d in range(10) for name in names]
     for path in given.checkpoints:
-        spoken = seqkit.load(path)
+        saved = load_checkpoint(path, Catalogue())
+        told_right(saved, torch.device(device))
         for strength in given.strength:
-            made, wanted = [], []
-            for number in range(given.count):
-                digit_asked, name = asked[number % len(asked)]
-                wave = spoken.generate(
-                    label=f"digit:{digit_asked},speaker:{name}",
-                    label_strength=strength,
-                    temperature=given.temperature,
-                    seed=given.seed + number,
-                )
-                if given.keep and number < len(asked):
+            right = np.zeros(2, int)
+            for digit, speaker in itertools.product(range(10), range(len(names))):
+                label = f"digit:{digit},speaker:{names[speaker]}"
+                sounds = made(saved, label, strength, given, torch.device(device))
+                if given.keep and strength == 1:
                     given.keep.mkdir(parents=True, exist_ok=True)
-                    soundfile.write(given.keep / f"{digit_asked}_{name}.wav", wave, RATE)
-                made.append(fitted(wave))
-                wanted.append((digit_asked, names.index(name)))
-            digit, speaker = heard(model, torch.from_numpy(np.stack(made)).to(device))
-            right = torch.tensor(wanted, device=device)
-            found = {
-                "checkpoint": path,
-                "strength": strength,
-                "sounds": given.count,
-                "digits": float((digit == right[:, 0]).float().mean()),
-                "speakers": float((speaker == right[:, 1]).float().mean()),
-            }
+                    soundfile.write(given.keep / f"{digit}_{names[speaker]}.wav", sounds[0], RATE)
+                waves = torch.from_numpy(np.stack([*map(fitted, sounds)])).to(device)
+                said, by = heard(model, waves)
+                right += int((said == digit).sum()), int((by == speaker).sum())
+            digits_right, speakers_right = (right / (60 * given.each)).tolist()
+            found = {"checkpoint": path, "strength": strength, "sounds": 60 * given.each}
+            found |= {"digits": digits_right, "speakers": speakers_right}
             print(json.dumps(found), flush=True)
+
+
+def made(
+    saved: Checkpoint, label: str, strength: float, given: argparse.Namespace, device: torch.device
+) -> list[np.ndarray]:
+    """Sounds that have a label, as many as are asked for."""
+    request = Request(
+        length=2 * RATE,
+        streams=given.each,
+        sampling=Sampling(given.temperature, seed=zlib.crc32(label.encode())),
+        label=label,
+        label_strength=strength,
+        ending=Ending((), is_document=True),
+    )
+    prompt = np.zeros(0, np.uint8)
+    blocks = continue_prompt(
+        *(saved.build(device), saved.codec, prompt, request),
+        notice=lambda said: None,
+        slow=saved.slow,
+        labels=saved.labels,
+    )
+    rows = np.concatenate([*blocks])
+    return [saved.codec.decode(without_ended(stream)) for stream in rows.T]
+
+
+def told_right(saved: Checkpoint, device: torch.device) -> None:
+    """Print the bits of the test files, told the right labels, none, and those of another file."""
+    config = Config(part="test")
+    part, _ = checkpoint_data.asked_for(config, saved, Catalogue(), print)
+    labels, slow = saved.labels, saved.slow
+    assert labels is not None and slow is not None and part.labels is not None
+    hop = slow.codebook.hop
+    starts = np.round(part.starts / hop).astype(np.int64)
+    codes = Part(part.conditions[::hop], starts, labels=part.labels, label_numbers=labels.numbers)
+    other = []
+    for number in part.labels.tolist():
+        own = labels.of_number(number)
+        moved = {k: v[(v.index(own[k]) + 1) % len(v)] for k, v in labels.values.items()}
+        other.append(labels.number(moved))
+    networks = {"samples": (saved.build(device), part), "codes": (slow.writer.to(device), codes)}
+    for kind, (network, whole) in networks.items():
+        start = saved.codec.start if kind == "samples" else 0
+        for name, told in (("right", part.labels), ("none", 0 * part.labels), ("other", other)):
+            asked = dataclasses.replace(whole, labels=np.array(told))
+            score = streaming.evaluate(network, asked, start=start)
+            bounds = interval(score)
+            found = {"told": name, "bits": score.bits_per_symbol, "of": kind}
+            if bounds is not None:
+                found["95 %"] = [bounds.low / np.log(2), bounds.high / np.log(2)]
+            print(json.dumps(found), flush=True)
+    slow.writer.to("cpu")
 
 
 if __name__ == "__main__":

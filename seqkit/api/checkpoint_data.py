@@ -74,14 +74,18 @@ def corpus_asked_for(
         return _own_corpus(saved, catalogue, notice, progress)
     data = remote.settled(config.data, disk.cache_dir(), notice, progress)
     data = dataclasses.replace(data, max_vocabulary=0)
-    return load_corpus(
+    corpus = load_corpus(
         saved.as_read(data),
         catalogue=catalogue,
         notice=notice,
         codec=saved.codec,
         trained=saved.config,
         progress=progress,
+        known=saved.labels,
     )
+    if saved.labels is not None:
+        saved.labels.require(corpus.labels)
+    return corpus
 
 
 def _own_corpus(
@@ -117,6 +121,7 @@ def _own_corpus(
         codec=saved.codec,
         samples=saved.of_a_sample,
         progress=progress,
+        known=saved.labels,
     )
     if corpus.sha256 != saved.data.get("sha256"):
         raise DataError(

@@ -84,8 +84,8 @@ class Config:
     )
     label_strength: float = option(
         1.0,
-        "how much the label counts: above 1 further from what the model says without one, at half "
-        "the speed",
+        "how much the label counts: above 1 further from what the model (of sound: the codes' "
+        "writer) says without one; text takes twice as long",
         minimum=0,
         maximum=100,
     )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.settings import nearest
 from seqkit.foundation.wording import counted
 from seqkit.symbols import Integers
 
@@ -63,6 +64,15 @@ class Labels:
         if len(self.values) == 1:
             return next(iter(own.values()), "none")
         return ",".join(f"{name}:{value}" for name, value in own.items()) or "none"
+
+    def require(self, found: "Labels | None") -> None:
+        """Raise DataError if labels that were found have a value that is not among these."""
+        for name, values in found.values.items() if found else ():
+            for value in values[len(self.values[name]) :]:
+                raise DataError(
+                    f"data.label: the checkpoint does not know the {name} "
+                    f"{value}{nearest(value, self.values[name])} Choose files with data.pattern"
+                )
 
     def counted(self, numbers: Integers) -> "Labels":
         """The same labels, counted in the documents that have these numbers, (D,)."""

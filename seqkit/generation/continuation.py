@@ -66,6 +66,8 @@ def continue_prompt(
     if choice is not None:
         model = model.with_labels(choice.weights)
     size, strength = request.size(codec), request.label_strength
+    if slow is not None:
+        strength = 1.0  # what codes say of labels counts more, and they say it fast
     if strength != 1:
         engine = TorchEngine(model, size, strength)
     engine = engine or choose_engine(model, size, request, notice)
@@ -78,7 +80,7 @@ def continue_prompt(
     of_codes = request.ending is not None and not request.ending.symbols
     if slow is not None:
         assert isinstance(codec, Quantiser)
-        given = codec, read, request.streams, seed, choice, strength
+        given = codec, read, request.streams, seed, choice, request.label_strength
         codes, written = slow.conditions(*given, ends=of_codes)
     told = Told(1, np.zeros(request.streams, np.int64), codes, written)
     if choice is not None:

@@ -32,7 +32,11 @@ class Ending:
 
 
 def ending_of(
-    until: str | None, medium: Medium, model: ModelConfig, slow: SlowTier | None, lasts: bool
+    until: str | None,
+    medium: Medium,
+    model: ModelConfig,
+    slow: SlowTier | None = None,
+    lasts: bool = True,
 ) -> Ending | None:
     r"""The ending that the key `until` names, in which \n, \t and \\ are read as in Python.
 
