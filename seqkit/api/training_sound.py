@@ -159,11 +159,12 @@ def _slow_tier(
 
 
 def _recording(config: Config, corpus: Corpus, saved: Checkpoint | None) -> Recording | None:
-    """That of the run that goes on, or what is kept of the corpus; None of text, or of silence."""
+    """That of the run that goes on, or what is kept of the corpus; None of text, of silence, or of
+    sounds with labels."""
     if saved is not None and saved.recording is not None:
         return saved.recording
-    if not isinstance(corpus.codec, Quantiser):
-        return None
+    if not isinstance(corpus.codec, Quantiser) or corpus.labels is not None:
+        return None  # a sound with one label need not be like all of them
     try:
         return recording_of(corpus, config.data)
     except DataError:

@@ -98,8 +98,6 @@ def continue_prompt(
         blocks = cut(blocks, request.ending, request.streams)
     if not isinstance(codec, Quantiser):
         return blocks
-    # What has one label need not be like all of them.
-    recording = recording if labels is None else None
     return sound_faults.report(blocks, codec, prompt, notice, recording)
 
 

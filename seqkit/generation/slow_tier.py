@@ -19,7 +19,7 @@ from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.labelled import Choice
 from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
-from seqkit.symbols import Integers, Symbols
+from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 _STREAM = 1 << 33  # of draws; no sample has it
 _GOLDEN = (5**0.5 - 1) / 2  # multiples of which, modulo 1, are spread evenly, however many
@@ -72,7 +72,7 @@ class SlowTier:
             raise ValueError("codes that are not in the codebook")
         if config.symbols != book.size:
             raise ValueError(f"a writer of {config.symbols} codes for {book.size}")
-        return cls(book, codes.astype(np.uint8), writer)
+        return cls(book, codes.astype(symbol_dtype(book.size)), writer)
 
     @torch.no_grad()
     def begin(self, model: CharRNN) -> None:
@@ -141,7 +141,8 @@ class SlowTier:
         first = None if told is None else told(0, len(before))
         logits, state = engine.score(before, writer.zero_state(before.shape[1]), first)
         sampling = Sampling(1.0, seed=(seed ^ _STREAM) & _SEEDS)
-        given = engine, engine.guided(logits[-1]), state, 1 << 62, sampling
+        first_codes = engine.guided(logits[-1])[:, : self.codebook.size]  # no document is empty
+        given = engine, first_codes, state, 1 << 62, sampling
         ended = np.zeros(1, bool)
         for block in generate_blocks(*given, conditions=told):
             over = np.logical_or.accumulate(block == self.codebook.size) | ended

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import torch
 
 from seqkit.data.sound import Wave
-from seqkit.symbols import Floats, Symbols
+from seqkit.symbols import Floats, Symbols, symbol_dtype
 
 FRAMES = 50
 """Frames a second."""
@@ -65,7 +65,8 @@ class Codebook:
             _nearest(described[begin : begin + _AT_ONCE], self.centres)
             for begin in range(0, len(described), _AT_ONCE)
         ]
-        return (np.concatenate([np.zeros(0, np.int64), *found]) + 1).astype(np.uint8)
+        numbers = np.concatenate([np.zeros(0, np.int64), *found]) + 1
+        return numbers.astype(symbol_dtype(self.size))
 
 
 def learn(wave: Wave, sample_rate: int, seed: int) -> Codebook:
