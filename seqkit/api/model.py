@@ -74,6 +74,12 @@ class Model(Generic[Content]):
         return self.char_rnn.head.weight.device
 
     @property
+    def labels(self) -> dict[str, list[str]]:
+        """The values of each label that it learnt, by the label's name."""
+        labels = self._checkpoint.labels
+        return {} if labels is None else labels.values
+
+    @property
     def sample_rate(self) -> int | None:
         """Hertz of what a model of sound makes; None for others."""
         return getattr(self.codec, "sample_rate", None)

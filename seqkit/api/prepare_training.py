@@ -238,6 +238,7 @@ def _set_up(
     sampled = medium.length(config.length, config.seconds)
     training, validation, _ = corpus.split(config.data.split)
     require_enough(config, corpus, training)
+    corpus = training_data.with_counts(corpus, training, notice)
     given = config, corpus, model_config, training, validation, saved, origin
     sound = training_sound.hear(*given, ranks, notice, progress)
     model_config, training, validation = sound.model, sound.training, sound.validation

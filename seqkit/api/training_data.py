@@ -8,7 +8,7 @@ from seqkit.api import build_network
 from seqkit.config import Config, DataConfig
 from seqkit.data import remote
 from seqkit.data.codecs import Quantiser
-from seqkit.data.corpus import Corpus
+from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import load_corpus
 from seqkit.data.shards import opened
 from seqkit.doctor import sound
@@ -110,6 +110,20 @@ def read(
         if corpus.codec.kind != "audio" and corpus.whole.is_constant:
             notice(CONSTANT)
     return corpus, origin
+
+
+def with_counts(corpus: Corpus, training: Part, notice: Callable[[str], None]) -> Corpus:
+    """The corpus with its labels counted in the training part; what that lacks is told."""
+    if corpus.labels is None or training.labels is None:
+        return corpus
+    labels = corpus.labels.counted(training.labels)
+    notice(f"labels (data.label): {labels.summary}")
+    learnt = {pair for number in labels.counts for pair in labels.of_number(number).items()}
+    missing = [v for name, own in labels.values.items() for v in own if (name, v) not in learnt]
+    if missing:
+        shown = ", ".join(missing[:_MOST_FAULTS]) + (" …" if len(missing) > _MOST_FAULTS else "")
+        notice(f"the training part has no document labelled {shown}: these are not learnt")
+    return dataclasses.replace(corpus, labels=labels)
 
 
 def uneven_split(corpus: Corpus, data: DataConfig) -> str:

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -31,7 +32,7 @@ from seqkit.report.surprise_of_text import ALTERNATIVES, Names, SurpriseOfText, 
 from seqkit.runs.checkpoint import Checkpoint
 
 _SEARCH = "search"
-_TOLD = 5  # places on stderr
+_TOLD, _LABELS = 5, 60  # places and labels on stderr
 _LINES = 1 << 14  # that are written at once
 
 Write = Callable[[bytes], object]
@@ -65,7 +66,10 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             wanted = Wanted(codec.size, likeliest, cell)
             documents = _documents(config, saved, corpus)
             lines = None if is_page else write
-            scored = _score(model, codec, part, documents, wanted, lines, console)
+            scored, of_labels = _score(model, codec, part, documents, wanted, lines, console)
+            for number, bits in of_labels.items():
+                assert saved.labels is not None
+                console.notice(f"label={saved.labels.describe(number)}: {bits:.4f} bits per symbol")
             places = scored.places(_TOLD)
             if is_page:
                 shown = f"Cell {cell}, {quantity(saved.model.cell)}" if cell else ""
@@ -79,7 +83,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 def _documents(config: Config, saved: Checkpoint, corpus: Corpus) -> list[str]:
     """The files that the documents are of; none where that is not known."""
     data = saved.as_read(config.data) if config.data.path else checkpoint_data.recorded(saved)
-    if not data.path or opened.folder_of(data):
+    cut_by_label = corpus.labels is not None and not corpus.whole_documents
+    if not data.path or opened.folder_of(data) or (cut_by_label and not config.data.path):
         return []
     with contextlib.suppress(DataError, OSError):
         paths = Search.of(data, saved.codec.kind).named([*map(Path, data.path)]).values()
@@ -96,8 +101,8 @@ def _score(
     wanted: Wanted,
     write: Write | None,
     console: Console,
-) -> SurpriseOfText | SurpriseOfSound:
-    """Score all symbols; their lines go to `write`."""
+) -> tuple[SurpriseOfText | SurpriseOfSound, dict[int, float]]:
+    """Score all symbols; their lines go to `write`. With it come the bits of each label."""
     scored: SurpriseOfText | SurpriseOfSound
     if isinstance(codec, Quantiser):
         scored = SurpriseOfSound(part, codec, documents)
@@ -108,14 +113,21 @@ def _score(
         shown = [_as_json(content) for content in contents]
     # Lines that run through a terminal leave no room for a bar.
     progress = unseen if write and Product().terminal else console.progress
+    nats, counts = np.zeros(part.label_numbers), np.zeros(part.label_numbers)
     with progress("score", len(part), unit="symbols") as bar:
         for stretch in stretches(model, part, start=codec.start, wanted=wanted, watch=bar.update):
             scoring.require_numbers(stretch.nats)
             scored.add(stretch)
+            if part.labels is not None:
+                places = np.arange(stretch.begin, stretch.end)
+                own = part.labels[np.searchsorted(part.starts, places, side="right") - 1]
+                nats += np.bincount(own, stretch.nats, part.label_numbers)
+                counts += np.bincount(own, None, part.label_numbers)
             if write:
                 for lines in _lines(part, stretch, shown):
                     write(lines)
-    return scored
+    found = np.flatnonzero(counts)[:_LABELS].tolist()
+    return scored, {number: nats[number] / counts[number] / math.log(2) for number in found}
 
 
 def _lines(part: Part, stretch: Stretch, shown: Sequence[str]) -> Iterator[bytes]:

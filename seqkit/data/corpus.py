@@ -142,6 +142,8 @@ class Corpus:
         record: dict[str, Any] = {"name": self.name, "sha256": self.sha256, "bytes": self.bytes}
         if self.stand_in:
             record["stands_in"] = True
+        if self.labels is not None:
+            record["labels"] = self.labels.summary
         credit = {"licence": self.licence, "citation": self.citation}
         return record | {key: value for key, value in credit.items() if value}
 

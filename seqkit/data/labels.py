@@ -18,6 +18,7 @@ from seqkit.foundation.wording import counted
 from seqkit.symbols import Integers
 
 _ONE = "label"  # what the only label is called, if it has no name
+_SHOWN = 20  # values
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,14 @@ class Labels:
                     f"data.label: the checkpoint does not know the {name} "
                     f"{value}{nearest(value, self.values[name])} Choose files with data.pattern"
                 )
+
+    @property
+    def summary(self) -> str:
+        """The labels with as many of their values as can be shown."""
+        return "; ".join(
+            f"{name}: {', '.join(own[:_SHOWN])}{' …' if len(own) > _SHOWN else ''}"
+            for name, own in self.values.items()
+        )
 
     def counted(self, numbers: Integers) -> "Labels":
         """The same labels, counted in the documents that have these numbers, (D,)."""

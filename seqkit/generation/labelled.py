@@ -12,7 +12,6 @@ from seqkit.foundation.settings import nearest
 from seqkit.symbols import Floats, Integers
 
 _STREAM = (1 << 33) + 1  # of draws; no sample has it
-_SHOWN = 20  # values that are named
 
 Shares = dict[str, dict[str, float]]
 """Of labels, by their names, the share of each value."""
@@ -93,11 +92,8 @@ def _value(labels: Labels, asked: str, name: str, value: str) -> str:
     known = labels.values[name]
     if value in known:
         return value
-    others = [one for own in labels.values.values() for one in own]
-    shown = ", ".join(others[:_SHOWN]) + (" …" if len(others) > _SHOWN else "")
-    names = f" (of {', '.join(labels.values)})" if len(labels.values) > 1 else ""
     raise ConfigError(
-        f"label={asked}: no label {value}{nearest(value, known)} There are{names}: {shown}"
+        f"label={asked}: no label {value}{nearest(value, known)} There are {labels.summary}"
     )
 
 

@@ -142,6 +142,7 @@ def _facts(record: Record) -> dict[str, str]:
         "recipe": settings.recipe or "" if settings else "",
         "data": record.text("data", "name"),
         "size": f"{symbols:,.0f} {noun(record)}s, {size:,.0f} distinct" if symbols and size else "",
+        "labels": record.text("data", "labels"),
         "sha256": record.text("data", "sha256"),
         "licence": record.text("data", "licence"),
         "source": record.text("data", "citation"),
