@@ -1,0 +1,118 @@
+"""Labels as a user meets them: trained, asked for, scored, fine-tuned, in shards, from Python."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+import seqkit
+from tests.conftest import SMALL, Run, saved
+
+WORDS = {"sea": "wave gull sail ", "wood": "oak owl fox "}
+LABELLED = ("recipe=shakespeare", "data.label=folder", "model.input=embedding", *SMALL)
+
+
+def texts(folder: Path, **words: str) -> Path:
+    for name, said in words.items():
+        (folder / name).mkdir(parents=True)
+        for number in range(3):
+            (folder / name / f"{number}.txt").write_text(said * 60)
+    return folder
+
+
+@pytest.fixture
+def learnt(run: Run, tmp_path: Path) -> Path:
+    folder = texts(tmp_path / "texts", **WORDS)
+    words = ["train.max_steps=60", "train.validate_every=60", f"run_dir={tmp_path / 'run'}"]
+    done = run(*LABELLED, f"data.path={folder}", *words)
+    assert done.code == 0, done.err
+    assert "labels (data.label): label: sea, wood" in done.err
+    return tmp_path / "run"
+
+
+def test_it_says_what_it_is_asked_for(run: Run, learnt: Path) -> None:
+    for name, other in (("sea", "wood"), ("wood", "sea")):
+        ask = ("generate", f"checkpoint={learnt}", "seed=1", "length=200", f"label={name}")
+        own = run(*ask).out.decode()
+        letters = {*WORDS[name]} - {*WORDS[other]}
+        others = {*WORDS[other]} - {*WORDS[name]}
+        assert sum(map(own.count, letters)) > 3 * sum(map(own.count, others))
+        model = seqkit.load(learnt)
+        assert model.labels == {"label": ["sea", "wood"]}
+        assert model.generate(label=name, seed=1, length=200) == own
+    refused = run("generate", f"checkpoint={learnt}", "label=see")
+    assert refused.code == 2 and "did you mean sea? There are label: sea, wood" in refused.err
+    assert "labels of" in run("generate", f"checkpoint={learnt}", "--help").out.decode()
+
+
+def test_it_is_scored_with_the_labels_of_its_data(run: Run, learnt: Path, tmp_path: Path) -> None:
+    found = run("evaluate", f"checkpoint={learnt}", "json=true")
+    right = json.loads(found.out)["loss"]
+    scored = run("score", f"checkpoint={learnt}", f"out={tmp_path / 's.jsonl'}")
+    assert "label=sea: " in scored.err and "label=wood: " in scored.err
+    folder = texts(tmp_path / "swapped", sea=WORDS["wood"], wood=WORDS["sea"])
+    path = f"data.path={folder}"
+    wrong = run("evaluate", f"checkpoint={learnt}", path, "data.label=folder", "json=true")
+    assert json.loads(wrong.out)["loss"] > right + 0.1
+    texts(folder, hill="oak ")
+    refused = run("evaluate", f"checkpoint={learnt}", path, "data.label=folder")
+    assert refused.code == 3 and "does not know the label hill" in refused.err
+
+
+def test_fine_tuning_adds_labels(run: Run, learnt: Path, tmp_path: Path) -> None:
+    folder = texts(tmp_path / "more", air="fog ", **WORDS)
+    words = ["train.max_steps=2", f"init_from={learnt}", f"run_dir={tmp_path / 'tuned'}"]
+    done = run(*LABELLED, f"data.path={folder}", *words)
+    assert done.code == 0, done.err
+    assert "1 label is new: air" in done.err
+    labels = saved(tmp_path / "tuned").labels
+    assert labels is not None and labels.values == {"label": ["sea", "wood", "air"]}
+    plain = ["recipe=shakespeare", "model.input=embedding", *SMALL]
+    bare = tmp_path / "bare"
+    assert run(*plain, f"data.path={folder}", "train.max_steps=2", f"run_dir={bare}").code == 0
+    words = ["train.max_steps=2", f"init_from={bare}", f"run_dir={tmp_path / 'labelled'}"]
+    done = run(*LABELLED, f"data.path={folder}", *words)
+    assert done.code == 0 and "3 labels are new: air sea wood" in done.err
+
+
+def test_shards_know_their_labels_and_a_run_goes_on(run: Run, learnt: Path, tmp_path: Path) -> None:
+    shards, folder = tmp_path / "shards", learnt.parent / "texts"
+    assert run("prepare", f"data.path={folder}", f"out={shards}").code == 0
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    words = (*LABELLED, f"data.path={shards}")
+    assert run(*words, "train.max_steps=6", f"run_dir={whole}").code == 0
+    assert run(*words, "train.max_steps=3", f"run_dir={cut}").code == 0
+    more = run(*words, "train.max_steps=6", f"run_dir={cut}", "resume=auto")
+    assert more.code == 0, more.err
+    first, second = saved(whole).weights, saved(cut).weights
+    assert first.keys() == second.keys() and saved(cut).labels == saved(whole).labels
+
+
+def test_one_hot_symbols_have_no_labels_beside_them(run: Run, tmp_path: Path) -> None:
+    folder = texts(tmp_path / "texts", **WORDS)
+    refused = run("recipe=shakespeare", f"data.path={folder}", "data.label=folder")
+    assert refused.code == 2 and "give model.input=embedding" in refused.err
+
+
+def test_sound_told_by_codes_says_its_label_and_ends(run: Run, tmp_path: Path) -> None:
+    rate, time = 4000, np.arange(1200) / 4000
+    (tmp_path / "notes").mkdir()
+    for number in range(24):
+        for name, hertz in (("low", 200), ("high", 900)):
+            tone = np.sin(2 * np.pi * hertz * time + number)
+            wave = tone * np.geomspace(0.9, 0.01, len(time))  # a pluck, which fades
+            soundfile.write(tmp_path / "notes" / f"{name}_{number}.wav", wave, rate)
+    words = ["data.label=(low|high)", "data.conditions=codes", "data.copies=3", *SMALL]
+    words += ["train.max_steps=30", "train.batch_size=8", f"run_dir={tmp_path / 'run'}"]
+    words += ["model.input=embedding", "model.lookback=32", "train.sequence_length=64"]
+    done = run("recipe=wav_generation", f"data.path={tmp_path / 'notes'}", *words)
+    assert done.code == 0, done.err
+    out = tmp_path / "a.wav"
+    ask = ("generate", f"checkpoint={tmp_path / 'run'}", "label=low", "seed=1", "streams=3")
+    assert run(*ask, f"out={out}").code == 0
+    lengths = [soundfile.info(tmp_path / f"a_{number}.wav").duration for number in (1, 2, 3)]
+    assert np.median(lengths) == pytest.approx(0.3, abs=0.06)
+    assert run(*ask, f"out={out}", "seconds=1", "overwrite=true").code == 0
+    assert soundfile.info(tmp_path / "a_1.wav").duration == 1

@@ -1,0 +1,132 @@
+"""Labels of samples: asked for, mixed, drawn, and further from what is said without."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+
+from seqkit.api import learn_slow_tier
+from seqkit.config import ModelConfig
+from seqkit.data.codecs import Characters, MuLaw
+from seqkit.data.corpus import Part
+from seqkit.data.labels import Labels
+from seqkit.foundation.console import unseen
+from seqkit.foundation.errors import ConfigError
+from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.ending import Ending, without_ended
+from seqkit.generation.engines.pytorch import TorchEngine
+from seqkit.generation.labelled import choose
+from seqkit.generation.request import Request
+from seqkit.generation.sampling import Sampling
+from seqkit.model.char_rnn import CharRNN
+
+VOICES = Labels({"digit": ["0", "7"], "speaker": ["ann", "bob"]}, {4: 10, 5: 30, 7: 60})
+AUTHORS = Labels({"label": ["a", "b"]}, {1: 1, 2: 1})
+CODEC = Characters("xyz", 0)
+
+
+def rows(labels: Labels, asked: str | None, streams: int = 1) -> list[list[float]]:
+    choice = choose(labels, asked, streams, 0)
+    return choice.weights[torch.from_numpy(choice.streams)].tolist()
+
+
+def test_values_name_their_rows() -> None:
+    assert rows(VOICES, "digit:7,speaker:ann") == [[0, 0, 1, 0, 1, 0]]
+    assert rows(VOICES, "7,bob") == [[0, 0, 1, 0, 0, 1]]
+    assert rows(AUTHORS, "a") == [[0, 1, 0]]
+    assert rows(AUTHORS, "none") == [[1, 0, 0]]
+    np.testing.assert_allclose(rows(AUTHORS, "a:0.7,b:0.3"), [[0, 0.7, 0.3]], rtol=1e-6)
+
+
+def test_what_is_not_asked_for_is_drawn_as_often_as_the_data_has_it() -> None:
+    choice = choose(VOICES, None, 2000, 3)
+    found = Counter(choice.words)
+    shares = {words: count / 2000 for words, count in found.items()}
+    wanted = {VOICES.describe(number): count / 100 for number, count in VOICES.counts.items()}
+    assert shares == pytest.approx(wanted, abs=0.04)
+    with_bob = set(choose(VOICES, "speaker:bob", 200, 3).words)
+    assert with_bob == {VOICES.describe(7)}
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("cara", r"no label cara\. There are digit: 0, 7; speaker: ann, bob"),
+        ("speaker:anne", "did you mean ann"),
+        ("ann:0.5", "the shares of speaker add up to 0.5, not to 1"),
+    ],
+)
+def test_what_is_not_there_is_refused(asked: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        choose(VOICES, asked, 1, 0)
+
+
+@pytest.fixture
+def model() -> CharRNN:
+    config = ModelConfig(
+        num_layers=2, hidden_size=12, input="embedding", vocabulary_size=3, labels=[2]
+    )
+    return CharRNN(config, torch.Generator().manual_seed(4))
+
+
+def text(model: CharRNN, notice: Callable[[str], None] = print, **asked: object) -> np.ndarray:
+    request = Request(length=60, sampling=Sampling(seed=2), **asked)  # type: ignore[arg-type]
+    prompt = np.array([1, 2], np.uint8)
+    return np.concatenate(
+        [*continue_prompt(model, CODEC, prompt, request, notice=notice, labels=AUTHORS)]
+    )
+
+
+@pytest.mark.parametrize("engine", ["torch", "onnx"])
+def test_a_stream_says_the_same_beside_other_labels(model: CharRNN, engine: str) -> None:
+    heard: list[str] = []
+    drawn = text(model, heard.append, streams=6, engine=engine)
+    assert heard == ["label=a b"] or heard == ["label=b a"]
+    told = choose(AUTHORS, None, 6, 2).words
+    for name in "ab":
+        alone = text(model, streams=6, engine=engine, label=name)
+        own = [stream for stream, words in enumerate(told) if words == name]
+        assert np.array_equal(drawn[:, own], alone[:, own])
+    assert not np.array_equal(text(model, label="a"), text(model, label="b"))
+
+
+def test_strength_goes_on_from_what_is_said_without(model: CharRNN) -> None:
+    assert np.array_equal(text(model, label="a", label_strength=0.0), text(model, label="none"))
+    near = text(model, label="a", label_strength=1 + 1e-9, engine="torch")
+    assert np.array_equal(near, text(model, label="a", engine="torch"))
+    both = np.array([[2.0, -1.0, 0.5], [1.0, 1.0, 0.0]], np.float32)
+    guided = TorchEngine(model, 3, 2.0).guided(both)
+    np.testing.assert_allclose(guided, [[3.0, -3.0, 1.0]])
+
+
+def test_a_model_without_labels_takes_none(model: CharRNN) -> None:
+    request = Request(length=3, label="a")
+    with pytest.raises(ConfigError, match=r"learnt no labels: train one with data\.label"):
+        continue_prompt(model, CODEC, np.zeros(0, np.uint8), request, notice=print)
+
+
+def test_a_writer_of_codes_writes_the_document_of_its_label_and_ends() -> None:
+    rate, codec = 2000, MuLaw(256, 2000)
+    time = np.arange(rate // 2) / rate
+    low, high = (
+        codec.encode((0.5 * np.sin(2 * np.pi * hertz * time)).astype(np.float32))
+        for hertz in (150, 600)
+    )
+    part = Part.of(*[low, high] * 30)
+    numbers = np.array([1, 2] * 30)
+    part = Part(part.symbols, part.starts, labels=numbers, label_numbers=3)
+    slow = learn_slow_tier.learn(part, codec, 1, unseen, labels=[2])
+    for name, own in (("a", 0), ("b", 1)):
+        choice = choose(AUTHORS, name, 4, 0)
+        nothing = np.zeros(0, np.uint8)
+        _, codes = slow.conditions(codec, nothing, 4, 5, choice, ends=True)
+        found = codes(0, 4 * rate)[:: slow.codebook.hop]
+        lengths = (found >= 0).sum(0)
+        assert np.median(lengths) == pytest.approx(25, abs=3)  # frames of half a second
+        heard = slow.codes.reshape(30, 2, 25)
+        written = found[found >= 0]
+        assert np.isin(written, heard[:, own]).mean() > 0.9
+        assert np.isin(written, heard[:, 1 - own]).mean() < 0.3
+    assert without_ended(np.array([3, -1])).tolist() == [3] and not Ending((), True).symbols
