@@ -1,6 +1,6 @@
 """Data sets in the format of Hugging Face, from their hub or from the disk.
 
-A column of text is copied into `hf/` of the cache as one file, a line for each row.
+A column of text, and one of labels, is copied into `hf/` of the cache as one file, a line a row.
 """
 
 import json
@@ -52,18 +52,23 @@ def fetched(
         return copies.path
     of_files = f", {counted(files, 'file')}" if files else ""
     notice(f"{name}: reading {data.column} of the split {data.hf_split}{of_files}")
-    found = empty = 0
+    found, empty, unlabelled = 0, 0, list[int]()
 
     def lines() -> Iterator[bytes]:
         nonlocal found, empty
-        for text in _texts(name, rows, data.column):
+        for number, (text, label) in enumerate(_rows(name, rows, data), 1):
             if text:
-                line = line_of(text)
+                if label in (None, ""):
+                    unlabelled.append(number)
+                line = line_of([str(label), text] if data.label_column else text)
                 meter.add(len(line))
                 yield line
             found, empty = found + bool(text), empty + (not text)
         if not found:
             raise DataError(f"{name}: the split {data.hf_split} has no text in {data.column}")
+        if unlabelled:
+            bad = f"{counted(len(unlabelled), 'row')} without a label, the first is {unlabelled[0]}"
+            raise DataError(f"data.label_column={data.label_column}: {name} has {bad}: label them")
 
     with meter.shown(f"reading {copies.path.name}", 0):
         copies.write("", identity, lines())
@@ -76,14 +81,19 @@ def fetched(
 def copies_of(name: str, data: DataConfig, cache: Path) -> Copies:
     """What was copied of a data set's column, or would be, called as the data set is."""
     known = str(Path(name).absolute()) if Path(name).exists() else name
-    origin = json.dumps([known, data.hf_subset, data.hf_split, data.column])
+    origin = json.dumps([known, data.hf_subset, data.hf_split, *_columns(data)])
     return Copies(cache, "hf", origin, Path(name).name)
 
 
-def _opened(name: str, data: DataConfig) -> tuple[Any, list[Any], int]:
-    """The column in the rows of a split, which come as they are read.
+def _columns(data: DataConfig) -> list[str]:
+    """Those that are read: of text, and of labels if it is given."""
+    return [data.column, *([data.label_column] if data.label_column else [])]
 
-    With it comes what changes with the rows, and how many files they are in, if that is known.
+
+def _opened(name: str, data: DataConfig) -> tuple[Any, list[Any], int]:
+    """The columns in the rows of a split, which come as they are read.
+
+    With them comes what changes with the rows, and how many files they are in, if that is known.
 
     Raises ConfigError, DataError and what the library does.
     """
@@ -107,7 +117,7 @@ def _opened(name: str, data: DataConfig) -> tuple[Any, list[Any], int]:
         splits = saved if isinstance(saved, datasets.DatasetDict) else {"train": saved}
         if split not in splits:
             raise DataError(f"data.hf_split={split}: {name} has only {', '.join(splits)}")
-        rows = _narrowed(splits[split].to_iterable_dataset(), data.column)
+        rows = _narrowed(splits[split].to_iterable_dataset(), _columns(data))
         return rows, [splits[split]._fingerprint, *_stamps(path)], 0
     if path.is_file():
         if path.suffix not in _KINDS:
@@ -115,34 +125,36 @@ def _opened(name: str, data: DataConfig) -> tuple[Any, list[Any], int]:
         builder = datasets.load_dataset_builder(_KINDS[path.suffix], data_files=name)
     else:
         builder = datasets.load_dataset_builder(name, data.hf_subset or None)
-    rows = _narrowed(builder.as_streaming_dataset(split=split), data.column)
+    rows = _narrowed(builder.as_streaming_dataset(split=split), _columns(data))
     if isinstance(builder, Parquet):
-        builder.config.columns = [data.column]  # the bytes of the others need not come
+        builder.config.columns = _columns(data)  # the bytes of the others need not come
         rows = builder.as_streaming_dataset(split=split)
     files = (builder.config.data_files or {}).get(split, [])
     return rows, [builder.cache_dir, *_stamps(path)], len(files)
 
 
-def _narrowed(rows: Any, column: str) -> Any:
-    """The rows with one column alone, so that sound beside it, say, is not decoded.
+def _narrowed(rows: Any, columns: list[str]) -> Any:
+    """The rows with these columns alone, so that sound beside them, say, is not decoded.
 
     Of some formats the columns are not known before the first rows come.
     """
-    return rows.select_columns([column]) if rows.column_names else rows
+    return rows.select_columns(columns) if rows.column_names else rows
 
 
-def _texts(name: str, rows: Any, column: str) -> Iterator[str | None]:
-    """The texts of a column. Raises DataError."""
+def _rows(name: str, rows: Any, data: DataConfig) -> Iterator[tuple[str | None, str | int | None]]:
+    """The text of each row and its label, or the text once more. Raises DataError."""
+    kinds = ("column", "text", str | None), ("label_column", "label", str | int | None)
     batches = rows.iter(batch_size=_ROWS)
     while batch := asked(name, lambda: next(batches, None), _PATIENCE):
-        if column not in batch:
-            only = ", ".join(batch)
-            raise DataError(f"data.column={column}: {name} has no such column, only {only}")
-        for value in batch[column]:
-            if not isinstance(value, str | None):
-                kind = type(value).__name__
-                raise DataError(f"data.column={column}: {name} has no text there, but {kind}")
-        yield from batch[column]
+        for column, (key, what, kind) in zip(_columns(data), kinds, strict=False):
+            if column not in batch:
+                only = ", ".join(batch)
+                raise DataError(f"data.{key}={column}: {name} has no such column, only {only}")
+            for value in batch[column]:
+                if not isinstance(value, kind):
+                    own = type(value).__name__
+                    raise DataError(f"data.{key}={column}: {name} has no {what} there, but {own}")
+        yield from zip(batch[data.column], batch[_columns(data)[-1]], strict=True)
 
 
 def _stamps(path: Path) -> list[list[int]]:

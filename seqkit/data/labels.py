@@ -1,4 +1,4 @@
-"""Labels: what is known of a whole document, such as who speaks, found in the names of files.
+"""Labels: what is known of a whole document, such as who speaks, from its file's name or its row.
 
 A document may have several labels, each with a value or none. Together they are one number: of the
 first label 0 for none or the number of its value from 1 on, then, times how many numbers the first
@@ -105,7 +105,7 @@ def of_files(
     """The labels of files, and the number (D,) of each of their documents.
 
     Args:
-        asked: `data.label`: folder, or a regular expression.
+        asked: `data.label`: folder, or a regular expression; empty: the names are the labels.
         names: of the files, with / between folders.
         documents: how many each of them has.
         known: labels that keep their places; new values come after theirs.
@@ -114,7 +114,9 @@ def of_files(
         ConfigError: the expression is none, or has no group; or its labels are not the known ones.
         DataError: the name of a file has no label.
     """
-    found = _in_folders(names) if asked == "folder" else _by_pattern(asked, names)
+    found = [{_ONE: name} for name in names]
+    if asked:
+        found = _in_folders(names) if asked == "folder" else _by_pattern(asked, names)
     missing = [name for name, own in zip(names, found, strict=True) if not all(own.values())]
     if missing:
         kind = "no folder" if asked == "folder" else "no label, or an empty one"
@@ -126,7 +128,7 @@ def of_files(
     keys = [*found[0]]
     if known is not None and keys != [*known.values]:
         raise ConfigError(
-            f"data.label={asked}: labels called {', '.join(keys)}, and the weights to start from "
+            f"the data have labels called {', '.join(keys)}, and the weights to start from "
             f"know {', '.join(known.values)}: call the groups so"
         )
     values = {key: [] if known is None else [*known.values[key]] for key in keys}
@@ -134,7 +136,7 @@ def of_files(
         own.extend(sorted({given[key] for given in found} - {*own}))
     labels = Labels(values)
     if labels.numbers >= 1 << 31:
-        raise DataError(f"data.label={asked}: more than two billion combinations: use fewer labels")
+        raise DataError("labels: more than two billion combinations: use fewer labels")
     places = {key: {value: at for at, value in enumerate(own)} for key, own in values.items()}
     numbers = np.zeros(len(found), np.int64)
     step = 1

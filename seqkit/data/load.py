@@ -78,24 +78,32 @@ def load_corpus(
 
 
 def labelled(corpus: Corpus, data: DataConfig, known: Labels | None = None) -> Corpus:
-    """The corpus with the labels that `data.label` asks for; `known` ones keep their numbers.
+    """The corpus with the labels that are asked for; `known` ones keep their numbers.
 
     Raises:
         ConfigError, DataError: as `labels.of_files`.
     """
-    if not data.label:
+    if data.label_column and corpus.row_labels is not None:
+        values, of_rows = corpus.row_labels
+        found, numbers = labels.of_files("", values, [1] * len(values), known)
+        numbers = numbers[of_rows]
+        found = found.counted(numbers)
+    elif not data.label:
         whole = dataclasses.replace(corpus.whole, label_numbers=known.numbers if known else 1)
         return dataclasses.replace(corpus, whole=whole, labels=known)
-    if data.label == "folder" and len(data.path) > 1:
+    elif data.label == "folder" and len(data.path) > 1:
         raise ConfigError("data.label=folder: give one data.path, which holds the folders")
-    names, documents = zip(*corpus.files, strict=True)
-    found, numbers = labels.of_files(data.label, names, documents, known)
+    else:
+        names, documents = zip(*corpus.files, strict=True)
+        found, numbers = labels.of_files(data.label, names, documents, known)
     whole = dataclasses.replace(corpus.whole, labels=numbers, label_numbers=found.numbers)
     return dataclasses.replace(corpus, whole=whole, labels=found)
 
 
 def find(data: DataConfig, codec: Codec | None, catalogue: Catalogue, folders: Folders) -> Source:
     """The data that a config names, for this codec or for a new one. Errors are `load_corpus`'s."""
+    if data.label_column and (data.label or not data.of_rows):
+        raise ConfigError("data.label_column: give data.kind=hf with it, and no data.label")
     kind = _kind(data, codec, catalogue)
     located = _locate(data, catalogue, folders)
     check_encoding(data.encoding)

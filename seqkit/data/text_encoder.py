@@ -1,7 +1,7 @@
 """Text becomes symbols: read in blocks, so that memory does not grow with the file, and decoded.
 
 What is no text is named with its place. A file of rows holds many short documents: a line of JSON,
-a string, for each of them.
+a string, for each of them; of labelled ones an array of label and string.
 """
 
 import codecs as encodings
@@ -97,13 +97,15 @@ def _advice(file: Path) -> str:
     return f"give its encoding, data.encoding={_ENCODINGS}, or read any file with data.kind=bytes"
 
 
-def line_of(document: str) -> bytes:
+def line_of(document: str | list[str]) -> bytes:
     """The line of a row; half a surrogate pair becomes a question mark."""
     return json.dumps(document, ensure_ascii=False).encode(errors="replace") + b"\n"
 
 
-def row_batches(extent: Extent, config: DataConfig, count: Count) -> Iterator[list[str]]:
-    """The rows of a file, some megabytes at a time, as `_read` gives them.
+def row_batches(
+    extent: Extent, config: DataConfig, count: Count, *, labels: bool = False
+) -> Iterator[list[str]]:
+    """The rows of a file, or their labels, some megabytes at a time, as `_read` gives them.
 
     Raises:
         BadFileError: the file cannot be read, or is damaged.
@@ -114,7 +116,9 @@ def row_batches(extent: Extent, config: DataConfig, count: Count) -> Iterator[li
             whole, ended, left = (left + block).rpartition(b"\n")
             if not ended:
                 continue
-            rows: list[str] = json.loads(b"[" + whole.replace(b"\n", b",") + b"]")
+            rows = json.loads(b"[" + whole.replace(b"\n", b",") + b"]")
+            if config.label_column:
+                rows = [label if labels else text for label, text in rows]
             if config.newline == "lf":
                 rows = [row.replace("\r\n", "\n").replace("\r", "\n") for row in rows]
             yield rows

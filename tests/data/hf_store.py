@@ -14,11 +14,13 @@ if importlib.util.find_spec("datasets") is None:
 COLUMN = "body"
 
 
-def rows(texts: Sequence[str | None]) -> Any:
-    """A data set of two columns, one of them text."""
+def rows(texts: Sequence[str | None], authors: Sequence[object] = ()) -> Any:
+    """A data set of two columns, one of them text, and a third with authors, if there are any."""
     import datasets  # within: every process of the tests imports this module, few use it
 
     found: list[dict[str, Any]] = [{"n": n, COLUMN: text} for n, text in enumerate(texts)]
+    for row, author in zip(found, authors, strict=False):
+        row["author"] = author
     return datasets.Dataset.from_list(found)
 
 
@@ -32,13 +34,18 @@ def damage(file: Path, column: int) -> None:
         stream.write(bytes(place.total_compressed_size))
 
 
-def store(folder: Path, texts: Sequence[str | None], kind: str = "parquet") -> Path:
+def store(
+    folder: Path,
+    texts: Sequence[str | None],
+    kind: str = "parquet",
+    authors: Sequence[object] = (),
+) -> Path:
     """Write a data set with the split train, and what to give as data.path."""
     import datasets
 
     folder.mkdir(exist_ok=True)
     datasets.disable_progress_bars()
-    found = rows(texts)
+    found = rows(texts, authors)
     match kind:
         case "parquet":
             found.to_parquet(folder / "train-00000.parquet")

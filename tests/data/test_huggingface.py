@@ -22,14 +22,16 @@ def fetch(
     column: str = COLUMN,
     split: str = "train",
     subset: str = "",
+    labels: str = "",
 ) -> Path:
     data = DataConfig(kind="hf", path=[str(path)], column=column, hf_split=split, hf_subset=subset)
+    data.label_column = labels
     said = list[str]() if told is None else told
     here = remote.here(data, cache, said.append)
     return Path(here.path[0])
 
 
-def documents(file: Path) -> list[str]:
+def documents(file: Path) -> list[object]:
     return [json.loads(line) for line in file.read_bytes().splitlines()]
 
 
@@ -126,6 +128,38 @@ def test_arrow_is_read_and_what_is_no_table_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a text")
     with pytest.raises(DataError, match=r"a\.txt: no data set: its name ends in none of \.parquet"):
         fetch(tmp_path / "a.txt", tmp_path / "cache")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl", "saved", "splits"])
+def test_labelled_rows_are_copied_with_their_labels(kind: str, tmp_path: Path) -> None:
+    cache, authors = tmp_path / "cache", ["ann", None, "bob", "ann"]
+    path = store(tmp_path / "set", ["one", "", "two\nlines", "☃"], kind, authors)
+    labelled = fetch(path, cache, labels="author")
+    assert documents(labelled) == [["ann", "one"], ["bob", "two\nlines"], ["ann", "☃"]]
+    numbered = fetch(path, cache, labels="n")
+    assert documents(numbered) == [["0", "one"], ["2", "two\nlines"], ["3", "☃"]]
+    assert documents(fetch(path, cache)) == ["one", "two\nlines", "☃"]
+    told = list[str]()
+    assert fetch(path, cache, told, labels="author") == labelled != numbered
+    assert "read from its copy" in told[-1]
+
+
+@pytest.mark.parametrize(
+    ("authors", "column", "said"),
+    [
+        ("abc", "writer", r"writer.*'?n'?, '?body'?, '?author'?"),
+        (["ann", None, ""], "author", "author: .* has 2 rows without a label, the first is 2: "),
+        ([0.5, 1.5, 2.5], "author", "data.label_column=author: .* has no label there, but float"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["parquet", "jsonl"])
+def test_what_labels_no_row_is_refused(
+    kind: str, authors: list[object], column: str, said: str, tmp_path: Path
+) -> None:
+    path = store(tmp_path / "set", TEXTS, kind, authors)
+    with pytest.raises(DataError, match=said):
+        fetch(path, tmp_path / "cache", labels=column)
+    assert not files_in(tmp_path / "cache")
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "saved"])

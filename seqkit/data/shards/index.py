@@ -1,7 +1,7 @@
 """The format: a folder of shards, which are raw symbols in little endian, and index.json.
 
 Where documents start is in a file of its own, starts.int64: 64-bit integers, for there may be a
-document for every row of a data set.
+document for every row of a data set. The place in `labels` of each document's label follows.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ _STARTS = re.compile(r"starts(-[0-9a-f]{8})?\.int64")
 OF_TEXT = ("encoding", "newline", "unknown", "max_vocabulary")
 OF_SOUND = ("sample_rate", "channel", "channels", "levels", "symbols_per_sample", "gain")
 """The keys that symbols of text, and of sound, depend on."""
-_ALL = ("kind", "codec", "pattern", *OF_TEXT, *OF_SOUND)
+_ALL = ("kind", "codec", "pattern", "label_column", *OF_TEXT, *OF_SOUND)
 MARK = f'"format": "{_FORMAT}"'.encode()
 """How an index begins."""
 
@@ -64,6 +64,7 @@ class Index:
     starts: its name.
     block_bytes: how many bytes of a shard each sha256 in `Shard.blocks` is of.
     findings: what was found in the files.
+    labels: those of rows, each once.
     skipped, unreadable_files, whole_documents, validation_start, test_start, snr, licence,
         citation: as in `Corpus`.
     """
@@ -87,6 +88,7 @@ class Index:
     starts: str = STARTS
     block_bytes: int = BLOCK
     findings: dict[str, Any] = field(default_factory=dict)
+    labels: list[str] = field(default_factory=list)
 
     @property
     def symbols(self) -> int:

@@ -95,8 +95,9 @@ def corpus_of(
         DataError: the starts are damaged, or a shard missing, cut short or extended.
     """
     symbols = index.stored(folder, codec.size, remedy, in_shards=in_shards)
+    starts, *of_rows = read_starts(folder, index)
     return Corpus(
-        whole=Part(symbols, read_starts(folder, index), frame=codecs.frame_of(codec)),
+        whole=Part(symbols, starts, frame=codecs.frame_of(codec)),
         codec=codec,
         name=index.name,
         sha256=sha256,
@@ -104,6 +105,7 @@ def corpus_of(
         skipped=index.skipped,
         unreadable_files=index.unreadable_files,
         files=tuple(zip(index.names, index.documents, strict=True)),
+        row_labels=(index.labels, of_rows[0]) if of_rows else None,
         whole_documents=index.whole_documents,
         validation_start=index.validation_start,
         test_start=index.test_start,
@@ -115,7 +117,7 @@ def corpus_of(
 
 
 def read_starts(folder: Path, index: Index) -> Integers:
-    """Where all documents start (D,).
+    """Where all documents start, (1, D), and of labelled rows their places in the labels, (2, D).
 
     Raises:
         DataError: they cannot be read, or are not those that the index was written with.
@@ -127,13 +129,15 @@ def read_starts(folder: Path, index: Index) -> Integers:
         raise DataError(f"{path}: cannot be read: {disk.describe(error)}") from error
     if hashlib.sha256(content).hexdigest() != index.starts_sha256:
         raise DataError(f"{path}: altered: it is not as prepare wrote it: {REMEDY}")
-    if not content or len(content) % np.dtype(STARTS_DTYPE).itemsize:
+    shape = 1 + bool(index.labels), index.document_count
+    if len(content) != np.prod(shape) * np.dtype(STARTS_DTYPE).itemsize:
         raise DataError(f"{path}: damaged: {REMEDY}")
-    starts = np.frombuffer(content, STARTS_DTYPE)
+    both = np.frombuffer(content, STARTS_DTYPE).reshape(shape)
+    starts, *_ = both
     rising = not starts[0] and starts[-1] < index.symbols and (starts[1:] > starts[:-1]).all()
-    if not rising or len(starts) != index.document_count:
+    if not rising:
         raise DataError(f"{path}: damaged: starts of documents that do not rise: {REMEDY}")
-    return starts
+    return both
 
 
 def _notes(index: Index, codec: Codec) -> Iterator[str]:

@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from seqkit.data.shards.plan import Crew, Extent, Watch, Work, cut_of, plan, siz
 from seqkit.data.shards.source import Source
 from seqkit.data.sound_encoder import encode_sound
 from seqkit.data.symbol_files import digests
-from seqkit.data.text_encoder import encode_text
+from seqkit.data.text_encoder import encode_text, row_batches
 from seqkit.foundation import disk
 from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import DataError, OutputError
@@ -64,12 +65,14 @@ class _Written:
     files: what it has something of, and of how many documents.
     sizes: how many symbols it has of each document.
     findings: as JSON values.
+    labels: of each document, with data.label_column.
     """
 
     shard: Shard | None
     files: list[tuple[str, int]]
     sizes: list[int]
     findings: dict[str, Any]
+    labels: list[str]
 
 
 def write_shards(
@@ -102,6 +105,7 @@ def _index(job: _Job, source: Source, found: Fit, count: int) -> Index:
     findings, shards = Findings(unreadable=dict(found.bad)), list[Shard]()
     counts, first = Counter[str](), dict[str, int]()
     starts, before, sha256 = f"starts{job.suffix}.int64", 0, hashlib.sha256()
+    labels, numbers = dict[str, int](), list[int]()
     with disk.atomic_write(job.folder / starts) as out:
         for number in range(count):
             written = _known(job, number)
@@ -113,8 +117,12 @@ def _index(job: _Job, source: Source, found: Fit, count: int) -> Index:
                 out.write(content)
                 shards.append(written.shard)
                 before += written.shard.symbols
+                numbers += [labels.setdefault(label, len(labels)) for label in written.labels]
         if not shards:
             raise DataError(nothing_left(source, findings.unreadable | findings.left_out))
+        content = np.array(numbers, STARTS_DTYPE).tobytes()
+        sha256.update(content)
+        out.write(content)
     parts = dict[int, int]()
     for file, begin in first.items():
         parts.setdefault(located.part_of(file), begin)
@@ -139,6 +147,7 @@ def _index(job: _Job, source: Source, found: Fit, count: int) -> Index:
         starts=starts,
         block_bytes=symbol_files.BLOCK,
         findings=findings.as_json(),
+        labels=[*labels],
     )
 
 
@@ -174,12 +183,15 @@ def _write(job: _Job, numbered: tuple[int, Work], watch: Watch) -> None:
         watch(sum(extent.size for extent in work))
         return
     path = job.shard(number)
-    files, sizes, findings = list[tuple[str, int]](), list[int](), Findings()
+    files, sizes, labels, findings = list[tuple[str, int]](), list[int](), list[str](), Findings()
     told = disk.space_needed(job.most, "all shards take")
     with told, disk.atomic_write(path) as stream:
         for extent in work:
             own, seen = _encode(job, extent, stream, watch)
             findings.merge(seen)
+            if own and job.config.label_column:
+                of_rows = row_batches(extent, job.config, lambda size: None, labels=True)
+                labels += compress(chain.from_iterable(of_rows), own)
             if own := [size for size in own if size]:
                 files.append((extent.name, len(own)))
                 sizes += own
@@ -188,8 +200,8 @@ def _write(job: _Job, numbered: tuple[int, Work], watch: Watch) -> None:
         shard = vars(Shard(path.name, total, *digests(path, symbol_files.BLOCK)))
     else:
         disk.remove(path)
-    written = {"shard": shard, "files": files, "sizes": sizes, "findings": findings.as_json()}
-    write_checked(path.with_suffix(".json"), written)
+    written = {"shard": shard, "findings": findings.as_json(), "labels": labels}
+    write_checked(path.with_suffix(".json"), {**written, "files": files, "sizes": sizes})
 
 
 def _encode(
@@ -229,7 +241,7 @@ def _known(job: _Job, number: int) -> _Written | None:
 def _settings_of(data: DataConfig, codec: Codec) -> dict[str, Any]:
     """The keys that the symbols of a codec were made with, the codec's own values among them."""
     keys = {"audio": OF_SOUND, "text": OF_TEXT, "bytes": ()}[codec.kind]
-    settings = {key: getattr(data, key) for key in ("pattern", *keys)}
+    settings = {key: getattr(data, key) for key in ("pattern", "label_column", *keys)}
     settings |= {"kind": codec.kind, "codec": codec.name}
     if isinstance(codec, Quantiser):
         settings |= {"sample_rate": codec.sample_rate, "levels": codec.levels}
