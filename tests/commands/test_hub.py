@@ -1,10 +1,11 @@
 """Data sets in the format of Hugging Face: prepared, trained on and evaluated as files are."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import SENTENCE, TINY, Run, weights
+from tests.conftest import SENTENCE, SMALL, TINY, Run, weights
 from tests.data.hf_store import COLUMN, store
 
 ROWS = [SENTENCE * (1 + number % 3) for number in range(30)]
@@ -41,3 +42,31 @@ def test_rows_learn_what_as_many_files_learn(
     for name in ("rows", "shards"):
         found = weights(tmp_path / f"{name}run")
         assert all(found[key].equal(values) for key, values in expected.items())
+
+
+def test_rows_are_learnt_with_the_labels_of_another_column(run: Run, tmp_path: Path) -> None:
+    said = {"sea": "wave gull sail ", "wood": "oak owl fox "}
+    authors = ["wood", "sea", "sea", "wood", "sea"] * 4
+    path = store(tmp_path / "set", [said[own] * 20 for own in authors], authors=authors)
+    rows = ["data.kind=hf", f"data.path={path}", f"data.column={COLUMN}"]
+    rows.append("data.label_column=author")
+    words = ("recipe=shakespeare", "model.input=embedding", *SMALL)
+    shards = tmp_path / "shards"
+    prepared = run("prepare", *rows, "recipe=shakespeare", f"out={shards}")
+    assert prepared.code == 0, prepared.err
+    for name, data in (("rows", rows), ("shards", [f"data.path={shards}"])):
+        folder = f"run_dir={tmp_path / name}run"
+        done = run(*words, *data, "train.max_steps=20", "train.validate_every=20", folder)
+        assert done.code == 0, done.err
+        assert "label: sea, wood" in done.err
+        assert run(folder, "resume=auto", "train.max_steps=60").code == 0
+    found, same = weights(tmp_path / "rowsrun"), weights(tmp_path / "shardsrun")
+    assert all(found[key].equal(values) for key, values in same.items())
+    asked = ("generate", f"checkpoint={tmp_path / 'rowsrun'}", "seed=1", "length=200", "label=sea")
+    own = run(*asked).out.decode()
+    assert sum(map(own.count, "wvgusi")) > 3 * sum(map(own.count, "kfx"))
+    one, other = (
+        json.loads(run("evaluate", f"checkpoint={tmp_path / 'rowsrun'}", *data, "json=true").out)
+        for data in (rows, [f"data.path={shards}", "data.label_column=author"])
+    )
+    assert one["loss"] == other["loss"]
