@@ -93,9 +93,7 @@ class DataConfig:
         "regular expression whose group is found in the file's name (in its path, if there is a "
         "/), or whose named groups are, such as '(?P<digit>.)_(?P<speaker>[a-z]+)'",
     )
-    label_column: str = option(
-        "", "with data.kind=hf: the column of text or whole numbers that labels each row"
-    )
+    label_column: str = option("", "with data.kind=hf or its shards: the column that labels rows")
     conditions: str = option(
         "none",
         "what is told of sound beside its samples: codes, 50 a second, of which of the recording's "

@@ -86,7 +86,6 @@ def copies_of(name: str, data: DataConfig, cache: Path) -> Copies:
 
 
 def _columns(data: DataConfig) -> list[str]:
-    """Those that are read: of text, and of labels if it is given."""
     return [data.column, *([data.label_column] if data.label_column else [])]
 
 
@@ -143,7 +142,7 @@ def _narrowed(rows: Any, columns: list[str]) -> Any:
 
 def _rows(name: str, rows: Any, data: DataConfig) -> Iterator[tuple[str | None, str | int | None]]:
     """The text of each row and its label, or the text once more. Raises DataError."""
-    kinds = ("column", "text", str | None), ("label_column", "label", str | int | None)
+    kinds = ("column", "text", str | None), ("label_column", "text or integer", str | int | None)
     batches = rows.iter(batch_size=_ROWS)
     while batch := asked(name, lambda: next(batches, None), _PATIENCE):
         for column, (key, what, kind) in zip(_columns(data), kinds, strict=False):

@@ -71,8 +71,8 @@ class Labels:
         for name, values in found.values.items() if found else ():
             for value in values[len(self.values[name]) :]:
                 raise DataError(
-                    f"data.label: the checkpoint does not know the {name} "
-                    f"{value}{nearest(value, self.values[name])} Choose files with data.pattern"
+                    f"labels: the checkpoint does not know the {name} "
+                    f"{value}{nearest(value, self.values[name])} Leave such documents out"
                 )
 
     @property

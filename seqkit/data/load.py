@@ -86,8 +86,7 @@ def labelled(corpus: Corpus, data: DataConfig, known: Labels | None = None) -> C
     if data.label_column and corpus.row_labels is not None:
         values, of_rows = corpus.row_labels
         found, numbers = labels.of_files("", values, [1] * len(values), known)
-        numbers = numbers[of_rows]
-        found = found.counted(numbers)
+        found, numbers = found.counted(numbers[of_rows]), numbers[of_rows]
     elif not data.label:
         whole = dataclasses.replace(corpus.whole, label_numbers=known.numbers if known else 1)
         return dataclasses.replace(corpus, whole=whole, labels=known)

@@ -149,7 +149,11 @@ def test_labelled_rows_are_copied_with_their_labels(kind: str, tmp_path: Path) -
     [
         ("abc", "writer", r"writer.*'?n'?, '?body'?, '?author'?"),
         (["ann", None, ""], "author", "author: .* has 2 rows without a label, the first is 2: "),
-        ([0.5, 1.5, 2.5], "author", "data.label_column=author: .* has no label there, but float"),
+        (
+            [0.5, 1.5, 2.5],
+            "author",
+            "data.label_column=author: .* has no text or integer there, but float",
+        ),
     ],
 )
 @pytest.mark.parametrize("kind", ["parquet", "jsonl"])
