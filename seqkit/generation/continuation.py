@@ -80,8 +80,12 @@ def continue_prompt(
     of_codes = request.ending is not None and not request.ending.symbols
     if slow is not None:
         assert isinstance(codec, Quantiser)
-        given = codec, read, request.streams, seed, choice, request.label_strength
-        codes, written = slow.conditions(*given, ends=of_codes)
+        codes, written = slow.conditions(
+            *(codec, read, request.streams, seed),
+            choice=choice,
+            strength=request.label_strength,
+            ends=of_codes,
+        )
     told = Told(1, np.zeros(request.streams, np.int64), codes, written)
     if choice is not None:
         told = Told(len(choice.weights), choice.of_streams(strength), codes, written)

@@ -89,9 +89,9 @@ class SlowTier:
         prompt: Symbols,
         streams: int,
         seed: int,
+        *,
         choice: Choice | None = None,
         strength: float = 1.0,
-        *,
         ends: bool = False,
     ) -> tuple[Symbols, Callable[[int, int], Integers]]:
         """The codes of a prompt's symbols (N,), and of what follows them, with a choice of labels.

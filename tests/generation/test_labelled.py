@@ -121,7 +121,7 @@ def test_a_writer_of_codes_writes_the_document_of_its_label_and_ends() -> None:
     for name, own in (("a", 0), ("b", 1)):
         choice = choose(AUTHORS, name, 4, 0)
         nothing = np.zeros(0, np.uint8)
-        _, codes = slow.conditions(codec, nothing, 4, 5, choice, ends=True)
+        _, codes = slow.conditions(codec, nothing, 4, 5, choice=choice, ends=True)
         found = codes(0, 4 * rate)[:: slow.codebook.hop]
         lengths = (found >= 0).sum(0)
         assert np.median(lengths) == pytest.approx(25, abs=3)  # frames of half a second
