@@ -58,6 +58,12 @@ def choose(labels: Labels, asked: str | None, streams: int, seed: int) -> Choice
     return Choice(from_numpy(np.stack(weights)), chosen, words)
 
 
+def every(labels: Labels) -> Tensor:
+    """The choices of all numbers of labels, (n, R), in their order."""
+    rows = [_row(labels, _completed(labels, number, {})) for number in range(labels.numbers)]
+    return from_numpy(np.stack(rows))
+
+
 def _parsed(labels: Labels, asked: str) -> Shares:
     """The labels that are asked for. Raises ConfigError."""
     found: Shares = {}

@@ -17,7 +17,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.ending import Ending, without_ended
 from seqkit.generation.engines.pytorch import TorchEngine
-from seqkit.generation.labelled import choose
+from seqkit.generation.labelled import choose, every
 from seqkit.generation.request import Request
 from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
@@ -48,6 +48,13 @@ def test_what_is_not_asked_for_is_drawn_as_often_as_the_data_has_it() -> None:
     assert shares == pytest.approx(wanted, abs=0.04)
     with_bob = set(choose(VOICES, "speaker:bob", 200, 3).words)
     assert with_bob == {VOICES.describe(7)}
+
+
+def test_every_number_has_the_rows_of_its_labels() -> None:
+    rows_of_all = every(VOICES)
+    for number in VOICES.counts:
+        assert rows_of_all[number].tolist() == rows(VOICES, VOICES.describe(number))[0]
+    assert rows_of_all[0].tolist() == rows(VOICES, "none")[0]
 
 
 @pytest.mark.parametrize(
