@@ -1,6 +1,6 @@
 """How often a model of several authors writes as the one that it was asked for.
 
-    python benchmarks/said_authors.py AUTHORS CHECKPOINT… --count 200 --strength 1 2
+    python benchmarks/said_authors.py AUTHORS CHECKPOINT… --each 50 --strength 1 2
 
 AUTHORS is what data.path was, a folder for each author. N-gram models of the first 90 % of each,
 which is what the training had, take a passage to be of the author who makes it likeliest. They have
@@ -15,7 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
-import seqkit
+from seqkit.api.model import load_checkpoint
+from seqkit.config import Config
+from seqkit.foundation.device import choose_device
+from seqkit.foundation.plugins import Catalogue
+from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.request import request_of
+from seqkit.runs.checkpoint import Checkpoint, as_trained
 from seqkit.symbols import Floats, Integers
 
 ORDER, LENGTH, TRAINING = 6, 500, 0.9
@@ -97,11 +103,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("authors", type=Path)
     parser.add_argument("checkpoints", nargs="*")
-    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--each", type=int, default=50, help="samples of an author")
     parser.add_argument("--strength", type=float, nargs="*", default=[1.0])
     parser.add_argument("--temperature", type=float, default=None)
     parser.add_argument("--seed", type=int, default=1000)
-    parser.add_argument("--keep", type=Path, help="a folder for the samples")
     given = parser.parse_args()
     texts: dict[str, str] = {}
     for path in sorted(given.authors.rglob("*.txt")):
@@ -116,26 +121,29 @@ def main() -> None:
     ]
     names, passages = zip(*held_out, strict=True)
     print(json.dumps({"held out": told(names, [*map(reader.author, passages)])}), flush=True)
-    asked = [[*texts][number % len(texts)] for number in range(given.count)]
     for checkpoint in given.checkpoints:
-        model = seqkit.load(checkpoint)
+        saved = load_checkpoint(checkpoint, Catalogue())
         for strength in given.strength:
-            made = []
-            for number, name in enumerate(asked):
-                sample = model.generate(
-                    label=name,
-                    label_strength=strength,
-                    length=LENGTH,
-                    temperature=given.temperature,
-                    seed=given.seed + number,
-                )
-                if given.keep:
-                    given.keep.mkdir(parents=True, exist_ok=True)
-                    kept = given.keep / f"{strength:g}_{name}_{number}.txt"
-                    kept.write_text(sample, encoding="utf-8")
-                made.append(sample)
+            asked = [name for name in texts for _ in range(given.each)]
+            made = [text for name in texts for text in written(saved, name, strength, given)]
             found = told(asked, [*map(reader.author, made)])
             print(json.dumps({"checkpoint": checkpoint, "strength": strength} | found), flush=True)
+
+
+def written(
+    saved: Checkpoint, author: str, strength: float, given: argparse.Namespace
+) -> list[str]:
+    """Texts that an author is asked for, as many as are wanted of each."""
+    config = as_trained(Config(seed=given.seed, temperature=given.temperature), saved)
+    config.streams, config.label, config.label_strength = given.each, author, strength
+    nothing = np.zeros(0, np.uint8)
+    blocks = continue_prompt(
+        *(saved.build(choose_device("auto")), saved.codec, nothing, request_of(config, LENGTH)),
+        notice=lambda said: None,
+        labels=saved.labels,
+    )
+    rows = np.concatenate([*blocks])
+    return [str(saved.codec.decode(stream)) for stream in rows.T]
 
 
 if __name__ == "__main__":
