@@ -24,8 +24,8 @@ class GenerateKeys(TypedDict, total=False):
 
     Attributes:
         length: new symbols, 500 by default; of sound usually samples.
-            seconds: of new sound, in place of `length`; 5 by default.
-    until: a text that ends what is new, or document for where the model ends its document.
+        seconds: of new sound, in place of `length`; 5 by default.
+        until: a text that ends what is new, or document for where the model ends its document.
         temperature: divides the logits.
         top_k: draw among the k likeliest symbols only.
         top_p: draw among the likeliest symbols that make up this probability.

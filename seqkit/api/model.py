@@ -122,6 +122,8 @@ class Model(Generic[Content]):
             return_state: whether to return the state after the last symbol, too.
             keys: length, until, temperature and so on: see `GenerateKeys`.
         """
+        if return_state and self.labels:
+            raise ConfigError("return_state: reading tells no labels, which this model learnt")
         begin = self._reader.begin(state)
         config = self._settings(keys)
         symbols = self._encode("prompt", prompt, config.sample.unknown)

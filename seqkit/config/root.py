@@ -85,7 +85,7 @@ class Config:
     label_strength: float = option(
         1.0,
         "how much the label counts: above 1 further from what the model (of sound: the codes' "
-        "writer) says without one; text takes twice as long",
+        "writer) says without one; PyTorch draws such text, several times as slowly",
         minimum=0,
         maximum=100,
     )
