@@ -97,16 +97,22 @@ class SlowTier:
         choice: Choice | None = None,
         strength: float = 1.0,
         ends: bool = False,
+        like: Symbols | None = None,
     ) -> tuple[Symbols, Callable[[int, int], Integers]]:
         """The codes of a prompt's symbols (N,), and of what follows them, with a choice of labels.
 
         The latter, given a place and a count, are those of so many symbols (count, S) from there
         on, which have to be asked for in turn. `strength` is `Request.label_strength`. If a stream
-        `ends` with its document, its codes are below 0 from there on.
+        `ends` with its document, its codes are below 0 from there on. If `like` has the codes
+        (frames,) of what follows, they are those, the same for all streams: (count, 1).
         """
         hop = self.codebook.hop * codec.phases
         wave = codec.frames(prompt).mean(1)
         told = self.codebook.codes(self.codebook.describe(wave)) if len(wave) else self.codes[:0]
+        of_prompt = np.repeat(told, hop)[: len(prompt)]
+        if like is not None:
+            given = like[:, None].astype(np.int64)
+            return of_prompt, lambda place, count: given[np.arange(place, place + count) // hop]
         heard = len(prompt) // hop  # whole frames; the one that is cut is written again
         if heard:
             before = np.repeat(told[:heard, None][-_READ:], streams, 1)
@@ -129,7 +135,7 @@ class SlowTier:
             rows = np.concatenate(blocks)
             return np.asarray(rows[(np.arange(place, place + count) - begin) // hop])
 
-        return np.repeat(told, hop)[: len(prompt)], of_symbols
+        return of_prompt, of_symbols
 
     def _written(
         self, before: Integers, seed: int, choice: Choice | None, strength: float, ends: bool
