@@ -89,6 +89,7 @@ def continue_prompt(
             choice=choice,
             strength=request.label_strength,
             ends=of_codes,
+            like=request.like,
         )
     told = Told(1, np.zeros(request.streams, np.int64), codes, written)
     if choice is not None:

@@ -9,6 +9,7 @@ import torch
 
 from seqkit.api import learn_slow_tier
 from seqkit.config import ModelConfig
+from seqkit.data import augmentation
 from seqkit.data.codecs import Characters, MuLaw
 from seqkit.data.corpus import Part
 from seqkit.data.labels import Labels
@@ -133,7 +134,8 @@ def test_a_writer_of_codes_writes_the_document_of_its_label_and_ends() -> None:
     part = Part.of(*[low, high] * 30)
     numbers = np.array([1, 2] * 30)
     part = Part(part.symbols, part.starts, labels=numbers, label_numbers=3)
-    slow = learn_slow_tier.learn(part, codec, 1, unseen, labels=[2])
+    book = augmentation.learn_codes(part, codec, 1)
+    slow = learn_slow_tier.learn(part, codec, 1, unseen, book, [2])
     for name, own in (("a", 0), ("b", 1)):
         choice = choose(AUTHORS, name, 4, 0)
         nothing = np.zeros(0, np.uint8)
