@@ -101,6 +101,11 @@ def with_labels(
     known = origin.labels.values if origin.labels else {}
     if labels is None or labels.values == known:
         return dataclasses.replace(origin, labels=labels)
+    if origin.model.input != "embedding":
+        raise ConfigError(
+            "data.label: the network to start from reads one-hot symbols, beside which no label "
+            "fits: start from one that was trained with model.input=embedding"
+        )
     new = [
         value for name, own in labels.values.items() for value in own[len(known.get(name, [])) :]
     ]

@@ -24,8 +24,9 @@ class GenerateKeys(TypedDict, total=False):
 
     Attributes:
         length: new symbols, 500 by default; of sound usually samples.
-            seconds: of new sound, in place of `length`; 5 by default.
-    until: a text that ends what is new, or document for where the model ends its document.
+        seconds: of new sound, in place of `length`; 5 by default.
+        like: a file whose course the sound follows, for its length if no less is asked for.
+        until: a text that ends what is new, or document for where the model ends its document.
         temperature: divides the logits.
         top_k: draw among the k likeliest symbols only.
         top_p: draw among the likeliest symbols that make up this probability.
@@ -37,6 +38,7 @@ class GenerateKeys(TypedDict, total=False):
 
     length: int | None
     seconds: float | None
+    like: str | None
     until: str | None
     temperature: float | None
     top_k: int | None
@@ -83,7 +85,8 @@ class KeptEngine:
         weights = [(own.data_ptr(), own._version) for own in self._network.parameters()]
         size = request.size(self._saved.codec)
         sampling = dataclasses.replace(request.sampling, seed=0)
-        key = dataclasses.replace(request, length=1, sampling=sampling, ending=None), size, weights
+        usual = dataclasses.replace(request, length=1, sampling=sampling, ending=None, like=None)
+        key = usual, size, weights
         kept, self._kept = self._kept, None
         if self._saved.labels is not None:  # another network for other labels
             kept = None

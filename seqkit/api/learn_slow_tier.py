@@ -34,14 +34,13 @@ def learn(
     codec: Quantiser,
     seed: int,
     progress: Progress,
-    book: Codebook | None = None,
+    book: Codebook,
     labels: Sequence[int] = (),
 ) -> SlowTier:
-    """The codes of a part of sound, found anew unless a codebook is given, and their writer.
+    """The codes of a part of sound, and their writer.
 
     `labels` has the number of values of each label of its documents, if they have any.
     """
-    book = book or augmentation.learn_codes(part, codec, seed)
     told = augmentation.told(part, codec, book).conditions
     assert told is not None
     hop = book.hop * codec.phases

@@ -26,6 +26,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import check_section, check_type
 from seqkit.foundation.wording import counted
+from seqkit.generation import like
 from seqkit.generation.ending import ending_of
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import request_of, with_seed
@@ -122,6 +123,8 @@ class Model(Generic[Content]):
             return_state: whether to return the state after the last symbol, too.
             keys: length, until, temperature and so on: see `GenerateKeys`.
         """
+        if return_state and self.labels:
+            raise ConfigError("return_state: reading tells no labels, which this model learnt")
         begin = self._reader.begin(state)
         config = self._settings(keys)
         symbols = self._encode("prompt", prompt, config.sample.unknown)
@@ -244,10 +247,12 @@ class Model(Generic[Content]):
 
     def _blocks(self, prompt: Symbols, config: Config, begin: ModelState) -> Iterator[Integers]:
         """The new symbols, in blocks (N,)."""
+        saved = self._checkpoint
+        config, codes = like.follow(config, saved.codec, saved.slow, saved.recording, _LOG.info)
         length = self._medium.length(config.length, config.seconds)
-        lasts, slow = bool(config.length or config.seconds), self._checkpoint.slow
-        ending = ending_of(config.until, self._medium, self.char_rnn.config, slow, lasts)
-        request = request_of(config, length, ending)
+        lasts = bool(config.length or config.seconds)
+        ending = ending_of(config.until, self._medium, self.char_rnn.config, saved.slow, lasts)
+        request = request_of(config, length, ending, codes)
         blocks = self._engine.blocks(prompt, request, self._reader.on_device(begin))
         return self._told(blocks)
 

@@ -10,9 +10,10 @@ from torch import Tensor
 from seqkit.api import build_network, learn_slow_tier
 from seqkit.api.comparison import recording_of
 from seqkit.config import Config, DataConfig, ModelConfig
-from seqkit.data import augmentation
+from seqkit.data import augmentation, transposition
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
+from seqkit.data.sound.pitch_loudness import PitchBook
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.console import Progress
 from seqkit.foundation.errors import ConfigError, DataError
@@ -48,15 +49,20 @@ def hear(
     """What a training does with sound before its network is made; text is left as it is."""
     training = training_part(training, corpus, config.data, notice)
     validation = heard(validation, corpus, config.data)
-    slow = ranks.shared(lambda: _slow_tier(config, corpus, training, saved, origin, progress))
+    own, codec = training, corpus.codec
+    if config.data.conditions == PitchBook.kind and isinstance(codec, Quantiser):
+        training = transposition.with_copies(own, codec, config.fixed_seed)
+    given = config, corpus, own, training, saved, origin, progress
+    slow = ranks.shared(lambda: _slow_tier(*given))
     if slow is not None:
         model = build_network.with_codes(model, slow.codebook.size)
-        notice(f"told by {slow.codebook.size - 1} codes, 50 a second (data.conditions)")
+        book = slow.codebook
+        notice(f"told by {book.size - 1} codes, {book.frame_rate} a second (data.conditions)")
     training, validation = (told(p, corpus, slow) for p in (training, validation))
     prediction = None
     if origin is None:
-        given = training, corpus, model, config.data
-        prediction = ranks.shared(lambda: _prediction_of(*given))
+        of_prediction = training, corpus, model, config.data, slow
+        prediction = ranks.shared(lambda: _prediction_of(*of_prediction))
     recording = ranks.shared(lambda: _recording(config, corpus, saved))
     return Sound(model, training, validation, slow, recording, prediction)
 
@@ -105,14 +111,14 @@ def training_part(
 
 
 def _prediction_of(
-    part: Part, corpus: Corpus, model: ModelConfig, data: DataConfig
+    part: Part, corpus: Corpus, model: ModelConfig, data: DataConfig, slow: SlowTier | None
 ) -> tuple[Tensor, Tensor] | None:
     """What `CharRNN.predict` takes, of a training part told by codes, if a network reads that."""
     codec = corpus.codec
     if not model.lookback or not isinstance(codec, Quantiser):
         return None
-    size = max(model.conditions, 1)
-    own, weights = augmentation.learn_prediction(part, codec, data, model.lookback, size)
+    book = slow.codebook if slow else None
+    own, weights = augmentation.learn_prediction(part, codec, data, model.lookback, book)
     levels = torch.full((model.vocabulary_size,), torch.inf)
     levels[: len(own)] = torch.from_numpy(own)
     return levels, torch.from_numpy(weights)
@@ -134,28 +140,34 @@ def errors_of(corpus: Corpus, config: Config, slow: SlowTier | None) -> augmenta
 def _slow_tier(
     config: Config,
     corpus: Corpus,
-    training: Part,
+    own: Part,
+    copied: Part,
     saved: Checkpoint | None,
     origin: Checkpoint | None,
     progress: Progress,
 ) -> SlowTier | None:
     """That of the run that goes on, or a new one, with the codes of the weights to start from.
 
+    Its codes are of a training part and its copies, and it writes those of the part.
+
     Raises:
-        ConfigError: those weights read no codes.
+        ConfigError: those weights read no codes, or others.
     """
     codec = corpus.codec
     if config.data.conditions == "none" or not isinstance(codec, Quantiser):
         return None
     if saved is not None:
         return saved.slow
-    if origin is not None and origin.slow is None:
+    kind, seed = config.data.conditions, config.fixed_seed
+    if origin is None:
+        book = augmentation.learn_codes(copied, codec, seed, kind)
+    elif origin.slow is None or (book := origin.slow.codebook).kind != kind:
         raise ConfigError(
-            f"init_from={config.init_from}: its network reads no codes: give data.conditions=none"
+            f"init_from={config.init_from}: its network does not read data.conditions={kind}: "
+            "give those that it was trained with"
         )
-    book = origin.slow.codebook if origin and origin.slow else None
     labels = corpus.labels.sizes if corpus.labels else []
-    return learn_slow_tier.learn(training, codec, config.fixed_seed, progress, book, labels)
+    return learn_slow_tier.learn(own, codec, seed, progress, book, labels)
 
 
 def _recording(config: Config, corpus: Corpus, saved: Checkpoint | None) -> Recording | None:

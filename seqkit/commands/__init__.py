@@ -50,7 +50,7 @@ COMMANDS = {
         "generate checkpoint=runs/a prompt=ROMEO: length=300",
         (
             *(*_SAMPLING, *_OUTPUT, "checkpoint", "device", "label", "label_strength"),
-            *("streams", "until"),
+            *("like", "streams", "until"),
         ),
         meanings={
             "out": "the file for the text, or for the sound (.wav, .flac, .ogg, .mp3 or .aiff); "

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -14,6 +15,7 @@ from seqkit.foundation.checkpoint_files import SUFFIX
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
+from seqkit.generation import labelled
 from seqkit.runs.checkpoint import Checkpoint
 
 
@@ -39,7 +41,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 def _write_onnx(saved: Checkpoint, out: Path, config: Config, console: Console) -> None:
     """Symbols and state in, logits and state out.
 
-    The codec, which tells what the symbols stand for, is in the model's metadata as JSON.
+    The codec, which tells what the symbols stand for, is in the model's metadata as JSON. So are
+    labels: the condition is a code, if there are codes, times their numbers plus the number.
     """
     try:
         from onnx import checker, helper
@@ -49,8 +52,11 @@ def _write_onnx(saved: Checkpoint, out: Path, config: Config, console: Console) 
         raise ConfigError("export needs ONNX Runtime: pip install 'seqkit[onnx]'") from error
     with console.progress("export"):
         network = saved.build(torch.device("cpu"))
+        properties: dict[str, Any] = {"codec": saved.codec.to_spec(), "start": saved.codec.start}
+        if saved.labels is not None:
+            network = network.with_labels(labelled.every(saved.labels))
+            properties["labels"] = saved.labels.values
         model = onnx.one_step(onnx_graph.OnnxStep(network, saved.codec.size))
-        properties = {"codec": saved.codec.to_spec(), "start": saved.codec.start}
         helper.set_model_props(model, {key: json.dumps(value) for key, value in properties.items()})
         checker.check_model(model)
         content = model.SerializeToString()

@@ -33,7 +33,8 @@ def free_files(config: Config) -> list[Path]:
         raise ConfigError(f"out={config.out}: give the name of a file")
     allow_open_files(config.streams)
     files = numbered(out, config.streams)
-    reads = (config.checkpoint, config.prompt_file, config.prompt_audio, *config.data.path)
+    prompts = config.prompt_file, config.prompt_audio, config.like
+    reads = (config.checkpoint, *prompts, *config.data.path)
     for file in files:
         if file.exists() and not file.is_file():
             raise OutputError(f"{file} is no regular file: give the name of one, or out=-")

@@ -83,8 +83,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 def _documents(config: Config, saved: Checkpoint, corpus: Corpus) -> list[str]:
     """The files that the documents are of; none where that is not known."""
     data = saved.as_read(config.data) if config.data.path else checkpoint_data.recorded(saved)
-    cut_by_label = corpus.labels is not None and not corpus.whole_documents
-    if not data.path or opened.folder_of(data) or (cut_by_label and not config.data.path):
+    cut = corpus.cuts_by_label and not config.data.path
+    if cut or not data.path or opened.folder_of(data):
         return []
     with contextlib.suppress(DataError, OSError):
         paths = Search.of(data, saved.codec.kind).named([*map(Path, data.path)]).values()
@@ -113,21 +113,24 @@ def _score(
         shown = [_as_json(content) for content in contents]
     # Lines that run through a terminal leave no room for a bar.
     progress = unseen if write and Product().terminal else console.progress
-    nats, counts = np.zeros(part.label_numbers), np.zeros(part.label_numbers)
+    numbers, kinds = np.unique(
+        np.zeros(0, np.int64) if part.labels is None else part.labels, return_inverse=True
+    )
+    nats, counts = np.zeros(len(numbers)), np.zeros(len(numbers))
     with progress("score", len(part), unit="symbols") as bar:
         for stretch in stretches(model, part, start=codec.start, wanted=wanted, watch=bar.update):
             scoring.require_numbers(stretch.nats)
             scored.add(stretch)
             if part.labels is not None:
                 places = np.arange(stretch.begin, stretch.end)
-                own = part.labels[np.searchsorted(part.starts, places, side="right") - 1]
-                nats += np.bincount(own, stretch.nats, part.label_numbers)
-                counts += np.bincount(own, None, part.label_numbers)
+                own = kinds[np.searchsorted(part.starts, places, side="right") - 1]
+                nats += np.bincount(own, stretch.nats, len(numbers))
+                counts += np.bincount(own, None, len(numbers))
             if write:
                 for lines in _lines(part, stretch, shown):
                     write(lines)
-    found = np.flatnonzero(counts)[:_LABELS].tolist()
-    return scored, {number: nats[number] / counts[number] / math.log(2) for number in found}
+    bits = (nats / np.maximum(counts, 1) / math.log(2)).tolist()
+    return scored, dict(zip(numbers.tolist()[:_LABELS], bits, strict=False))
 
 
 def _lines(part: Part, stretch: Stretch, shown: Sequence[str]) -> Iterator[bytes]:

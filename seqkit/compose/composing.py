@@ -26,7 +26,7 @@ from seqkit.foundation.settings import KEYED, nearest
 
 FREE_TEXT = (
     *("checkpoint", "data.column", "data.label", "data.path", "data.pattern", "init_from", "label"),
-    *("out", "prompt", "prompt_audio", "prompt_file", "run_dir", "runs", "until"),
+    *("like", "out", "prompt", "prompt_audio", "prompt_file", "run_dir", "runs", "until"),
 )
 """Keys whose values arrive letter for letter as the shell hands them over."""
 # Those that name files and folders.

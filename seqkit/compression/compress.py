@@ -134,10 +134,10 @@ def decompress(
 def identity(model: CharRNN, codec: Codec) -> str:
     """What a model is known by: a digest of its weights, its architecture and its codec."""
     config = dataclasses.asdict(model.config)
-    new = {"ends": model.config.ends, "labels": model.config.labels}
-    new["label_size"] = model.config.labels
-    for key in (key for key, used in new.items() if not used):
-        del config[key]  # which earlier versions do not know
+    if not model.config.ends:  # earlier versions do not know these keys
+        del config["ends"]
+    if not model.config.labels:
+        del config["labels"], config["label_size"]
     record = [config, codec.to_spec()]
     digest = hashlib.sha256(json.dumps(record, sort_keys=True).encode())
     for name, values in sorted(model.state_dict().items()):

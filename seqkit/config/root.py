@@ -70,6 +70,12 @@ class Config:
     prompt: str | None = option(None, "text that the sample continues, taken literally")
     prompt_file: str | None = option(None, "a file whose content the sample continues")
     prompt_audio: str | None = option(None, "a recording that the sample continues")
+    like: str | None = option(
+        None,
+        "generate: a recording whose course the sound follows, for its length, by default at a "
+        "temperature of 0.4 at most; of a model with data.conditions=pitch_loudness also a MIDI "
+        "file, or a CSV file: time,hertz,decibels a line, which holds until the next one",
+    )
     length: int | None = option(
         None, "symbols to generate (of sound: samples); by default 500 symbols of text", minimum=1
     )
@@ -85,7 +91,7 @@ class Config:
     label_strength: float = option(
         1.0,
         "how much the label counts: above 1 further from what the model (of sound: the codes' "
-        "writer) says without one; text takes twice as long",
+        "writer) says without one; PyTorch draws such text, several times as slowly",
         minimum=0,
         maximum=100,
     )

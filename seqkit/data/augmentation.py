@@ -23,7 +23,7 @@ import numpy.typing as npt
 from seqkit.config import DataConfig
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
-from seqkit.data.sound import Frames, Wave, prediction, slow_codes
+from seqkit.data.sound import Frames, Wave, pitch_loudness, prediction, slow_codes
 from seqkit.data.sound.slow_codes import Codebook
 from seqkit.symbols import Floats, Integers
 
@@ -166,25 +166,29 @@ def _mono(part: Part, codec: Quantiser) -> Wave:
 
 
 def learn_prediction(
-    part: Part, codec: Quantiser, config: DataConfig, count: int, size: int
+    part: Part, codec: Quantiser, config: DataConfig, count: int, book: Codebook | None
 ) -> tuple[Wave, Floats]:
     """The samples of all symbols (V,), and weights (C, K) of a linear prediction of a part.
 
-    They suit a past that has the noise that `data.copy_noise` names, on average. C is the `size` of
-    the codebook with whose codes the part is told; without them it is 1.
+    They suit a past that has the noise that `data.copy_noise` names, on average. C is the size of
+    the codebook with whose codes the part is told; without one it is 1.
     """
     levels = codec.decode(np.repeat(np.arange(codec.size), codec.channels))
     symbols = part.symbols[: _PREDICTED * codec.symbol_rate]
     wave, step = levels[symbols], np.gradient(levels)[symbols]
     noise = np.mean(np.square(_NOISES)) * np.square(config.copy_noise * codec.levels / 256 * step)
-    hop = round(codec.sample_rate / slow_codes.FRAMES) * codec.phases
+    size, hop = 1, round(codec.sample_rate / slow_codes.FRAMES) * codec.phases
+    if book is not None:
+        size, hop = book.size, book.hop * codec.phases
     known = part.conditions
     codes = np.zeros(len(wave), np.uint8) if known is None else known[: len(wave)]
     return levels, prediction.learn(wave, noise, codes[::hop], hop, size, count)
 
 
-def learn_codes(part: Part, codec: Quantiser, seed: int) -> Codebook:
-    """The codes of a part of sound."""
+def learn_codes(part: Part, codec: Quantiser, seed: int, kind: str = "codes") -> Codebook:
+    """The codes of a part of sound, of the kind that `data.conditions` names."""
+    if kind == pitch_loudness.PitchBook.kind:
+        return pitch_loudness.learn(_mono(part, codec), codec.sample_rate)
     return slow_codes.learn(_mono(part, codec), codec.sample_rate, seed)
 
 

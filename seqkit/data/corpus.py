@@ -156,11 +156,18 @@ class Corpus:
         source = f"source: {self.citation}" if self.citation else ""
         return "; ".join(" ".join(part.split()) for part in (licence, source) if part)
 
+    @property
+    def cuts_by_label(self) -> bool:
+        """Whether a split takes some of every label: of text, unless it is in shards."""
+        whole = self.whole
+        is_text = self.codec.kind != "audio"
+        return whole.labels is not None and is_text and not whole.in_shards
+
     def split(self, fractions: list[float]) -> tuple[Part, Part, Part]:
         """Training, validation and test parts; a part may be empty.
 
         Parts of the data set's own are taken as they are, and the other fractions share the rest
-        by position, in this order; of labelled text, what has the same labels. A document that is
+        by position, in this order; see `cuts_by_label`. A document that is
         cut goes on as a new document in the next part.
         """
         training, validation, test = fractions
@@ -174,7 +181,7 @@ class Corpus:
         if own_test or own_validation:
             rest = training + validation + test
             training, validation, test = (x / rest for x in (training, validation, test))
-        if self.whole.labels is not None and not self.whole_documents:
+        if self.cuts_by_label:
             parts = self._cut_by_label(end, training, validation)
         else:
             first, second = self._places(end, training, validation, test)

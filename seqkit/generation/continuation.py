@@ -67,8 +67,12 @@ def continue_prompt(
         model = model.with_labels(choice.weights)
     size, strength = request.size(codec), request.label_strength
     if slow is not None:
-        strength = 1.0  # what codes say of labels counts more, and they say it fast
+        strength = 1.0  # it goes to the writer of the codes
     if strength != 1:
+        if request.engine not in ("auto", "torch"):
+            raise ConfigError(
+                f"sample.engine={request.engine}: label_strength is for sample.engine=torch"
+            )
         engine = TorchEngine(model, size, strength)
     engine = engine or choose_engine(model, size, request, notice)
     if len(prompt) > REMEMBERED:
@@ -80,8 +84,13 @@ def continue_prompt(
     of_codes = request.ending is not None and not request.ending.symbols
     if slow is not None:
         assert isinstance(codec, Quantiser)
-        given = codec, read, request.streams, seed, choice, request.label_strength
-        codes, written = slow.conditions(*given, ends=of_codes)
+        codes, written = slow.conditions(
+            *(codec, read, request.streams, seed),
+            choice=choice,
+            strength=request.label_strength,
+            ends=of_codes,
+            like=request.like,
+        )
     told = Told(1, np.zeros(request.streams, np.int64), codes, written)
     if choice is not None:
         told = Told(len(choice.weights), choice.of_streams(strength), codes, written)
@@ -136,8 +145,7 @@ class Told:
         ends = np.where(ended.any(0), place + ended.argmax(0), _ENDLESS)
         np.minimum(self.lengths, ends, out=self.lengths)
         codes = codes.clip(min=0)
-        copies = len(self.streams) // codes.shape[1]
-        return np.tile(codes, copies) * self.kinds + self.streams
+        return codes * self.kinds + self.streams
 
 
 def feed_prompt(
@@ -181,8 +189,10 @@ def _choice(
             )
         return None
     choice = choose(labels, request.label, request.streams, request.sampling.seed)
-    said = list(dict.fromkeys(choice.words))
-    if said != [request.label]:
-        shown = " ".join(said[:_SHOWN]) + (" …" if len(said) > _SHOWN else "")
-        notice(f"label={shown}")
+    first, *others = choice.words
+    if {first} != {*choice.words}:
+        shown = [f"stream {n}: {words}" for n, words in enumerate(choice.words[:_SHOWN], 1)]
+        notice("; ".join(shown) + (" …" if len(others) >= _SHOWN else ""))
+    elif first != request.label:
+        notice(f"label={first}")
     return choice

@@ -1,5 +1,6 @@
 """Which labels a sample has: those that are asked for, or drawn as often as the data has them."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,8 @@ from seqkit.foundation.settings import nearest
 from seqkit.symbols import Floats, Integers
 
 _STREAM = (1 << 33) + 1  # of draws; no sample has it
+_ROUNDING = 1e-3
+_MOST = 100_000  # rows of a table
 
 Shares = dict[str, dict[str, float]]
 """Of labels, by their names, the share of each value."""
@@ -30,8 +33,7 @@ class Choice(NamedTuple):
     words: list[str]
 
     def of_streams(self, strength: float) -> Integers:
-        """The choice of each stream; of 2 S, the second half no label, if labels are to count
-        more or less than 1."""
+        """The choice of each stream; with another strength than 1 of 2 S, the second half none."""
         untold = np.full(len(self.streams), len(self.weights) - 1)
         return self.streams if strength == 1 else np.append(self.streams, untold)
 
@@ -58,43 +60,64 @@ def choose(labels: Labels, asked: str | None, streams: int, seed: int) -> Choice
     return Choice(from_numpy(np.stack(weights)), chosen, words)
 
 
+def every(labels: Labels) -> Tensor:
+    """The choices of all numbers of labels, (n, R), in their order.
+
+    Raises:
+        ConfigError: they are too many for a table.
+    """
+    if labels.numbers > _MOST:
+        raise ConfigError(f"{labels.numbers:,} combinations of labels are too many to export")
+    rows = [_row(labels, _completed(labels, number, {})) for number in range(labels.numbers)]
+    return from_numpy(np.stack(rows))
+
+
 def _parsed(labels: Labels, asked: str) -> Shares:
     """The labels that are asked for. Raises ConfigError."""
     found: Shares = {}
-    for piece in filter(None, asked.split(",")):
-        left, colon, right = piece.rpartition(":")
-        if colon and left in labels.values:  # digit:7
-            found[left] = {_value(labels, asked, left, right): 1.0}
-            continue
-        name = next((name for name, own in labels.values.items() if left in own), "")
-        share = _number(right) if colon and name else None
-        if share is None:  # austen
-            name = next((name for name, own in labels.values.items() if piece in own), "")
-            left, share = _value(labels, asked, name or [*labels.values][-1], piece), 1.0
-        found.setdefault(name or [*labels.values][-1], {})[left] = share
+    whole = any(asked in own for own in labels.values.values())
+    for piece in [asked] if whole else filter(None, map(str.strip, asked.split(","))):
+        name, colon, rest = piece.partition(":")
+        if not colon or name not in labels.values:  # austen, or austen:0.7
+            name, rest = _label_of(labels, asked, piece), piece
+        known = labels.values[name]
+        value, colon, share = rest.rpartition(":")
+        if rest in known or not colon:
+            value, share = rest, "1"
+        _require(labels, asked, name, value)
+        found.setdefault(name, {})[value] = _number(share)
     for name, own in found.items():
-        if abs(sum(own.values()) - 1) > 1e-3:
+        if not min(own.values()) >= 0 or not abs(sum(own.values()) - 1) <= _ROUNDING:
             raise ConfigError(
-                f"label={asked}: the shares of {name} add up to {sum(own.values()):g}, not to 1"
+                f"label={asked}: the shares of {name} are to add up to 1, as in a:0.7,b:0.3"
             )
     return found
 
 
-def _number(text: str) -> float | None:
+def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        return None
+        return math.nan
 
 
-def _value(labels: Labels, asked: str, name: str, value: str) -> str:
-    """The value of a label. Raises ConfigError if there is none."""
+def _label_of(labels: Labels, asked: str, piece: str) -> str:
+    """The label that has a value, which a share may follow. Raises ConfigError."""
+    values = {piece, piece.rpartition(":")[0]}
+    names = [name for name, own in labels.values.items() if values & {*own}]
+    if len(names) > 1:
+        given = " or ".join(f"{name}:{piece}" for name in names)
+        raise ConfigError(f"label={asked}: several labels have that value: give {given}")
+    return names[0] if names else [*labels.values][-1]
+
+
+def _require(labels: Labels, asked: str, name: str, value: str) -> None:
+    """Raise ConfigError if a label has no such value."""
     known = labels.values[name]
-    if value in known:
-        return value
-    raise ConfigError(
-        f"label={asked}: no label {value}{nearest(value, known)} There are {labels.summary}"
-    )
+    if value not in known:
+        raise ConfigError(
+            f"label={asked}: no label {value}{nearest(value, known)} There are {labels.summary}"
+        )
 
 
 def _drawn(labels: Labels, given: Shares, streams: int, seed: int) -> list[int]:

@@ -12,6 +12,7 @@ from seqkit.data.codecs import Codec
 from seqkit.foundation import machine
 from seqkit.generation.ending import Ending
 from seqkit.generation.sampling import Sampling, sampling_of
+from seqkit.symbols import Symbols
 
 _SEEDS = 10**9  # that are drawn from: short enough to be typed
 
@@ -35,6 +36,8 @@ class Request:
     label_strength: float = 1.0
     ending: Ending | None = None
     """What ends a stream before its length."""
+    like: Symbols | None = None
+    """The codes (frames,) that sound is told, if none are to be written."""
 
     def size(self, codec: Codec) -> int:
         """How many symbols are drawn from: those of a codec, and the end of a document if asked."""
@@ -52,7 +55,9 @@ def with_seed(config: Config, notice: Callable[[str], None]) -> Config:
     return dataclasses.replace(config, seed=seed)
 
 
-def request_of(config: Config, length: int, ending: Ending | None = None) -> Request:
+def request_of(
+    config: Config, length: int, ending: Ending | None = None, like: Symbols | None = None
+) -> Request:
     """What a config asks for, `length` symbols long, or up to an ending."""
     return Request(
         length=length,
@@ -63,6 +68,7 @@ def request_of(config: Config, length: int, ending: Ending | None = None) -> Req
         label=config.label,
         label_strength=config.label_strength,
         ending=ending,
+        like=like,
     )
 
 

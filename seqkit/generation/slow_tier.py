@@ -11,6 +11,7 @@ from torch import Tensor
 
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import Quantiser
+from seqkit.data.sound.pitch_loudness import PitchBook
 from seqkit.data.sound.slow_codes import Codebook
 from seqkit.foundation.randomness import uniforms
 from seqkit.foundation.settings import check_section
@@ -25,6 +26,7 @@ _STREAM = 1 << 33  # of draws; no sample has it
 _GOLDEN = (5**0.5 - 1) / 2  # multiples of which, modulo 1, are spread evenly, however many
 _READ = 100  # codes that the writer reads before it writes
 _OF_BOOK, _WRITER = ("mean", "basis", "centres"), "writer."
+_BOOKS: dict[str, type[Codebook]] = {book.kind: book for book in (Codebook, PitchBook)}
 _SEEDS = (1 << 63) - 1
 
 
@@ -44,7 +46,9 @@ class SlowTier:
     def record(self) -> dict[str, Any]:
         """What a checkpoint keeps beside `tensors`."""
         config = dataclasses.asdict(self.writer.config)
-        return {"sample_rate": self.codebook.sample_rate, "writer": config}
+        book = self.codebook
+        kind = {} if book.kind == Codebook.kind else {"kind": book.kind}
+        return {"sample_rate": book.sample_rate, "writer": config} | kind
 
     def tensors(self) -> dict[str, Tensor]:
         """The numbers of codebook, codes and writer, by name."""
@@ -66,7 +70,7 @@ class SlowTier:
         weights = {k.removeprefix(_WRITER): v for k, v in tensors.items() if k.startswith(_WRITER)}
         writer.load_state_dict(weights)
         parts = (tensors[name].numpy() for name in _OF_BOOK)
-        book = Codebook(int(record["sample_rate"]), *parts)
+        book = _BOOKS[record.get("kind", Codebook.kind)](int(record["sample_rate"]), *parts)
         codes = tensors["codes"].numpy()
         if not len(codes) or codes.min() < 0 or codes.max() >= book.size:
             raise ValueError("codes that are not in the codebook")
@@ -78,10 +82,10 @@ class SlowTier:
     def begin(self, model: CharRNN) -> None:
         """Let a new network's embedding of the codes begin with what the codes stand for."""
         assert model.conditions is not None
-        weight, centres = model.conditions.weight, torch.from_numpy(self.codebook.centres)
-        width = min(weight.shape[1], centres.shape[1])
+        weight, features = model.conditions.weight, torch.from_numpy(self.codebook.features)
+        width = min(weight.shape[1], features.shape[1])
         weight[0] = 0
-        weight[1 : len(centres) + 1, :width] = centres[:, :width].to(weight.device)
+        weight[1 : len(features) + 1, :width] = features[:, :width].to(weight.device)
 
     def conditions(
         self,
@@ -89,20 +93,26 @@ class SlowTier:
         prompt: Symbols,
         streams: int,
         seed: int,
+        *,
         choice: Choice | None = None,
         strength: float = 1.0,
-        *,
         ends: bool = False,
+        like: Symbols | None = None,
     ) -> tuple[Symbols, Callable[[int, int], Integers]]:
         """The codes of a prompt's symbols (N,), and of what follows them, with a choice of labels.
 
         The latter, given a place and a count, are those of so many symbols (count, S) from there
         on, which have to be asked for in turn. `strength` is `Request.label_strength`. If a stream
-        `ends` with its document, its codes are below 0 from there on.
+        `ends` with its document, its codes are below 0 from there on. If `like` has the codes
+        (frames,) of what follows, they are those, the same for all streams: (count, 1).
         """
         hop = self.codebook.hop * codec.phases
         wave = codec.frames(prompt).mean(1)
         told = self.codebook.codes(self.codebook.describe(wave)) if len(wave) else self.codes[:0]
+        of_prompt = np.repeat(told, hop)[: len(prompt)]
+        if like is not None:
+            given = like[:, None].astype(np.int64)
+            return of_prompt, lambda place, count: given[np.arange(place, place + count) // hop]
         heard = len(prompt) // hop  # whole frames; the one that is cut is written again
         if heard:
             before = np.repeat(told[:heard, None][-_READ:], streams, 1)
@@ -125,7 +135,7 @@ class SlowTier:
             rows = np.concatenate(blocks)
             return np.asarray(rows[(np.arange(place, place + count) - begin) // hop])
 
-        return np.repeat(told, hop)[: len(prompt)], of_symbols
+        return of_prompt, of_symbols
 
     def _written(
         self, before: Integers, seed: int, choice: Choice | None, strength: float, ends: bool

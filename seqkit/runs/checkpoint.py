@@ -31,6 +31,7 @@ from seqkit.model.char_rnn import CharRNN, count_fixed, count_parameters
 from seqkit.runs.checkpoint_file import parts, verified_record
 
 FORMAT = 1
+_FOLLOWING = 0.4  # the temperature at which another sound is followed
 _WEIGHTS, _SLOW, _RECORDING = "model.", "slow.", "recording."
 _SCALE = ".scale"  # behind the name of a tensor of int8: the scales of its rows
 _NOT_USABLE = (KeyError, TypeError, ValueError, RuntimeError, safetensors.SafetensorError)
@@ -297,12 +298,17 @@ def _codec(path: Path, record: dict[str, Any], catalogue: Catalogue) -> Codec:
 
 
 def as_trained(config: Config, saved: Checkpoint) -> Config:
-    """The keys of sampling that were not given, as the training's own samples had them."""
+    """The keys of sampling that were not given, as the training's own samples had them.
+
+    With `like` the temperature is lower: a tune that is given needs no chance.
+    """
     own: dict[str, Any] = {
         key: saved.config.get(key)
         for key in ("temperature", "top_k", "top_p")
         if getattr(config, key) is None
     }
+    if config.like and own.get("temperature"):
+        own["temperature"] = min(own["temperature"], _FOLLOWING)
     wanted = dataclasses.replace(config, **own)
     try:
         check(wanted)

@@ -30,7 +30,7 @@ def notes(*hertz: float, seconds: float = 0.4) -> Wave:
 def slow() -> SlowTier:
     """That of three notes that follow each other, over and over."""
     part = Part.of(CODEC.encode(notes(*[150, 300, 600] * 6)))
-    return learn_slow_tier.learn(part, CODEC, 1, unseen)
+    return learn_slow_tier.learn(part, CODEC, 1, unseen, augmentation.learn_codes(part, CODEC, 1))
 
 
 def note_of(slow: SlowTier, code: int) -> int:

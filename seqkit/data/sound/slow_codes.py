@@ -7,6 +7,7 @@ of a frame is the number of the nearest, from 1 on. 0 is left for what is not to
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -35,9 +36,14 @@ class Codebook:
     """What tells a frame's code.
 
     sample_rate: hertz of the sound.
-    mean (F,), basis (F, 32): what turns a frame's powers into 32 numbers.
+    mean (F,), basis (F, 32): what turns what is measured of a frame, its powers, into 32 numbers.
     centres (K, 32): of the codes 1 … K.
     """
+
+    kind: ClassVar[str] = "codes"
+    """As `data.conditions` names it."""
+    frame_rate: ClassVar[int] = FRAMES
+    """Frames a second."""
 
     sample_rate: int
     mean: Floats
@@ -52,12 +58,20 @@ class Codebook:
     @property
     def hop(self) -> int:
         """Samples of a frame."""
-        return max(1, round(self.sample_rate / FRAMES))
+        return max(1, round(self.sample_rate / self.frame_rate))
+
+    @property
+    def features(self) -> Floats:
+        """What a network's embedding of the codes begins with, (K, E)."""
+        return self.centres
+
+    def measure(self, wave: Wave) -> Floats:
+        """What is measured (frames, F) of a wave (N,); the last frame may go beyond its end."""
+        return _powers(wave, self.sample_rate)
 
     def describe(self, wave: Wave) -> Floats:
-        """The numbers (frames, 32) of a wave (N,); the last frame may go beyond its end."""
-        centred = _powers(wave, self.sample_rate) - self.mean
-        return np.asarray(centred @ self.basis, np.float32)
+        """The numbers (frames, 32) of a wave (N,)."""
+        return np.asarray((self.measure(wave) - self.mean) @ self.basis, np.float32)
 
     def codes(self, described: Floats) -> Symbols:
         """The codes (frames,) of frames that `describe` described."""

@@ -1,0 +1,69 @@
+"""Pitch and loudness are heard, and a pair of both is a category or takes the nearest."""
+
+import numpy as np
+import pytest
+
+from seqkit.data.sound import Wave, pitch_loudness
+from seqkit.data.sound.pitch_loudness import PitchBook, level, melody_of, note_of
+
+RATE = 4000
+NOTES = (57, 60, 64)
+
+
+def voice(hertz: float, rate: int, seconds: float = 0.5) -> Wave:
+    """A tone with weaker overtones."""
+    phase = 2 * np.pi * hertz * np.arange(round(seconds * rate)) / rate
+    return np.asarray(0.2 * np.cos(phase) + 0.1 * np.cos(2 * phase + 1), np.float32)
+
+
+@pytest.mark.parametrize("rate", [4000, 8000, 22050, 44100])
+@pytest.mark.parametrize("hertz", [61.0, 147.0, 440.0, 830.0])
+def test_a_tone_has_its_pitch_and_its_level_in_every_frame(hertz: float, rate: int) -> None:
+    notes, decibels = melody_of(voice(hertz, rate), rate)[3:-3].T
+    assert len(notes) == pytest.approx(44, abs=1)
+    assert np.abs(notes - note_of(np.array(hertz))).max() < 0.3
+    assert decibels == pytest.approx(10 * np.log10(0.025), abs=0.5)
+
+
+def test_noise_and_silence_have_no_pitch_and_a_change_is_heard_when_it_comes() -> None:
+    noise = 0.1 * np.random.default_rng(0).standard_normal(4000)
+    assert (melody_of(noise.astype(np.float32), 8000)[:, 0] == 0).mean() > 0.9
+    tone, other = voice(200, 8000), voice(300, 8000)
+    notes, _ = melody_of(np.concatenate([tone, other, np.zeros_like(tone), tone * 1e-3]), 8000).T
+    assert int((notes > 60).argmax()) == pytest.approx(50, abs=3)
+    assert (notes[103:] == 0).all()
+
+
+def test_pauses_do_not_count_in_a_level() -> None:
+    assert level(np.array([-20.0, -24.0, -60.0, -90.0])) == pytest.approx(-22)
+
+
+def sung(*notes: tuple[int, float]) -> Wave:
+    """Notes of half a second, each as loud as is said."""
+    time = np.arange(RATE // 2) / RATE
+    parts = [size * np.cos(2 * np.pi * 440 * 2 ** ((n - 69) / 12) * time) for n, size in notes]
+    return np.concatenate(parts).astype(np.float32)
+
+
+def heard(own: PitchBook, wave: Wave) -> tuple[float, float]:
+    """The pair of most frames."""
+    codes = own.codes(own.describe(wave)).astype(int)
+    note, decibels = own.pairs[np.bincount(codes).argmax() - 1]
+    return round(note, 3), decibels
+
+
+def test_every_note_is_heard_as_itself_and_what_is_missing_as_the_nearest() -> None:
+    wave = sung(*((note, size) for note in NOTES for size in (0.4, 0.1)))
+    slip = sung((72, 0.4))[: RATE // 10]
+    own = pitch_loudness.learn(np.concatenate([*[wave] * 5, slip]), RATE)
+    assert own.pairs[:, 0].max() < 72
+    for note in NOTES:
+        for size in (0.4, 0.1):
+            pitch, decibels = heard(own, sung((note, size)))
+            assert pitch == note
+            assert abs(decibels - 10 * np.log10(size**2 / 2)) < 2
+    assert heard(own, sung((58, 0.01)))[0] == 57
+    assert heard(own, sung((80, 0.01)))[0] == own.pairs[:, 0].max()
+    assert (own.size, own.hop) == (len(own.centres) + 1, RATE // 100)
+    assert len(np.unique(own.features, axis=0)) == len(own.features)
+    assert own.describe(np.zeros(0, np.float32)).shape == (0, 2)

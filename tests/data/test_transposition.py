@@ -1,0 +1,40 @@
+"""Copies are in other keys, swell and fade, and stand behind the recording, labelled like it."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from seqkit.data import transposition
+from seqkit.data.codecs import MuLaw
+from seqkit.data.corpus import Part
+from seqkit.data.sound.pitch_loudness import melody_of
+
+RATE = 8000
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+def test_a_recording_comes_in_all_keys(channels: int) -> None:
+    codec = MuLaw(256, RATE, channels=channels)
+    wave = 0.5 * np.cos(2 * np.pi * 220 * np.arange(2 * RATE) / RATE)
+    symbols = codec.encode(wave.astype(np.float32))
+    half = len(symbols) // 2
+    part = Part.of(symbols[:half], symbols[half:], frame=channels)
+    part = dataclasses.replace(part, labels=np.array([1, 2]), label_numbers=3)
+    found = transposition.with_copies(part, codec, 1)
+    assert np.array_equal(found.symbols[: len(part)], part.symbols[:])
+    assert (found.starts % channels == 0).all()
+    documents = np.split(found.symbols[:], found.starts[2::2])
+    assert found.labels is not None
+    assert found.labels.tolist() == [1, 2] * len(documents)
+    assert np.diff(found.starts)[::2] == pytest.approx([len(one) / 2 for one in documents], abs=2)
+    notes, swells = [], []
+    for document in documents:
+        melody = melody_of(codec.frames(document).mean(1), RATE)[5:-5]
+        notes.append(round(float(np.median(melody[:, 0]))) - 57)
+        swells.append(float(np.ptp(melody[:, 1])))
+    assert sorted(notes) == sorted([0, *range(-6, 7)])
+    assert swells[0] < 1 < 6 < min(swells[1:])
+    again, other = (transposition.with_copies(part, codec, seed) for seed in (1, 2))
+    assert np.array_equal(again.symbols, found.symbols)
+    assert not np.array_equal(other.symbols, found.symbols)

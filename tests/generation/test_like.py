@@ -1,0 +1,147 @@
+"""Another sound as the score: its codes, as loud as the recording, in octaves that this has."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from seqkit.config import Config, ModelConfig
+from seqkit.data import augmentation
+from seqkit.data.codecs import Characters, Codec, MuLaw
+from seqkit.data.corpus import Part
+from seqkit.data.files import BadFileError
+from seqkit.data.sound import Wave
+from seqkit.data.sound.pitch_loudness import PitchBook
+from seqkit.evaluation.recording import Recording
+from seqkit.foundation.errors import ConfigError
+from seqkit.generation import like
+from seqkit.generation.continuation import Told
+from seqkit.generation.slow_tier import SlowTier
+from seqkit.model.char_rnn import CharRNN
+from seqkit.symbols import Symbols
+
+RATE = 4000
+CODEC = MuLaw(256, RATE)
+
+
+def sung(*notes: int, size: float = 0.4, rate: int = RATE) -> Wave:
+    """Notes of half a second."""
+    time = np.arange(rate // 2) / rate
+    parts = [np.cos(2 * np.pi * 440 * 2 ** ((note - 69) / 12) * time) for note in notes]
+    return (size * np.concatenate(parts)).astype(np.float32)
+
+
+LEARNT = sung(57, 60, 64, 62)
+
+
+def tier(kind: str, learnt: Wave = LEARNT) -> SlowTier:
+    """What tells of a recording's notes, with a writer that has learnt nothing."""
+    part = Part.of(CODEC.encode(learnt))
+    book = augmentation.learn_codes(part, CODEC, 1, kind)
+    config = ModelConfig(num_layers=1, hidden_size=4, vocabulary_size=book.size)
+    return SlowTier(book, book.codes(book.describe(learnt)), CharRNN(config))
+
+
+@pytest.fixture(scope="module", params=["codes", "pitch_loudness"])
+def slow(request: pytest.FixtureRequest) -> SlowTier:
+    return tier(request.param)
+
+
+@pytest.fixture(scope="module")
+def of_notes() -> SlowTier:
+    return tier("pitch_loudness")
+
+
+def follow(
+    slow: SlowTier | None, path: Path, codec: Codec = CODEC, **keys: float
+) -> tuple[Config, Symbols, str]:
+    told: list[str] = []
+    config = dataclasses.replace(Config(like=str(path)), **keys)  # type: ignore[arg-type]
+    config, codes = like.follow(config, codec, slow, Recording.of(LEARNT, RATE), told.append)
+    assert codes is not None
+    return config, codes, " ".join(told)
+
+
+def test_a_quieter_recording_at_another_rate_has_the_codes_of_the_learnt_one(
+    slow: SlowTier, tmp_path: Path
+) -> None:
+    soundfile.write(tmp_path / "a.wav", sung(57, 60, 64, 62, size=0.02, rate=3 * RATE), 3 * RATE)
+    config, codes, said = follow(slow, tmp_path / "a.wav")
+    assert (config.length, config.seconds) == (len(LEARNT), None)
+    own = slow.codebook
+    expected = own.codes(own.describe(LEARNT))
+    apart = np.linalg.norm(own.centres[codes - 1] - own.centres[expected - 1], axis=1)
+    usual = np.linalg.norm(own.centres - own.centres.mean(0), axis=1).mean()
+    assert (apart < 0.5 * usual).mean() > 0.9
+    assert "its sounds are 0." in said or "9% of its notes are among" in said
+
+
+def test_it_is_heard_for_as_long_as_it_lasts_or_less(slow: SlowTier, tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", sung(57, 60), RATE)
+    assert follow(slow, tmp_path / "a.wav", seconds=0.25)[0].seconds == 0.25
+    assert follow(slow, tmp_path / "a.wav", length=7)[0].length == 7
+    with pytest.raises(ConfigError, match=r"it lasts 1.00 s: ask for no more"):
+        follow(slow, tmp_path / "a.wav", seconds=1.5)
+
+
+def test_all_symbols_are_told_the_code_of_their_frame_and_a_prompt_its_own(
+    slow: SlowTier,
+) -> None:
+    given = np.array([3, 1, 2], np.uint8)
+    hop = slow.codebook.hop
+    prompt = CODEC.encode(LEARNT[: 3 * hop + 5])
+    told, conditions = slow.conditions(CODEC, prompt, 2, 0, like=given)
+    assert np.array_equal(told, slow.conditions(CODEC, prompt, 2, 0)[0])
+    rows = np.concatenate([conditions(0, 1), conditions(1, 3 * hop - 1)])
+    assert np.array_equal(rows, np.repeat(given.astype(np.int64), hop)[:, None])
+    with_labels = Told(3, np.array([0, 2]), told, conditions)
+    assert with_labels.of_new(hop - 1, 2).tolist() == [[9, 11], [3, 5]]
+
+
+def test_silence_is_refused(slow: SlowTier, tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", np.full(RATE, 2e-4), RATE)
+    with pytest.raises(BadFileError, match="it is silent: nothing in it is louder than -60 dB"):
+        follow(slow, tmp_path / "a.wav")
+
+
+def test_noise_is_far_from_notes(tmp_path: Path) -> None:
+    codes = tier("codes")
+    noise = np.random.default_rng(0).uniform(-0.5, 0.5, RATE)
+    soundfile.write(tmp_path / "a.wav", noise, RATE)
+    said = follow(codes, tmp_path / "a.wav")[2]
+    assert float(said.split("its sounds are ")[1].split()[0]) > 1
+
+
+def test_a_melody_is_moved_by_octaves_and_as_loud_as_the_recording(tmp_path: Path) -> None:
+    quiet, silence = sung(57, 60, size=0.04), np.zeros(RATE // 2, np.float32)
+    slow = tier("pitch_loudness", np.concatenate([LEARNT, quiet, silence]))
+    book = slow.codebook
+    assert isinstance(book, PitchBook)
+    path = tmp_path / "a.csv"
+    # C6, A5, B5, which is missing, and a pause.
+    path.write_text("0,1046.5,-40\n0.5,880,-60\n1,987.8,-40\n1.1,,-70\n1.2,,0\n")
+    _, codes, said = follow(slow, path)
+    notes, decibels = book.pairs[codes - 1].round(3).T
+    assert notes[:100].tolist() == [60] * 50 + [57] * 50
+    assert set(notes[100:110]) <= {60, 62, 57}
+    assert (notes[110:] == 0).all()
+    assert decibels[:50] == pytest.approx(10 * np.log10(0.4**2 / 2), abs=4)
+    assert decibels[:50].mean() - decibels[50:100].mean() == pytest.approx(20, abs=4)
+    assert "91% of its notes are among" in said
+    assert "it is moved by -2 octaves" in said
+    path.write_text("0,,-9\n1,,-20\n")
+    assert "0% of its notes" in follow(slow, path)[2]
+
+
+def test_what_follows_nothing_is_told_what_to_train(of_notes: SlowTier, tmp_path: Path) -> None:
+    codes = tier("codes")
+    (tmp_path / "a.csv").write_text("0,440,-9\n1,,0\n")
+    with pytest.raises(ConfigError, match="cannot follow it: train one with"):
+        follow(codes, tmp_path / "a.csv")
+    for model, codec in ((None, CODEC), (None, Characters("ab", 0))):
+        with pytest.raises(ConfigError, match="train one with recipe=my_sound"):
+            follow(model, tmp_path / "a.csv", codec)
+    config = Config(seconds=3)
+    assert like.follow(config, CODEC, of_notes, None, lambda text: None) == (config, None)
