@@ -74,10 +74,10 @@ def corpus_asked_for(
         return _own_corpus(saved, catalogue, notice, progress)
     data = remote.settled(config.data, disk.cache_dir(), notice, progress)
     data = dataclasses.replace(data, max_vocabulary=0)
-    if data.label and saved.labels is None:
-        raise ConfigError(
-            f"data.label={data.label}: this checkpoint learnt no labels: leave it out"
-        )
+    if saved.labels is None and (data.label or data.label_column):
+        key = "label" if data.label else "label_column"
+        asked = getattr(data, key)
+        raise ConfigError(f"data.{key}={asked}: this checkpoint learnt no labels: leave it out")
     corpus = load_corpus(
         saved.as_read(data),
         catalogue=catalogue,

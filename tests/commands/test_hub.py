@@ -60,8 +60,6 @@ def test_rows_are_learnt_with_the_labels_of_another_column(run: Run, tmp_path: P
         assert done.code == 0, done.err
         assert "label: sea, wood" in done.err
         assert run(folder, "resume=auto", "train.max_steps=60").code == 0
-    found, same = weights(tmp_path / "rowsrun"), weights(tmp_path / "shardsrun")
-    assert all(found[key].equal(values) for key, values in same.items())
     asked = ("generate", f"checkpoint={tmp_path / 'rowsrun'}", "seed=1", "length=200", "label=sea")
     own = run(*asked).out.decode()
     assert sum(map(own.count, "wvgusi")) > 3 * sum(map(own.count, "kfx"))
@@ -70,3 +68,7 @@ def test_rows_are_learnt_with_the_labels_of_another_column(run: Run, tmp_path: P
         for data in (rows, [f"data.path={shards}", "data.label_column=author"])
     )
     assert one["loss"] == other["loss"]
+    plain = run(*words, *rows[:-1], "train.max_steps=1", f"run_dir={tmp_path / 'plain'}")
+    assert plain.code == 0, plain.err
+    refused = run("evaluate", f"checkpoint={tmp_path / 'plain'}", *rows)
+    assert refused.code == 2 and "label_column=author: this checkpoint learnt no" in refused.err
