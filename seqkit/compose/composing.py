@@ -24,13 +24,13 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue, take_modules, user_recipe_folders
 from seqkit.foundation.settings import KEYED, nearest
 
-FREE_TEXT = (
-    *("checkpoint", "data.column", "data.label", "data.path", "data.pattern", "init_from", "label"),
-    *("like", "out", "prompt", "prompt_audio", "prompt_file", "run_dir", "runs", "until"),
+_PLACES = (  # that name files and folders
+    *("checkpoint", "data.path", "init_from", "like", "out", "prompt_audio", "prompt_file"),
+    *("run_dir", "runs"),
 )
+_WORDS = ("column", "label", "label_column", "pattern")
+FREE_TEXT = (*_PLACES, *(f"data.{word}" for word in _WORDS), "label", "prompt", "until")
 """Keys whose values arrive letter for letter as the shell hands them over."""
-# Those that name files and folders.
-_PLACES = {*FREE_TEXT} - {"prompt", "data.column", "data.label", "data.pattern", "label", "until"}
 REPEATED = "data.path"
 """One of them, each value of which counts; of the others the last one does."""
 _POWER = re.compile(r"\+?(\d{1,10})e\+?(\d{1,2})", re.IGNORECASE)

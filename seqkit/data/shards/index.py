@@ -127,6 +127,8 @@ class Index:
     def save(self, folder: Path) -> None:
         """Write index.json. Raises OutputError."""
         values = {"format": _FORMAT, "version": _VERSION, **dataclasses.asdict(self)}
+        if not self.labels:  # as before there were any
+            del values["labels"]
         content = json.dumps({**values, "sha256": digest(values)})
         with disk.atomic_write(folder / INDEX) as stream:
             stream.write(content.encode())
@@ -218,7 +220,10 @@ def digest(values: Any) -> str:
 
 def asked_for(data: DataConfig) -> dict[str, Any]:
     """All keys that the symbols depend on."""
-    return {key: getattr(data, key) for key in (*_ALL, "on_bad_file")}
+    found = {key: getattr(data, key) for key in (*_ALL, "on_bad_file")}
+    if not data.label_column:  # as before there was any
+        del found["label_column"]
+    return found
 
 
 def unlike(data: DataConfig, settings: Mapping[str, Any]) -> dict[str, Any]:
