@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-import mido
 import numpy as np
 import pytest
 
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import melody_files
 from seqkit.symbols import Floats
+
+mido = pytest.importorskip("mido")
 
 
 def read(path: Path) -> tuple[Floats, Floats, float]:
@@ -46,7 +47,7 @@ def test_what_is_no_melody_is_refused(text: str, words: str, tmp_path: Path) -> 
         read(path)
 
 
-def midi(path: Path, *messages: mido.Message) -> Path:
+def midi(path: Path, *messages: object) -> Path:
     """A file whose ticks are hundredths of a second."""
     made = mido.MidiFile(ticks_per_beat=50)
     made.tracks.append(mido.MidiTrack(messages))
@@ -54,7 +55,7 @@ def midi(path: Path, *messages: mido.Message) -> Path:
     return path
 
 
-def note(kind: str, number: int, ticks: int, velocity: int = 127, channel: int = 0) -> mido.Message:
+def note(kind: str, number: int, ticks: int, velocity: int = 127, channel: int = 0) -> object:
     return mido.Message(kind, note=number, velocity=velocity, time=ticks, channel=channel)
 
 
