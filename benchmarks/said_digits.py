@@ -23,6 +23,7 @@ from torch.nn import functional as F
 from seqkit.api import checkpoint_data
 from seqkit.api.model import load_checkpoint
 from seqkit.config import Config
+from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
 from seqkit.evaluation import streaming
 from seqkit.evaluation.score import interval
@@ -97,7 +98,7 @@ def learn(waves: Tensor, digits: Tensor, speakers: Tensor, count: int) -> Listen
         digit, speaker = model(heard)
         loss = F.cross_entropy(digit, digits[chosen]) + F.cross_entropy(speaker, speakers[chosen])
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         schedule.step()
         if step % 100 == 0:
@@ -108,7 +109,7 @@ def learn(waves: Tensor, digits: Tensor, speakers: Tensor, count: int) -> Listen
 @torch.inference_mode()
 def heard(model: Listener, waves: Tensor) -> tuple[Tensor, Tensor]:
     """The digits and speakers (N,) that a listener hears."""
-    found = [model(part) for part in waves.split(256)]
+    found = [model(part) for part in torch.split(waves, 256)]
     digit, speaker = (torch.cat(own) for own in zip(*found, strict=True))
     return digit.argmax(1), speaker.argmax(1)
 
@@ -130,10 +131,10 @@ def main() -> None:
     speakers = torch.tensor([names.index(name) for _, name in labels], device=device)
     test = torch.tensor(tests, device=device)
     model = learn(all_waves[~test], digits[~test], speakers[~test], len(names))
-    digit, speaker = heard(model, all_waves[test])
+    said, by = heard(model, all_waves[test])
     own = {
-        "digits": float((digit == digits[test]).float().mean()),
-        "speakers": float((speaker == speakers[test]).float().mean()),
+        "digits": float((said == digits[test]).float().mean()),
+        "speakers": float((by == speakers[test]).float().mean()),
     }
     print(json.dumps({"listener, test files": own}), flush=True)
     for path in given.checkpoints:
@@ -147,11 +148,13 @@ def main() -> None:
                 if given.keep and strength == 1:
                     given.keep.mkdir(parents=True, exist_ok=True)
                     soundfile.write(given.keep / f"{digit}_{names[speaker]}.wav", sounds[0], RATE)
-                waves = torch.from_numpy(np.stack([*map(fitted, sounds)])).to(device)
-                said, by = heard(model, waves)
+                said, by = heard(
+                    model, torch.from_numpy(np.stack([*map(fitted, sounds)])).to(device)
+                )
                 right += int((said == digit).sum()), int((by == speaker).sum())
-            digits_right, speakers_right = (right / (60 * given.each)).tolist()
-            found = {"checkpoint": path, "strength": strength, "sounds": 60 * given.each}
+            count = 10 * len(names) * given.each
+            digits_right, speakers_right = (right / count).tolist()
+            found = {"checkpoint": path, "strength": strength, "sounds": count}
             found |= {"digits": digits_right, "speakers": speakers_right}
             print(json.dumps(found), flush=True)
 
@@ -175,8 +178,9 @@ def made(
         slow=saved.slow,
         labels=saved.labels,
     )
-    rows = np.concatenate([*blocks])
-    return [saved.codec.decode(without_ended(stream)) for stream in rows.T]
+    rows, codec = np.concatenate([*blocks]), saved.codec
+    assert isinstance(codec, Quantiser)
+    return [codec.decode(without_ended(stream)) for stream in rows.T]
 
 
 def told_right(saved: Checkpoint, device: torch.device) -> None:
@@ -184,7 +188,8 @@ def told_right(saved: Checkpoint, device: torch.device) -> None:
     config = Config(part="test")
     part, _ = checkpoint_data.asked_for(config, saved, Catalogue(), print)
     labels, slow = saved.labels, saved.slow
-    assert labels is not None and slow is not None and part.labels is not None
+    assert labels is not None and slow is not None
+    assert part.labels is not None and part.conditions is not None
     hop = slow.codebook.hop
     starts = np.round(part.starts / hop).astype(np.int64)
     codes = Part(part.conditions[::hop], starts, labels=part.labels, label_numbers=labels.numbers)
