@@ -156,6 +156,10 @@ def model_config(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None)
         raise ConfigError(f"model.lookback={lookback} is for sound, and this is text")
     if isinstance(codec, Quantiser) and codec.symbols_per_sample > 1:
         lookback = 0  # a coarse digit alone is no sample
+    if corpus.labels and wanted.input != "embedding":
+        raise ConfigError(
+            "one-hot symbols have no room for labels beside them: give model.input=embedding, too"
+        )
     made = dataclasses.replace(
         wanted,
         vocabulary_size=wanted.vocabulary_size or size,

@@ -15,6 +15,7 @@ from seqkit.foundation import device
 from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.wording import counted
 from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.ending import ending_of
 from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import save_sample
 from seqkit.generation.request import Request, request_of
@@ -102,7 +103,10 @@ def sample(
     recording: Recording | None = None,
 ) -> Blocks:
     """What a model of a training makes of the prompt: blocks (N, 1)."""
-    alone = dataclasses.replace(request, streams=1)
+    config, slow = training.config, training.slow
+    lasts = bool(config.length or config.seconds)
+    ending = ending_of(None, training.medium, model.config, slow, lasts)
+    alone = dataclasses.replace(request, streams=1, ending=ending)
     given = model, training.corpus.codec, training.prompt, alone
     return continue_prompt(
         *given,

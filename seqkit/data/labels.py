@@ -119,11 +119,13 @@ def of_files(
         found = _in_folders(names) if asked == "folder" else _by_pattern(asked, names)
     missing = [name for name, own in zip(names, found, strict=True) if not all(own.values())]
     if missing:
-        kind = "no folder" if asked == "folder" else "no label, or an empty one"
+        kind, hint = "no label, or an empty one", "change the expression"
+        if asked == "folder":
+            kind, hint = "no folder within data.path", "give the folder that holds the folders"
         raise DataError(
             f"data.label={asked}: {counted(len(missing), 'file')} of {len(names)} "
-            f"{'has' if len(missing) == 1 else 'have'} {kind}, the first is {missing[0]}: change "
-            "the expression, or choose files with data.pattern"
+            f"{'has' if len(missing) == 1 else 'have'} {kind}, the first is {missing[0]}: {hint}, "
+            "or choose files with data.pattern"
         )
     keys = [*found[0]]
     if known is not None and keys != [*known.values]:

@@ -105,8 +105,8 @@ def continue_prompt(
         blocks = cut_at(blocks, told.lengths)
     elif request.ending is not None:
         blocks = cut(blocks, request.ending, request.streams)
-    if not isinstance(codec, Quantiser):
-        return blocks
+    if not isinstance(codec, Quantiser) or request.like is not None:
+        return blocks  # what follows another sound has the rests of that
     return sound_faults.report(blocks, codec, prompt, notice, recording)
 
 

@@ -89,7 +89,7 @@ def _parsed(labels: Labels, asked: str) -> Shares:
     for name, own in found.items():
         if not min(own.values()) >= 0 or not abs(sum(own.values()) - 1) <= _ROUNDING:
             raise ConfigError(
-                f"label={asked}: the shares of {name} are to add up to 1, as in a:0.7,b:0.3"
+                f"label={asked}: give one {name}, or shares that add up to 1, as in a:0.7,b:0.3"
             )
     return found
 

@@ -52,7 +52,11 @@ def test_known_labels_keep_their_places() -> None:
 @pytest.mark.parametrize(
     ("asked", "error", "said"),
     [
-        ("folder", DataError, "3 files of 3 have no folder, the first is 3_ann_0.wav"),
+        (
+            "folder",
+            DataError,
+            "3 files of 3 have no folder within data.path, the first is 3_ann_0.wav: give",
+        ),
         (r"_(bob)_", DataError, "2 files of 3 have no label, or an empty one, the first is 3_ann"),
         (r"_(x*)", DataError, "3 files of 3"),
         (r"(\d)_([a-z]+)", ConfigError, "2 groups in it"),

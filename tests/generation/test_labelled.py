@@ -69,10 +69,10 @@ def test_every_number_has_the_rows_of_its_labels() -> None:
     [
         ("cara", r"no label cara\. There are digit: 0, 7; speaker: ann, bob"),
         ("speaker:anne", "did you mean ann"),
-        ("ann:0.5", "the shares of speaker are to add up to 1"),
-        ("ann:nan,bob:1", "the shares of speaker are to add up to 1"),
-        ("ann:1.5,bob:-0.5", "the shares of speaker are to add up to 1"),
-        ("digit:0,digit:7", "the shares of digit are to add up to 1"),
+        ("ann:0.5", "give one speaker, or shares that add up to 1"),
+        ("ann:nan,bob:1", "give one speaker, or shares that add up to 1"),
+        ("ann:1.5,bob:-0.5", "give one speaker, or shares that add up to 1"),
+        ("digit:0,digit:7", "give one digit, or shares that add up to 1"),
     ],
 )
 def test_what_is_not_there_is_refused(asked: str, said: str) -> None:
