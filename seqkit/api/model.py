@@ -250,8 +250,7 @@ class Model(Generic[Content]):
         saved = self._checkpoint
         config, codes = like.follow(config, saved.codec, saved.slow, saved.recording, _LOG.info)
         length = self._medium.length(config.length, config.seconds)
-        lasts = bool(config.length or config.seconds)
-        ending = ending_of(config.until, self._medium, self.char_rnn.config, saved.slow, lasts)
+        ending = ending_of(config, self._medium, self.char_rnn.config, saved.slow)
         request = request_of(config, length, ending, codes)
         blocks = self._engine.blocks(prompt, request, self._reader.on_device(begin))
         return self._told(blocks)

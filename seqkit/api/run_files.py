@@ -103,9 +103,8 @@ def sample(
     recording: Recording | None = None,
 ) -> Blocks:
     """What a model of a training makes of the prompt: blocks (N, 1)."""
-    config, slow = training.config, training.slow
-    lasts = bool(config.length or config.seconds)
-    ending = ending_of(None, training.medium, model.config, slow, lasts)
+    config = dataclasses.replace(training.config, until=None)  # which a training does not read
+    ending = ending_of(config, training.medium, model.config, training.slow)
     alone = dataclasses.replace(request, streams=1, ending=ending)
     given = model, training.corpus.codec, training.prompt, alone
     return continue_prompt(

@@ -40,8 +40,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     medium = medium_of(saved.codec, saved.newline, config.sample.rate)
     length = medium.length(config.length, config.seconds)
     prompt = medium.read_prompt(config, console.notice)
-    lasts = bool(config.length or config.seconds)
-    ending = ending_of(config.until, medium, saved.model, saved.slow, lasts)
+    ending = ending_of(config, medium, saved.model, saved.slow)
     files = outputs.free_files(config)
     to_stdout = config.out == "-" or (config.out is None and medium.printed)
     if to_stdout:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seqkit.config import ModelConfig
+from seqkit.config import Config, ModelConfig
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import Medium
@@ -32,24 +32,20 @@ class Ending:
 
 
 def ending_of(
-    until: str | None,
-    medium: Medium,
-    model: ModelConfig,
-    slow: SlowTier | None = None,
-    lasts: bool = True,
+    config: Config, medium: Medium, model: ModelConfig, slow: SlowTier | None = None
 ) -> Ending | None:
     r"""The ending that the key `until` names, in which \n, \t and \\ are read as in Python.
 
     Args:
-        until: the key; sound whose codes have an end takes it, unless it is to last.
+        config: sound whose codes have an end takes it, unless a length or `until` is given.
         medium: text or sound.
         model: the network.
         slow: what writes its codes, if it reads any.
-        lasts: whether the sample was given a length.
 
     Raises:
         ConfigError: the model cannot write it, or has not learnt where documents end.
     """
+    until, lasts = config.until, bool(config.length or config.seconds)
     of_codes = slow is not None and slow.writer.config.ends
     if of_codes and (until == _DOCUMENT or (until is None and not lasts)):
         return Ending((), is_document=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from seqkit.config import ModelConfig
+from seqkit.config import Config, ModelConfig
 from seqkit.data.codecs import Bytes, Characters, MuLaw
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation.ending import ENDED, Ending, cut, ending_of, without_ended
@@ -59,15 +59,17 @@ def test_a_stream_may_end_at_once() -> None:
     [("ab", "ab"), (r"\n\n", "\n\n"), (r"a\t\\n", "a\t\\n"), ("\n", "\n"), (r"\a", r"\a")],
 )
 def test_escapes_are_read_as_a_shell_hands_them_over(until: str, text: str) -> None:
-    found = ending_of(until, medium_of(CODEC), MODEL)
+    found = ending_of(Config(until=until), medium_of(CODEC), MODEL)
     assert found is not None
     assert CODEC.decode(found.symbols) == text
 
 
 def test_bytes_end_at_a_text_too_and_documents_where_they_are_learnt() -> None:
-    assert ending_of("é", medium_of(Bytes()), MODEL) == Ending((0xC3, 0xA9))
-    assert ending_of("document", medium_of(CODEC), MODEL) == Ending((6,), is_document=True)
-    assert ending_of(None, medium_of(CODEC), MODEL) is None
+    assert ending_of(Config(until="é"), medium_of(Bytes()), MODEL) == Ending((0xC3, 0xA9))
+    assert ending_of(Config(until="document"), medium_of(CODEC), MODEL) == Ending(
+        (6,), is_document=True
+    )
+    assert ending_of(Config(), medium_of(CODEC), MODEL) is None
 
 
 @pytest.mark.parametrize(
@@ -83,4 +85,4 @@ def test_what_no_sample_ends_with_is_refused(
     codec: Characters | MuLaw, until: str, words: str
 ) -> None:
     with pytest.raises(ConfigError, match=words):
-        ending_of(until, medium_of(codec), ModelConfig(vocabulary_size=6))
+        ending_of(Config(until=until), medium_of(codec), ModelConfig(vocabulary_size=6))
