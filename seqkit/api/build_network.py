@@ -24,11 +24,7 @@ from seqkit.runs.checkpoint import Checkpoint
 from seqkit.symbols import Integers
 from seqkit.training import kernel_choice
 
-_OF_DATA = (
-    "vocabulary_size",
-    "conditions",
-    "labels",
-)  # keys of the model; 0 stands for what the data has
+_OF_DATA = ("vocabulary_size", "conditions", "labels")  # keys that by default are as the data is
 _SHOWN = 20  # new characters that are named
 
 

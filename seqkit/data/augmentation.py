@@ -69,14 +69,12 @@ def without_silence(part: Part, codec: Quantiser, decibels: float) -> Part:
     pieces = [part.symbols[begin:end] for begin, end in edges.reshape(-1, 2).tolist()]
     symbols = np.concatenate(pieces)
     kept = (moved < len(symbols)) & np.append(moved[1:] > moved[:-1], True)
-    return dataclasses.replace(
-        part,
-        symbols=symbols,
-        starts=moved[kept].astype(np.int64),
-        before=symbols[:0],
-        documents_before=0,
-        conditions=None,
+    return Part(
+        symbols,
+        moved[kept].astype(np.int64),
+        frame=part.frame,
         labels=None if part.labels is None else part.labels[kept],
+        label_numbers=part.label_numbers,
     )
 
 

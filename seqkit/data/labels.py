@@ -8,6 +8,7 @@ has, that of the second label, and so on. 0 is nothing at all.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,10 +46,18 @@ class Labels:
     def number(self, given: Mapping[str, str]) -> int:
         """The number of some labels, by their names; those that are not given have no value."""
         number, step = 0, 1
-        for name, values in self.values.items():
-            number += step * (values.index(given[name]) + 1 if name in given else 0)
-            step *= len(values) + 1
+        for name, places in self._places.items():
+            number += step * (places[given[name]] if name in given else 0)
+            step *= len(places) + 1
         return number
+
+    @cached_property
+    def _places(self) -> dict[str, dict[str, int]]:
+        """Of each label the values, which are counted from 1 on."""
+        return {
+            name: {value: place for place, value in enumerate(own, 1)}
+            for name, own in self.values.items()
+        }
 
     def of_number(self, number: int) -> dict[str, str]:
         """The labels that a number stands for."""
@@ -61,10 +70,16 @@ class Labels:
 
     def describe(self, number: int) -> str:
         """As it is asked for: `austen`, or `digit:7,speaker:jackson`; none without labels."""
-        own = self.of_number(number)
-        if len(self.values) == 1:
-            return next(iter(own.values()), "none")
-        return ",".join(f"{name}:{value}" for name, value in own.items()) or "none"
+        return self.words({name: {value: 1.0} for name, value in self.of_number(number).items()})
+
+    def words(self, shares: Mapping[str, Mapping[str, float]]) -> str:
+        """As `describe`, of labels with the share of each value, such as `a:0.7,b:0.3`."""
+        said = []
+        for name, own in shares.items():
+            one = len(own) == 1
+            shown = ",".join(value if one else f"{value}:{share:g}" for value, share in own.items())
+            said.append(f"{name}:{shown}" if one and len(self.values) > 1 else shown)
+        return ",".join(said) or "none"
 
     def require(self, found: "Labels | None") -> None:
         """Raise DataError if labels that were found have a value that is not among these."""
@@ -139,13 +154,7 @@ def of_files(
     labels = Labels(values)
     if labels.numbers >= 1 << 31:
         raise DataError("labels: more than two billion combinations: use fewer labels")
-    places = {key: {value: at for at, value in enumerate(own)} for key, own in values.items()}
-    numbers = np.zeros(len(found), np.int64)
-    step = 1
-    for key, own in values.items():
-        numbers += step * (1 + np.array([places[key][labels[key]] for labels in found]))
-        step *= len(own) + 1
-    of_documents = np.repeat(numbers, documents)
+    of_documents = np.repeat(np.array([*map(labels.number, found)], np.int64), documents)
     return labels.counted(of_documents), of_documents
 
 

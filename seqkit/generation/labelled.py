@@ -56,7 +56,7 @@ def choose(labels: Labels, asked: str | None, streams: int, seed: int) -> Choice
     weights = [_row(labels, _completed(labels, number, given)) for number in kinds]
     weights.append(_row(labels, {}))
     chosen = np.array([kinds.index(number) for number in drawn])
-    words = [_words(labels, _completed(labels, number, given)) for number in drawn]
+    words = [labels.words(_completed(labels, number, given)) for number in drawn]
     return Choice(from_numpy(np.stack(weights)), chosen, words)
 
 
@@ -136,8 +136,8 @@ def _drawn(labels: Labels, given: Shares, streams: int, seed: int) -> list[int]:
 
 def _completed(labels: Labels, number: int, given: Shares) -> Shares:
     """What is given, and of the other labels those of a number."""
-    drawn = {name: {value: 1.0} for name, value in labels.of_number(number).items()}
-    return drawn | given
+    own = {name: {value: 1.0} for name, value in labels.of_number(number).items()} | given
+    return {name: own[name] for name in labels.values if name in own}
 
 
 def _row(labels: Labels, shares: Shares) -> Floats:
@@ -150,14 +150,3 @@ def _row(labels: Labels, shares: Shares) -> Floats:
         own[0] = name not in shares
         rows.append(own)
     return np.concatenate(rows)
-
-
-def _words(labels: Labels, shares: Shares) -> str:
-    """As it is asked for."""
-    said = []
-    for name in labels.values:
-        own = shares.get(name, {})
-        one = len(own) == 1
-        shown = ",".join(value if one else f"{value}:{share:g}" for value, share in own.items())
-        said += [f"{name}:{shown}" if one and len(labels.values) > 1 else shown] * bool(own)
-    return ",".join(said) or "none"
