@@ -6,10 +6,11 @@ import hashlib
 import http.server
 import json
 import re
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
+
+from tests.serving import served
 
 TOKEN = "hf_" + "x" * 34
 COMMIT = "c0" * 20
@@ -139,13 +140,8 @@ def hub() -> Iterator[Hub]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with http.server.ThreadingHTTPServer(("localhost", 0), Handler) as server:
-        about.url = f"http://localhost:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    with served(Handler) as about.url:
         yield about
-        server.shutdown()
-        thread.join()
 
 
 def entry(path: str, content: bytes) -> dict[str, Any]:

@@ -2,9 +2,10 @@
 
 import contextlib
 import http.server
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+
+from tests.serving import served
 
 CONTENT = b"words, words, words\n" * 100
 
@@ -55,10 +56,5 @@ def site() -> Iterator[Site]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with http.server.ThreadingHTTPServer(("localhost", 0), Handler) as server:
-        about.url = f"http://localhost:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    with served(Handler) as about.url:
         yield about
-        server.shutdown()
-        thread.join()
