@@ -133,7 +133,8 @@ class CharRNN(nn.Module):
         table = torch.cat(told, 1)
         size = table.shape[1]
         made = CharRNN(
-            dataclasses.replace(config, labels=[], conditions=codes * n, condition_size=size)
+            dataclasses.replace(config, labels=[], conditions=codes * n, condition_size=size),
+            torch.Generator(),  # nothing of which is kept
         )
         own = {k: v for k, v in self.state_dict().items() if not k.startswith("labels")}
         own["conditions.weight"] = table
