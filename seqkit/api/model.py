@@ -248,10 +248,10 @@ class Model(Generic[Content]):
     def _blocks(self, prompt: Symbols, config: Config, begin: ModelState) -> Iterator[Integers]:
         """The new symbols, in blocks (N,)."""
         saved = self._checkpoint
-        config, codes = like.follow(config, saved.codec, saved.slow, saved.recording, _LOG.info)
+        config, score = like.follow(config, saved.codec, saved.slow, saved.recording, _LOG.info)
         length = self._medium.length(config.length, config.seconds)
         ending = ending_of(config, self._medium, self.char_rnn.config, saved.slow)
-        request = request_of(config, length, ending, codes)
+        request = request_of(config, length, ending, score)
         blocks = self._engine.blocks(prompt, request, self._reader.on_device(begin))
         return self._told(blocks)
 

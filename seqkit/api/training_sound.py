@@ -13,7 +13,7 @@ from seqkit.config import Config, DataConfig, ModelConfig
 from seqkit.data import augmentation, transposition
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.sound.pitch_loudness import PitchBook
+from seqkit.data.sound.pitch import PitchBook
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.console import Progress
 from seqkit.foundation.errors import ConfigError, DataError

@@ -36,7 +36,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     require_streams(saved.model, config.streams, chosen)  # even their names take memory
     drawn: list[str] = []  # told when nothing can fail any more
     config = with_seed(as_trained(config, saved), drawn.append)
-    config, codes = like.follow(config, saved.codec, saved.slow, saved.recording, console.notice)
+    config, score = like.follow(config, saved.codec, saved.slow, saved.recording, console.notice)
     medium = medium_of(saved.codec, saved.newline, config.sample.rate)
     length = medium.length(config.length, config.seconds)
     prompt = medium.read_prompt(config, console.notice)
@@ -53,7 +53,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         disk.require_space(expected[0], config.streams * least)
     advice = "Try fewer streams" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with device.memory_errors(lambda: advice):
-        request = request_of(config, length, ending, codes)
+        request = request_of(config, length, ending, score)
         with console.progress("setting up"):
             model = saved.build(chosen)
             blocks = continue_prompt(

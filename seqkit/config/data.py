@@ -97,9 +97,9 @@ class DataConfig:
     conditions: str = option(
         "none",
         "what is told of sound beside its samples: codes, 50 a second, of which of the recording's "
-        "own sounds is heard, or pitch_loudness, 100 a second, of note and loudness; a small "
-        "network learns to write them, or generate like=FILE gives them",
-        choices=("none", "codes", "pitch_loudness"),
+        "own sounds is heard, or pitch, 100 a second, of its note; a small network learns to write "
+        "them, or generate like=FILE gives them",
+        choices=("none", "codes", "pitch"),
     )
     trim_silence: float = option(
         0.0,

@@ -73,7 +73,7 @@ class Config:
     like: str | None = option(
         None,
         "generate: a recording whose course the sound follows, for its length, by default at a "
-        "temperature of 0.4 at most; of a model with data.conditions=pitch_loudness also a MIDI "
+        "temperature of 0.4 at most; of a model with data.conditions=pitch also a MIDI "
         "file, or a CSV file: time,hertz,decibels a line, which holds until the next one",
     )
     length: int | None = option(

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from seqkit.config import DataConfig
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
-from seqkit.data.sound import Frames, Wave, pitch_loudness, prediction, slow_codes
+from seqkit.data.sound import Frames, Wave, pitch, prediction, slow_codes
 from seqkit.data.sound.slow_codes import Codebook
 from seqkit.symbols import Floats, Integers
 
@@ -185,8 +185,8 @@ def learn_prediction(
 
 def learn_codes(part: Part, codec: Quantiser, seed: int, kind: str = "codes") -> Codebook:
     """The codes of a part of sound, of the kind that `data.conditions` names."""
-    if kind == pitch_loudness.PitchBook.kind:
-        return pitch_loudness.learn(_mono(part, codec), codec.sample_rate)
+    if kind == pitch.PitchBook.kind:
+        return pitch.learn(_mono(part, codec), codec.sample_rate)
     return slow_codes.learn(_mono(part, codec), codec.sample_rate, seed)
 
 

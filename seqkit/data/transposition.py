@@ -1,7 +1,7 @@
 """Copies of a recording in other keys, so that a voice may sing notes that the recording lacks.
 
 As a sampler plays its one sample of a note, a copy is played faster or slower by some semitones. It
-swells and fades at random, too: what is told of its loudness is heard for every note.
+has rests at random, too: a voice that is told a note after silence has to begin.
 """
 
 import dataclasses
@@ -14,27 +14,27 @@ from seqkit.data.corpus import Part
 from seqkit.data.sound.resample import Resampler
 
 # The first few of them are spread evenly, too.
-_SEMITONES = (0, 6, -6, 3, -3, 5, -5, 2, -2, 4, -4, 1, -1)
+_SEMITONES = (6, -6, 3, -3, 9, -9, 5, -5, 2, -2, 8, -8, 4, -4, 1, -1, 7, -7)
 _SECONDS, _LEAST = 600, 4  # of all copies together, and how many there are however long they are
 _LARGEST = 64  # of a ratio's denominator: within 3 cents
-_FADE, _KNOT = 24.0, 0.4  # decibels at most, and seconds from one level to the next
+_REST, _RESTS, _RAMP = 0.4, 0.2, 0.02  # seconds of a rest, their share, and seconds of a fade
 _STREAM = 2  # of draws
 
 
 def with_copies(part: Part, codec: Quantiser, seed: int) -> Part:
     """The part, and copies of its documents in other keys behind it."""
     frames, draw = codec.frames(part.symbols[:]), np.random.default_rng([seed, _STREAM])
+    rest, ramp = (round(seconds * codec.sample_rate) for seconds in (_REST, _RAMP))
     symbols, starts = [part.symbols[:]], [part.starts]
     count = max(_LEAST, int(_SECONDS * codec.sample_rate / len(frames)))
     for semitones in _SEMITONES[:count]:
         ratio = Fraction(2 ** (semitones / 12)).limit_denominator(_LARGEST)
         moved = Resampler(*ratio.as_integer_ratio(), codec.channels).convert(frames, last=True)
-        places = np.arange(len(moved)) / (_KNOT * codec.sample_rate)
-        knots = draw.uniform(-_FADE, 0, int(places[-1]) + 2)
-        decibels = np.interp(places, np.arange(len(knots)), knots)
         begins = np.asarray(part.starts // codec.phases / float(ratio), np.int64) * codec.phases
         starts.append(sum(map(len, symbols)) + begins)
-        symbols.append(codec.encode(moved * (10 ** (decibels[:, None] / 20)).astype(np.float32)))
+        heard = np.repeat(draw.random(len(moved) // rest + 1) >= _RESTS, rest)
+        faded = np.convolve(heard, np.full(ramp, 1 / ramp), "same")[: len(moved), None]
+        symbols.append(codec.encode((moved * faded).astype(np.float32)))
     return dataclasses.replace(
         part,
         symbols=np.concatenate(symbols),

@@ -19,6 +19,7 @@ from seqkit.generation.engine import Blocks, Engine, generate_blocks
 from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.labelled import Choice, choose
+from seqkit.generation.like import levelled
 from seqkit.generation.request import Request, require_streams
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
@@ -89,7 +90,7 @@ def continue_prompt(
             choice=choice,
             strength=request.label_strength,
             ends=of_codes,
-            like=request.like,
+            like=None if request.like is None else request.like.codes,
         )
     told = Told(1, np.zeros(request.streams, np.int64), codes, written)
     if choice is not None:
@@ -105,8 +106,10 @@ def continue_prompt(
         blocks = cut_at(blocks, told.lengths)
     elif request.ending is not None:
         blocks = cut(blocks, request.ending, request.streams)
-    if not isinstance(codec, Quantiser) or request.like is not None:
-        return blocks  # what follows another sound has the rests of that
+    if not isinstance(codec, Quantiser):
+        return blocks
+    if request.like is not None:  # it has the rests of what it follows, which are no faults
+        return levelled(blocks, codec, request.like.decibels)
     return sound_faults.report(blocks, codec, prompt, notice, recording)
 
 

@@ -1,7 +1,9 @@
-"""Another sound as the score: what the large network is told is read from a file, not written."""
+"""Another sound as the score: its codes are told in place of written ones, its loudness is kept."""
 
 import dataclasses
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -10,27 +12,42 @@ from seqkit.config import Config
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Wave, melody_files
-from seqkit.data.sound.pitch_loudness import PitchBook, level, melody_of
+from seqkit.data.sound.pitch import FRAMES, PitchBook, level, melody_of
 from seqkit.data.sound.reader import Reader
 from seqkit.data.sound.slow_codes import Codebook
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import ConfigError
+from seqkit.generation.engine import Blocks
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.symbols import Floats, Symbols
 
 _SILENT = -60.0  # decibels; a file without anything louder is silent
+_LEVEL = -20.0  # decibels of the sample, if nothing is known of the recording
+_LOUDER = 20.0  # decibels at most that a frame is made louder by
 _OCTAVES = range(-4, 5)
 _WORTH = 0.05  # of the notes, which moving by an octave more has to gain
 
 Notice = Callable[[str], None]
 
 
+@dataclass(frozen=True)
+class Score:
+    """What is followed.
+
+    codes: that the model is told, (frames,).
+    decibels: how loud it is to be, 100 times a second, (frames,).
+    """
+
+    codes: Symbols
+    decibels: Floats
+
+
 def follow(
     config: Config, codec: Codec, slow: SlowTier | None, recording: Recording | None, notice: Notice
-) -> tuple[Config, Symbols | None]:
-    """The codes (frames,) of the file that `like` names, and the config with its length.
+) -> tuple[Config, Score | None]:
+    """The score in the file that `like` names, and the config with its length.
 
-    `notice` is told how far they are from what the model knows. Without `like`: the config as it
+    `notice` is told how far it is from what the model knows. Without `like`: the config as it
     is, and None.
 
     Raises:
@@ -45,7 +62,7 @@ def follow(
     if slow is None or (of_notes and not isinstance(slow.codebook, PitchBook)):
         raise ConfigError(
             f"{name}: this model cannot follow it: train one with recipe=my_sound and "
-            "data.conditions=codes, or pitch_loudness for voices, MIDI and CSV"
+            "data.conditions=codes, or pitch for voices, MIDI and CSV"
         )
     assert isinstance(codec, Quantiser)
     book, rate = slow.codebook, codec.sample_rate
@@ -61,16 +78,54 @@ def follow(
         length = round(config.seconds * rate) * codec.phases
     if length is not None and length > whole:
         raise ConfigError(f"{name}: it lasts {seconds:.2f} s: ask for no more than that")
+    loudness = _LEVEL
+    if recording is not None:
+        loudness = level(recording.heard.level) - 20 * np.log10(recording.factor)
+    louder = loudness - level(melody[:, 1])
     if isinstance(book, PitchBook):
-        codes, said = _sung(melody, book, level(book.pairs[slow.codes - 1, 1]))
+        codes, said = _sung(melody[:, 0], book)
     else:
-        if recording is not None:
-            own = level(recording.heard.level) - 20 * np.log10(recording.factor)
-            wave = wave * np.float32(10 ** ((own - level(melody[:, 1])) / 20))
         # Quantised, as what was learnt.
+        wave = wave * np.float32(10 ** (louder / 20))
         codes, said = _sounds(codec.frames(codec.encode(wave)).mean(1), book)
     notice(f"{name}: {said}")
-    return config if length is not None else dataclasses.replace(config, length=whole), codes
+    score = Score(codes, melody[:, 1] + louder)
+    return config if length is not None else dataclasses.replace(config, length=whole), score
+
+
+def levelled(blocks: Blocks, codec: Quantiser, decibels: Floats) -> Blocks:
+    """Hand on blocks (N, S) of sound, every frame of which is made as loud as `decibels` has it.
+
+    The gain goes from one border of frames to the next; at a border it brings the mean power of
+    both frames to that of the score.
+    """
+    hop, place = round(codec.sample_rate / FRAMES) * codec.phases, 0
+    wanted = np.convolve(np.pad(decibels, 1, mode="edge"), (0.5, 0.5), "valid")  # at borders
+    held, before = np.zeros((0, 1), np.int64), None
+    for block in chain(blocks, [None]):
+        if block is not None:
+            held = np.concatenate([held, block]) if len(held) else block
+        # A frame waits for the one after it.
+        count = -(-len(held) // hop) if block is None else len(held) // hop - 1
+        if count < 1:
+            continue
+        waves = np.stack([codec.frames(stream) for stream in held[: (count + 1) * hop].T])
+        starts = np.arange(0, waves.shape[1], hop // codec.phases)
+        powers = np.add.reduceat(np.square(waves).mean(2), starts, 1)
+        powers /= np.diff(starts, append=waves.shape[1])
+        first = powers[:, :1] if before is None else before
+        around = np.concatenate([first, powers, powers[:, -1:]], 1)
+        means = 10 * np.log10((around[:, :-1] + around[:, 1:]) / 2 + 1e-7)[:, : count + 1]
+        at = np.minimum(place + np.arange(count + 1), len(wanted) - 1)
+        gains = np.minimum(wanted[at] - means, _LOUDER)
+        places = np.arange(min(count * hop, len(held)) // codec.phases) / (hop // codec.phases)
+        louder = [10 ** (np.interp(places, np.arange(count + 1), own) / 20) for own in gains]
+        made = [
+            codec.encode((wave[: len(own)] * own[:, None]).astype(np.float32))
+            for wave, own in zip(waves, louder, strict=True)
+        ]
+        yield np.stack(made, 1).astype(np.int64)
+        held, before, place = held[count * hop :], powers[:, count - 1 : count], place + count
 
 
 def _sounds(wave: Wave, book: Codebook) -> tuple[Symbols, str]:
@@ -85,15 +140,13 @@ def _sounds(wave: Wave, book: Codebook) -> tuple[Symbols, str]:
     )
 
 
-def _sung(melody: Floats, book: PitchBook, loudness: float) -> tuple[Symbols, str]:
-    """The codes of a melody (frames, 2) in octaves that the model knows, at a level in decibels."""
-    notes, decibels = melody.T
-    sung, rounded, known = notes > 0, np.round(notes), book.pairs[:, 0].round()
-    shares = [np.isin(rounded + 12 * n, known)[sung].sum() / max(sung.sum(), 1) for n in _OCTAVES]
-    best = int(np.argmax(np.array(shares) - _WORTH * np.abs(_OCTAVES)))
-    moved = _OCTAVES[best]
-    heard = np.stack([notes + 12 * moved * sung, decibels - level(decibels) + loudness], 1)
+def _sung(notes: Floats, book: PitchBook) -> tuple[Symbols, str]:
+    """The codes of semitones (frames,), in octaves that the model knows, and how many it knows."""
+    sung, rounded = notes > 0, np.round(notes)
+    known = [np.isin(rounded + 12 * n, book.notes)[sung].sum() for n in _OCTAVES]
+    shares = np.array(known) / max(sung.sum(), 1)
+    best = int(np.argmax(shares - _WORTH * np.abs(_OCTAVES)))
     said = f"{shares[best]:.0%} of its notes are among those that the model knows"
-    if moved:
-        said += f"; it is moved by {moved:+d} octaves"
-    return book.codes((heard - book.mean) @ book.basis), said
+    if octaves := _OCTAVES[best]:
+        said += f"; it is moved by {octaves:+d} octaves"
+    return book.codes((notes + 12 * octaves * sung)[:, None]), said

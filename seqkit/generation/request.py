@@ -11,8 +11,8 @@ from seqkit.config import Config, ModelConfig
 from seqkit.data.codecs import Codec
 from seqkit.foundation import machine
 from seqkit.generation.ending import Ending
+from seqkit.generation.like import Score
 from seqkit.generation.sampling import Sampling, sampling_of
-from seqkit.symbols import Symbols
 
 _SEEDS = 10**9  # that are drawn from: short enough to be typed
 
@@ -36,8 +36,8 @@ class Request:
     label_strength: float = 1.0
     ending: Ending | None = None
     """What ends a stream before its length."""
-    like: Symbols | None = None
-    """The codes (frames,) that sound is told, if none are to be written."""
+    like: Score | None = None
+    """What sound follows, if no codes are to be written."""
 
     def size(self, codec: Codec) -> int:
         """How many symbols are drawn from: those of a codec, and the end of a document if asked."""
@@ -56,7 +56,7 @@ def with_seed(config: Config, notice: Callable[[str], None]) -> Config:
 
 
 def request_of(
-    config: Config, length: int, ending: Ending | None = None, like: Symbols | None = None
+    config: Config, length: int, ending: Ending | None = None, like: Score | None = None
 ) -> Request:
     """What a config asks for, `length` symbols long, or up to an ending."""
     return Request(

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import Quantiser
-from seqkit.data.sound.pitch_loudness import PitchBook
+from seqkit.data.sound.pitch import PitchBook
 from seqkit.data.sound.slow_codes import Codebook
 from seqkit.foundation.randomness import uniforms
 from seqkit.foundation.settings import check_section

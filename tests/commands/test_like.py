@@ -21,17 +21,17 @@ def tone(path: Path, hertz: float, seconds: float, size: float = 0.4, rate: int 
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with models called codes and pitch_loudness that have learnt next to nothing."""
+    """A folder with models called codes and pitch that have learnt next to nothing."""
     folder = tmp_path_factory.mktemp("models")
     source = tone(folder / "a.wav", 220, 2)
-    for kind in ("codes", "pitch_loudness"):
+    for kind in ("codes", "pitch"):
         words = (f"data.path={source}", f"data.conditions={kind}", f"run_dir={folder / kind}")
         done = process(*TINY, *_TIERS, *words, "seconds=0.1", cwd=folder)
         assert done.returncode == 0, done.stderr
     return folder
 
 
-@pytest.mark.parametrize("kind", ["codes", "pitch_loudness"])
+@pytest.mark.parametrize("kind", ["codes", "pitch"])
 def test_a_hum_is_followed_for_its_length(
     kind: str, models: Path, run: Run, tmp_path: Path
 ) -> None:
@@ -71,10 +71,10 @@ def test_what_cannot_be_followed_is_refused_in_words(
     notes.write_text("0,440,-20\n1,,0\n")
     for code, said, model, words in [
         (3, "it is silent", models / "codes", (f"like={silent}",)),
-        (3, "it is silent", models / "pitch_loudness", (f"like={silent}",)),
+        (3, "it is silent", models / "pitch", (f"like={silent}",)),
         (3, "cannot be read as sound", models / "codes", (f"like={text}",)),
         (3, "no such file", models / "codes", ("like=none.wav",)),
-        (3, "no such file", models / "pitch_loudness", ("like=none.csv",)),
+        (3, "no such file", models / "pitch", ("like=none.csv",)),
         (2, "cannot follow it", models / "codes", (f"like={notes}",)),
         (2, "it lasts 1.00 s", models / "codes", (f"like={hum}", "seconds=2")),
         (2, "train one with recipe=my_sound", learnt / "run", (f"like={hum}",)),
@@ -88,7 +88,7 @@ def test_what_cannot_be_followed_is_refused_in_words(
 def test_weights_go_on_with_the_conditions_that_they_read(
     models: Path, run: Run, tmp_path: Path
 ) -> None:
-    words = (f"data.path={models / 'a.wav'}", f"init_from={models / 'pitch_loudness'}")
+    words = (f"data.path={models / 'a.wav'}", f"init_from={models / 'pitch'}")
     result = run(*TINY, *_TIERS, *words, "data.conditions=codes", f"run_dir={tmp_path / 'r'}")
     assert result.code == 2
     assert "its network does not read data.conditions=codes" in result.err

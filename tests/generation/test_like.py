@@ -1,4 +1,4 @@
-"""Another sound as the score: its codes, as loud as the recording, in octaves that this has."""
+"""Another sound as the score: its codes and its loudness, in octaves that the model knows."""
 
 import dataclasses
 from pathlib import Path
@@ -13,14 +13,14 @@ from seqkit.data.codecs import Characters, Codec, MuLaw
 from seqkit.data.corpus import Part
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Wave
-from seqkit.data.sound.pitch_loudness import PitchBook
+from seqkit.data.sound.pitch import PitchBook, melody_of
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation import like
 from seqkit.generation.continuation import Told
+from seqkit.generation.like import Score
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
-from seqkit.symbols import Symbols
 
 RATE = 4000
 CODEC = MuLaw(256, RATE)
@@ -44,38 +44,39 @@ def tier(kind: str, learnt: Wave = LEARNT) -> SlowTier:
     return SlowTier(book, book.codes(book.describe(learnt)), CharRNN(config))
 
 
-@pytest.fixture(scope="module", params=["codes", "pitch_loudness"])
+@pytest.fixture(scope="module", params=["codes", "pitch"])
 def slow(request: pytest.FixtureRequest) -> SlowTier:
     return tier(request.param)
 
 
 @pytest.fixture(scope="module")
 def of_notes() -> SlowTier:
-    return tier("pitch_loudness")
+    return tier("pitch")
 
 
 def follow(
     slow: SlowTier | None, path: Path, codec: Codec = CODEC, **keys: float
-) -> tuple[Config, Symbols, str]:
+) -> tuple[Config, Score, str]:
     told: list[str] = []
     config = dataclasses.replace(Config(like=str(path)), **keys)  # type: ignore[arg-type]
-    config, codes = like.follow(config, codec, slow, Recording.of(LEARNT, RATE), told.append)
-    assert codes is not None
-    return config, codes, " ".join(told)
+    config, score = like.follow(config, codec, slow, Recording.of(LEARNT, RATE), told.append)
+    assert score is not None
+    return config, score, " ".join(told)
 
 
 def test_a_quieter_recording_at_another_rate_has_the_codes_of_the_learnt_one(
     slow: SlowTier, tmp_path: Path
 ) -> None:
     soundfile.write(tmp_path / "a.wav", sung(57, 60, 64, 62, size=0.02, rate=3 * RATE), 3 * RATE)
-    config, codes, said = follow(slow, tmp_path / "a.wav")
+    config, score, said = follow(slow, tmp_path / "a.wav")
     assert (config.length, config.seconds) == (len(LEARNT), None)
     own = slow.codebook
     expected = own.codes(own.describe(LEARNT))
-    apart = np.linalg.norm(own.centres[codes - 1] - own.centres[expected - 1], axis=1)
+    apart = np.linalg.norm(own.centres[score.codes - 1] - own.centres[expected - 1], axis=1)
     usual = np.linalg.norm(own.centres - own.centres.mean(0), axis=1).mean()
     assert (apart < 0.5 * usual).mean() > 0.9
-    assert "its sounds are 0." in said or "9% of its notes are among" in said
+    assert score.decibels[5:-5] == pytest.approx(10 * np.log10(0.4**2 / 2), abs=1.5)
+    assert "its sounds are 0." in said or "100% of its notes are among" in said
 
 
 def test_it_is_heard_for_as_long_as_it_lasts_or_less(slow: SlowTier, tmp_path: Path) -> None:
@@ -115,24 +116,45 @@ def test_noise_is_far_from_notes(tmp_path: Path) -> None:
 
 
 def test_a_melody_is_moved_by_octaves_and_as_loud_as_the_recording(tmp_path: Path) -> None:
-    quiet, silence = sung(57, 60, size=0.04), np.zeros(RATE // 2, np.float32)
-    slow = tier("pitch_loudness", np.concatenate([LEARNT, quiet, silence]))
+    slow = tier("pitch", np.concatenate([LEARNT, np.zeros(RATE // 2, np.float32)]))
     book = slow.codebook
     assert isinstance(book, PitchBook)
     path = tmp_path / "a.csv"
     # C6, A5, B5, which is missing, and a pause.
-    path.write_text("0,1046.5,-40\n0.5,880,-60\n1,987.8,-40\n1.1,,-70\n1.2,,0\n")
-    _, codes, said = follow(slow, path)
-    notes, decibels = book.pairs[codes - 1].round(3).T
+    path.write_text("0,1046.5,-40\n0.5,880,-46\n1,987.8,-40\n1.1,,-70\n1.2,,0\n")
+    _, score, said = follow(slow, path)
+    notes, decibels = book.notes[score.codes - 1], score.decibels
     assert notes[:100].tolist() == [60] * 50 + [57] * 50
     assert set(notes[100:110]) <= {60, 62, 57}
     assert (notes[110:] == 0).all()
-    assert decibels[:50] == pytest.approx(10 * np.log10(0.4**2 / 2), abs=4)
-    assert decibels[:50].mean() - decibels[50:100].mean() == pytest.approx(20, abs=4)
+    assert decibels[:50] == pytest.approx(10 * np.log10(0.4**2 / 2) + 3, abs=1.5)
+    assert np.diff(decibels[[0, 50, 100, 110]]) == pytest.approx([-6, 6, -30])
     assert "91% of its notes are among" in said
     assert "it is moved by -2 octaves" in said
     path.write_text("0,,-9\n1,,-20\n")
     assert "0% of its notes" in follow(slow, path)[2]
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+def test_a_sample_is_as_loud_as_its_score_however_it_comes_in_blocks(channels: int) -> None:
+    codec = MuLaw(256, RATE, channels=channels)
+    time = np.arange(2 * RATE) / RATE
+    tone = 0.2 * np.cos(2 * np.pi * 220 * time) * (1.5 + np.sin(7 * time))
+    streams = [codec.encode((size * tone).astype(np.float32)) for size in (1, 0.5)]
+    symbols = np.stack(streams, 1).astype(np.int64)
+    wanted = -20 + 10 * np.sin(np.arange(200) / 20)
+    cuts = np.array([1, 900, 901, 4000]) * channels
+    whole, pieces = (
+        np.concatenate([*like.levelled(iter(given), codec, wanted)])
+        for given in ([symbols], np.split(symbols, cuts))
+    )
+    assert np.array_equal(pieces, whole)
+    for stream in whole.T:
+        heard = melody_of(codec.frames(stream).mean(1), RATE)[:, 1]
+        assert heard[3:-3] == pytest.approx(wanted[3:-3], abs=1.5)
+    silence = np.full_like(symbols, codec.start)
+    silent = np.concatenate([*like.levelled(iter([silence]), codec, wanted)])
+    assert melody_of(codec.frames(silent[:, 0]).mean(1), RATE)[:, 1].max() < -40
 
 
 def test_what_follows_nothing_is_told_what_to_train(of_notes: SlowTier, tmp_path: Path) -> None:

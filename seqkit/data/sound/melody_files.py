@@ -8,7 +8,7 @@ import numpy as np
 
 from seqkit.data import files
 from seqkit.data.files import BadFileError
-from seqkit.data.sound.pitch_loudness import note_of
+from seqkit.data.sound.pitch import note_of
 from seqkit.foundation.errors import ConfigError
 from seqkit.symbols import Floats
 

@@ -1,10 +1,10 @@
-"""Pitch and loudness are heard, and a pair of both is a category or takes the nearest."""
+"""Pitch and loudness are heard, and a note is a category or takes the nearest."""
 
 import numpy as np
 import pytest
 
-from seqkit.data.sound import Wave, pitch_loudness
-from seqkit.data.sound.pitch_loudness import PitchBook, level, melody_of, note_of
+from seqkit.data.sound import Wave, pitch
+from seqkit.data.sound.pitch import PitchBook, level, melody_of, note_of
 
 RATE = 4000
 NOTES = (57, 60, 64)
@@ -45,25 +45,32 @@ def sung(*notes: tuple[int, float]) -> Wave:
     return np.concatenate(parts).astype(np.float32)
 
 
-def heard(own: PitchBook, wave: Wave) -> tuple[float, float]:
-    """The pair of most frames."""
+def heard(own: PitchBook, wave: Wave) -> float:
+    """The note of most frames."""
     codes = own.codes(own.describe(wave)).astype(int)
-    note, decibels = own.pairs[np.bincount(codes).argmax() - 1]
-    return round(note, 3), decibels
+    return float(own.notes[np.bincount(codes).argmax() - 1])
 
 
 def test_every_note_is_heard_as_itself_and_what_is_missing_as_the_nearest() -> None:
-    wave = sung(*((note, size) for note in NOTES for size in (0.4, 0.1)))
-    slip = sung((72, 0.4))[: RATE // 10]
-    own = pitch_loudness.learn(np.concatenate([*[wave] * 5, slip]), RATE)
-    assert own.pairs[:, 0].max() < 72
+    wave = sung(*((note, 0.4) for note in NOTES))
+    slip = sung((72, 0.4))[: RATE // 100]
+    own = pitch.learn(np.concatenate([*[wave] * 9, slip, np.zeros(RATE, np.float32)]), RATE)
+    assert {0, *NOTES} <= {*own.notes.tolist()}
+    assert own.notes.max() < 72
     for note in NOTES:
-        for size in (0.4, 0.1):
-            pitch, decibels = heard(own, sung((note, size)))
-            assert pitch == note
-            assert abs(decibels - 10 * np.log10(size**2 / 2)) < 2
-    assert heard(own, sung((58, 0.01)))[0] == 57
-    assert heard(own, sung((80, 0.01)))[0] == own.pairs[:, 0].max()
+        assert heard(own, sung((note, 0.4))) == note
+    assert heard(own, sung((45, 0.01))) == 57
+    assert heard(own, sung((80, 0.01))) == own.notes.max()
     assert (own.size, own.hop) == (len(own.centres) + 1, RATE // 100)
     assert len(np.unique(own.features, axis=0)) == len(own.features)
-    assert own.describe(np.zeros(0, np.float32)).shape == (0, 2)
+    assert own.describe(np.zeros(0, np.float32)).shape == (0, 1)
+
+
+def test_what_is_learnt_of_a_note_is_heard() -> None:
+    tone = sung((60, 0.4))
+    own = pitch.learn(np.concatenate([tone, np.zeros_like(tone)]), RATE)
+    faded = np.concatenate([tone, 0.03 * tone])  # 30 dB below
+    codes = own.codes(own.describe(faded)).astype(int)
+    assert set(own.notes[codes[5:45] - 1]) == {60}
+    assert set(own.notes[codes[55:] - 1]) == {0}
+    assert melody_of(faded, RATE)[-9:-5, 0] == pytest.approx(60, abs=0.3)

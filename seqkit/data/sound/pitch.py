@@ -1,11 +1,9 @@
-"""Pitch and loudness as one category, 100 times a second.
+"""Pitch and loudness, 100 times a second, and the semitone as a category.
 
 The pitch is that of YIN (de Cheveigné and Kawahara, 2002, steps 1 to 5): of the differences d(τ)
 between a window and itself τ samples later, divided by their mean up to τ, the first minimum below
 a threshold, else the lowest, placed by a parabola. A frame whose minimum is high, or which is far
 below the loudest, has no pitch. The median of five frames takes single errors away.
-
-A category is a pair of a semitone, or no pitch, and of 3 dB of loudness that the recording has.
 """
 
 import numpy as np
@@ -21,55 +19,44 @@ _LOWEST, _HIGHEST = 55.0, 1600.0  # hertz
 _THRESHOLD, _UNCLEAR = 0.15, 0.4  # of the normalised difference
 _NEAR = 0.1
 _QUIET = 40.0  # decibels below the loudest frame
+_SOUNDING = 25.0  # the same of what is learnt: a model that is told a note is to be heard
 _MEDIAN = 5  # frames
 _FLOOR = 1e-7
 _AT_ONCE = 2048  # frames
 _PAUSE = 20.0  # decibels below the loudest frame
-_STEP, _RANGE = 3.0, 33.0  # decibels
-# A semitone is as far as 6 steps of loudness, so that what is missing keeps its note.
-_MIDDLE, _BASIS = (60, 0), ((6, 0), (0, 1 / _STEP))
-_PERIODS = (3, 6, 12, 24, 48, 96), (12, 24, 48, 96)  # semitones and decibels
-_MOST, _LEAST = 511, 5  # pairs, and frames of each
-_SHARE = 0.01  # of all frames, which a note has at least
+_PERIODS = (3, 6, 12, 24, 48, 96)  # semitones
+_SHARE = 0.003  # of all frames, which a note has at least
 
 
 class PitchBook(Codebook):
-    """What tells a frame's pair; what is measured of a frame is the pair."""
+    """What tells a frame's semitone, 0 for no pitch."""
 
-    kind = "pitch_loudness"
+    kind = "pitch"
     frame_rate = FRAMES
 
     @property
-    def pairs(self) -> Floats:
-        """What the categories stand for, (K, 2), as `melody_of` gives it."""
-        return np.asarray(self.centres / self.basis.diagonal() + self.mean)
+    def notes(self) -> Floats:
+        """The semitones of the categories 1 … K, (K,)."""
+        return self.centres[:, 0]
 
     @property
     def features(self) -> Floats:
-        """Waves of several periods (Vaswani et al., 2017): near pairs are alike, but differ."""
-        values = zip(self.pairs.T, _PERIODS, strict=True)
-        turns = np.concatenate([np.divide.outer(own, periods) for own, periods in values], 1)
-        waves = np.sin(2 * np.pi * turns), np.cos(2 * np.pi * turns)
-        return np.concatenate(waves, 1).astype(np.float32)
+        """Waves of several periods (Vaswani et al., 2017): near notes are alike, but differ."""
+        turns = 2 * np.pi * np.divide.outer(self.notes, _PERIODS)
+        return np.concatenate([np.sin(turns), np.cos(turns)], 1).astype(np.float32)
 
     def measure(self, wave: Wave) -> Floats:
         """See Codebook."""
-        return melody_of(wave, self.sample_rate)
+        return melody_of(wave, self.sample_rate, _SOUNDING)[:, :1]
 
 
 def learn(wave: Wave, sample_rate: int) -> PitchBook:
-    """The pairs of a sound (N,), N at least 1."""
-    notes, decibels = melody_of(wave, sample_rate).T
-    decibels = decibels.clip(decibels.max() - _RANGE)
-    rounded = np.stack([np.round(notes), _STEP * np.round(decibels / _STEP)], 1)
-    _, place, counts = np.unique(rounded[:, 0], return_inverse=True, return_counts=True)
-    heard = rounded[counts[place] >= _SHARE * len(notes)]
-    pairs, counts = np.unique(heard, axis=0, return_counts=True)
-    often = np.argsort(-counts, kind="stable")[:_MOST]
-    often = often[counts[often] >= min(_LEAST, counts.max())]
-    mean, basis = np.array(_MIDDLE, np.float32), np.array(_BASIS, np.float32)
-    centres = ((pairs[np.sort(often)] - mean) @ basis).astype(np.float32)
-    return PitchBook(sample_rate, mean, basis, centres)
+    """The notes of a sound (N,), N at least 1."""
+    rounded = np.round(melody_of(wave, sample_rate, _SOUNDING)[:, 0])
+    notes, counts = np.unique(rounded, return_counts=True)
+    often = notes[counts >= min(_SHARE * len(rounded), counts.max())]
+    mean, basis = np.zeros(1, np.float32), np.ones((1, 1), np.float32)
+    return PitchBook(sample_rate, mean, basis, often[:, None].astype(np.float32))
 
 
 def level(decibels: Floats) -> float:
@@ -82,10 +69,11 @@ def note_of(hertz: Floats) -> Floats:
     return np.asarray(69 + 12 * np.log2(hertz / 440))
 
 
-def melody_of(wave: Wave, sample_rate: int) -> Floats:
+def melody_of(wave: Wave, sample_rate: int, quiet: float = _QUIET) -> Floats:
     """Semitones, 0 without a pitch, and decibels, (frames, 2), of a wave (N,).
 
-    The last frame may go beyond its end.
+    Frames that are more than `quiet` decibels below the loudest have no pitch. The last frame may
+    go beyond the wave's end.
     """
     if not len(wave):
         return np.zeros((0, 2))
@@ -103,7 +91,7 @@ def melody_of(wave: Wave, sample_rate: int) -> Floats:
     ]
     lag, unclear, power = (np.concatenate(column) for column in zip(*found, strict=True))
     decibels = 10 * np.log10(power + _FLOOR)
-    pitched = (unclear < _UNCLEAR) & (decibels > decibels.max() - _QUIET)
+    pitched = (unclear < _UNCLEAR) & (decibels > decibels.max() - quiet)
     notes = np.pad(np.where(pitched, note_of(sample_rate / lag), 0), _MEDIAN // 2, mode="edge")
     middle = np.median(np.lib.stride_tricks.sliding_window_view(notes, _MEDIAN), 1)
     return np.stack([middle, decibels], 1)
