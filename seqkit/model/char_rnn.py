@@ -85,26 +85,23 @@ class CharRNN(nn.Module):
             else:
                 parameter.uniform_(-(h**-0.5), h**-0.5, generator=generator)
 
-    def input_table(self) -> Tensor:
-        """What each symbol adds to the gates of the bottom layer, (V, G·H), without biases."""
+    @property
+    def tables(self) -> dict[str, nn.Embedding]:
+        """The embeddings that it has, by name, in the order in which it reads them."""
+        names = ("embedding", "conditions", "labels", "predicted")
+        return {name: table for name in names if (table := getattr(self, name)) is not None}
+
+    def gate_tables(self) -> dict[str, Tensor]:
+        """What each row of its tables adds to the bottom layer's gates, (rows, G·H), by name.
+
+        Biases are left out. One-hot symbols (V, G·H) stand under `embedding`, too.
+        """
         w = cells.weights_of(self.layers[0]).w
         if self.embedding is None:
-            return w.T
-        return self.embedding.weight @ w[:, : self.config.embedding_size].T
-
-    def condition_table(self) -> Tensor | None:
-        """What each condition adds to the gates of the bottom layer, (K, G·H), if there are any."""
-        if self.conditions is None:
-            return None
-        w, first = cells.weights_of(self.layers[0]).w, self.config.embedding_size
-        return self.conditions.weight @ w[:, first : first + self.config.condition_size].T
-
-    def prediction_table(self) -> Tensor | None:
-        """What each predicted symbol adds to the bottom layer's gates, (V, G·H), if any is."""
-        if self.predicted is None:
-            return None
-        w, size = cells.weights_of(self.layers[0]).w, self.config.embedding_size
-        return self.predicted.weight @ w[:, w.shape[1] - size :].T
+            return {"embedding": w.T}
+        columns = torch.split(w, [table.embedding_dim for table in self.tables.values()], 1)
+        pairs = zip(self.tables.items(), columns, strict=True)
+        return {name: table.weight @ part.T for (name, table), part in pairs}
 
     @property
     def prediction(self) -> Prediction | None:
@@ -179,25 +176,19 @@ class CharRNN(nn.Module):
             kernel: see `Execution`; by default the plainest one. stacked takes no masks or resets.
             separators: whether resets will be given.
         """
-        own = self.head.weight.dtype
         kernel = kernel or plainest_kernel(self.config)
-
-        def cast(values: Tensor) -> Tensor:
-            return values.to(dtype or own)
-
+        packs = dtype is not None or (kernel == "stacked" and self.head.weight.is_cuda)
+        dtype = dtype or self.head.weight.dtype
+        layers = [[part.to(dtype) for part in cells.weights_of(layer)] for layer in self.layers]
         network = Network(
             config=self.config,
             kernel=kernel,
-            embedding=None if self.embedding is None else cast(self.embedding.weight),
-            conditions=None if self.conditions is None else cast(self.conditions.weight),
-            labels=None if self.labels is None else cast(self.labels.weight),
-            predicted=None if self.predicted is None else cast(self.predicted.weight),
+            tables={name: table.weight.to(dtype) for name, table in self.tables.items()},
             prediction=self.prediction,
-            layers=tuple(LayerWeights(*map(cast, cells.weights_of(own))) for own in self.layers),
-            head_weight=cast(self.head.weight),
-            head_bias=cast(self.head.bias),
+            layers=tuple(LayerWeights(*parts) for parts in layers),
+            head_weight=self.head.weight.to(dtype),
+            head_bias=self.head.bias.to(dtype),
         )
-        packs = dtype is not None or (kernel == "stacked" and self.head.weight.is_cuda)
         return network.packed(separators) if packs else network
 
     @torch.no_grad()

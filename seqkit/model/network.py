@@ -62,15 +62,12 @@ class Network(NamedTuple):
     or columns than its parameter; the parameter's come first. `side_stream` is given where the
     gradients of the persistent kernel's matrices are made beside the rest, and has to be joined
     before they are used. `failed` is that kernel's word for having given up: see
-    `persistent.launch.check`.
+    `persistent.launch.check`. `tables` are the embeddings that it has, by their names in CharRNN.
     """
 
     config: ModelConfig
     kernel: str
-    embedding: Tensor | None
-    conditions: Tensor | None
-    labels: Tensor | None
-    predicted: Tensor | None
+    tables: dict[str, Tensor]
     prediction: Prediction | None
     layers: tuple[LayerWeights, ...]
     head_weight: Tensor
@@ -81,9 +78,7 @@ class Network(NamedTuple):
     def tensors(self) -> list[Tensor]:
         """All that is learnt, in a fixed order: embeddings, layers from the bottom, head."""
         layers = [part for layer in self.layers for part in layer]
-        tables = (self.embedding, self.conditions, self.labels, self.predicted)
-        own = [table for table in tables if table is not None]
-        return [*own, *layers, self.head_weight, self.head_bias]
+        return [*self.tables.values(), *layers, self.head_weight, self.head_bias]
 
     def packed(self, separators: bool) -> "Network":
         """The same network, its weights laid out as its kernel wants them; differentiable.
@@ -111,18 +106,10 @@ class Network(NamedTuple):
     def with_tensors(self, tensors: list[Tensor]) -> "Network":
         """The same network with other tensors, given in the order of `tensors()`."""
         *rest, head_weight, head_bias = tensors
-        first = len(rest) - 4 * len(self.layers)
-        layers = [LayerWeights(*rest[i : i + 4]) for i in range(first, len(rest), 4)]
-        tables = iter(rest[:first])
-
-        def following(own: Tensor | None) -> Tensor | None:
-            return None if own is None else next(tables)
-
+        count = len(self.tables)
+        layers = [LayerWeights(*rest[i : i + 4]) for i in range(count, len(rest), 4)]
         return self._replace(
-            embedding=following(self.embedding),
-            conditions=following(self.conditions),
-            labels=following(self.labels),
-            predicted=following(self.predicted),
+            tables=dict(zip(self.tables, rest[:count], strict=True)),
             layers=tuple(layers),
             head_weight=head_weight,
             head_bias=head_bias,
@@ -200,42 +187,38 @@ class Network(NamedTuple):
         read = [self._symbols(symbols, resets)]
         if mask is not None:
             read[0] = read[0] * mask
-        if conditions is None and (self.conditions is not None or self.labels is not None):
-            conditions = torch.zeros_like(symbols)
-        if self.labels is not None and conditions is not None:
-            number = conditions % self.config.label_numbers
-            conditions = conditions // self.config.label_numbers
-        if self.conditions is not None and conditions is not None:
-            read.append(_rows(conditions, self.conditions))
-        if self.labels is not None:
-            read.append(self._of_labels(number))
-        if self.predicted is not None and self.prediction is not None:
+        if "conditions" in self.tables or "labels" in self.tables:
+            told = torch.zeros_like(symbols) if conditions is None else conditions
+            numbers = self.config.label_numbers
+            conditions = told // numbers if "labels" in self.tables else told
+            if "conditions" in self.tables:
+                read.append(_rows(conditions, self.tables["conditions"]))
+            if "labels" in self.tables:
+                read.append(self._of_labels(told % numbers))
+        if self.prediction is not None:
             following, past = self.prediction(symbols, past, conditions, resets)
-            read.append(_rows(following, self.predicted))
+            read.append(_rows(following, self.tables["predicted"]))
         return (torch.cat(read, -1) if len(read) > 1 else read[0]), past
 
     def _of_labels(self, number: Tensor) -> Tensor:
         """The sum of the embeddings of all labels that a number (T, B) stands for, (T, B, X)."""
-        assert self.labels is not None
-        read, first = None, 0
-        for count in self.config.labels:
-            table = self.labels[first : first + count + 1]
-            own = _rows(number % (count + 1), table)
-            read = own if read is None else read + own
-            number, first = number // (count + 1), first + count + 1
-        assert read is not None
-        return read
+        read = []
+        rows = [count + 1 for count in self.config.labels]
+        for table in torch.split(self.tables["labels"], rows):
+            read.append(_rows(number % len(table), table))
+            number = number // len(table)
+        return sum(read[1:], read[0])
 
     def _symbols(self, symbols: Tensor, resets: Tensor | None) -> Tensor:
         """One-hot rows or embeddings of the symbols, (T, B, X); or the symbols, where they do."""
-        if self.kernel == "persistent" and self.embedding is None:
+        if "embedding" in self.tables:
+            return _rows(symbols, self.tables["embedding"])
+        if self.kernel == "persistent":
             return symbols
-        size, dtype = self.config.vocabulary_size, self.head_weight.dtype
-        if self.embedding is not None:
-            return _rows(symbols, self.embedding)
+        size = self.config.vocabulary_size
         if resets is None:
             size = self.layers[0].w.shape[1]  # as wide as it is packed
-        return _one_hot(symbols, size, dtype)
+        return _one_hot(symbols, size, self.head_weight.dtype)
 
     def activations(self, trace: Trace, layer: int, cells: slice) -> Tensor:
         """What some cells of a layer hold after each input, (T, B, n), n of its H.
@@ -265,22 +248,21 @@ class Network(NamedTuple):
         self, x: Tensor, h: Tensor, c: Tensor, masks: Tensor | None, resets: Tensor | None
     ) -> tuple[list[Tensor], Tensor, Tensor]:
         """The outputs (T, B, H) of each layer, and h and c (L, B, H) after the last step."""
-        config = self.config
+        cell = self.config.cell
         last_h, last_c = [], []
         seen: list[Tensor] = []
         for index, weights in enumerate(self.layers):
             given = (weights, x, h[index], c[index])
             match self.kernel:
                 case "unrolled":
-                    clip = config.clip
-                    out = cells.unrolled(config.cell, *given, resets=resets, cell_clip=clip)
+                    out = cells.unrolled(cell, *given, resets=resets, cell_clip=self.config.clip)
                 case "persistent":
                     assert self.failed is not None
                     out = persistent_layer(
                         *given, failed=self.failed, resets=resets, side_stream=self.side_stream
                     )
                 case _:
-                    out = fused.fused_layer(config.cell, *given, resets=resets)
+                    out = fused.fused_layer(cell, *given, resets=resets)
             x = out.y if masks is None else out.y * masks[index]
             seen.append(x)
             last_h.append(out.h)

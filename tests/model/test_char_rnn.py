@@ -82,7 +82,8 @@ def test_conditions_stand_beside_the_embedding_and_none_is_the_first() -> None:
     nothing, _ = net(symbols, state)
     assert torch.equal(nothing, net(symbols, state, conditions=torch.zeros_like(told))[0])
     assert not torch.allclose(nothing, found)
-    x = net.input_table()[symbols] + net.condition_table()[told]  # type: ignore[index]
+    tables = net.gate_tables()
+    x = tables["embedding"][symbols] + tables["conditions"][told]
     w = weights["layers.0.weight_ih_l0"]
     assert torch.allclose(x, torch.cat([table[symbols], others[told]], -1) @ w.T)
 

@@ -103,11 +103,11 @@ class Layout(Spread):
         gates, units = torch.arange(4), torch.arange(self.H)
         rows = (gates[None, :] * self.H + units[:, None]).flatten().to(model.head.weight.device)
         wide = (self.BLOCKS, self.TILES * _ROWS)
-        table = (model.input_table() + layers[0].b + layers[0].d)[: self.V, rows]
-        predicted = model.prediction_table()
-        if predicted is not None:
-            table = torch.cat([table, predicted[: self.V, rows]])
-        told = model.condition_table()
+        tables = model.gate_tables()
+        table = (tables["embedding"] + layers[0].b + layers[0].d)[: self.V, rows]
+        if "predicted" in tables:
+            table = torch.cat([table, tables["predicted"][: self.V, rows]])
+        told = tables.get("conditions")
         if told is not None:
             told = told[:, rows].reshape(-1, *wide).transpose(0, 1).contiguous()
         bias = torch.stack([layer.b + layer.d for layer in layers])[:, rows]

@@ -50,8 +50,9 @@ class ManyLayout(Spread):
         matrices = [_blocks(layer.w, self.BLOCKS, gates=4) for layer in layers[1:]]
         matrices.append(_blocks(head, self.BLOCKS))
         matrices += [_blocks(layer.u, self.BLOCKS, gates=4) for layer in layers]
-        table = model.input_table()[: self.V] + layers[0].b + layers[0].d
-        told = model.condition_table()
+        tables = model.gate_tables()
+        table = tables["embedding"][: self.V] + layers[0].b + layers[0].d
+        told = tables.get("conditions")
         bias = torch.stack([layer.b + layer.d for layer in layers])
         bias[0] = 0  # it is in the table
         return PackedWeights(

@@ -93,7 +93,7 @@ class OnnxStep:
         """
         after: list[tuple[str, str]] = []
         x = ""
-        prediction, predicted = self._model.prediction, self._model.prediction_table()
+        prediction, tables = self._model.prediction, self._model.gate_tables()
         following = ""
         if prediction is not None:
             given = symbols, conditions, past
@@ -103,14 +103,15 @@ class OnnxStep:
             w, u, b, d = (self._ordered(_numpy(part)) for part in weights)
             whole = b if self.cell == "gru" else b + d
             if index == 0:
-                table = self._ordered(_numpy(self._model.input_table().T)).T
+                table = self._ordered(_numpy(tables["embedding"].T)).T
                 inputs = graph.one("Gather", graph.constant(table + whole, np.float32), symbols)
                 if self.conditions:
-                    told = self._ordered(_numpy(self._model.condition_table()).T).T
+                    told = self._ordered(_numpy(tables["conditions"]).T).T
                     row = graph.one("Gather", graph.constant(told, np.float32), conditions)
                     inputs = graph.one("Add", inputs, row)
-                if predicted is not None:
-                    rows = graph.constant(self._ordered(_numpy(predicted.T)).T, np.float32)
+                if prediction is not None:
+                    own = self._ordered(_numpy(tables["predicted"].T)).T
+                    rows = graph.constant(own, np.float32)
                     row = graph.one("Gather", rows, following)
                     inputs = graph.one("Add", inputs, row)
             elif self.cell == "gru":

@@ -37,11 +37,9 @@ class PreparedStep:
         self._skips = model.config.skip_connections
         self._dtype = dtype
         layers = [cells.weights_of(layer) for layer in model.layers]
-        self._table = self._prepared(model.input_table())
-        told = model.condition_table()
-        self._told = None if told is None else self._prepared(told)
-        predicted = model.prediction_table()
-        self._predicted = None if predicted is None else self._prepared(predicted)
+        tables = {name: self._prepared(table) for name, table in model.gate_tables().items()}
+        self._table = tables["embedding"]
+        self._told, self._predicted = tables.get("conditions"), tables.get("predicted")
         self._prediction = model.prediction  # in fp32
         self._transposed = model.config.hidden_size >= _TRANSPOSED
         self._inputs = [self._matrix(layer.w) for layer in layers]

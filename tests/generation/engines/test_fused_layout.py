@@ -97,7 +97,7 @@ def test_the_weights_for_many_streams_lie_as_the_kernel_reads_them() -> None:
     assert not rows[40:].any()
     # (BLOCKS, V, pairs of units, gates, units of a pair)
     table = packed.table.reshape(12, 40, 4, 4, 2).permute(1, 3, 0, 2, 4).reshape(40, 4 * 96)
-    torch.testing.assert_close(table, model.input_table() + layers[0].b + layers[0].d)
+    torch.testing.assert_close(table, model.gate_tables()["embedding"] + layers[0].b + layers[0].d)
     bias = packed.bias.reshape(12, 2, 4, 4, 2).permute(1, 3, 0, 2, 4).reshape(2, 4 * 96)
     torch.testing.assert_close(bias[1], layers[1].b + layers[1].d)
 
