@@ -68,14 +68,18 @@ class Labels:
                 found[name] = values[own - 1]
         return found
 
+    def shares(self, number: int) -> dict[str, dict[str, float]]:
+        """The same as shares, of which there is one of each label."""
+        return {name: {value: 1.0} for name, value in self.of_number(number).items()}
+
     def describe(self, number: int) -> str:
         """As it is asked for: `austen`, or `digit:7,speaker:jackson`; none without labels."""
-        return self.words({name: {value: 1.0} for name, value in self.of_number(number).items()})
+        return self.words(self.shares(number))
 
     def words(self, shares: Mapping[str, Mapping[str, float]]) -> str:
         """As `describe`, of labels with the share of each value, such as `a:0.7,b:0.3`."""
         said = []
-        for name, own in shares.items():
+        for name, own in ((name, shares[name]) for name in self.values if name in shares):
             one = len(own) == 1
             shown = ",".join(value if one else f"{value}:{share:g}" for value, share in own.items())
             said.append(f"{name}:{shown}" if one and len(self.values) > 1 else shown)

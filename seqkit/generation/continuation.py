@@ -3,9 +3,9 @@
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from seqkit.data.codecs import Codec, Quantiser
@@ -29,7 +29,6 @@ from seqkit.symbols import Floats, Integers, Symbols
 REMEMBERED = 100_000
 """Symbols of a prompt that are read, the last ones: far more than a state remembers."""
 _SHOWN = 8  # labels that are told
-_ENDLESS = 1 << 62
 
 
 def continue_prompt(
@@ -92,9 +91,10 @@ def continue_prompt(
             ends=of_codes,
             like=None if request.like is None else request.like.codes,
         )
-    told = Told(1, np.zeros(request.streams, np.int64), codes, written)
+    over = deque[npt.NDArray[np.bool_]]() if of_codes else None
+    told = Told(1, np.zeros(request.streams, np.int64), codes, written, over)
     if choice is not None:
-        told = Told(len(choice.weights), choice.of_streams(strength), codes, written)
+        told = Told(len(choice.weights), choice.of_streams(strength), codes, written, over)
     state = begin or (model.zero_state(1), codec.start)
     logits, after = feed_prompt(model, size, state, read, told)
     if isinstance(engine, TorchEngine):
@@ -102,8 +102,8 @@ def continue_prompt(
     conditions = None if choice is None and slow is None else told.of_new
     sampling = request.sampling
     blocks = generate_blocks(engine, logits, after, request.length, sampling, conditions=conditions)
-    if of_codes:
-        blocks = cut_at(blocks, told.lengths)
+    if over is not None:
+        blocks = cut_at(blocks, over.popleft)
     elif request.ending is not None:
         blocks = cut(blocks, request.ending, request.streams)
     if not isinstance(codec, Quantiser):
@@ -122,6 +122,7 @@ class Told:
     codes: of the prompt (N,), if there are any.
     written: given a place and a count, those of so many new symbols from there on, (N, S); below 0
         after a stream's end.
+    over: takes in where that is, each time that they are asked for.
     lengths: of the streams, (S,), as far as they are known.
     """
 
@@ -129,10 +130,7 @@ class Told:
     streams: Integers
     codes: Symbols | None = None
     written: Callable[[int, int], Integers] | None = None
-
-    @cached_property
-    def lengths(self) -> Integers:
-        return np.full(len(self.streams), _ENDLESS)
+    over: "deque[npt.NDArray[np.bool_]] | None" = None
 
     def of_prompt(self, kind: int, length: int) -> Integers:
         """What is told of a prompt of so many symbols, with a choice of labels, (N,)."""
@@ -144,11 +142,9 @@ class Told:
         if self.written is None:
             return np.tile(self.streams, (count, 1))
         codes = self.written(place, count)
-        ended = codes < 0
-        ends = np.where(ended.any(0), place + ended.argmax(0), _ENDLESS)
-        np.minimum(self.lengths, ends, out=self.lengths)
-        codes = codes.clip(min=0)
-        return codes * self.kinds + self.streams
+        if self.over is not None:
+            self.over.append(codes < 0)
+        return codes.clip(min=0) * self.kinds + self.streams
 
 
 def feed_prompt(

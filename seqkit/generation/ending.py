@@ -1,9 +1,11 @@
 """Where a sample ends before its length: after a text that it writes, or with its document."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from seqkit.config import Config, ModelConfig
 from seqkit.foundation.errors import ConfigError
@@ -78,27 +80,28 @@ def cut(blocks: Blocks, ending: Ending, streams: int) -> Blocks:
         lengths = np.where(ends, found.argmax(0) + (not ending.is_document), len(block))
         lengths[ended] = 0
         ended |= ends
-        if longest := int(lengths.max()):
-            places = np.arange(longest)[:, None]
-            yield np.where(places < lengths, block[:longest], ENDED)
+        yield from _without(np.arange(len(block))[:, None] >= lengths, block)
         if ended.all():
             return
         before = rows[len(block) :]
 
 
-def cut_at(blocks: Blocks, lengths: Integers) -> Blocks:
-    """Hand on blocks (N, S) in which what is beyond `lengths` (S,) is `ENDED`.
+def cut_at(blocks: Blocks, over: Callable[[], npt.NDArray[np.bool_]]) -> Blocks:
+    """Hand on blocks (N, S) in which what is `over` (N, S), asked after each block, is `ENDED`.
 
-    They may come to be known while the blocks are made. No block is taken after the longest.
+    No block is taken after all streams have ended.
     """
-    done = 0
     for block in blocks:
-        left = np.clip(lengths - done, 0, len(block))
-        if longest := int(left.max()):
-            yield np.where(np.arange(longest)[:, None] < left, block[:longest], ENDED)
-        done += len(block)
-        if (lengths <= done).all():
+        own = over()
+        yield from _without(own, block)
+        if own[-1].all():
             return
+
+
+def _without(over: npt.NDArray[np.bool_], block: Integers) -> Blocks:
+    """A block in which what is over is `ENDED`, as long as the longest stream; none if all is."""
+    if longest := np.count_nonzero(~over.all(1)):
+        yield np.where(over[:longest], ENDED, block[:longest])
 
 
 def without_ended(symbols: Integers) -> Integers:

@@ -47,17 +47,13 @@ def choose(labels: Labels, asked: str | None, streams: int, seed: int) -> Choice
     Raises:
         ConfigError: there is no such label or value, or the shares do not add up to 1.
     """
-    if asked == "none":
-        given, drawn = Shares(), [0] * streams
-    else:
-        given = _parsed(labels, asked or "")
-        drawn = _drawn(labels, given, streams, seed)
-    kinds = sorted(set(drawn))
-    weights = [_row(labels, _completed(labels, number, given)) for number in kinds]
-    weights.append(_row(labels, {}))
-    chosen = np.array([kinds.index(number) for number in drawn])
-    words = [labels.words(_completed(labels, number, given)) for number in drawn]
-    return Choice(from_numpy(np.stack(weights)), chosen, words)
+    given = {} if asked == "none" else _parsed(labels, asked or "")
+    drawn = [0] * streams if asked == "none" else _drawn(labels, given, streams, seed)
+    numbers, own = np.unique(drawn, return_inverse=True)
+    shares = [labels.shares(number) | given for number in numbers.tolist()]
+    weights = np.stack([_row(labels, each) for each in (*shares, {})])
+    words = [labels.words(shares[place]) for place in own]
+    return Choice(from_numpy(weights), own, words)
 
 
 def every(labels: Labels) -> Tensor:
@@ -68,7 +64,7 @@ def every(labels: Labels) -> Tensor:
     """
     if labels.numbers > _MOST:
         raise ConfigError(f"{labels.numbers:,} combinations of labels are too many to export")
-    rows = [_row(labels, _completed(labels, number, {})) for number in range(labels.numbers)]
+    rows = [_row(labels, labels.shares(number)) for number in range(labels.numbers)]
     return from_numpy(np.stack(rows))
 
 
@@ -77,15 +73,8 @@ def _parsed(labels: Labels, asked: str) -> Shares:
     found: Shares = {}
     whole = any(asked in own for own in labels.values.values())
     for piece in [asked] if whole else filter(None, map(str.strip, asked.split(","))):
-        name, colon, rest = piece.partition(":")
-        if not colon or name not in labels.values:  # austen, or austen:0.7
-            name, rest = _label_of(labels, asked, piece), piece
-        known = labels.values[name]
-        value, colon, share = rest.rpartition(":")
-        if rest in known or not colon:
-            value, share = rest, "1"
-        _require(labels, asked, name, value)
-        found.setdefault(name, {})[value] = _number(share)
+        name, value, share = _read(labels, asked, piece)
+        found.setdefault(name, {})[value] = share
     for name, own in found.items():
         if not min(own.values()) >= 0 or not abs(sum(own.values()) - 1) <= _ROUNDING:
             raise ConfigError(
@@ -94,30 +83,30 @@ def _parsed(labels: Labels, asked: str) -> Shares:
     return found
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
-
-
-def _label_of(labels: Labels, asked: str, piece: str) -> str:
-    """The label that has a value, which a share may follow. Raises ConfigError."""
-    values = {piece, piece.rpartition(":")[0]}
-    names = [name for name, own in labels.values.items() if values & {*own}]
-    if len(names) > 1:
-        given = " or ".join(f"{name}:{piece}" for name in names)
+def _read(labels: Labels, asked: str, piece: str) -> tuple[str, str, float]:
+    """A label, its value, and the share of that: NaN if it is no number. Raises ConfigError."""
+    name, _, rest = piece.partition(":")
+    names = [name]
+    if name not in labels.values or not rest:  # austen, or austen:0.7
+        names, rest = [*labels.values], piece
+    value, _, share = rest.rpartition(":")
+    readings = (value, share), (rest, "1")  # a value may have a colon, too: then it counts
+    found = {
+        name: reading for name in names for reading in readings if reading[0] in labels.values[name]
+    }
+    if len(found) > 1:
+        given = " or ".join(f"{name}:{piece}" for name in found)
         raise ConfigError(f"label={asked}: several labels have that value: give {given}")
-    return names[0] if names else [*labels.values][-1]
-
-
-def _require(labels: Labels, asked: str, name: str, value: str) -> None:
-    """Raise ConfigError if a label has no such value."""
-    known = labels.values[name]
-    if value not in known:
+    if not found:
+        hint = nearest(value or rest, labels.values[names[-1]])
         raise ConfigError(
-            f"label={asked}: no label {value}{nearest(value, known)} There are {labels.summary}"
+            f"label={asked}: no label {value or rest}{hint} There are {labels.summary}"
         )
+    [(name, (value, share))] = found.items()
+    try:
+        return name, value, float(share)
+    except ValueError:
+        return name, value, math.nan
 
 
 def _drawn(labels: Labels, given: Shares, streams: int, seed: int) -> list[int]:
@@ -132,12 +121,6 @@ def _drawn(labels: Labels, given: Shares, streams: int, seed: int) -> list[int]:
     places = np.cumsum([*fitting.values()])
     draws = uniforms(seed, _STREAM, 0, streams) * places[-1]
     return [[*fitting][int(at)] for at in np.searchsorted(places, draws, side="right")]
-
-
-def _completed(labels: Labels, number: int, given: Shares) -> Shares:
-    """What is given, and of the other labels those of a number."""
-    own = {name: {value: 1.0} for name, value in labels.of_number(number).items()} | given
-    return {name: own[name] for name in labels.values if name in own}
 
 
 def _row(labels: Labels, shares: Shares) -> Floats:

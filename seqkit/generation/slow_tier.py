@@ -123,17 +123,17 @@ class SlowTier:
             rows = np.arange(-_READ, 0)[:, None] + (drawn * len(self.codes)).astype(int)
             before = self.codes[rows % len(self.codes)]
         written = self._written(before.astype(np.int64), seed, choice, strength, ends)
-        blocks: list[Integers] = []
-        begin = heard * hop - len(prompt)  # of the first block, among the new symbols
+        ready: Integers = np.zeros((0, streams), np.int64)
+        first, cut = 0, len(prompt) - heard * hop  # the frame of its first row; symbols of frame 0
 
         def of_symbols(place: int, count: int) -> Integers:
-            nonlocal begin
-            while begin + hop * sum(map(len, blocks)) < place + count:
-                blocks.append(next(written))
-            while begin + hop * len(blocks[0]) <= place:
-                begin += hop * len(blocks.pop(0))
-            rows = np.concatenate(blocks)
-            return np.asarray(rows[(np.arange(place, place + count) - begin) // hop])
+            nonlocal ready, first
+            frames = (np.arange(place, place + count) + cut) // hop - first
+            while len(ready) <= frames[-1]:
+                ready = np.concatenate([ready, next(written)])
+            found = np.asarray(ready[frames])
+            ready, first = ready[frames[0] :], first + int(frames[0])
+            return found
 
         return of_prompt, of_symbols
 
