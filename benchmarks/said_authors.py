@@ -20,8 +20,8 @@ from seqkit.config import Config
 from seqkit.foundation.device import choose_device
 from seqkit.foundation.plugins import Catalogue
 from seqkit.generation.continuation import continue_prompt
-from seqkit.generation.request import request_of
-from seqkit.runs.checkpoint import Checkpoint, as_trained
+from seqkit.generation.request import as_trained, request_of
+from seqkit.runs.checkpoint import Checkpoint
 from seqkit.symbols import Floats, Integers
 
 ORDER, LENGTH, TRAINING = 6, 500, 0.9
@@ -134,7 +134,7 @@ def written(
     saved: Checkpoint, author: str, strength: float, given: argparse.Namespace
 ) -> list[str]:
     """Texts that an author is asked for, as many as are wanted of each."""
-    config = as_trained(Config(seed=given.seed, temperature=given.temperature), saved)
+    config = as_trained(Config(seed=given.seed, temperature=given.temperature), saved.config)
     config.streams, config.label, config.label_strength = given.each, author, strength
     nothing = np.zeros(0, np.uint8)
     blocks = continue_prompt(

@@ -29,9 +29,9 @@ from seqkit.foundation.wording import counted
 from seqkit.generation import like
 from seqkit.generation.ending import ending_of
 from seqkit.generation.medium import medium_of
-from seqkit.generation.request import request_of, with_seed
+from seqkit.generation.request import as_trained, request_of, with_seed
 from seqkit.runs import named_checkpoint
-from seqkit.runs.checkpoint import Checkpoint, as_trained
+from seqkit.runs.checkpoint import Checkpoint
 from seqkit.symbols import Floats, Integers, Symbols
 
 Content = TypeVar("Content")
@@ -243,7 +243,7 @@ class Model(Generic[Content]):
 
     def _settings(self, keys: GenerateKeys) -> Config:
         """The keys of a call, checked; those of sampling that are None as the training had them."""
-        return with_seed(as_trained(config_of(keys), self._checkpoint), _LOG.info)
+        return with_seed(as_trained(config_of(keys), self.config), _LOG.info)
 
     def _blocks(self, prompt: Symbols, config: Config, begin: ModelState) -> Iterator[Integers]:
         """The new symbols, in blocks (N,)."""

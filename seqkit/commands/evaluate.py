@@ -23,8 +23,8 @@ from seqkit.foundation.processes import ALONE
 from seqkit.foundation.ranks import Ranks, joined
 from seqkit.foundation.wording import json_text
 from seqkit.generation.medium import medium_of
-from seqkit.generation.request import request_of
-from seqkit.runs.checkpoint import Checkpoint, as_trained
+from seqkit.generation.request import as_trained, request_of
+from seqkit.runs.checkpoint import Checkpoint
 
 _SHARED = ("streaming", "windowed")
 """Protocols that several processes share. The dynamic one learns from symbol to symbol, through
@@ -140,7 +140,7 @@ def _likeness(
         read = console.notice, console.progress
         corpus = checkpoint_data.corpus_asked_for(config, saved, catalogue, *read)
         recording, sha256 = comparison.recording_of(corpus, config.data), corpus.sha256
-    config = as_trained(dataclasses.replace(config, seed=config.fixed_seed), saved)
+    config = as_trained(dataclasses.replace(config, seed=config.fixed_seed), saved.config)
     length = medium_of(saved.codec).length(config.length, config.seconds or _SECONDS)
     request = dataclasses.replace(request_of(config, length), streams=_SOUNDS)
     advice = "Try fewer seconds, or device=cpu."

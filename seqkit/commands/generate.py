@@ -15,8 +15,7 @@ from seqkit.generation import like
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.ending import ending_of
 from seqkit.generation.medium import medium_of
-from seqkit.generation.request import request_of, require_streams, with_seed
-from seqkit.runs.checkpoint import as_trained
+from seqkit.generation.request import as_trained, request_of, require_streams, with_seed
 from seqkit.runs.layout import samples_folder
 
 
@@ -35,7 +34,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     chosen = device.choose_device(config.device)
     require_streams(saved.model, config.streams, chosen)  # even their names take memory
     drawn: list[str] = []  # told when nothing can fail any more
-    config = with_seed(as_trained(config, saved), drawn.append)
+    config = with_seed(as_trained(config, saved.config), drawn.append)
     config, score = like.follow(config, saved.codec, saved.slow, saved.recording, console.notice)
     medium = medium_of(saved.codec, saved.newline, config.sample.rate)
     length = medium.length(config.length, config.seconds)

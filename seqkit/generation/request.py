@@ -2,18 +2,21 @@
 
 import dataclasses
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
-from seqkit.config import Config, ModelConfig
+from seqkit.config import Config, ModelConfig, check
 from seqkit.data.codecs import Codec
 from seqkit.foundation import machine
+from seqkit.foundation.errors import ConfigError
 from seqkit.generation.ending import Ending
 from seqkit.generation.like import Score
 from seqkit.generation.sampling import Sampling, sampling_of
 
+_FOLLOWING = 0.4  # the temperature at which another sound is followed
 _SEEDS = 10**9  # that are drawn from: short enough to be typed
 
 # Bytes for each stream, measured: of each unit of each layer (the state, before and after a step),
@@ -43,6 +46,27 @@ class Request:
         """How many symbols are drawn from: those of a codec, and the end of a document if asked."""
         ending = self.ending
         return codec.size + bool(ending and ending.is_document and ending.symbols)
+
+
+def as_trained(config: Config, trained: Mapping[str, Any]) -> Config:
+    """The keys of sampling that were not given, as the samples of a training had them.
+
+    With `like` the temperature is lower: a tune that is given needs no chance.
+
+    Args:
+        config: what is asked for.
+        trained: the config of the training, which may be of another version.
+    """
+    keys = ("temperature", "top_k", "top_p")
+    own: dict[str, Any] = {k: trained.get(k) for k in keys if getattr(config, k) is None}
+    if config.like and own.get("temperature"):
+        own["temperature"] = min(own["temperature"], _FOLLOWING)
+    wanted = dataclasses.replace(config, **own)
+    try:
+        check(wanted)
+    except ConfigError:
+        return config  # no settings that this version knows
+    return wanted
 
 
 def with_seed(config: Config, notice: Callable[[str], None]) -> Config:

@@ -16,7 +16,7 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from seqkit.config import Config, DataConfig, ModelConfig, check
+from seqkit.config import Config, DataConfig, ModelConfig
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec
 from seqkit.data.labels import Labels
@@ -31,7 +31,6 @@ from seqkit.model.char_rnn import CharRNN, count_fixed, count_parameters
 from seqkit.runs.checkpoint_file import parts, verified_record
 
 FORMAT = 1
-_FOLLOWING = 0.4  # the temperature at which another sound is followed
 _WEIGHTS, _SLOW, _RECORDING = "model.", "slow.", "recording."
 _SCALE = ".scale"  # behind the name of a tensor of int8: the scales of its rows
 _NOT_USABLE = (KeyError, TypeError, ValueError, RuntimeError, safetensors.SafetensorError)
@@ -118,12 +117,10 @@ class Checkpoint:
             "labels": self.labels and self.labels.record(),
             "training": self.training,
         }
-        tensors = {_WEIGHTS + name: value for name, value in self.weights.items()}
-        if self.slow:
-            tensors |= {_SLOW + name: value for name, value in self.slow.tensors().items()}
-        if self.recording:
-            kept = self.recording.tensors().items()
-            tensors |= {_RECORDING + name: value for name, value in kept}
+        groups = {_WEIGHTS: self.weights}
+        groups[_SLOW] = self.slow.tensors() if self.slow else {}
+        groups[_RECORDING] = self.recording.tensors() if self.recording else {}
+        tensors = {prefix + k: v for prefix, own in groups.items() for k, v in own.items()}
         tensors |= self.training_tensors
         if self.eight_bits:
             tensors = _in_eight_bits(tensors)
@@ -184,28 +181,21 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
         codec = _codec(path, record, catalogue)
         if model.symbols < codec.size or (model.ends and model.symbols > codec.size):
             raise ValueError(f"{model.symbols} logits for {codec.size} symbols")
-        weights = {
-            name.removeprefix(_WEIGHTS): value
-            for name, value in tensors.items()
-            if name.startswith(_WEIGHTS)
-        }
+        weights = _group(tensors, _WEIGHTS)
         count = sum(own.numel() for own in weights.values())
         expected = count_parameters(model) + count_fixed(model)
         if count != expected:  # before a network is made that may be larger than any memory
             raise ValueError(f"{count} weights do not fit a network of {expected}")
-        of_slow = {k.removeprefix(_SLOW): v for k, v in tensors.items() if k.startswith(_SLOW)}
-        slow = SlowTier.of_saved(record["slow"], of_slow) if record.get("slow") else None
+        own = _group(tensors, _SLOW)
+        slow = SlowTier.of_saved(record["slow"], own) if record.get("slow") else None
         if slow and slow.codebook.size > model.conditions:
             raise ValueError(f"{model.conditions} conditions for {slow.codebook.size} codes")
-        heard = {
-            k.removeprefix(_RECORDING): v for k, v in tensors.items() if k.startswith(_RECORDING)
-        }
-        recording = Recording.of_saved(heard) if record.get("recording") else None
+        own = _group(tensors, _RECORDING)
+        recording = Recording.of_saved(own) if record.get("recording") else None
         labels = Labels.of_record(record["labels"]) if record.get("labels") else None
         if (labels.sizes if labels else []) != model.labels:
             raise ValueError(f"labels of other sizes than the network's, {model.labels}")
-        own = (_WEIGHTS, _SLOW, _RECORDING)
-        others = {k: v for k, v in tensors.items() if not k.startswith(own)}
+        named = (_WEIGHTS, _SLOW, _RECORDING)
         return Checkpoint(
             model=model,
             codec=codec,
@@ -218,7 +208,7 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
             recording=recording,
             labels=labels,
             training=record["training"],
-            training_tensors=others,
+            training_tensors={k: v for k, v in tensors.items() if not k.startswith(named)},
             file=path,
             digest=digest,
             eight_bits=any(value.dtype == torch.int8 for value in stored.values()),
@@ -228,12 +218,17 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
         raise UnreadableError(f"{path}: not a checkpoint that can be used: {error}") from error
 
 
+def _group(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The tensors whose names begin so, by the rest of their names."""
+    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+
+
 def read_recording(path: Path) -> Recording | None:
     """What a checkpoint keeps of its recording, if anything. Raises CheckpointError."""
     try:
         with safetensors.safe_open(path, "pt") as content:
             names = [name for name in content.keys() if name.startswith(_RECORDING)]  # noqa: SIM118
-            found = {name.removeprefix(_RECORDING): content.get_tensor(name) for name in names}
+            found = _group({name: content.get_tensor(name) for name in names}, _RECORDING)
         return Recording.of_saved(found) if found else None
     except (OSError, *_NOT_USABLE) as error:
         raise CheckpointError(f"{path}: not a checkpoint that can be used: {error}") from error
@@ -295,23 +290,3 @@ def _codec(path: Path, record: dict[str, Any], catalogue: Catalogue) -> Codec:
             f"{path}: its codec {name} was not found: install the package that it is from, "
             f"or give {hint}"
         ) from error
-
-
-def as_trained(config: Config, saved: Checkpoint) -> Config:
-    """The keys of sampling that were not given, as the training's own samples had them.
-
-    With `like` the temperature is lower: a tune that is given needs no chance.
-    """
-    own: dict[str, Any] = {
-        key: saved.config.get(key)
-        for key in ("temperature", "top_k", "top_p")
-        if getattr(config, key) is None
-    }
-    if config.like and own.get("temperature"):
-        own["temperature"] = min(own["temperature"], _FOLLOWING)
-    wanted = dataclasses.replace(config, **own)
-    try:
-        check(wanted)
-    except ConfigError:
-        return config  # no settings that this version knows
-    return wanted
