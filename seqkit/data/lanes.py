@@ -12,7 +12,7 @@ from seqkit.data.symbol_files import StoredSymbols
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.randomness import uniforms
 from seqkit.foundation.settings import check_type, check_whole_number
-from seqkit.symbols import IGNORED, Symbols
+from seqkit.symbols import IGNORED, Integers, Symbols
 
 _FEWEST_STEPS = 8  # in an epoch, if need be with fewer lanes
 _SHIFTS = 1 << 32  # a stream of draws that no sample has
@@ -130,8 +130,7 @@ class Lanes:
         self._documents = torch.from_numpy(begins), torch.from_numpy(ends), torch.from_numpy(labels)
         self._length = int(ends[-1])
         self._shift_seed = shift_seed
-        self._is_ring = shift_seed is not None
-        windows = -(-(self._length + self._is_ring) // sequence_length)
+        windows = -(-(self._length + (shift_seed is not None)) // sequence_length)
         lanes = min(batch_size, max(1, windows // _FEWEST_STEPS))
         self.steps = -(-windows // lanes)
         """Windows that each lane reads in one epoch."""
@@ -148,27 +147,22 @@ class Lanes:
         in_files = isinstance(row, StoredSymbols) and (part.in_shards or row.nbytes > _MOST_READ)
         self._symbols = None if in_files else _as_tensor(row[:])
         self._conditions = None if part.conditions is None else _as_tensor(part.conditions)
-        self._device = torch.device("cpu")
-        self.widen(self.batch_size)
-
-    @property
-    def device(self) -> torch.device:
+        self.device = torch.device("cpu")
         """Where the windows are made."""
-        return self._device
+        self.widen(self.batch_size)
 
     def count(self, step: int) -> int:
         """The targets of a step; steps run on through the epochs."""
-        begins = (self._lane_begins(step % self.steps) + self.shift(step)) % self._ring
+        lanes = np.arange(self.batch_size) * self.steps + step % self.steps
+        begins = (lanes * self.sequence_length + self.shift(step)) % self._ring
         ends = begins + self.sequence_length
         before = [self._targets_before(places) for places in (begins, ends, ends - self._ring)]
         return int((before[1] - before[0] + before[2]).sum())
 
-    def _targets_before(
-        self, places: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
-    ) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    def _targets_before(self, places: Integers) -> Integers:
         """How many places of the row before these have a target."""
         places = places.clip(0, self._length)
-        return places - self._silent * np.searchsorted(self._separators, places)
+        return np.asarray(places - self._silent * np.searchsorted(self._separators, places))
 
     def shift(self, step: int) -> int:
         """Where in the ring the epoch of this step begins."""
@@ -180,9 +174,6 @@ class Lanes:
     @property
     def _ring(self) -> int:
         return self.batch_size * self.steps * self.sequence_length
-
-    def _lane_begins(self, step: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-        return (np.arange(self.batch_size) * self.steps + step) * self.sequence_length
 
     def window(
         self,
@@ -199,10 +190,12 @@ class Lanes:
         if shift is None:
             shift = self.shift(int(step))
         grid = self._grid
-        places, index, begins, ends, labels = self._read_by(grid, step, shift)
-        values = self._at(index) if symbols is None else symbols
-        values = _unsigned(values)
-        places = places[1:]
+        places, index, document = self._read_by(grid, step, shift)
+        values = _unsigned(self._at(index) if symbols is None else symbols)
+        places, begins, ends, labels = places[1:], grid.begins, grid.ends, grid.labels
+        if document is not None:
+            begins, ends = begins[document], ends[document]
+            labels = labels[document] if len(labels) > 1 else labels
         inputs = values[:-1].masked_fill(places == begins, self._start)
         over = (places >= ends) | grid.idle  # of a separator, or beyond the row
         targets = values[1:].masked_fill(over, IGNORED)
@@ -213,9 +206,11 @@ class Lanes:
         resets = None
         if self.has_separators:
             # In a ring the first document follows what is beyond the row, as after a separator.
-            resets = over if self._is_ring else over & (places < self._length)
-        told = self._conditions
-        conditions = None if told is None else _unsigned(told[index[1:]])
+            in_ring = self._shift_seed is not None
+            resets = over if in_ring else over & (places < self._length)
+        conditions = None
+        if self._conditions is not None:
+            conditions = _unsigned(self._conditions[index[1:]])
         if self._part.label_numbers > 1:
             codes = 0 if conditions is None else conditions * self._part.label_numbers
             conditions = labels.expand(places.shape) + codes
@@ -223,29 +218,25 @@ class Lanes:
 
     def fetch(self, step: int) -> Tensor:
         """Read what the window of a step is made of: (T + 1, B), on the host, as it is stored."""
-        _, index, *_ = self._read_by(self._host_grid, step, self.shift(step))
+        _, index, _ = self._read_by(self._host_grid, step, self.shift(step))
         return self._at(index)
 
     def _read_by(
         self, grid: _Grid, step: int | Tensor, shift: int | Tensor
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
         """What a step reads: places in the row and in the part (T + 1, B).
 
-        And where the document of each place but the first begins and ends, and its labels, each
-        (T, B) or (1,).
+        And the document of each place but the first, (T, B), if there are several.
         """
         # Of every lane the T places that are predicted, and the one before them.
         places = torch.add(grid.places, step % self.steps, alpha=self.sequence_length)
-        if self._is_ring:
+        if self._shift_seed is not None:
             places = (places + shift) % self._ring
-        index, begins, ends, labels = places, grid.begins, grid.ends, grid.labels
-        if self.has_separators:
-            document = (torch.searchsorted(begins, places, right=True) - 1).clamp_(min=0)
-            index = places - self._separator * document
-            begins, ends = begins[document[1:]], ends[document[1:]]
-            if len(labels) > 1:
-                labels = labels[document[1:]]
-        return places, index.clamp(0, len(self._part) - 1), begins, ends, labels
+        last = len(self._part) - 1
+        if not self.has_separators:
+            return places, places.clamp(0, last), None
+        document = (torch.searchsorted(grid.begins, places, right=True) - 1).clamp_(min=0)
+        return places, (places - self._separator * document).clamp(0, last), document[1:]
 
     def _at(self, index: Tensor) -> Tensor:
         """The symbols at some places of the part, as they are stored."""
@@ -295,7 +286,7 @@ class Lanes:
 
     def make_windows_on(self, device: torch.device) -> None:
         """Make the windows on a device, where the symbols are, or of those that `fetch` reads."""
-        self._device = device
+        self.device = device
         self._grid = self._host_grid.to(device)
 
     def may_move(self, room: float) -> bool:
@@ -316,6 +307,9 @@ def _unsigned(values: Tensor) -> Tensor:
 
 
 def _as_tensor(symbols: Symbols) -> Tensor:
-    """The symbols as a tensor over the same memory; unsigned ones are read as signed."""
+    """The symbols as a tensor over the same memory; unsigned ones are read as signed.
+
+    PyTorch indexes no unsigned numbers of several bytes on a GPU.
+    """
     kind = {1: np.uint8, 2: np.int16, 4: np.int32}[symbols.itemsize]
     return torch.from_numpy(symbols.view(kind))
