@@ -200,19 +200,16 @@ class Corpus:
         assert whole.labels is not None
         begins = whole.starts[whole.starts < end]
         lengths, labels = np.diff(np.append(begins, end)), whole.labels[: len(begins)]
+        edges = np.zeros((4, len(begins)), np.int64)  # in each document, of the parts
         order = np.argsort(labels, kind="stable")
-        after = np.cumsum(lengths[order])
-        _, first, own = np.unique(labels[order], return_index=True, return_inverse=True)
-        base = (after - lengths[order])[first]
-        before = np.empty_like(lengths)  # what has the same labels and stands before a document
-        before[order] = after - lengths[order] - base[own]
-        total = np.empty_like(lengths)
-        total[order] = np.append(base[1:], end)[own] - base[own]
-        edges = [0 * total, (total * training).astype(np.int64)]
-        edges += [(total * (training + validation)).round().astype(np.int64), total]
+        for own in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+            after = np.cumsum(lengths[own])
+            total = int(after[-1])
+            second = round(total * (training + validation))
+            for number, edge in enumerate((0, int(total * training), second, total)):
+                edges[number, own] = np.clip(edge - after + lengths[own], 0, lengths[own])
         found = []
-        for low, high in itertools.pairwise(edges):
-            begin, stop = (np.clip(edge - before, 0, lengths) for edge in (low, high))
+        for begin, stop in itertools.pairwise(edges):
             kept = stop > begin
             sizes = (stop - begin)[kept]
             places = zip((begins + begin)[kept].tolist(), sizes.tolist(), strict=True)

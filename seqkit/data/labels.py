@@ -45,11 +45,8 @@ class Labels:
 
     def number(self, given: Mapping[str, str]) -> int:
         """The number of some labels, by their names; those that are not given have no value."""
-        number, step = 0, 1
-        for name, places in self._places.items():
-            number += step * (places[given[name]] if name in given else 0)
-            step *= len(places) + 1
-        return number
+        places = [own[given[name]] if name in given else 0 for name, own in self._places.items()]
+        return int(np.ravel_multi_index(places, [size + 1 for size in self.sizes], order="F"))
 
     @cached_property
     def _places(self) -> dict[str, dict[str, int]]:
@@ -61,12 +58,10 @@ class Labels:
 
     def of_number(self, number: int) -> dict[str, str]:
         """The labels that a number stands for."""
-        found = {}
-        for name, values in self.values.items():
-            number, own = divmod(number, len(values) + 1)
-            if own:
-                found[name] = values[own - 1]
-        return found
+        sizes = [size + 1 for size in self.sizes]
+        places = np.unravel_index(number, sizes, order="F")
+        pairs = zip(self.values.items(), places, strict=True)
+        return {name: own[place - 1] for (name, own), place in pairs if place}
 
     def shares(self, number: int) -> dict[str, dict[str, float]]:
         """The same as shares, of which there is one of each label."""

@@ -54,24 +54,16 @@ def load_corpus(
         ConfigError: neither path nor data set, or keys that do not fit the codec.
         DataError: the data cannot be read.
     """
-    if folder := opened.folder_of(data):
-        corpus = opened.load(data, folder, catalogue=catalogue, codec=codec)
-        if isinstance(corpus.codec, Quantiser):
-            check_same(data, {}, trained)
-        for note in corpus.notes:
-            notice(note)
-        return labelled(corpus, data, known)
-    cache = disk.cache_dir()
-    source = find(data, codec, catalogue, Folders(cache, notice, progress, samples))
+    folder = opened.folder_of(data)
     if isinstance(codec, Quantiser):
-        check_same(data, {key: getattr(codec, key) for key in _OF_QUANTISERS}, trained)
-    corpus = corpus_cache.load(
-        source,
-        cache=cache,
-        crew=Crew(1, Meter(progress)),
-        codec=codec,
-        grow=grow,
-    )
+        check_same(data, codec, trained)
+    if folder:
+        corpus = opened.load(data, folder, catalogue=catalogue, codec=codec)
+    else:
+        cache = disk.cache_dir()
+        source = find(data, codec, catalogue, Folders(cache, notice, progress, samples))
+        crew = Crew(1, Meter(progress))
+        corpus = corpus_cache.load(source, cache=cache, crew=crew, codec=codec, grow=grow)
     for note in corpus.notes:
         notice(note)
     return labelled(corpus, data, known)
@@ -136,18 +128,19 @@ def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:
     return kind
 
 
-def check_same(data: DataConfig, own: Mapping[str, Any], trained: Mapping[str, Any] | None) -> None:
+def check_same(data: DataConfig, codec: Quantiser, trained: Mapping[str, Any] | None) -> None:
     """Refuse keys that ask for another quantiser than the checkpoint's; defaults ask for nothing.
 
     Args:
         data: what the user asks for.
-        own: the values of the checkpoint's quantiser. Its gain is not among them: a factor of 1 is
-            none, or that of a peak at full scale.
+        codec: the checkpoint's quantiser. Its gain is not looked at: a factor of 1 is none, or that
+            of a peak at full scale.
         trained: the config in the checkpoint, which may name the gain.
 
     Raises:
         ConfigError: something else is asked for.
     """
+    own = {key: getattr(codec, key) for key in _OF_QUANTISERS}
     of_data = (trained or {}).get("data")
     gain = of_data.get("gain") if isinstance(of_data, Mapping) else None
     for key, value in {**own, "gain": gain}.items():
