@@ -17,6 +17,7 @@ import numpy as np
 
 from seqkit.api.model import load_checkpoint
 from seqkit.config import Config
+from seqkit.foundation.console import Console
 from seqkit.foundation.device import choose_device
 from seqkit.foundation.plugins import Catalogue
 from seqkit.generation.continuation import continue_prompt
@@ -122,7 +123,7 @@ def main() -> None:
     names, passages = zip(*held_out, strict=True)
     print(json.dumps({"held out": told(names, [*map(reader.author, passages)])}), flush=True)
     for checkpoint in given.checkpoints:
-        saved = load_checkpoint(checkpoint, Catalogue())
+        saved = load_checkpoint(checkpoint, Catalogue(), Console(quiet=True))
         for strength in given.strength:
             asked = [name for name in texts for _ in range(given.each)]
             made = [text for name in texts for text in written(saved, name, strength, given)]

@@ -27,6 +27,7 @@ from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
 from seqkit.evaluation import streaming
 from seqkit.evaluation.score import interval
+from seqkit.foundation.console import Console
 from seqkit.foundation.plugins import Catalogue
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.ending import Ending, without_ended
@@ -138,7 +139,7 @@ def main() -> None:
     }
     print(json.dumps({"listener, test files": own}), flush=True)
     for path in given.checkpoints:
-        saved = load_checkpoint(path, Catalogue())
+        saved = load_checkpoint(path, Catalogue(), Console(quiet=True))
         told_right(saved, torch.device(device))
         for strength in given.strength:
             right = np.zeros(2, int)

@@ -139,7 +139,7 @@ def _tell_labels(composed: "Composed") -> None:
     """Print the labels of a checkpoint, if it has any."""
     from seqkit.api.model import load_checkpoint
 
-    saved = load_checkpoint(composed.config.checkpoint, composed.catalogue)
+    saved = load_checkpoint(composed.config.checkpoint, composed.catalogue, Console(quiet=True))
     if saved.labels is not None:
         stdout.write(f"\nlabels of {composed.config.checkpoint}: {saved.labels.summary}")
 

@@ -18,7 +18,7 @@ from seqkit.api.generate_calls import GenerateKeys, KeptEngine, config_of
 from seqkit.api.symbol_reader import ModelState, SymbolReader
 from seqkit.compression.compress import compress, decompress
 from seqkit.compression.container import Reader
-from seqkit.config import Config, DynamicConfig
+from seqkit.config import DynamicConfig
 from seqkit.data.sound import Wave
 from seqkit.foundation.console import Console
 from seqkit.foundation.device import choose_device, memory_errors
@@ -77,8 +77,7 @@ class Model(Generic[Content]):
     @property
     def labels(self) -> dict[str, list[str]]:
         """The values of each label that it learnt, by the label's name."""
-        labels = self._checkpoint.labels
-        return {} if labels is None else labels.values
+        return self._checkpoint.labels.values if self._checkpoint.labels else {}
 
     @property
     def sample_rate(self) -> int | None:
@@ -126,9 +125,7 @@ class Model(Generic[Content]):
         if return_state and self.labels:
             raise ConfigError("return_state: reading tells no labels, which this model learnt")
         begin = self._reader.begin(state)
-        config = self._settings(keys)
-        symbols = self._encode("prompt", prompt, config.sample.unknown)
-        whole = np.concatenate([symbols, *self._blocks(symbols, config, begin)]).astype(np.int64)
+        whole = np.concatenate([*self._pieces(prompt, begin, keys)])
         content: Any = self._medium.decode(whole)
         return (content, self._reader.after(whole, begin)) if return_state else content
 
@@ -141,10 +138,7 @@ class Model(Generic[Content]):
         **keys: Unpack[GenerateKeys],
     ) -> Iterator[Content]:
         """What `generate` makes, piece by piece as it is made; a prompt is the first piece."""
-        begin = self._reader.begin(state)
-        config = self._settings(keys)
-        symbols = self._encode("prompt", prompt, config.sample.unknown)
-        pieces = itertools.chain([symbols], self._blocks(symbols, config, begin))
+        pieces = self._pieces(prompt, self._reader.begin(state), keys)
         decode: Callable[[npt.ArrayLike], Any] = self._medium.decoder()
         contents = (decode(piece) for piece in pieces)
         return (content for content in contents if len(content))  # one symbol may be no sample yet
@@ -241,24 +235,24 @@ class Model(Generic[Content]):
         wave: Any = self._medium.decode(np.concatenate([np.zeros(0, np.uint8), *pieces]))
         return wave  # type: ignore[no-any-return]
 
-    def _settings(self, keys: GenerateKeys) -> Config:
-        """The keys of a call, checked; those of sampling that are None as the training had them."""
-        return with_seed(as_trained(config_of(keys), self.config), _LOG.info)
-
-    def _blocks(self, prompt: Symbols, config: Config, begin: ModelState) -> Iterator[Integers]:
-        """The new symbols, in blocks (N,)."""
+    def _pieces(
+        self, prompt: Content | None, begin: ModelState, keys: GenerateKeys
+    ) -> Iterator[Symbols | Integers]:
+        """The symbols (N,) of a prompt, and then of what follows it, in blocks."""
         saved = self._checkpoint
+        config = with_seed(as_trained(config_of(keys), self.config), _LOG.info)
+        symbols = self._encode("prompt", prompt, config.sample.unknown)
         config, score = like.follow(config, saved.codec, saved.slow, saved.recording, _LOG.info)
         length = self._medium.length(config.length, config.seconds)
         ending = ending_of(config, self._medium, self.char_rnn.config, saved.slow)
         request = request_of(config, length, ending, score)
-        blocks = self._engine.blocks(prompt, request, self._reader.on_device(begin))
-        return self._told(blocks)
+        blocks = self._engine.blocks(symbols, request, self._reader.on_device(begin))
+        return self._told(itertools.chain([symbols], blocks))
 
-    def _told(self, blocks: Iterator[Integers]) -> Iterator[Integers]:
-        """The blocks, with words for memory that runs out meanwhile."""
+    def _told(self, pieces: Iterator[Symbols | Integers]) -> Iterator[Symbols | Integers]:
+        """The pieces, with words for memory that runs out meanwhile."""
         with memory_errors(_advice):
-            yield from blocks
+            yield from pieces
 
     def _encode(self, name: str, content: Content | None, unknown: str = "error") -> Symbols:
         """The symbols (N,) of what a call was given, none for None."""
@@ -267,9 +261,7 @@ class Model(Generic[Content]):
         return self._medium.encode(name, content, unknown, _LOG.info)
 
 
-def load_checkpoint(
-    place: str | None, catalogue: Catalogue, console: Console | None = None
-) -> Checkpoint:
+def load_checkpoint(place: str | None, catalogue: Catalogue, console: Console) -> Checkpoint:
     """The checkpoint that `checkpoint=` names: a run's folder, a file, a model's name or a URL.
 
     Raises:
@@ -282,7 +274,6 @@ def load_checkpoint(
             "no checkpoint: give checkpoint=RUN_FOLDER or checkpoint=FILE, or a ready-made model, "
             f"{names}, or a URL"
         )
-    console = console or Console(quiet=True)
     return named_checkpoint.read(place, catalogue, console.notice, console.progress)
 
 
@@ -305,7 +296,7 @@ def load(
     """
     check_type("checkpoint", checkpoint, str | os.PathLike)
     check_type("device", device, str)
-    saved = load_checkpoint(os.fspath(checkpoint), Catalogue(plugins))
+    saved = load_checkpoint(os.fspath(checkpoint), Catalogue(plugins), Console(quiet=True))
     chosen = choose_device(device)
     with memory_errors(_advice):
         return Model(saved, chosen)

@@ -11,7 +11,7 @@ import torch
 
 from seqkit.api import agreement, build_network, training_data, training_sound
 from seqkit.api.claimed_run import claimed
-from seqkit.config import Config, ModelConfig
+from seqkit.config import Config
 from seqkit.data import remote
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.shards import opened as shards
@@ -221,8 +221,9 @@ def _set_up(
             resume.require_data(config, saved)
         here = training_data.locate(config, notice, progress)
         origin = saved or build_network.initial(config, catalogue, notice, progress)
-        reading = config, here, origin, saved, catalogue, notice, progress
-        corpus, origin = training_data.read(*reading)
+        corpus, origin = training_data.read(
+            config, here, origin, saved, catalogue, notice, progress
+        )
     agreement.check_data(corpus, ranks)
     judged_anew = resume.reads_otherwise(changed)
     if saved is not None:
@@ -234,8 +235,11 @@ def _set_up(
     model_config = build_network.model_config(config.model, corpus, origin)
     catalogue.find("codecs", corpus.codec.name)  # or no checkpoint of this run could be read
     medium = medium_of(corpus.codec, config.data.newline)
-    prompt = _check_sampling(config, corpus, model_config, chosen, notice)
-    sampled = medium.length(config.length, config.seconds)
+    prompt = medium.read_prompt(config, notice)
+    request = request_of(
+        dataclasses.replace(config, streams=1), medium.length(config.length, config.seconds)
+    )
+    check_engine(model_config, corpus.codec.size, request, chosen)  # now, not after the training
     training, validation, _ = corpus.split(config.data.split)
     require_enough(config, corpus, training)
     corpus = training_data.with_counts(corpus, training, notice)
@@ -270,7 +274,7 @@ def _set_up(
             seed=config.fixed_seed,
             execution=execution,
             clock=ranks.clock if config.train.max_minutes else time.monotonic,
-            closing_sample=sampled / min(sampled, medium.glimpse),
+            closing_sample=request.length / min(request.length, medium.glimpse),
             ranks=ranks,
             errors=training_sound.errors_of(corpus, config, sound.slow),
         )
@@ -298,14 +302,3 @@ def _set_up(
         judged_anew=judged_anew,
         ranks=ranks,
     )
-
-
-def _check_sampling(
-    config: Config, corpus: Corpus, model: ModelConfig, chosen: torch.device, notice: Notice
-) -> Symbols:
-    """Refuse now what could not be sampled later; the prompt (N,) of the samples."""
-    medium = medium_of(corpus.codec, config.data.newline)
-    prompt = medium.read_prompt(config, notice)
-    request = request_of(config, medium.length(config.length, config.seconds))
-    check_engine(model, corpus.codec.size, dataclasses.replace(request, streams=1), chosen)
-    return prompt
