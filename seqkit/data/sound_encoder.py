@@ -121,10 +121,6 @@ def _conversions(opened: Reader, rate: int, channels: int, config: DataConfig) -
     if opened.channels < channels:
         found["mono, read into both channels"] += 1
     if opened.channels > channels:
-        mixed = config.channel == "mix"
-        found[
-            f"mixed from {opened.channels} channels"
-            if mixed
-            else f"read by one of {opened.channels} channels"
-        ] += 1
+        how = "mixed from" if config.channel == "mix" else "read by one of"
+        found[f"{how} {opened.channels} channels"] += 1
     return found

@@ -4,7 +4,8 @@ import contextlib
 import hashlib
 import itertools
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -153,18 +154,13 @@ def _survey_some(
     whole = np.zeros(sys.maxunicode + 1, np.int64)
     for extent in work:
         pieces = pieces_of(extent, kind, config, watch)
-        try:
+        with _left_out(extent.name, bad, config):
             counts = counts_of(piece for piece in pieces if isinstance(piece, str))
-        except BadFileError as error:
-            if config.on_bad_file != "skip":
-                raise
-            bad[extent.name] = error.reason
-            continue
-        if extent.is_part:  # another part of it may be bad
-            present = np.flatnonzero(counts)
-            found.append((extent.name, present, counts[present]))
-        else:
-            whole += counts
+            if extent.is_part:  # another part of it may be bad
+                present = np.flatnonzero(counts)
+                found.append((extent.name, present, counts[present]))
+            else:
+                whole += counts
     present = np.flatnonzero(whole)
     return [*found, ("", present, whole[present])], bad
 
@@ -203,15 +199,10 @@ def _quantiser(source: Source, crew: Crew) -> Quantiser:
 
 def _common_rate(source: Source) -> int:
     """The sample rate of most files."""
-    rates, bad = dict[int, int](), dict[str, str]()
+    rates, bad = Counter[int](), dict[str, str]()
     for name, file in source.documents.items():
-        try:
-            rate = Reader(file).sample_rate
-            rates[rate] = rates.get(rate, 0) + 1
-        except BadFileError as error:
-            if source.config.on_bad_file != "skip":
-                raise
-            bad[name] = error.reason
+        with _left_out(name, bad, source.config):
+            rates[Reader(file).sample_rate] += 1
     if not rates:
         raise DataError(nothing_left(source, bad))
     return max(rates, key=lambda rate: (rates[rate], rate))
@@ -224,13 +215,20 @@ def _measure_some(
     config, rate = shared
     loudness, bad = Loudness(), dict[str, str]()
     for extent in work:
-        try:
+        with _left_out(extent.name, bad, config):
             loudness.include(measure(extent.file, rate, config, watch))
-        except BadFileError as error:
-            if config.on_bad_file != "skip":
-                raise
-            bad[extent.name] = error.reason
     return loudness, bad
+
+
+@contextlib.contextmanager
+def _left_out(name: str, bad: dict[str, str], config: DataConfig) -> Iterator[None]:
+    """Put down why a file cannot be read, where such files are to be left out."""
+    try:
+        yield
+    except BadFileError as error:
+        if config.on_bad_file != "skip":
+            raise
+        bad[name] = error.reason
 
 
 def _hash(_: None, file: Path, watch: Watch) -> str:
