@@ -187,7 +187,7 @@ def made(
 def told_right(saved: Checkpoint, device: torch.device) -> None:
     """Print the bits of the test files, told the right labels, none, and those of another file."""
     config = Config(part="test")
-    part, _ = checkpoint_data.asked_for(config, saved, Catalogue(), print)
+    part, _ = checkpoint_data.asked_for(config, saved, Catalogue(), Console())
     labels, slow = saved.labels, saved.slow
     assert labels is not None and slow is not None
     assert part.labels is not None and part.conditions is not None

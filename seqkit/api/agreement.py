@@ -4,7 +4,6 @@ import torch
 
 from seqkit.config import Config, values_of
 from seqkit.data import remote
-from seqkit.data.corpus import Corpus
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.ranks import Ranks
@@ -41,11 +40,6 @@ def check_device(chosen: torch.device, ranks: Ranks) -> None:
     ranks.check_same({"device": chosen.type})
     if not ranks.alone:
         torch.set_num_threads(ranks.shared(torch.get_num_threads))
-
-
-def check_data(corpus: Corpus, ranks: Ranks) -> None:
-    """Raises ConfigError where a process has read other data than rank 0."""
-    ranks.check_same({"the data's sha256": corpus.sha256})
 
 
 def check_checkpoint(saved: Checkpoint, ranks: Ranks) -> None:

@@ -10,7 +10,6 @@ from seqkit.config import ARITHMETIC_KEYS, Config, DataConfig, ModelConfig, chec
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec, Quantiser, TextCodec
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.labels import Labels
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.console import Progress
 from seqkit.foundation.errors import ConfigError
@@ -46,37 +45,48 @@ def may_grow(data: DataConfig) -> bool:
 
 
 def grown(
-    origin: Checkpoint, codec: Codec, ends: bool, seed: int, notice: Callable[[str], None]
+    origin: Checkpoint, corpus: Corpus, ends: bool, seed: int, notice: Callable[[str], None]
 ) -> Checkpoint:
-    """The checkpoint with `codec`, its own or one that grew from it, and a network to match.
+    """The checkpoint with the codec and the labels of the data, and a network to match.
 
     Args:
         origin: the checkpoint.
-        codec: that of the data.
+        corpus: the data; its codec is the checkpoint's own, or grew from it, and of each label the
+            checkpoint knows the first values, or none.
         ends: whether the network is to learn where documents end.
-        seed: of the weights of new symbols, and of ends.
+        seed: of the weights of what is new.
         notice: told what is new.
 
     Raises:
+        ConfigError: the network reads one-hot symbols, and is to read labels.
         DataError: a plug-in's codec grew in a way that cannot be.
     """
-    old, ends = origin.codec, ends or origin.model.ends
-    numbers = np.arange(old.size)
-    grows = codec.to_spec() != old.to_spec()
+    old, codec, ends = origin.codec, corpus.codec, ends or origin.model.ends
+    network = origin.build(torch.device("cpu"))
+    numbers, grows = np.arange(old.size), codec.to_spec() != old.to_spec()
     if isinstance(old, TextCodec) and isinstance(codec, TextCodec) and grows:
         numbers = _numbers(old, codec)
         _tell_new(old, codec, numbers, notice)
-    elif ends == origin.model.ends:
-        return origin
-    network = with_vocabulary(
-        origin.build(torch.device("cpu")),
-        torch.from_numpy(numbers),
-        codec.size,
-        torch.Generator().manual_seed(seed),
-        ends,
-    )
+    if grows or ends != origin.model.ends:
+        now, generator = torch.from_numpy(numbers), torch.Generator().manual_seed(seed)
+        network = with_vocabulary(network, now, codec.size, generator, ends)
+    labels, known = corpus.labels, origin.labels.values if origin.labels else {}
+    if labels is not None and labels.values != known:
+        if origin.model.input != "embedding":
+            raise ConfigError(
+                "data.label: the network to start from reads one-hot symbols, beside which no "
+                "label fits: start from one that was trained with model.input=embedding"
+            )
+        pairs = labels.values.items()
+        new = [value for name, own in pairs for value in own[len(known.get(name, [])) :]]
+        more = " …" if len(new) > _SHOWN else ""
+        notice(f"{counted(len(new), 'label is', 'labels are')} new: {' '.join(new[:_SHOWN])}{more}")
+        generator = torch.Generator().manual_seed(seed)
+        network = with_label_values(network, labels.sizes, generator)
     weights = dict(network.state_dict())
-    return dataclasses.replace(origin, model=network.config, codec=codec, weights=weights)
+    return dataclasses.replace(
+        origin, model=network.config, codec=codec, labels=labels, weights=weights
+    )
 
 
 def _tell_new(old: Codec, codec: Codec, numbers: Integers, notice: Callable[[str], None]) -> None:
@@ -85,33 +95,9 @@ def _tell_new(old: Codec, codec: Codec, numbers: Integers, notice: Callable[[str
     shown = " ".join(repr(codec.decode([symbol])) for symbol in new[:_SHOWN])
     more = f" and {len(new) - _SHOWN} more" if len(new) > _SHOWN else ""
     notice(
-        f"{len(new)} {'character is' if len(new) == 1 else 'characters are'} new: {shown}{more}; "
+        f"{counted(len(new), 'character is', 'characters are')} new: {shown}{more}; "
         f"the vocabulary grows from {old.size} to {codec.size}"
     )
-
-
-def with_labels(
-    origin: Checkpoint, labels: Labels | None, seed: int, notice: Callable[[str], None]
-) -> Checkpoint:
-    """The checkpoint with the labels of the data, of which it knows the first of each, or none."""
-    known = origin.labels.values if origin.labels else {}
-    if labels is None or labels.values == known:
-        return dataclasses.replace(origin, labels=labels)
-    if origin.model.input != "embedding":
-        raise ConfigError(
-            "data.label: the network to start from reads one-hot symbols, beside which no label "
-            "fits: start from one that was trained with model.input=embedding"
-        )
-    new = [
-        value for name, own in labels.values.items() for value in own[len(known.get(name, [])) :]
-    ]
-    more = " …" if len(new) > _SHOWN else ""
-    notice(f"{counted(len(new), 'label is', 'labels are')} new: {' '.join(new[:_SHOWN])}{more}")
-    generator = torch.Generator().manual_seed(seed)
-    built = origin.build(torch.device("cpu"))
-    network = with_label_values(built, labels.sizes, generator)
-    weights = dict(network.state_dict())
-    return dataclasses.replace(origin, model=network.config, labels=labels, weights=weights)
 
 
 def _numbers(old: TextCodec, codec: TextCodec) -> Integers:

@@ -1,7 +1,7 @@
 """The data that a checkpoint is to predict: what is named, or its own, found again."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from seqkit.data.load import load_corpus
 from seqkit.data.shards import opened
 from seqkit.data.shards.index import read_index
 from seqkit.foundation import disk
-from seqkit.foundation.console import Progress, unseen
+from seqkit.foundation.console import Console
 from seqkit.foundation.errors import CheckpointError, ConfigError, DataError, SeqkitError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import check_section
@@ -24,11 +24,7 @@ from seqkit.runs.checkpoint import Checkpoint
 
 
 def asked_for(
-    config: Config,
-    saved: Checkpoint,
-    catalogue: Catalogue,
-    notice: Callable[[str], None],
-    progress: Progress = unseen,
+    config: Config, saved: Checkpoint, catalogue: Catalogue, console: Console
 ) -> tuple[Part, Corpus]:
     """What a checkpoint is to predict, and the corpus that it is from.
 
@@ -39,7 +35,7 @@ def asked_for(
         DataError: the data cannot be read, is not found, is another, or has no such part.
         ConfigError: keys that do not fit the checkpoint.
     """
-    corpus = corpus_asked_for(config, saved, catalogue, notice, progress)
+    corpus = corpus_asked_for(config, saved, catalogue, console)
     if config.data.path:
         return training_sound.told(corpus.whole, corpus, saved.slow), corpus
     _, validation, test = corpus.split(recorded(saved).split)
@@ -56,11 +52,7 @@ def as_trained(part: Part, corpus: Corpus, saved: Checkpoint) -> Part:
 
 
 def corpus_asked_for(
-    config: Config,
-    saved: Checkpoint,
-    catalogue: Catalogue,
-    notice: Callable[[str], None],
-    progress: Progress = unseen,
+    config: Config, saved: Checkpoint, catalogue: Catalogue, console: Console
 ) -> Corpus:
     """`data.path`, or else all of a checkpoint's own data.
 
@@ -68,43 +60,45 @@ def corpus_asked_for(
         DataError: the data cannot be read, is not found, or is another.
         ConfigError: keys that do not fit the checkpoint.
     """
-    if not config.data.path:
+    if config.data.path:
+        data = remote.settled(config.data, disk.cache_dir(), console.notice, console.progress)
+        data = dataclasses.replace(saved.as_read(data), max_vocabulary=0)
+        if saved.labels is None and (data.label or data.label_column):
+            key = "label" if data.label else "label_column"
+            asked = getattr(data, key)
+            raise ConfigError(f"data.{key}={asked}: this checkpoint learnt no labels: leave it out")
+    else:
+        data = _own_data(saved, catalogue)
         if config.data != DataConfig():
-            notice("without data.path the data are read as the checkpoint's own were")
-        return _own_corpus(saved, catalogue, notice, progress)
-    data = remote.settled(config.data, disk.cache_dir(), notice, progress)
-    data = dataclasses.replace(data, max_vocabulary=0)
-    if saved.labels is None and (data.label or data.label_column):
-        key = "label" if data.label else "label_column"
-        asked = getattr(data, key)
-        raise ConfigError(f"data.{key}={asked}: this checkpoint learnt no labels: leave it out")
+            console.notice("without data.path the data are read as the checkpoint's own were")
     corpus = load_corpus(
-        saved.as_read(data),
+        data,
         catalogue=catalogue,
-        notice=notice,
+        notice=console.notice,
         codec=saved.codec,
         trained=saved.config,
-        progress=progress,
+        samples=saved.of_a_sample,
+        progress=console.progress,
         known=saved.labels,
     )
+    if not config.data.path and corpus.sha256 != saved.data.get("sha256"):
+        raise DataError(
+            f"{' and '.join(data.path) or corpus.name} is not what the checkpoint was trained on "
+            "(another sha256): give data.path to evaluate other data"
+        )
     if saved.labels is not None:
         saved.labels.require(corpus.labels)
     return corpus
 
 
-def _own_corpus(
-    saved: Checkpoint,
-    catalogue: Catalogue,
-    notice: Callable[[str], None],
-    progress: Progress,
-) -> Corpus:
-    """A checkpoint's own data.
+def _own_data(saved: Checkpoint, catalogue: Catalogue) -> DataConfig:
+    """The keys with which a checkpoint's own data are read.
 
     A data set is looked for in the catalogue, and a path is opened only if what lies there can be
     the data that was recorded: a checkpoint is somebody else's word.
 
     Raises:
-        DataError: the data is not found, or is another.
+        DataError: the data is not found, or cannot be those.
     """
     data = remote.kept(recorded(saved), disk.cache_dir())
     problem = None
@@ -118,21 +112,7 @@ def _own_corpus(
         )
     if problem:
         raise DataError(f"the checkpoint's own data: {problem}; else give data.path=FILE_OR_FOLDER")
-    corpus = load_corpus(
-        data,
-        catalogue=catalogue,
-        notice=notice,
-        codec=saved.codec,
-        samples=saved.of_a_sample,
-        progress=progress,
-        known=saved.labels,
-    )
-    if corpus.sha256 != saved.data.get("sha256"):
-        raise DataError(
-            f"{' and '.join(data.path) or corpus.name} is not what the checkpoint was trained on "
-            "(another sha256): give data.path to evaluate other data"
-        )
-    return corpus
+    return data
 
 
 def recorded(saved: Checkpoint) -> DataConfig:

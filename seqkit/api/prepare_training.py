@@ -224,7 +224,7 @@ def _set_up(
         corpus, origin = training_data.read(
             config, here, origin, saved, catalogue, notice, progress
         )
-    agreement.check_data(corpus, ranks)
+    ranks.check_same({"the data's sha256": corpus.sha256})
     judged_anew = resume.reads_otherwise(changed)
     if saved is not None:
         if saved.data.get("sha256") != corpus.sha256:

@@ -99,9 +99,8 @@ def read(
                     f"(train.patience={_PATIENCE_OF_A_SAMPLE})"
                 )
     if fine_tuned:
-        seed, ends = config.fixed_seed, config.model.ends
-        origin = build_network.grown(fine_tuned, corpus.codec, ends, seed, notice)
-        origin = build_network.with_labels(origin, corpus.labels, seed, notice)
+        ends, seed = config.model.ends, config.fixed_seed
+        origin = build_network.grown(fine_tuned, corpus, ends, seed, notice)
     if saved is None:
         for fault in sound.faults_of(corpus)[:_MOST_FAULTS]:
             notice(str(fault))

@@ -87,12 +87,11 @@ def _prediction(
     ranks: Ranks,
 ) -> tuple[dict[str, Any], str, dict[str, Any]]:
     """How well the part of a corpus is predicted, its digest, and baselines; all in rank 0."""
-    read = console.notice, console.progress
     with ranks.turn(ranks.place.local_rank == 0):  # the others find what it left in the cache
-        part, corpus = checkpoint_data.asked_for(config, saved, catalogue, *read)
+        part, corpus = checkpoint_data.asked_for(config, saved, catalogue, console)
         if not config.data.path:
             part = checkpoint_data.as_trained(part, corpus, saved)
-    agreement.check_data(corpus, ranks)
+    ranks.check_same({"the data's sha256": corpus.sha256})
     copies = dynamic.COPIES if config.protocol == "dynamic" else 1
     scoring.require_memory(saved.model, len(part), chosen, copies)
     with (
@@ -137,8 +136,7 @@ def _likeness(
         raise ConfigError("protocol=spectral measures sound, and this model writes text")
     recording, sha256 = saved.recording, str(saved.data.get("sha256"))
     if config.data.path or recording is None:  # refused before anything is made
-        read = console.notice, console.progress
-        corpus = checkpoint_data.corpus_asked_for(config, saved, catalogue, *read)
+        corpus = checkpoint_data.corpus_asked_for(config, saved, catalogue, console)
         recording, sha256 = comparison.recording_of(corpus, config.data), corpus.sha256
     config = as_trained(dataclasses.replace(config, seed=config.fixed_seed), saved.config)
     length = medium_of(saved.codec).length(config.length, config.seconds or _SECONDS)

@@ -49,9 +49,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     if config.neuron == _SEARCH and is_page:
         raise ConfigError("neuron=search writes lines of JSON: give another name as out")
     chosen = device.choose_device(config.device)
-    part, corpus = checkpoint_data.asked_for(
-        config, saved, catalogue, console.notice, console.progress
-    )
+    part, corpus = checkpoint_data.asked_for(config, saved, catalogue, console)
     scoring.require_memory(saved.model, len(part), chosen)
     with (
         device.memory_errors(lambda: "Try device=cpu."),

@@ -123,6 +123,11 @@ class ModelConfig:
         return symbols + told + (symbols if self.lookback else 0)
 
     @property
+    def label_rows(self) -> int:
+        """The rows of the embedding of labels: of each label its values, and nothing."""
+        return sum(count + 1 for count in self.labels)
+
+    @property
     def label_numbers(self) -> int:
         """How many combinations of labels there are: of each its values, or nothing."""
         return math.prod(count + 1 for count in self.labels)

@@ -92,9 +92,10 @@ def continue_prompt(
             like=None if request.like is None else request.like.codes,
         )
     over = deque[npt.NDArray[np.bool_]]() if of_codes else None
-    told = Told(1, np.zeros(request.streams, np.int64), codes, written, over)
+    kinds, streams = 1, np.zeros(request.streams, np.int64)
     if choice is not None:
-        told = Told(len(choice.weights), choice.of_streams(strength), codes, written, over)
+        kinds, streams = len(choice.weights), choice.of_streams(strength)
+    told = Told(kinds, streams, codes, written, over)
     state = begin or (model.zero_state(1), codec.start)
     logits, after = feed_prompt(model, size, state, read, told)
     if isinstance(engine, TorchEngine):
@@ -123,7 +124,6 @@ class Told:
     written: given a place and a count, those of so many new symbols from there on, (N, S); below 0
         after a stream's end.
     over: takes in where that is, each time that they are asked for.
-    lengths: of the streams, (S,), as far as they are known.
     """
 
     kinds: int

@@ -54,15 +54,13 @@ class CharRNN(nn.Module):
         v, h = config.vocabulary_size, config.hidden_size
         embedded = config.input == "embedding"
         self.embedding = nn.Embedding(v, config.embedding_size) if embedded else None
-        count = config.conditions
-        self.conditions = nn.Embedding(count, config.condition_size) if count else None
-        rows = sum(count + 1 for count in config.labels)
+        codes, rows, k = config.conditions, config.label_rows, config.lookback
+        self.conditions = nn.Embedding(codes, config.condition_size) if codes else None
         self.labels = nn.Embedding(rows, config.label_size) if rows else None
-        k = config.lookback
         self.predicted = nn.Embedding(v, config.embedding_size) if k else None
         if k:  # both are set with `predict`, and not learnt
             self.register_buffer("levels", torch.zeros(v))
-            self.register_buffer("weights", torch.zeros(max(count, 1), k))
+            self.register_buffer("weights", torch.zeros(max(codes, 1), k))
         self.layers = nn.ModuleList(
             cells.make_layer(config.cell, h if layer else config.input_width, h)
             for layer in range(config.num_layers)
@@ -217,10 +215,9 @@ def count_parameters(config: ModelConfig) -> int:
     v, h = config.vocabulary_size, config.hidden_size
     biases = 2 * cells.GATES[config.cell] * h * config.num_layers
     embedding = v * config.embedding_size if config.input == "embedding" else 0
-    conditions = config.conditions * config.condition_size
-    conditions += sum(count + 1 for count in config.labels) * config.label_size
+    told = config.conditions * config.condition_size + config.label_rows * config.label_size
     predicted = v * config.embedding_size if config.lookback else 0
-    return embedding + conditions + predicted + count_layer_weights(config) + biases + (h + 1) * v
+    return embedding + told + predicted + count_layer_weights(config) + biases + (h + 1) * v
 
 
 def count_fixed(config: ModelConfig) -> int:

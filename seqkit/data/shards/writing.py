@@ -160,15 +160,16 @@ def _starts(
     """
     sizes = np.array(written.sizes, np.int64)
     begins = before + np.cumsum(sizes) - sizes
-    whole = np.ones(len(begins), np.bool_)
-    place = 0
+    starts, place = [begins[:0]], 0
     for file, count in written.files:
+        own = begins[place : place + count]
+        first.setdefault(file, int(own[0]))
         if file in counts and not of_rows:  # it goes on from the shard before
-            whole[place] = False
-        counts[file] += int(whole[place : place + count].sum())
-        first.setdefault(file, int(begins[place]))
+            own = own[1:]
+        counts[file] += len(own)
+        starts.append(own)
         place += count
-    return begins[whole].astype(STARTS_DTYPE).tobytes()
+    return np.concatenate(starts).astype(STARTS_DTYPE).tobytes()
 
 
 def _write(job: _Job, numbered: tuple[int, Work], watch: Watch) -> None:
