@@ -214,10 +214,10 @@ def count_parameters(config: ModelConfig) -> int:
     """How many elements all parameters of a network have."""
     v, h = config.vocabulary_size, config.hidden_size
     biases = 2 * cells.GATES[config.cell] * h * config.num_layers
-    embedding = v * config.embedding_size if config.input == "embedding" else 0
+    symbols = (config.input == "embedding") + bool(config.lookback)  # tables of them
     told = config.conditions * config.condition_size + config.label_rows * config.label_size
-    predicted = v * config.embedding_size if config.lookback else 0
-    return embedding + told + predicted + count_layer_weights(config) + biases + (h + 1) * v
+    tables = symbols * v * config.embedding_size + told
+    return tables + count_layer_weights(config) + biases + (h + 1) * v
 
 
 def count_fixed(config: ModelConfig) -> int:

@@ -86,6 +86,7 @@ class Network(NamedTuple):
         `separators`: whether resets will be given.
         """
         layers, cell, device = list(self.layers), self.config.cell, self.head_weight.device
+        failed = None
         if self.kernel == "stacked":
             layers = fused.pack(layers, cell, False)
         elif self.kernel == "layerwise":
@@ -93,12 +94,10 @@ class Network(NamedTuple):
             layers = [fused.pack([layer], cell, marked)[0] for layer in layers]
         elif self.kernel == "persistent":
             layers[0] = layers[0]._replace(w=_padded(layers[0].w, 1))
+            failed = torch.zeros(1, dtype=torch.int32, device=device)
         weight, bias = self.head_weight, self.head_bias
         if device.type == "cuda":
             weight, bias = _padded(weight, 0), _padded(bias, 0, _NEVER)
-        failed = None
-        if self.kernel == "persistent":
-            failed = torch.zeros(1, dtype=torch.int32, device=device)
         return self._replace(
             layers=tuple(layers), head_weight=weight, head_bias=bias, failed=failed
         )
