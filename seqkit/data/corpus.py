@@ -33,6 +33,7 @@ class Part:
     conditions: the code that is told of each symbol before it is predicted, (N,); 0 is none. None:
         there are no codes.
     labels: the number of each document's labels, (D,), below `label_numbers`; see `Labels`.
+    in_shards: whether nothing of it was read at the start, because there may be very much of it.
     """
 
     symbols: Row
@@ -43,6 +44,7 @@ class Part:
     conditions: Symbols | None = None
     labels: Integers | None = None
     label_numbers: int = 1
+    in_shards: bool = False
 
     def told(self, places: Integers) -> Integers | None:
         """What is told of the symbols at some places, in their shape; None if nothing ever is.
@@ -95,11 +97,6 @@ class Part:
         blocks = range(0, min(len(self), _LOOKED_AT) if self.in_shards else len(self), _BLOCK)
         first = self.symbols[:1]
         return all(bool((self.symbols[at : at + _BLOCK] == first).all()) for at in blocks)
-
-    @property
-    def in_shards(self) -> bool:
-        """Whether nothing of it was read at the start, because there may be very much of it."""
-        return isinstance(self.symbols, StoredSymbols) and self.symbols.in_shards
 
 
 @dataclass(frozen=True)
@@ -186,11 +183,7 @@ class Corpus:
         else:
             first, second = self._places(end, training, validation, test)
             parts = self._cut(0, first), self._cut(first, second), self._cut(second, end)
-        return (
-            parts[0],
-            parts[1] if own_validation is None else own_validation,
-            parts[2] if own_test is None else own_test,
-        )
+        return parts[0], own_validation or parts[1], own_test or parts[2]
 
     def _cut_by_label(
         self, end: int, training: float, validation: float
@@ -257,6 +250,7 @@ class Corpus:
             self.whole.frame,
             labels=None if self.whole.labels is None else self.whole.labels[first:last],
             label_numbers=self.whole.label_numbers,
+            in_shards=self.whole.in_shards,
         )
 
 

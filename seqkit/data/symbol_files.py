@@ -67,19 +67,15 @@ class StoredSymbols:
         self.dtype: np.dtype[Any] = row.dtype
         self.itemsize: int = row.dtype.itemsize
         self.nbytes: int = self.size * self.itemsize
-        self.in_shards = row.in_shards
-        """Whether they are in shards, of which nothing was read at the start."""
 
     @classmethod
-    def of(
-        cls, files: Sequence[StoredFile], size: int, remedy: str, in_shards: bool = False
-    ) -> "StoredSymbols":
+    def of(cls, files: Sequence[StoredFile], size: int, remedy: str) -> "StoredSymbols":
         """All symbols of the files, each below `size`; `remedy` says what to do about damage.
 
         Raises:
             DataError: a file is missing, or longer or shorter than it was.
         """
-        return cls(_Row(files, size, remedy, in_shards), 0, sum(file.symbols for file in files))
+        return cls(_Row(files, size, remedy), 0, sum(file.symbols for file in files))
 
     def __len__(self) -> int:
         return self.size
@@ -119,13 +115,10 @@ class StoredSymbols:
 class _Row:
     """The symbols of all files; as many stay open as half of what the process may have open."""
 
-    def __init__(
-        self, files: Sequence[StoredFile], size: int, remedy: str, in_shards: bool
-    ) -> None:
+    def __init__(self, files: Sequence[StoredFile], size: int, remedy: str) -> None:
         """As for `StoredSymbols.of`. Raises DataError."""
         self._files, self._size, self._remedy = files, size, remedy
         self.dtype = symbol_dtype(size).newbyteorder("<")
-        self.in_shards = in_shards
         self._edges = [0, *itertools.accumulate(file.symbols for file in files)]
         self._ends = np.array(self._edges[1:], np.int64)
         self._opened = functools.lru_cache(_most_open())(lambda number: _Handle(files[number].path))

@@ -80,7 +80,7 @@ def _of_text(
 ) -> tuple[dict[str, Any], list[Fault]]:
     part, codec = corpus.whole, corpus.codec
     row = part.symbols
-    if isinstance(row, StoredSymbols) and row.in_shards and len(part) > _MOST:
+    if isinstance(row, StoredSymbols) and part.in_shards and len(part) > _MOST:
         part = Part(row.cut(0, _MOST), part.starts[part.starts < _MOST])
     with progress("counting", len(part), unit="symbols") as bar:
         found = text.facts(part, codec, bar.update)

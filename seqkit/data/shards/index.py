@@ -110,9 +110,7 @@ class Index:
         """Of all shards."""
         return self.symbols * self.itemsize
 
-    def stored(
-        self, folder: Path, size: int, remedy: str = REMEDY, *, in_shards: bool = True
-    ) -> StoredSymbols:
+    def stored(self, folder: Path, size: int, remedy: str = REMEDY) -> StoredSymbols:
         """All symbols of the shards in a folder, each below `size`.
 
         Raises:
@@ -122,7 +120,7 @@ class Index:
             StoredFile(folder / shard.file, shard.symbols, shard.blocks, self.block_bytes)
             for shard in self.shards
         ]
-        return StoredSymbols.of(files, size, remedy, in_shards=in_shards)
+        return StoredSymbols.of(files, size, remedy)
 
     def save(self, folder: Path) -> None:
         """Write index.json. Raises OutputError."""

@@ -87,17 +87,17 @@ def load(
 
 
 def corpus_of(
-    index: Index, folder: Path, codec: Codec, sha256: str, remedy: str, *, in_shards: bool
+    index: Index, folder: Path, codec: Codec, sha256: str, remedy: str, *, in_shards: bool = False
 ) -> Corpus:
     """The corpus of shards, of which no symbol is read now; `remedy` says what helps if damaged.
 
     Raises:
         DataError: the starts are damaged, or a shard missing, cut short or extended.
     """
-    symbols = index.stored(folder, codec.size, remedy, in_shards=in_shards)
+    symbols = index.stored(folder, codec.size, remedy)
     starts, *of_rows = read_starts(folder, index)
     return Corpus(
-        whole=Part(symbols, starts, frame=codecs.frame_of(codec)),
+        whole=Part(symbols, starts, frame=codecs.frame_of(codec), in_shards=in_shards),
         codec=codec,
         name=index.name,
         sha256=sha256,
