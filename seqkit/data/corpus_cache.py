@@ -70,7 +70,11 @@ def load(
                 if (folder / INDEX).exists():
                     notes = [f"the cached copy of {source.located} was damaged: it was made again"]
                     disk.remove(folder / INDEX)
-                whole = _encoded(source, found, folder, crew)
+                index, _ = write_shards(source, found, folder, "", crew)
+                index.save(folder)
+                for file in folder.glob("??????.json"):
+                    disk.remove(file)
+                whole = index, opened.corpus_of(index, folder, own, found.sha256, _REMEDY)
         evict(cache)
     index, corpus = whole
     located, findings = source.located, Findings.from_json(index.findings)
@@ -123,20 +127,11 @@ def _fitted(
     return found
 
 
-def _encoded(source: Source, found: Fit, folder: Path, crew: Crew) -> tuple[Index, Corpus]:
-    """Write the shards of files to a folder: their index, and the corpus."""
-    index, codec = write_shards(source, found, folder, "", crew)
-    index.save(folder)
-    for file in folder.glob("??????.json"):
-        disk.remove(file)
-    return index, opened.corpus_of(index, folder, codec, found.sha256, _REMEDY, in_shards=False)
-
-
 def _whole(folder: Path, codec: Codec, found: Fit, crew: Crew) -> tuple[Index, Corpus] | None:
     """An index in the cache and its corpus; None if it is not there whole, or damaged."""
     try:
         index, _ = read_index(folder)
-        corpus = opened.corpus_of(index, folder, codec, found.sha256, _REMEDY, in_shards=False)
+        corpus = opened.corpus_of(index, folder, codec, found.sha256, _REMEDY)
         symbols = corpus.whole.symbols
         with crew.meter.shown("checking the cache", index.bytes):
             symbols.check(crew.meter.add)  # type: ignore[union-attr]

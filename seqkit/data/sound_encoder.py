@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from seqkit.config import DataConfig
 from seqkit.data import codecs
 from seqkit.data.codecs import Quantiser
 from seqkit.data.findings import Findings
-from seqkit.data.shards.plan import Extent
+from seqkit.data.shards.plan import Extent, Watch
 from seqkit.data.sound import Frames
 from seqkit.data.sound.reader import Reader
 from seqkit.foundation.disk import OutputFile
@@ -22,7 +22,6 @@ SHORTEST = 0.02
 _RMS = 0.1  # of the whole data set under data.gain=rms, 20 dB below full scale
 _SILENT = 2.0**-15  # peak of a clip that holds nothing but the last bit of 16
 _FRAMES = 1 << 16  # read at a time; with those of a training it takes twice as long
-Count = Callable[[int], None]
 
 
 @dataclass
@@ -49,7 +48,7 @@ class Loudness:
         return 1 / self.peak if kind == "peak" else _RMS / math.sqrt(self.square / self.count)
 
 
-def measure(file: Path, rate: int, config: DataConfig, count: Count) -> Loudness:
+def measure(file: Path, rate: int, config: DataConfig, count: Watch) -> Loudness:
     """How loud a recording is at a sample rate.
 
     Raises:
@@ -64,7 +63,7 @@ def measure(file: Path, rate: int, config: DataConfig, count: Count) -> Loudness
 
 
 def encode_sound(
-    extent: Extent, codec: Quantiser, config: DataConfig, stream: OutputFile, count: Count
+    extent: Extent, codec: Quantiser, config: DataConfig, stream: OutputFile, count: Watch
 ) -> tuple[list[int], Findings]:
     """Write the symbols of a recording; those of one without sound are to be cut off again.
 
@@ -100,7 +99,7 @@ def encode_sound(
 
 
 def _frames(
-    opened: Reader, rate: int, channels: int, config: DataConfig, count: Count
+    opened: Reader, rate: int, channels: int, config: DataConfig, count: Watch
 ) -> Iterator[Frames]:
     """The samples (n, C) of a file, in blocks, whose share of its bytes is told as read."""
     size, whole = opened.path.stat().st_size, opened.frames * rate

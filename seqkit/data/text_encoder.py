@@ -8,7 +8,7 @@ import codecs as encodings
 import contextlib
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +18,11 @@ from seqkit.data import codecs, files
 from seqkit.data.codecs import Characters, TextCodec, UnknownSymbolError
 from seqkit.data.files import SOUND_HINT, BadFileError, blocks, encoding_with_mark, head
 from seqkit.data.findings import Findings
-from seqkit.data.shards.plan import Extent
+from seqkit.data.shards.plan import Extent, Watch
 from seqkit.data.sound import reader
 from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.symbols import Symbols, symbol_dtype
-
-Count = Callable[[int], None]
 
 _CONTINUING = bytes(range(0x80, 0xC0))  # all but the first byte of a character of UTF-8
 _NO_CHANCE = 6  # of them, where none breaks the rules of UTF-8; GBK keeps to them most often
@@ -43,7 +41,7 @@ def check_encoding(encoding: str) -> None:
         raise ConfigError(f"data.encoding={encoding}: {error}") from error
 
 
-def _text_blocks(extent: Extent, config: DataConfig, count: Count) -> Iterator[str]:
+def _text_blocks(extent: Extent, config: DataConfig, count: Watch) -> Iterator[str]:
     """The text of a file, some megabytes at a time, as `_read` gives it.
 
     Raises:
@@ -103,7 +101,7 @@ def line_of(document: str | list[str]) -> bytes:
 
 
 def row_batches(
-    extent: Extent, config: DataConfig, count: Count, *, labels: bool = False
+    extent: Extent, config: DataConfig, count: Watch, *, labels: bool = False
 ) -> Iterator[list[str]]:
     """The rows of a file, or their labels, some megabytes at a time, as `_read` gives them.
 
@@ -129,7 +127,7 @@ def row_batches(
         raise BadFileError(extent.file, "damaged", told) from error
 
 
-def pieces_of(extent: Extent, kind: str, config: DataConfig, count: Count) -> Iterator[str | bytes]:
+def pieces_of(extent: Extent, kind: str, config: DataConfig, count: Watch) -> Iterator[str | bytes]:
     """The content of a file, or of some bytes of it, for a codec of text or bytes.
 
     `count` is told how many bytes were read, each time.
@@ -141,7 +139,7 @@ def pieces_of(extent: Extent, kind: str, config: DataConfig, count: Count) -> It
 
 
 def encode_text(
-    extent: Extent, codec: TextCodec, config: DataConfig, stream: OutputFile, count: Count
+    extent: Extent, codec: TextCodec, config: DataConfig, stream: OutputFile, count: Watch
 ) -> tuple[list[int], Findings]:
     """Write the symbols of a file, or of some bytes of it.
 
@@ -173,7 +171,7 @@ def encode_text(
 
 
 def _read(
-    extent: Extent, kind: str, config: DataConfig, count: Count
+    extent: Extent, kind: str, config: DataConfig, count: Watch
 ) -> Iterator[tuple[list[str] | None, str | bytes]]:
     """Each piece, and before it the documents that make it; None where the file is one.
 

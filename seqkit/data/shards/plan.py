@@ -4,7 +4,7 @@ The plan is the same however many they are.
 """
 
 import codecs
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -49,20 +49,16 @@ Work = Sequence[Extent]
 """What makes one shard."""
 
 
-def plan(
-    files: Mapping[str, Path], *, cut: Cut | None, without: Collection[str] = ()
-) -> list[Work]:
+def plan(files: Mapping[str, Path], *, cut: Cut | None) -> list[Work]:
     """The shards that the files make, in this order; with `cut` large files make several.
 
-    They are cut between characters, or between lines. The files `without` are left out.
+    They are cut between characters, or between lines.
 
     Raises:
         DataError: a file cannot be read.
     """
     shards, size = list[list[Extent]](), SHARD
     for name, file in files.items():
-        if name in without:
-            continue
         for extent in _extents(name, file, cut):
             if size + extent.size > SHARD:
                 shards.append([])
@@ -138,6 +134,5 @@ class Crew:
         own = 1 if size <= _FEW else machine.own_cores()
         count = own if self.processes is None else self.processes
         with self.meter.shown(title, size):
-            results = workers.share_out(function, shared, work, count, self.meter.add)
-            found: Iterator[tuple[int, R]] = results
+            found = workers.share_out(function, shared, work, count, self.meter.add)
             return [result for _, result in sorted(found, key=lambda numbered: numbered[0])]

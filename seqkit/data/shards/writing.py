@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from seqkit.config import DataConfig
 from seqkit.data import codecs, symbol_files
@@ -62,15 +63,13 @@ class _Job:
 class _Written:
     """What is written down of a shard that stands, None where nothing was left of its files.
 
-    files: what it has something of, and of how many documents.
-    sizes: how many symbols it has of each document.
+    files: what it has something of, and how many symbols of each of its documents.
     findings: as JSON values.
     labels: of each document, with data.label_column.
     """
 
     shard: Shard | None
-    files: list[tuple[str, int]]
-    sizes: list[int]
+    files: list[tuple[str, list[int]]]
     findings: dict[str, Any]
     labels: list[str]
 
@@ -92,7 +91,8 @@ def write_shards(
         done = sum(file.stat().st_size for file in folder.glob(f"??????{suffix}.bin"))
         disk.require_space(folder, found.symbols * itemsize - done)
     job = _Job(source.config, folder, suffix, codec, most)
-    work = plan(source.documents, cut=cut_of(codec.kind, source.config), without=found.bad)
+    files = {name: file for name, file in source.documents.items() if name not in found.bad}
+    work = plan(files, cut=cut_of(codec.kind, source.config))
     with source.hints():
         crew.each("encoding", _write, job, [*enumerate(work)], size_of(work))
     source.check_unchanged()
@@ -103,29 +103,32 @@ def _index(job: _Job, source: Source, found: Fit, count: int) -> Index:
     """The index of so many shards that are written; it writes where documents start."""
     located, codec, left_out = source.located, job.codec, len(source.search.errors)
     findings, shards = Findings(unreadable=dict(found.bad)), list[Shard]()
-    counts, first = Counter[str](), dict[str, int]()
+    counts, parts = Counter[str](), dict[int, int]()
     starts, before, sha256 = f"starts{job.suffix}.int64", 0, hashlib.sha256()
     labels, numbers = dict[str, int](), list[int]()
     with disk.atomic_write(job.folder / starts) as out:
+
+        def put(values: npt.ArrayLike) -> None:
+            content = np.asarray(values, STARTS_DTYPE).tobytes()
+            sha256.update(content)
+            out.write(content)
+
         for number in range(count):
             written = _known(job, number)
             assert written is not None
             findings.merge(Findings.from_json(written.findings))
-            if written.shard is not None:
-                content = _starts(written, before, counts, first, of_rows=job.config.of_rows)
-                sha256.update(content)
-                out.write(content)
-                shards.append(written.shard)
-                before += written.shard.symbols
-                numbers += [labels.setdefault(label, len(labels)) for label in written.labels]
+            shards += [written.shard] if written.shard else []
+            for file, sizes in written.files:
+                begins = before + np.cumsum([0, *sizes[:-1]])
+                before += sum(sizes)
+                parts.setdefault(located.part_of(file), int(begins[0]))
+                goes_on = file in counts and not job.config.of_rows  # from the shard before
+                counts[file] += len(sizes) - goes_on
+                put(begins[goes_on:])
+            numbers += [labels.setdefault(label, len(labels)) for label in written.labels]
         if not shards:
             raise DataError(nothing_left(source, findings.unreadable | findings.left_out))
-        content = np.array(numbers, STARTS_DTYPE).tobytes()
-        sha256.update(content)
-        out.write(content)
-    parts = dict[int, int]()
-    for file, begin in first.items():
-        parts.setdefault(located.part_of(file), begin)
+        put(numbers)
     sound = isinstance(codec, Quantiser)
     return Index(
         name=located.name,
@@ -151,27 +154,6 @@ def _index(job: _Job, source: Source, found: Fit, count: int) -> Index:
     )
 
 
-def _starts(
-    written: _Written, before: int, counts: Counter[str], first: dict[str, int], *, of_rows: bool
-) -> bytes:
-    """Where documents start in a shard, which so many symbols stand before.
-
-    `counts` and `first` take in how many documents each file has, and where its first one starts.
-    """
-    sizes = np.array(written.sizes, np.int64)
-    begins = before + np.cumsum(sizes) - sizes
-    starts, place = [begins[:0]], 0
-    for file, count in written.files:
-        own = begins[place : place + count]
-        first.setdefault(file, int(own[0]))
-        if file in counts and not of_rows:  # it goes on from the shard before
-            own = own[1:]
-        counts[file] += len(own)
-        starts.append(own)
-        place += count
-    return np.concatenate(starts).astype(STARTS_DTYPE).tobytes()
-
-
 def _write(job: _Job, numbered: tuple[int, Work], watch: Watch) -> None:
     """Write a shard, unless it is there, and beside it what is to be known of it.
 
@@ -184,7 +166,7 @@ def _write(job: _Job, numbered: tuple[int, Work], watch: Watch) -> None:
         watch(sum(extent.size for extent in work))
         return
     path = job.shard(number)
-    files, sizes, labels, findings = list[tuple[str, int]](), list[int](), list[str](), Findings()
+    files, labels, findings = list[tuple[str, list[int]]](), list[str](), Findings()
     told = disk.space_needed(job.most, "all shards take")
     with told, disk.atomic_write(path) as stream:
         for extent in work:
@@ -194,15 +176,14 @@ def _write(job: _Job, numbered: tuple[int, Work], watch: Watch) -> None:
                 of_rows = row_batches(extent, job.config, lambda size: None, labels=True)
                 labels += compress(chain.from_iterable(of_rows), own)
             if own := [size for size in own if size]:
-                files.append((extent.name, len(own)))
-                sizes += own
+                files.append((extent.name, own))
     shard = None
-    if total := sum(sizes):
+    if total := sum(sum(sizes) for _, sizes in files):
         shard = vars(Shard(path.name, total, *digests(path, symbol_files.BLOCK)))
     else:
         disk.remove(path)
-    written = {"shard": shard, "findings": findings.as_json(), "labels": labels}
-    write_checked(path.with_suffix(".json"), {**written, "files": files, "sizes": sizes})
+    written = {"shard": shard, "files": files, "findings": findings.as_json(), "labels": labels}
+    write_checked(path.with_suffix(".json"), written)
 
 
 def _encode(
