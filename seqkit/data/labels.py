@@ -128,9 +128,10 @@ def of_files(
         ConfigError: the expression is none, or has no group; or its labels are not the known ones.
         DataError: the name of a file has no label.
     """
-    found = [{_ONE: name} for name in names]
-    if asked:
-        found = _in_folders(names) if asked == "folder" else _by_pattern(asked, names)
+    if asked == "folder":
+        found = [{_ONE: name.rpartition("/")[0].rpartition("/")[2]} for name in names]
+    else:
+        found = _by_pattern(asked, names) if asked else [{_ONE: name} for name in names]
     missing = [name for name, own in zip(names, found, strict=True) if not all(own.values())]
     if missing:
         kind, hint = "no label, or an empty one", "change the expression"
@@ -155,11 +156,6 @@ def of_files(
         raise DataError("labels: more than two billion combinations: use fewer labels")
     of_documents = np.repeat(np.array([*map(labels.number, found)], np.int64), documents)
     return labels.counted(of_documents), of_documents
-
-
-def _in_folders(names: Sequence[str]) -> list[dict[str, str]]:
-    """The name of the folder that holds each file; empty without one."""
-    return [{_ONE: name.rpartition("/")[0].rpartition("/")[2]} for name in names]
 
 
 def _by_pattern(asked: str, names: Sequence[str]) -> list[dict[str, str]]:

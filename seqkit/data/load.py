@@ -75,19 +75,19 @@ def labelled(corpus: Corpus, data: DataConfig, known: Labels | None = None) -> C
     Raises:
         ConfigError, DataError: as `labels.of_files`.
     """
+    found, numbers = known, None
     if data.label_column and corpus.row_labels is not None:
         values, of_rows = corpus.row_labels
-        found, numbers = labels.of_files("", values, [1] * len(values), known)
-        found, numbers = found.counted(numbers[of_rows]), numbers[of_rows]
-    elif not data.label:
-        whole = dataclasses.replace(corpus.whole, label_numbers=known.numbers if known else 1)
-        return dataclasses.replace(corpus, whole=whole, labels=known)
+        found, own = labels.of_files("", values, [1] * len(values), known)
+        numbers = own[of_rows]
+        found = found.counted(numbers)
     elif data.label == "folder" and len(data.path) > 1:
         raise ConfigError("data.label=folder: give one data.path, which holds the folders")
-    else:
+    elif data.label:
         names, documents = zip(*corpus.files, strict=True)
         found, numbers = labels.of_files(data.label, names, documents, known)
-    whole = dataclasses.replace(corpus.whole, labels=numbers, label_numbers=found.numbers)
+    count = found.numbers if found else 1
+    whole = dataclasses.replace(corpus.whole, labels=numbers, label_numbers=count)
     return dataclasses.replace(corpus, whole=whole, labels=found)
 
 
