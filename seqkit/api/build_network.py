@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from seqkit.config import ARITHMETIC_KEYS, Config, DataConfig, ModelConfig, check_model
+from seqkit.config import ARITHMETIC_KEYS, Config, ModelConfig, check_model
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec, Quantiser, TextCodec
 from seqkit.data.corpus import Corpus, Part
@@ -34,14 +34,6 @@ def initial(
     if config.init_from is None:
         return None
     return named_checkpoint.read(config.init_from, catalogue, notice, progress)
-
-
-def may_grow(data: DataConfig) -> bool:
-    """Whether new characters get symbols, rather than what `data.unknown` says.
-
-    Where the vocabulary has a limit they do up to there, and the rest is unknown.
-    """
-    return data.unknown == "error" or data.max_vocabulary > 0
 
 
 def grown(
@@ -209,9 +201,7 @@ def network(
     """New weights, or those to start from."""
     if origin is None:
         return CharRNN(model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
-    own = {key: getattr(config.model, key) or getattr(model, key) for key in _OF_DATA}
-    own["lookback"] = model.lookback and config.model.lookback
-    if model != dataclasses.replace(config.model, **own):
+    if with_model(config, model) != config:
         notice("the model is that of the checkpoint, whatever the recipe and model.* say")
     return dataclasses.replace(origin, model=model).build(chosen)
 

@@ -18,7 +18,6 @@ from seqkit.foundation.machine import HOST, SharedCores, few_threads
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
-from seqkit.symbols import Symbols
 from seqkit.training.step import TrainingStep
 
 _STEPS, _WARM = 400, 50
@@ -45,25 +44,17 @@ def learn(
     assert told is not None
     hop = book.hop * codec.phases
     codes = told[::hop]
-    row = Part.of(np.tile(codes, -(-_SHORTEST // len(codes))))
+    times = -(-_SHORTEST // len(codes))  # repeated until they are enough to train on
+    row = Part.of(np.tile(codes, times))
     if part.labels is not None:
-        row = _documents(part, codes, hop)
+        starts = np.round(part.starts / hop).astype(np.int64)
+        kept = np.diff(starts, append=len(codes)) > 0
+        begins = np.arange(times)[:, None] * len(codes) + starts[kept]
+        of_documents = np.tile(part.labels[kept], times)
+        row = dataclasses.replace(
+            row, starts=begins.ravel(), labels=of_documents, label_numbers=part.label_numbers
+        )
     return SlowTier(book, codes, _writer(row, book.size, seed, progress, labels))
-
-
-def _documents(part: Part, codes: Symbols, hop: int) -> Part:
-    """The codes (N,) of the documents of a part, repeated until they are enough to train on."""
-    assert part.labels is not None
-    starts = np.round(part.starts / hop).astype(np.int64)
-    kept = np.diff(starts, append=len(codes)) > 0
-    times = -(-_SHORTEST // len(codes))
-    begins = np.arange(times)[:, None] * len(codes) + starts[kept]
-    return dataclasses.replace(
-        Part.of(np.tile(codes, times)),
-        starts=begins.ravel(),
-        labels=np.tile(part.labels[kept], times),
-        label_numbers=part.label_numbers,
-    )
 
 
 def _writer(row: Part, size: int, seed: int, progress: Progress, labels: Sequence[int]) -> CharRNN:

@@ -84,14 +84,18 @@ def _run(
 ) -> None:
     trainer, folder, ranks = training.trainer, training.folder, training.ranks
     followers = Observers()
+
+    def contribute(event: Event) -> None:  # to rank 0's checkpoint: the state of its lanes
+        if isinstance(event, CheckpointDue):
+            trainer.state()
+
     begin(training, saver, notice)
     if ranks.leads:
-        followers.add(_writers(training, saver, followers.tell, notice))
-        followers.add(observers)
-        followers.add([_Forecast(training, notice)])
-        followers.add([Report(folder, lambda: about_run(training), notice)])
+        writers = _writers(training, saver, followers.tell, notice)
+        report = Report(folder, lambda: about_run(training), notice)
+        followers.add([*writers, *observers, _Forecast(training, notice), report])
     else:
-        followers.add([_Contribution(training)])
+        followers.add([contribute])
     followers.tell(_started(training))
 
     def save_and_stop(reason: str) -> str | None:
@@ -99,8 +103,7 @@ def _run(
         if ranks.leads:
             saver.save(saved)
             saver.wait()
-        step = trainer.progress.step
-        plugins = training.catalogue.modules
+        step, plugins = trainer.progress.step, training.catalogue.modules
         stopped = Stopped(step, reason, folder.path, plugins, ranks.place)
         followers.tell(stopped)
         return describe(stopped)
@@ -182,17 +185,6 @@ class _Forecast:
                 f"{wanted / 1e6:.2g} million: give "
                 f"train.max_minutes={math.ceil(self._minutes * wanted / forecast)}"
             )
-
-
-class _Contribution:
-    """What a process that does not write does for those files: the state of its lanes."""
-
-    def __init__(self, training: Training) -> None:
-        self._training = training
-
-    def __call__(self, event: Event) -> None:
-        if isinstance(event, CheckpointDue):
-            self._training.trainer.state()
 
 
 def _writers(training: Training, saver: Saver, tell: Observer, notice: Notice) -> list[Observer]:

@@ -38,7 +38,11 @@ def locate(config: Config, notice: Callable[[str], None], progress: Progress) ->
     config.data.path = files[: len(config.data.path)]
     if prompt:
         config.prompt_file = files[-1]
-    _make_paths_absolute(config)
+    config.data.path = remote.absolute(config.data)
+    config.init_from = config.init_from and named_checkpoint.absolute(config.init_from)
+    for key in ("prompt_file", "prompt_audio"):
+        if path := getattr(config, key):
+            setattr(config, key, str(Path(path).absolute()))
     here = remote.here(config.data, disk.cache_dir(), notice, progress)
     config.data = opened.settled(config.data)
     return here.path
@@ -75,13 +79,15 @@ def read(
             notice(f"data.newline={config.data.newline}, as in the training of the checkpoint")
         if fine_tuned.codec.kind == "text" and 0 < asked.max_vocabulary < fine_tuned.codec.size:
             notice(f"all {fine_tuned.codec.size} characters that the checkpoint knows are kept")
+    # New characters get symbols, if there is a limit up to that; or else data.unknown counts.
+    grows = config.data.unknown == "error" or config.data.max_vocabulary > 0
     corpus = load_corpus(
         dataclasses.replace(config.data, path=here),
         catalogue=catalogue,
         notice=notice,
         codec=origin.codec if origin else None,
         trained=fine_tuned.config if fine_tuned else None,  # a resumed run's were compared before
-        grow=saved is None and build_network.may_grow(config.data),
+        grow=saved is None and grows,
         samples=saved is None or saved.of_a_sample,
         progress=progress,
         known=origin.labels if origin else None,
@@ -141,11 +147,3 @@ def uneven_split(corpus: Corpus, data: DataConfig) -> str:
         f"for validation ({100 * kept:.1f} %, data.split asks for {100 * asked:g} %), since whole "
         "files are: cut them into shorter ones, or give another data.split (1,0,0: none is kept)"
     )
-
-
-def _make_paths_absolute(config: Config) -> None:
-    config.data.path = remote.absolute(config.data)
-    config.init_from = config.init_from and named_checkpoint.absolute(config.init_from)
-    for key in ("prompt_file", "prompt_audio"):
-        if path := getattr(config, key):
-            setattr(config, key, str(Path(path).absolute()))

@@ -157,8 +157,8 @@ def _sizes(found: Mapping[str, Any]) -> Iterator[str]:
 def _text(found: Mapping[str, Any], kind: str) -> Iterator[str]:
     vocabulary, lines, repeated = found["vocabulary"], found["lines"], found["repeated"]
     yield _row("vocabulary", f"{vocabulary['size']:,} symbols, {vocabulary['rare']:,} of them rare")
-    most = vocabulary["counts"][:_COUNTS]
-    yield _row("most frequent", "  ".join(f"{_symbol(name)} {rounded(n)}" for name, n in most))
+    most = [("space" if name == " " else name, n) for name, n in vocabulary["counts"][:_COUNTS]]
+    yield _row("most frequent", "  ".join(f"{name} {rounded(n)}" for name, n in most))
     odd = [entry for entry in vocabulary["odd"] if entry["code_point"] != RETURN]  # a fault has it
     for entry in odd[:_ODD]:
         name = f"{entry['code_point']} {entry['name']}".strip()
@@ -167,10 +167,6 @@ def _text(found: Mapping[str, Any], kind: str) -> Iterator[str]:
         yield _row("lines", f"{lines['count']:,}, the longest of {lines['longest']:,} symbols")
     share, sample = repeated["share"], rounded(repeated["sample"])
     yield _row("repeated", f"{share:.1%} of passages of 32 symbols (in {sample} symbols)")
-
-
-def _symbol(name: str) -> str:
-    return "space" if name == " " else visible_line(name)
 
 
 def _sound(found: Mapping[str, Any]) -> Iterator[str]:

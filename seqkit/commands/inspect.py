@@ -43,9 +43,6 @@ def _lines(values: dict[str, Any], prefix: str = "") -> list[str]:
         if isinstance(value, dict):
             lines += _lines(value, f"{prefix}{name}.")
         else:
-            lines.append(
-                f"{prefix + name:30} {value!r}"
-                if isinstance(value, str)
-                else f"{prefix + name:30} {value}"
-            )
+            shown = repr(value) if isinstance(value, str) else value
+            lines.append(f"{prefix + name:30} {shown}")
     return lines
