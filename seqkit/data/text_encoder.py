@@ -135,7 +135,8 @@ def pieces_of(extent: Extent, kind: str, config: DataConfig, count: Watch) -> It
     Raises:
         BadFileError: it cannot be read.
     """
-    return (piece for _, piece in _read(extent, kind, config, count))
+    pieces = _read(extent, kind, config, count)
+    return ("".join(piece) if isinstance(piece, list) else piece for piece in pieces)
 
 
 def encode_text(
@@ -154,13 +155,15 @@ def encode_text(
     shown = f"{extent.file}, after byte {extent.begin}" if extent.begin else str(extent.file)
     sizes, findings = list[int](), Findings()
     offset = 0
-    for documents, text in _read(extent, codec.kind, config, count):
-        if documents is None:
+    for piece in _read(extent, codec.kind, config, count):
+        if isinstance(piece, list):
+            text: str | bytes = "".join(piece)
+            symbols, found = _encode_rows(shown, piece, len(sizes), codec, config)
+            sizes += found
+        else:
+            text = piece
             symbols = _encode(shown, text, offset, codec, config)
             sizes = [sum(sizes) + symbols.size]
-        else:
-            symbols, found = _encode_rows(shown, documents, text, len(sizes), codec, config)
-            sizes += found
         stream.write(np.ascontiguousarray(symbols).data)
         if config.unknown != "error" and isinstance(codec, Characters) and isinstance(text, str):
             unknown = codec.unknown_in(text)
@@ -172,37 +175,24 @@ def encode_text(
 
 def _read(
     extent: Extent, kind: str, config: DataConfig, count: Watch
-) -> Iterator[tuple[list[str] | None, str | bytes]]:
-    """Each piece, and before it the documents that make it; None where the file is one.
+) -> Iterator[str] | Iterator[bytes] | Iterator[list[str]]:
+    """The content in pieces; of a file of rows some documents each time.
 
     `count` is told how many bytes were read, each time. With newline=lf all line ends are LF.
     """
     if config.of_rows:
-        for documents in row_batches(extent, config, count):
-            yield documents, "".join(documents)
-        return
-    pieces: Iterator[str] | Iterator[bytes] = (
-        blocks(extent.file, count, extent.begin, extent.end)
-        if kind == "bytes"
-        else _text_blocks(extent, config, count)
-    )
-    for piece in pieces:
-        yield None, piece
+        return row_batches(extent, config, count)
+    if kind == "bytes":
+        return blocks(extent.file, count, extent.begin, extent.end)
+    return _text_blocks(extent, config, count)
 
 
 def _encode_rows(
-    file: str,
-    documents: list[str],
-    text: str | bytes,
-    before: int,
-    codec: TextCodec,
-    config: DataConfig,
+    file: str, documents: list[str], before: int, codec: TextCodec, config: DataConfig
 ) -> tuple[Symbols, list[int]]:
-    """The symbols (N,) of some documents, and how many each has; `before` stand before them.
-
-    `text` is all of them, one after the other.
-    """
+    """The symbols (N,) of some documents, and how many each has; `before` stand before them."""
     if isinstance(codec, Characters):  # a symbol for a character: all of them at once
+        text = "".join(documents)
         with contextlib.suppress(DataError):
             symbols = _encode(file, text, 0, codec, config)
             if symbols.size == len(text):
