@@ -4,34 +4,20 @@ The dataclasses are plain; Hydra and OmegaConf check the types against them (see
 `check` the ranges. docs/generated.py makes the page of keys from them.
 """
 
-from seqkit.config.data import HIGHEST_RATE, DataConfig
-from seqkit.config.model import (
-    ARITHMETIC_KEYS,
-    TEMPERATURE,
-    DynamicConfig,
-    ModelConfig,
-    SampleConfig,
-    check_model,
-)
-from seqkit.config.root import Config, check, options, set_value, values_of
-from seqkit.config.training import LauncherConfig, OptimizerConfig, SearchConfig, TrainConfig
-
-__all__ = [
-    "ARITHMETIC_KEYS",
-    "HIGHEST_RATE",
-    "TEMPERATURE",
-    "Config",
-    "DataConfig",
-    "DynamicConfig",
-    "LauncherConfig",
-    "ModelConfig",
-    "OptimizerConfig",
-    "SampleConfig",
-    "SearchConfig",
-    "TrainConfig",
-    "check",
-    "check_model",
-    "options",
-    "set_value",
-    "values_of",
-]
+from seqkit.config.data import HIGHEST_RATE as HIGHEST_RATE
+from seqkit.config.data import DataConfig as DataConfig
+from seqkit.config.model import ARITHMETIC_KEYS as ARITHMETIC_KEYS
+from seqkit.config.model import TEMPERATURE as TEMPERATURE
+from seqkit.config.model import DynamicConfig as DynamicConfig
+from seqkit.config.model import ModelConfig as ModelConfig
+from seqkit.config.model import SampleConfig as SampleConfig
+from seqkit.config.model import check_model as check_model
+from seqkit.config.root import Config as Config
+from seqkit.config.root import check as check
+from seqkit.config.root import options as options
+from seqkit.config.root import set_value as set_value
+from seqkit.config.root import values_of as values_of
+from seqkit.config.training import LauncherConfig as LauncherConfig
+from seqkit.config.training import OptimizerConfig as OptimizerConfig
+from seqkit.config.training import SearchConfig as SearchConfig
+from seqkit.config.training import TrainConfig as TrainConfig
