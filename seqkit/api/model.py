@@ -297,6 +297,5 @@ def load(
     check_type("checkpoint", checkpoint, str | os.PathLike)
     check_type("device", device, str)
     saved = load_checkpoint(os.fspath(checkpoint), Catalogue(plugins), Console(quiet=True))
-    chosen = choose_device(device)
     with memory_errors(_advice):
-        return Model(saved, chosen)
+        return Model(saved, choose_device(device))

@@ -138,10 +138,6 @@ class Lanes:
         """B; less than was asked for where the part is small, so that lanes have state to carry."""
         self.has_separators = len(part.starts) > 1
         """Whether any window has resets."""
-        self.shares = [range(self.batch_size)]
-        """The lanes of each process that trains."""
-        self.own = self.shares[0]
-        """Which of the B lanes the windows show: this process's."""
         self._part = part
         row = part.symbols
         in_files = isinstance(row, StoredSymbols) and (part.in_shards or row.nbytes > _MOST_READ)
@@ -149,7 +145,7 @@ class Lanes:
         self._conditions = None if part.conditions is None else _as_tensor(part.conditions)
         self.device = torch.device("cpu")
         """Where the windows are made."""
-        self.widen(self.batch_size)
+        self.share_out(0, 1)
 
     def count(self, step: int) -> int:
         """The targets of a step; steps run on through the epochs."""
@@ -256,14 +252,12 @@ class Lanes:
                 "give a larger train.batch_size (or more data)"
             )
         ends = [self.batch_size * number // processes for number in range(processes + 1)]
-        self.shares = [range(begin, end) for begin, end in itertools.pairwise(ends)]
-        self.own = self.shares[rank]
-        self.widen(len(self.own))
-
-    @property
-    def widest(self) -> int:
+        shares = [range(begin, end) for begin, end in itertools.pairwise(ends)]
+        self.own = shares[rank]
+        """Which of the B lanes the windows show: this process's."""
+        self.widest = max(map(len, shares))
         """The most lanes that a process has."""
-        return max(map(len, self.shares))
+        self.widen(len(self.own))
 
     def widen(self, width: int) -> None:
         """Make windows of so many lanes, the added ones idle: without targets, always fresh."""

@@ -248,8 +248,7 @@ class Network(NamedTuple):
     ) -> tuple[list[Tensor], Tensor, Tensor]:
         """The outputs (T, B, H) of each layer, and h and c (L, B, H) after the last step."""
         cell = self.config.cell
-        last_h, last_c = [], []
-        seen: list[Tensor] = []
+        seen, last_h, last_c = list[Tensor](), list[Tensor](), list[Tensor]()
         for index, weights in enumerate(self.layers):
             given = (weights, x, h[index], c[index])
             match self.kernel:
