@@ -54,8 +54,7 @@ def free_files(config: Config) -> list[Path]:
 
 def result_file(config: Config) -> Path | None:
     """The file of `out` for a command's result, None for stdout. Raises as `free_files` does."""
-    files = free_files(dataclasses.replace(config, streams=1))
-    return files[0] if files else None
+    return next(iter(free_files(dataclasses.replace(config, streams=1))), None)
 
 
 def refuse_in_run(out: Path) -> None:

@@ -174,6 +174,6 @@ def _by_pattern(asked: str, names: Sequence[str]) -> list[dict[str, str]]:
     found = []
     for name in names:
         match = pattern.search(name if "/" in asked else name.rpartition("/")[2])
-        given = match.groups() if match else ()
-        found.append(dict(zip(groups, given, strict=True)) if match else dict.fromkeys(groups, ""))
-    return [{key: own or "" for key, own in labels.items()} for labels in found]
+        given = match.groups("") if match else [""] * len(groups)
+        found.append(dict(zip(groups, given, strict=True)))
+    return found

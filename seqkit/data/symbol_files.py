@@ -187,11 +187,7 @@ class _Row:
             self._fill(number, handle, begin, content)
 
     def check(self, count: Callable[[int], None]) -> None:
-        """Compare all files with their sha256 now; `count` hears how many bytes were read.
-
-        Raises:
-            DataError: they are not as they were written, or cannot be read.
-        """
+        """See StoredSymbols."""
         for number, file in enumerate(self._files):
             handle = self._open(number)
             for block in range(len(file.blocks)):
