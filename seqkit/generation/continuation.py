@@ -14,7 +14,7 @@ from seqkit.evaluation import scoring
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation import sound_faults
-from seqkit.generation.ending import cut, cut_at
+from seqkit.generation.ending import cut, cut_at, noting_ends
 from seqkit.generation.engine import Blocks, Engine, generate_blocks
 from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.engines.pytorch import TorchEngine
@@ -80,7 +80,7 @@ def continue_prompt(
             f"of the {len(prompt):,} symbols of the prompt the model reads the last {REMEMBERED:,}"
         )
     read, seed = prompt[-REMEMBERED:], request.sampling.seed
-    codes, written = None, None
+    codes, written, over = None, None, deque[npt.NDArray[np.bool_]]()
     of_codes = request.ending is not None and not request.ending.symbols
     if slow is not None:
         assert isinstance(codec, Quantiser)
@@ -91,11 +91,12 @@ def continue_prompt(
             ends=of_codes,
             like=None if request.like is None else request.like.codes,
         )
-    over = deque[npt.NDArray[np.bool_]]() if of_codes else None
+        if of_codes:
+            written = noting_ends(written, over)
     kinds, streams = 1, np.zeros(request.streams, np.int64)
     if choice is not None:
         kinds, streams = len(choice.weights), choice.of_streams(strength)
-    told = Told(kinds, streams, codes, written, over)
+    told = Told(kinds, streams, codes, written)
     state = begin or (model.zero_state(1), codec.start)
     logits, after = feed_prompt(model, size, state, read, told)
     if isinstance(engine, TorchEngine):
@@ -103,7 +104,7 @@ def continue_prompt(
     conditions = None if choice is None and slow is None else told.of_new
     sampling = request.sampling
     blocks = generate_blocks(engine, logits, after, request.length, sampling, conditions=conditions)
-    if over is not None:
+    if of_codes:
         blocks = cut_at(blocks, over.popleft)
     elif request.ending is not None:
         blocks = cut(blocks, request.ending, request.streams)
@@ -121,16 +122,13 @@ class Told:
     kinds: how many choices there are.
     streams: which of them each stream has, (S,).
     codes: of the prompt (N,), if there are any.
-    written: given a place and a count, those of so many new symbols from there on, (N, S); below 0
-        after a stream's end.
-    over: takes in where that is, each time that they are asked for.
+    written: given a place and a count, those of so many new symbols from there on, (N, S).
     """
 
     kinds: int
     streams: Integers
     codes: Symbols | None = None
     written: Callable[[int, int], Integers] | None = None
-    over: "deque[npt.NDArray[np.bool_]] | None" = None
 
     def of_prompt(self, kind: int, length: int) -> Integers:
         """What is told of a prompt of so many symbols, with a choice of labels, (N,)."""
@@ -141,10 +139,7 @@ class Told:
         """What is told of so many new symbols from a place on, (N, S)."""
         if self.written is None:
             return np.tile(self.streams, (count, 1))
-        codes = self.written(place, count)
-        if self.over is not None:
-            self.over.append(codes < 0)
-        return codes.clip(min=0) * self.kinds + self.streams
+        return self.written(place, count) * self.kinds + self.streams
 
 
 def feed_prompt(

@@ -1,6 +1,7 @@
 """Where a sample ends before its length: after a text that it writes, or with its document."""
 
 import re
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -96,6 +97,19 @@ def cut_at(blocks: Blocks, over: Callable[[], npt.NDArray[np.bool_]]) -> Blocks:
         yield from _without(own, block)
         if own[-1].all():
             return
+
+
+def noting_ends(
+    written: Callable[[int, int], Integers], over: deque[npt.NDArray[np.bool_]]
+) -> Callable[[int, int], Integers]:
+    """Codes as they are written, but 0 where they are below: `over` takes in where that is."""
+
+    def codes(place: int, count: int) -> Integers:
+        found = written(place, count)
+        over.append(found < 0)
+        return found.clip(min=0)
+
+    return codes
 
 
 def _without(over: npt.NDArray[np.bool_], block: Integers) -> Blocks:
