@@ -34,11 +34,9 @@ def check_device(chosen: torch.device, ranks: Ranks) -> None:
 
     On a CPU it computes in as many threads from now on: sums are rounded by their number.
     """
-    if chosen.type == "cuda":
-        ranks.check_same({"device": torch.cuda.get_device_name(chosen)})
-        return
-    ranks.check_same({"device": chosen.type})
-    if not ranks.alone:
+    on_gpu = chosen.type == "cuda"
+    ranks.check_same({"device": torch.cuda.get_device_name(chosen) if on_gpu else chosen.type})
+    if not on_gpu and not ranks.alone:
         torch.set_num_threads(ranks.shared(torch.get_num_threads))
 
 

@@ -26,7 +26,18 @@ def claimed(
     Raises:
         ConfigError, CheckpointError, OutputError: the folder, or what is in it, does not allow it.
     """
-    folder = _run_folder(config)
+    if config.resume != "never" and not config.run_dir:
+        raise ConfigError(f"resume={config.resume}: give run_dir=FOLDER, the run to go on with")
+    if not config.recipe:
+        raise ConfigError(
+            f"no recipe: resume=auto goes on with the run in {config.run_dir}"
+            if config.run_dir and RunFolder(Path(config.run_dir)).holds_run
+            else f"no recipe: give {suggested_recipe(config.data)}; --help lists all"
+        )
+    if config.run_dir:
+        folder = RunFolder(Path(config.run_dir))
+    else:
+        folder = RunFolder.timed(Path(config.runs), config.recipe)
     with contextlib.ExitStack() as held:
         with ranks.turn(ranks.leads):
             if ranks.leads:
@@ -39,17 +50,3 @@ def claimed(
                 folder.check_new(config)
             found = resume.find_last(folder.files, catalogue, notice) if goes_on else None
         yield folder, found
-
-
-def _run_folder(config: Config) -> RunFolder:
-    if config.resume != "never" and not config.run_dir:
-        raise ConfigError(f"resume={config.resume}: give run_dir=FOLDER, the run to go on with")
-    if not config.recipe:
-        raise ConfigError(
-            f"no recipe: resume=auto goes on with the run in {config.run_dir}"
-            if config.run_dir and RunFolder(Path(config.run_dir)).holds_run
-            else f"no recipe: give {suggested_recipe(config.data)}; --help lists all"
-        )
-    if config.run_dir:
-        return RunFolder(Path(config.run_dir))
-    return RunFolder.timed(Path(config.runs), config.recipe)

@@ -46,12 +46,9 @@ def of_model(
     """
     codec = saved.codec
     assert isinstance(codec, Quantiser)
-    prompt, rate = np.zeros(0, np.uint8), codec.sample_rate
-    blocks, done = [], 0
-    model = saved.build(chosen)
-    given = model, codec, prompt, request
-    made = continue_prompt(*given, notice=notice, slow=saved.slow, labels=saved.labels)
-    for block in made:
+    given = saved.build(chosen), codec, np.zeros(0, np.uint8), request
+    blocks, done, rate = [], 0, codec.sample_rate
+    for block in continue_prompt(*given, notice=notice, slow=saved.slow, labels=saved.labels):
         blocks.append(block)
         done += len(block)
         watch(done)

@@ -204,9 +204,8 @@ class Lanes:
             # In a ring the first document follows what is beyond the row, as after a separator.
             in_ring = self._shift_seed is not None
             resets = over if in_ring else over & (places < self._length)
-        conditions = None
-        if self._conditions is not None:
-            conditions = _unsigned(self._conditions[index[1:]])
+        told = self._conditions
+        conditions = None if told is None else _unsigned(told[index[1:]])
         if self._part.label_numbers > 1:
             codes = 0 if conditions is None else conditions * self._part.label_numbers
             conditions = labels.expand(places.shape) + codes

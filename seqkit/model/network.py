@@ -214,9 +214,8 @@ class Network(NamedTuple):
             return _rows(symbols, self.tables["embedding"])
         if self.kernel == "persistent":
             return symbols
-        size = self.config.vocabulary_size
-        if resets is None:
-            size = self.layers[0].w.shape[1]  # as wide as it is packed
+        packed = self.layers[0].w.shape[1]
+        size = packed if resets is None else self.config.vocabulary_size
         return _one_hot(symbols, size, self.head_weight.dtype)
 
     def activations(self, trace: Trace, layer: int, cells: slice) -> Tensor:
