@@ -1,5 +1,6 @@
 """A stream ends after its text or with its document, however the symbols are cut into blocks."""
 
+from collections import deque
 from collections.abc import Iterator
 
 import numpy as np
@@ -8,7 +9,15 @@ import pytest
 from seqkit.config import Config, ModelConfig
 from seqkit.data.codecs import Bytes, Characters, MuLaw
 from seqkit.foundation.errors import ConfigError
-from seqkit.generation.ending import ENDED, Ending, cut, ending_of, without_ended
+from seqkit.generation.ending import (
+    ENDED,
+    Ending,
+    cut,
+    cut_at,
+    ending_of,
+    noting_ends,
+    without_ended,
+)
 from seqkit.generation.medium import medium_of
 from seqkit.symbols import Integers
 
@@ -48,6 +57,30 @@ def test_nothing_is_made_after_the_last_end() -> None:
 
     assert len([*cut(blocks(), Ending((3,), is_document=True), 3)]) == 4
     assert taken == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+@pytest.mark.parametrize("lengths", [(2, 5, 7), (2, 4, 4), (0, 1, 0)])
+def test_streams_end_where_their_codes_do(lengths: tuple[int, ...], size: int) -> None:
+    codes = np.where(np.arange(7)[:, None] < lengths, 5, -1)
+    over = deque[np.ndarray]()
+    written = noting_ends(lambda place, count: codes[place : place + count], over)
+    taken = 0
+
+    def blocks() -> Iterator[Integers]:
+        nonlocal taken
+        for begin in range(0, 7, size):
+            told = written(begin, min(size, 7 - begin))
+            assert set(told.ravel().tolist()) <= {0, 5}
+            taken = begin
+            yield ROWS[begin : begin + size]
+
+    whole = np.concatenate([ROWS[:0], *cut_at(blocks(), over.popleft)])
+    assert len(whole) == max(lengths)
+    assert taken <= max(lengths)
+    for found, made, length in zip(whole.T, ROWS.T, lengths, strict=True):
+        assert without_ended(found).tolist() == made[:length].tolist()
+        assert (found[length:] == ENDED).all()
 
 
 def test_a_stream_may_end_at_once() -> None:
