@@ -8,6 +8,7 @@ another program takes the core of one of them, all others wait for a thread that
 four of 16 cores busy, a training step in 16 threads takes 280 times as long as in 8.
 """
 
+import bisect
 import contextlib
 import math
 import os
@@ -85,14 +86,7 @@ def largest(needed: Callable[[int], int], free: int | None, below: int) -> int:
         below: a number that is known to be too large, whatever is free.
     """
     room = needed(below) if free is None else min(free, needed(below))
-    fits, too_large = 0, below
-    while too_large - fits > 1:
-        middle = (fits + too_large) // 2
-        if needed(middle) <= _SAFE * room:
-            fits = middle
-        else:
-            too_large = middle
-    return fits
+    return bisect.bisect_right(range(1, below), _SAFE * room, key=needed)
 
 
 def free_bytes(device: torch.device, root: Path = Path("/")) -> int | None:
