@@ -171,8 +171,6 @@ def opened(
                 _tell_finished(config, folder, saved, changed, notice)
                 yield None
             else:
-                if said := resume.time_is_up(config, trainer.elapsed):
-                    notice(said)
                 yield training
 
 

@@ -14,7 +14,6 @@ from seqkit.foundation.config_file import from_values
 from seqkit.foundation.errors import CheckpointError, ConfigError, DataError, UnreadableError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import default_of
-from seqkit.foundation.wording import duration
 from seqkit.runs import checkpoint, named_checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint_file import peek
@@ -185,17 +184,6 @@ def clock_left(config: Config, saved: Checkpoint) -> str | None:
     return (
         f"the run was to end after train.max_minutes={minutes:g}, which does not hold here: give "
         "the key again to end by the clock"
-    )
-
-
-def time_is_up(config: Config, elapsed: float) -> str | None:
-    """What is said of a run that has no time left after so many seconds; None if it has."""
-    minutes = config.train.max_minutes
-    if not minutes or elapsed < 60 * minutes:
-        return None
-    return (
-        f"train.max_minutes={minutes:g} is used up: this run took {duration(elapsed)} by now, and "
-        "ends after one more step; a larger value goes on"
     )
 
 
