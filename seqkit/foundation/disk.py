@@ -48,59 +48,34 @@ def open_file(path: Path, mode: str) -> IO[bytes]:
 
 
 class OutputFile:
-    """A file that is being written; whatever fails is an OutputError that names it."""
+    """A file that is being written; whatever fails is an OutputError that names it.
+
+    `write`, `seek`, `tell`, `truncate`, `flush`, `fileno` and `close` are those of its stream.
+    """
 
     def __init__(self, stream: IO[bytes], path: Path) -> None:
         """`path` is the name that people know, which may not be the stream's own."""
-        self._stream = stream
         self._path = path
-
-    def write(self, content: bytes | memoryview) -> int:
-        """Append bytes: how many."""
-        with _failures(self._path):
-            return self._stream.write(content)
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place in the file."""
-        with _failures(self._path):
-            return self._stream.seek(offset, whence)
-
-    def tell(self) -> int:
-        """The place in the file."""
-        with _failures(self._path):
-            return self._stream.tell()
-
-    def truncate(self) -> None:
-        """End the file at this place."""
-        with _failures(self._path):
-            self._stream.truncate()
-
-    def flush(self) -> None:
-        """Hand on what is buffered."""
-        with _failures(self._path):
-            self._stream.flush()
+        named = _failures(path)
+        self.write = named(stream.write)
+        self.seek = named(stream.seek)
+        self.tell = named(stream.tell)
+        self.truncate = named(stream.truncate)
+        self.flush = named(stream.flush)
+        self.fileno = named(stream.fileno)
+        self.close = named(stream.close)
 
     def sync(self) -> None:
         """Wait until everything is on the disk."""
+        self.flush()
         with _failures(self._path):
-            self._stream.flush()
-            os.fsync(self._stream.fileno())
-
-    def fileno(self) -> int:
-        """The operating system's number."""
-        with _failures(self._path):
-            return self._stream.fileno()
+            os.fsync(self.fileno())
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def close(self) -> None:
-        """Close the file."""
-        with _failures(self._path):
-            self._stream.close()
 
 
 @contextlib.contextmanager
