@@ -24,7 +24,7 @@ def table(overrides: Sequence[str], rounds: int = 10, calls: int = 10) -> str:
     if not config.shape:
         raise ConfigError("no shape: give shape=NAME")
     chosen = device.choose_device(config.device)
-    with device.memory_errors(lambda: "Try a smaller train.batch_size."):
+    with device.memory_errors("Try a smaller train.batch_size."):
         builds: dict[str, Build] = {"plain": partial(plain.plain_step, config, chosen)}
         for precision in plain.precisions(chosen):
             best = plain.best_row(config, chosen, [precision])

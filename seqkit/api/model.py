@@ -40,8 +40,7 @@ Content = TypeVar("Content")
 _LOG = logging.getLogger("seqkit")
 
 
-def _advice() -> str:
-    return "Try device='cpu'."
+_ADVICE = "Try device='cpu'."
 
 
 class Model(Generic[Content]):
@@ -104,7 +103,7 @@ class Model(Generic[Content]):
         **keys: Unpack[GenerateKeys],
     ) -> tuple[Content, ModelState]: ...
 
-    @memory_errors(_advice)
+    @memory_errors(_ADVICE)
     def generate(
         self,
         prompt: Content | None = None,
@@ -129,7 +128,7 @@ class Model(Generic[Content]):
         content: Any = self._medium.decode(whole)
         return (content, self._reader.after(whole, begin)) if return_state else content
 
-    @memory_errors(_advice)
+    @memory_errors(_ADVICE)
     def stream(
         self,
         prompt: Content | None = None,
@@ -157,7 +156,7 @@ class Model(Generic[Content]):
         self, content: Content, *, state: ModelState | None = ..., return_state: Literal[True]
     ) -> tuple[Floats, ModelState]: ...
 
-    @memory_errors(_advice)
+    @memory_errors(_ADVICE)
     def nats(
         self, content: Content, *, state: ModelState | None = None, return_state: bool = False
     ) -> Floats | tuple[Floats, ModelState]:
@@ -165,7 +164,7 @@ class Model(Generic[Content]):
         found, after = self._reader.nats(self._encode("content", content), state)
         return (found, after) if return_state else found
 
-    @memory_errors(_advice)
+    @memory_errors(_ADVICE)
     def dynamic_nats(self, content: Content, dynamic: DynamicConfig | None = None) -> Floats:
         """`nats` by a copy of the network that learns as it reads: `evaluate protocol=dynamic`."""
         symbols = self._encode("content", content)
@@ -185,7 +184,7 @@ class Model(Generic[Content]):
         self, content: Content, *, state: ModelState | None = ..., return_state: Literal[True]
     ) -> tuple[Floats, ModelState]: ...
 
-    @memory_errors(_advice)
+    @memory_errors(_ADVICE)
     def logits(
         self, content: Content, *, state: ModelState | None = None, return_state: bool = False
     ) -> Floats | tuple[Floats, ModelState]:
@@ -193,19 +192,19 @@ class Model(Generic[Content]):
         found, after = self._reader.logits(self._encode("content", content), state)
         return (found, after) if return_state else found
 
-    @memory_errors(_advice)
+    @memory_errors(_ADVICE)
     def activations(self, content: Content) -> Floats:
         """What each cell holds when a symbol is predicted, (N, L, H): tanh(c); h but for LSTMs."""
         return self._reader.activations(self._encode("content", content))
 
-    @memory_errors(_advice)
+    @memory_errors(_ADVICE)
     def state(
         self, content: Content | None = None, *, state: ModelState | None = None
     ) -> ModelState:
         """The state after reading something; of nothing, the state that every call starts from."""
         return self._reader.after(self._encode("content", content), self._reader.begin(state))
 
-    @memory_errors(_advice)
+    @memory_errors(_ADVICE)
     def compress(self, content: bytes | Wave, learn: DynamicConfig | None = None) -> bytes:
         """What `python -m seqkit compress` writes; with `learn`, a copy learns meanwhile."""
         check_type("learn", learn, DynamicConfig | None)
@@ -220,7 +219,7 @@ class Model(Generic[Content]):
         compress(self.char_rnn, self.codec, [whole], len(whole), made.append, learn=learn)
         return b"".join(made)
 
-    @memory_errors(_advice)
+    @memory_errors(_ADVICE)
     def decompress(self, packed: bytes) -> bytes | Wave:
         """What `compress` was given, of sound the wave of its symbols.
 
@@ -251,7 +250,7 @@ class Model(Generic[Content]):
 
     def _told(self, pieces: Iterator[Symbols | Integers]) -> Iterator[Symbols | Integers]:
         """The pieces, with words for memory that runs out meanwhile."""
-        with memory_errors(_advice):
+        with memory_errors(_ADVICE):
             yield from pieces
 
     def _encode(self, name: str, content: Content | None, unknown: str = "error") -> Symbols:
@@ -297,5 +296,5 @@ def load(
     check_type("checkpoint", checkpoint, str | os.PathLike)
     check_type("device", device, str)
     saved = load_checkpoint(os.fspath(checkpoint), Catalogue(plugins), Console(quiet=True))
-    with memory_errors(_advice):
+    with memory_errors(_ADVICE):
         return Model(saved, choose_device(device))

@@ -56,7 +56,7 @@ class Training:
     trainer: Trainer
     execution: Execution
     catalogue: Catalogue
-    memory_advice: Callable[[], str]
+    memory_advice: str
     """What to try when memory does not suffice."""
     found: Found | None
     """The state that it goes on from."""

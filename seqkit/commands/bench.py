@@ -33,7 +33,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 
     generates = config.shape in generation.SHAPES
     advice = "Try fewer streams." if generates else "Try a smaller train.batch_size."
-    with device.memory_errors(lambda: advice):
+    with device.memory_errors(advice):
         if generates:
             require_streams(config.model, config.streams, chosen)
             rows = generation.rows(config, chosen, notice)

@@ -32,7 +32,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         )
     began = time.monotonic()
     with (
-        device.memory_errors(lambda: "Try device=cpu."),
+        device.memory_errors("Try device=cpu."),
         console.progress("compress", size, unit=unit_of(saved.codec)) as bar,
         outputs.result_stream(out, overwrite=config.overwrite) as write,
     ):

@@ -38,7 +38,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         chosen = _device(config, packed)
         size, began = packed.header.size, time.monotonic()
         with (
-            device.memory_errors(lambda: "Try it when more memory is free."),
+            device.memory_errors("Try it when more memory is free."),
             console.progress("decompress", size, unit=unit_of(saved.codec)) as bar,
         ):
             pieces = decompress(saved.build(chosen), saved.codec, packed, bar.update)

@@ -63,7 +63,7 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
         config.data.on_bad_file = on_bad_file
     if config.data.kind == "auto":  # the command line to copy says what was found
         config.data.kind = corpus.codec.kind
-    with device.memory_errors(lambda: "Try device=cpu."):
+    with device.memory_errors("Try device=cpu."):
         facts, faults = examine(config, corpus, console.progress)
         if count := corpus.unreadable_files:
             what = counted(count, "file or folder", "files or folders")

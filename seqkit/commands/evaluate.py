@@ -95,7 +95,7 @@ def _prediction(
     copies = dynamic.COPIES if config.protocol == "dynamic" else 1
     scoring.require_memory(saved.model, len(part), chosen, copies)
     with (
-        device.memory_errors(lambda: "Try device=cpu."),
+        device.memory_errors("Try device=cpu."),
         console.progress("evaluate", len(part), unit="symbols") as bar,
     ):
         score = _score(config, saved, part, chosen, bar.update, ranks)
@@ -142,7 +142,7 @@ def _likeness(
     length = medium_of(saved.codec).length(config.length, config.seconds or _SECONDS)
     request = dataclasses.replace(request_of(config, length), streams=_SOUNDS)
     advice = "Try fewer seconds, or device=cpu."
-    with device.memory_errors(lambda: advice), console.progress("generate", length) as bar:
+    with device.memory_errors(advice), console.progress("generate", length) as bar:
         found = comparison.of_model(saved, request, recording, chosen, console.notice, bar.update)
     found["seconds"] = length / saved.codec.symbol_rate
     found |= {"seed": request.sampling.seed, "temperature": request.sampling.temperature}

@@ -51,7 +51,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         least = medium.least_size(expected[0], prompt.size + length)
         disk.require_space(expected[0], config.streams * least)
     advice = "Try fewer streams" + (", or device=cpu." if chosen.type == "cuda" else ".")
-    with device.memory_errors(lambda: advice):
+    with device.memory_errors(advice):
         request = request_of(config, length, ending, score)
         with console.progress("setting up"):
             model = saved.build(chosen)

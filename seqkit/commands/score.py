@@ -52,7 +52,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     part, corpus = checkpoint_data.asked_for(config, saved, catalogue, console)
     scoring.require_memory(saved.model, len(part), chosen)
     with (
-        device.memory_errors(lambda: "Try device=cpu."),
+        device.memory_errors("Try device=cpu."),
         outputs.result_stream(out, overwrite=config.overwrite) as write,
     ):
         model, codec = saved.build(chosen), saved.codec

@@ -52,7 +52,7 @@ def require_memory(model: ModelConfig, symbols: int, device: torch.device, copie
     advice = "Try device=cpu." if device.type == "cuda" else ""
     needed = 4 * copies * count_parameters(model) + call_bytes(model, symbols)
     free = machine.free_bytes(device)
-    machine.require(needed, free, "this evaluation", lambda: advice, device)
+    machine.require(needed, free, "this evaluation", advice, device)
 
 
 def require_numbers(nats: float | Floats, *, learning: bool = False) -> None:

@@ -4,7 +4,7 @@ import contextlib
 import ctypes
 import os
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import torch
 
@@ -82,7 +82,7 @@ def own(name: str, place: Place) -> str:
 
 def _on(device: torch.device) -> torch.device:
     """Make a GPU the current one, and fp32 mean fp32 on it: PyTorch's LSTM would use TF32."""
-    with memory_errors(lambda: _FULL):
+    with memory_errors(_FULL):
         torch.cuda.set_device(device)
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
     return device
@@ -173,15 +173,15 @@ def _keep_memory() -> None:
 
 
 @contextlib.contextmanager
-def memory_errors(advice: Callable[[], str]) -> Iterator[None]:
+def memory_errors(advice: str) -> Iterator[None]:
     """Turn PyTorch's out-of-memory errors into a DeviceError that says what to do."""
     try:
         yield
     except torch.OutOfMemoryError as error:
         # The rest of the message is about the allocator.
         asked = str(error).splitlines()[0].partition(" Including non-PyTorch")[0]
-        raise DeviceError(f"out of memory: {asked} {advice()}") from error
+        raise DeviceError(f"out of memory: {asked} {advice}") from error
     except RuntimeError as error:
         if not any(sign in str(error) for sign in _NO_MEMORY):
             raise
-        raise DeviceError(f"out of memory: {str(error).splitlines()[0]} {advice()}") from error
+        raise DeviceError(f"out of memory: {str(error).splitlines()[0]} {advice}") from error

@@ -54,7 +54,7 @@ def require(
     needed: int,
     free: int | None,
     purpose: str,
-    advice: Callable[[], str],
+    advice: str,
     device: torch.device = HOST,
 ) -> None:
     """Refuse what cannot fit into the free memory.
@@ -73,7 +73,7 @@ def require(
         where = f" on {device}" if device.type == "cuda" else ""
         raise DeviceError(
             f"not enough memory{where}: {purpose} needs at least "
-            f"{byte_count(needed)}, and {byte_count(free)} is free. {advice()}".rstrip()
+            f"{byte_count(needed)}, and {byte_count(free)} is free. {advice}".rstrip()
         )
 
 

@@ -111,9 +111,6 @@ def require_streams(model: ModelConfig, streams: int, device: torch.device) -> N
     """
     free = machine.free_bytes(device)
     each = stream_bytes(model, device.type == "cuda")
-
-    def fewer() -> str:
-        fitting = machine.largest(lambda count: count * each, free, below=streams)
-        return f"By estimate streams={fitting} fits." if fitting else ""
-
+    fitting = machine.largest(lambda count: count * each, free, below=streams)
+    fewer = f"By estimate streams={fitting} fits." if fitting else ""
     machine.require(streams * each, free, f"streams={streams}", fewer, device)

@@ -160,7 +160,7 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
     """
     try:
         free = machine.free_bytes(machine.HOST)
-        machine.require(2 * path.stat().st_size, free, f"reading {path}", str)
+        machine.require(2 * path.stat().st_size, free, f"reading {path}", "")
         content = path.read_bytes()
     except FileNotFoundError as error:
         raise CheckpointError(f"{path}: no such checkpoint") from error

@@ -1,6 +1,5 @@
 """The memory that a training takes, estimated from its shapes before any of it is allocated."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
@@ -123,7 +122,7 @@ def shape_of(
     )
 
 
-def require(shape: TrainingShape, device: torch.device, *, new: bool) -> Callable[[], str]:
+def require(shape: TrainingShape, device: torch.device, *, new: bool) -> str:
     """Refuse a training that cannot fit. What to try if memory does not suffice all the same.
 
     `new`: whether the network is; else its size is that of a checkpoint.
@@ -132,28 +131,25 @@ def require(shape: TrainingShape, device: torch.device, *, new: bool) -> Callabl
         DeviceError: with what would fit.
     """
     free = machine.free_bytes(device)
-
-    def smaller() -> str:
-        return advice(shape, free, new=new)
-
+    smaller = advice(shape, free, new=new)
     machine.require(shape.most, free, "this training", smaller, device)
     if shape.on_gpu:
         on_host = machine.free_bytes(machine.HOST)
-        machine.require(shape.saving, on_host, "saving this network", lambda: _SMALLER)
+        machine.require(shape.saving, on_host, "saving this network", _SMALLER)
     return smaller
 
 
 def advice(shape: TrainingShape, free: int | None, *, new: bool) -> str:
     """What fits into `free` bytes, by estimate: fewer lanes, or smaller layers if it is new."""
-
-    def fewer(lanes: int) -> int:
-        return replace(shape, lanes=lanes).most
-
-    def narrower(width: int) -> int:
-        return replace(shape, model=replace(shape.model, hidden_size=width)).most
-
-    lanes = machine.largest(fewer, free, below=shape.lanes)
-    width = machine.largest(narrower, free, below=shape.model.hidden_size) if new else 0
+    lanes = machine.largest(lambda n: replace(shape, lanes=n).most, free, below=shape.lanes)
+    width = 0
+    if new:
+        model = shape.model
+        width = machine.largest(
+            lambda n: replace(shape, model=replace(model, hidden_size=n)).most,
+            free,
+            below=model.hidden_size,
+        )
     found = [f"train.batch_size={lanes}"] if lanes else []
     found += [f"model.hidden_size={width}"] if width else []
     return f"By estimate {' or '.join(found)} fits." if found else _SMALLER

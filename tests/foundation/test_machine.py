@@ -97,9 +97,9 @@ def test_what_fits_is_found_by_calculation() -> None:
 
 def test_a_refusal_has_both_numbers() -> None:
     with pytest.raises(DeviceError, match=r"it needs at least 3\.0 GB, and 2\.0 GB is free\. No\."):
-        machine.require(3 * GB, 2 * GB, "it", lambda: "No.")
-    machine.require(2 * GB, 2 * GB, "it", lambda: "No.")
-    machine.require(2 * GB, None, "it", lambda: "No.")
+        machine.require(3 * GB, 2 * GB, "it", "No.")
+    machine.require(2 * GB, 2 * GB, "it", "No.")
+    machine.require(2 * GB, None, "it", "No.")
 
 
 @pytest.mark.parametrize(
