@@ -5,6 +5,7 @@ says what happens.
 """
 
 import contextlib
+import functools
 import math
 import multiprocessing
 import os
@@ -14,14 +15,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection, resource_tracker
-from multiprocessing.sharedctypes import Synchronized
 from typing import Any, TypeVar
 
 import torch
 
 from seqkit.foundation.errors import DeviceError
 
-_LOOK = 0.2  # seconds between looks at what the tasks have counted
 _HEAR = 0.5  # seconds at most until a signal is heard
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 Watch = Callable[[int], None]
@@ -75,7 +74,7 @@ def share_out(
         shared: what all tasks need; it is sent to each process once.
         tasks: begun in this order.
         processes: how many.
-        watch: told what the tasks tell theirs, in sums.
+        watch: told what the tasks tell theirs; by other processes once a task is done.
 
     Raises:
         Exception: what a task raised first.
@@ -90,15 +89,19 @@ def share_out(
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([function.__module__])
     alive, held = context.Pipe(duplex=False)  # `held` closes at the latest when this process ends
-    counter = context.Value("q", 0)
-    given = (alive, counter, function, shared)
+    given = (alive, function, shared)
     pool = ProcessPoolExecutor(count, context, initializer=_Worker.begin, initargs=given)
     try:
         resource_tracker.ensure_running()  # its start would let the signals held below through
         with _signals_held():  # what is started inherits that
             numbers = {pool.submit(_Worker.work, task): n for n, task in enumerate(tasks)}
-        for future in _as_completed(numbers, counter, watch):
-            yield numbers[future], future.result()
+        waiting = set(numbers)
+        while waiting:
+            done, waiting = wait(waiting, _HEAR, FIRST_COMPLETED)
+            for future in done:
+                counted, result = future.result()
+                watch(counted)
+                yield numbers[future], result
     except BrokenProcessPool as error:
         raise DeviceError(
             f"one of {count} processes was killed, perhaps for want of memory: the same command "
@@ -107,19 +110,6 @@ def share_out(
     finally:
         held.close()
         pool.shutdown(cancel_futures=True)
-
-
-def _as_completed(
-    futures: dict[Future[Any], int], counter: "Synchronized[int]", watch: Watch
-) -> Iterator[Future[Any]]:
-    """Futures as they come, and meanwhile what the tasks count."""
-    waiting, told = set(futures), 0
-    while waiting:
-        done, waiting = wait(waiting, _LOOK, FIRST_COMPLETED)
-        counted = counter.get_obj().value  # a task that was killed may hold the lock
-        watch(counted - told)
-        told = counted
-        yield from done
 
 
 @contextlib.contextmanager
@@ -134,30 +124,23 @@ def _signals_held() -> Iterator[None]:
 class _Worker:
     """What a process of the pool keeps from task to task."""
 
-    _call: Callable[[Any], Any]
+    _call: Callable[[Any, Watch], Any]
 
     @classmethod
     def begin(
-        cls,
-        alive: connection.Connection,
-        counter: "Synchronized[int]",
-        function: Callable[..., Any],
-        shared: object,
+        cls, alive: connection.Connection, function: Callable[..., Any], shared: object
     ) -> None:
         """Prepare this process: `alive` ends when the parent wants no more, or has ended."""
-
-        def watch(count: int) -> None:
-            with counter.get_lock():
-                counter.value += count
-
         threading.Thread(target=_end_after, args=(alive,), daemon=True).start()
         torch.set_num_threads(1)  # the processes share the cores
-        cls._call = staticmethod(lambda task: function(shared, task, watch))
+        cls._call = functools.partial(function, shared)
 
     @classmethod
-    def work(cls, task: object) -> Any:
-        """Do a task."""
-        return cls._call(task)
+    def work(cls, task: object) -> tuple[int, Any]:
+        """Do a task: what it counted, in all, and what it returned."""
+        counts = list[int]()
+        result = cls._call(task, counts.append)
+        return sum(counts), result
 
 
 def _end_after(alive: connection.Connection) -> None:
