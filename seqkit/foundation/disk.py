@@ -153,7 +153,7 @@ def create(path: Path, overwrite: bool = False) -> OutputFile:
 
 
 def reopen(path: Path) -> OutputFile:
-    """A file to be written anew or left as it is, made if it is not there. Raises OutputError."""
+    """A file to be added to, made if it is not there. Raises OutputError."""
     with _failures(path):
         return OutputFile(open_file(path, "ab"), path)
 

@@ -4,7 +4,6 @@ The files are event files as TensorBoard's own writer makes them. They are writt
 its thread, so that what fails is known at once and nothing else waits for them.
 """
 
-import contextlib
 import importlib.util
 import time
 from collections.abc import Callable, Iterator
@@ -14,10 +13,9 @@ from typing import Any
 from seqkit.config import Config, options, values_of
 from seqkit.data.sound.reader import read_whole
 from seqkit.foundation import disk
-from seqkit.foundation.disk import OutputFile
-from seqkit.foundation.errors import ConfigError, OutputError
+from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import default_of
-from seqkit.runs.events import Diverged, Event, Finished, Sampled, Started, Stopped
+from seqkit.runs.events import Event, Finished, Sampled, Started
 from seqkit.runs.folder import RunFolder
 from seqkit.training.events import Trained, Validated
 
@@ -41,26 +39,21 @@ class TensorBoard:
         self._folder = folder
         self._config = config
         self._notice = notice
-        self._file: OutputFile | None = None
+        self._file: Path | None = None
 
     def __call__(self, event: Event) -> None:
         """Record the event; after a failure no more."""
         try:
             if isinstance(event, Started):
-                self._open(event.step)
+                self._begin(event.step)
             if self._file is not None:
                 for summary in self._summaries(event):
                     self._write(summary=summary, step=event.step)
-                if isinstance(event, Finished | Stopped | Diverged):
-                    self._file.close()
         except Exception as error:
             self._notice(f"nothing more for TensorBoard: {error}")
-            if self._file is not None:
-                with contextlib.suppress(OutputError):
-                    self._file.close()
             self._file = None
 
-    def _open(self, step: int) -> None:
+    def _begin(self, step: int) -> None:
         """Begin a file, to which TensorBoard goes over from those before it after `step`.
 
         What they say of later steps, which a resumed training makes again, it leaves out.
@@ -70,7 +63,7 @@ class TensorBoard:
         place = self._folder.files.tensorboard
         disk.make_folder(place)
         number = 1 + len([*place.glob("events.out.tfevents.*")])  # they are read in this order
-        self._file = disk.create(place / f"events.out.tfevents.{number:06}")
+        self._file = place / f"events.out.tfevents.{number:06}"
         self._write(file_version="brain.Event:2", step=step + 1)
         self._write(session_log=SessionLog(status=SessionLog.START), step=step + 1)
 
@@ -79,8 +72,9 @@ class TensorBoard:
         from tensorboard.summary.writer.record_writer import RecordWriter
 
         assert self._file is not None
-        RecordWriter(self._file).write(Record(wall_time=time.time(), **values).SerializeToString())
-        self._file.flush()
+        content = Record(wall_time=time.time(), **values).SerializeToString()
+        with disk.reopen(self._file) as file:
+            RecordWriter(file).write(content)
 
     def _summaries(self, event: Event) -> Iterator[Any]:
         """What TensorBoard shows of an event."""
