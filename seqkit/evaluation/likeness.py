@@ -37,7 +37,6 @@ import numpy as np
 import numpy.typing as npt
 
 from seqkit.data.sound import Wave
-from seqkit.data.sound.resample import resample
 
 RATE = 8000
 """Hertz at which sounds are compared."""
@@ -98,15 +97,6 @@ class Heard(NamedTuple):
     def pitched(self) -> float:
         """The share of the frames that have a pitch."""
         return float(self.shares[self.notes != NO_PITCH].sum())
-
-
-def pitched(wave: Wave, sample_rate: int) -> float:
-    """The share of the frames of a sound (N,) that have a pitch.
-
-    Raises:
-        ValueError: it is shorter than four frames.
-    """
-    return hear(resample(wave, sample_rate, RATE)).pitched
 
 
 def level_of(wave: Wave) -> float:

@@ -7,7 +7,7 @@ import torch
 from seqkit.data.datasets import etude
 from seqkit.data.sound import Wave
 from seqkit.data.sound.resample import resample
-from seqkit.evaluation.likeness import RATE, Frames, distance, frames_of, pitched
+from seqkit.evaluation.likeness import RATE, Frames, distance, frames_of, hear
 from seqkit.evaluation.recording import NEEDED, Recording
 
 
@@ -117,9 +117,9 @@ def test_a_tone_is_pitched_and_its_semitone_is_right(hertz: float) -> None:
         phase = 2 * np.pi * frequency * np.arange(2 * RATE) / RATE
         return (np.sin(phase) / 2 + np.sin(2 * phase) / 3).astype(np.float32)
 
-    assert pitched(tone(hertz), RATE) == 1
+    assert hear(tone(hertz)).pitched == 1
     own = Recording.of(tone(hertz), RATE)
     assert own.measure(0.3 * tone(hertz), RATE).pitch == 0
     assert own.measure(tone(hertz * 2 ** (-1 / 12)), RATE).pitch == 1
     noise = np.random.default_rng(3).normal(0, 0.1, RATE).astype(np.float32)
-    assert pitched(noise, RATE) < 0.05
+    assert hear(noise).pitched < 0.05
