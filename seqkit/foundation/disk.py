@@ -50,20 +50,25 @@ def open_file(path: Path, mode: str) -> IO[bytes]:
 class OutputFile:
     """A file that is being written; whatever fails is an OutputError that names it.
 
-    `write`, `seek`, `tell`, `truncate`, `flush`, `fileno` and `close` are those of its stream.
+    `seek`, `tell`, `truncate`, `flush`, `fileno` and `close` are those of its stream.
     """
 
     def __init__(self, stream: IO[bytes], path: Path) -> None:
         """`path` is the name that people know, which may not be the stream's own."""
+        self._stream = stream
         self._path = path
         named = _failures(path)
-        self.write = named(stream.write)
         self.seek = named(stream.seek)
         self.tell = named(stream.tell)
         self.truncate = named(stream.truncate)
         self.flush = named(stream.flush)
         self.fileno = named(stream.fileno)
         self.close = named(stream.close)
+
+    def write(self, content: bytes | memoryview) -> int:
+        """Append bytes: how many."""
+        with _failures(self._path):
+            return self._stream.write(content)
 
     def sync(self) -> None:
         """Wait until everything is on the disk."""
