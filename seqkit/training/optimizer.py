@@ -56,7 +56,7 @@ class OptimizerStep:
         self._on_gpu = self._gpu_update()
 
     def _gpu_update(self) -> GpuUpdate | None:
-        """The update in kernels of our own, over the moments that there are now."""
+        """The update in kernels of our own, where they run."""
         rate = self._optimizer.param_groups[0]["lr"]
         if not isinstance(rate, Tensor):
             return None
@@ -148,26 +148,16 @@ class OptimizerStep:
         Raises:
             ValueError: it belongs to another model or update rule, or is not whole.
         """
-        moments: dict[int, dict[str, Tensor]] = {}
-        for name, tensor in self._own_moments(tensors).items():
-            _, index, moment = name.split(".")
-            moments.setdefault(int(index), {})[moment] = tensor
         scaling = self._scaling() if self._scaled else {}
         if not scaling.keys() & tensors.keys():  # it ran in another precision before
             scaling = {}
         left_out = {"left_out": self.left_out} if "left_out" in tensors else {}
         require_tensors(tensors, scaling | left_out)
-        blank = self._optimizer.state_dict()
-        rates = [group["lr"] for group in self._optimizer.param_groups]
-        self._optimizer.load_state_dict({**blank, "state": blank["state"] | moments})
-        for group, rate in zip(self._optimizer.param_groups, rates, strict=True):
-            group["lr"] = rate
-        for name, own in (scaling | left_out).items():
+        for name, own in (self._moments_in(tensors) | scaling | left_out).items():
             own.copy_(tensors[name])
-        self._on_gpu = self._gpu_update()
 
-    def _own_moments(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-        """The moments among the tensors of a state, all those of this optimizer.
+    def _moments_in(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The own moments, all of which are among the tensors of a state.
 
         There are none where SGD runs with momentum, and ran without, or the other way round.
 
@@ -175,13 +165,13 @@ class OptimizerStep:
             ValueError: one is missing, one too many, or of another shape or dtype.
         """
         wanted = self.moments()
-        saved = {name: own for name, own in tensors.items() if name.startswith("optimizer.")}
+        saved = {name: given for name, given in tensors.items() if name.startswith("optimizer.")}
         if isinstance(self._optimizer, torch.optim.SGD) and not (saved and wanted):
             return {}
         require_tensors(saved, wanted)
         if others := saved.keys() - wanted.keys():
             raise ValueError(f"{min(others)} belongs to no weights of this network")
-        return saved
+        return wanted
 
 
 def make_optimizer(config: OptimizerConfig, parameters: list[Tensor]) -> torch.optim.Optimizer:
@@ -218,7 +208,7 @@ def _uncompiled(kind: type[Kind]) -> type[Kind]:
 
     The first call of a wrapped one imports all of that, for two seconds, and nothing is compiled.
     """
-    guarded = ("add_param_group", "load_state_dict", "state_dict", "step")
+    guarded = ("add_param_group", "state_dict", "step")
     plain = {name: inspect.unwrap(getattr(kind, name)) for name in guarded}
     return cast(type[Kind], type(kind.__name__, (kind,), plain))
 
