@@ -5,7 +5,7 @@ into another value, and every key and value is checked.
 """
 
 import dataclasses
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import yaml
@@ -36,9 +36,7 @@ def from_values(saved: Mapping[str, Any], file: str) -> Config:
     values = upgrade(saved)
     config = Config()
     try:
-        if unknown := list(_fill(config, values)):
-            keys = [name for name, _ in options()]
-            raise ConfigError(f"unknown key {unknown[0][:_LONGEST]}{nearest(unknown[0], keys)}")
+        _fill(config, values)
         check(config)
     except ConfigError as error:
         raise ConfigError(f"{file}: {error}") from error
@@ -113,18 +111,20 @@ def with_listed_path(data: Mapping[str, Any]) -> dict[str, Any]:
     return {**data, "path": [path] if path else []} if isinstance(path, str) else dict(data)
 
 
-def _fill(section: Any, values: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
-    """Set the fields of a dataclass, and yield the keys that are none. Raises ConfigError."""
+def _fill(section: Any, values: Mapping[Any, Any], prefix: str = "") -> None:
+    """Set the fields of a dataclass. Raises ConfigError."""
     fields = {item.name: item.type for item in dataclasses.fields(section)}
     for key, value in values.items():
         if key not in fields:
-            yield prefix + str(key)
-        elif not dataclasses.is_dataclass(fields[key]):
+            name = f"{prefix}{key}"
+            hint = nearest(name, [known for known, _ in options()])
+            raise ConfigError(f"unknown key {name[:_LONGEST]}{hint}")
+        if not dataclasses.is_dataclass(fields[key]):
             texts = value if isinstance(value, list) else [value]
             if any("\0" in text for text in texts if isinstance(text, str)):
                 raise ConfigError(f"{prefix}{key}: it contains a NUL character")
             setattr(section, key, value)
         elif isinstance(value, Mapping):
-            yield from _fill(getattr(section, key), value, f"{key}.")
+            _fill(getattr(section, key), value, f"{key}.")
         else:
             raise ConfigError(f"{key}: expected keys and values, got {type(value).__name__}")
