@@ -131,25 +131,19 @@ class Validation:
 
         `watch` is told how many of these symbols are scored, by all models on average.
         """
-        found: dict[str, dict[float, float]] = {}
+        losses: dict[tuple[str, float], float] = {}
         for number, (name, model) in enumerate(models.items()):
             before = number * self.scored
 
             def told(done: int, before: int = before) -> None:
                 watch((before + done) // len(models))
 
-            found[name] = self._losses(model, told)
-        loss, _, weights, temperature = min(
-            (loss, number, name, temperature)
-            for number, (name, losses) in enumerate(found.items())
-            for temperature, loss in losses.items()
-        )
-        return Choice(weights, temperature, loss, {name: own[1.0] for name, own in found.items()})
+            losses |= {(name, t): loss for t, loss in self._losses(model, told).items()}
+        best = min(losses, key=losses.__getitem__)
+        return Choice(*best, losses[best], {name: losses[name, 1.0] for name in models})
 
     @torch.inference_mode()
-    def _losses(
-        self, model: CharRNN, watch: Callable[[int], None] = lambda scored: None
-    ) -> dict[float, float]:
+    def _losses(self, model: CharRNN, watch: Callable[[int], None]) -> dict[float, float]:
         """The loss at every temperature that is tried, 1 among them."""
         tried = _TEMPERATURES if self._calibrate else [1.0]
         totals = torch.zeros(len(tried), dtype=torch.float64)
