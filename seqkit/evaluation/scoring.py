@@ -4,9 +4,8 @@ The nats of a symbol are -ln p, p being the probability that the model gave it.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -125,21 +124,21 @@ def chunks(
     start: int,
     segments: Integers,
     precision: str = "fp32",
-    begin_states: Mapping[int, State] = MappingProxyType({}),
+    begin_state: State | None = None,
     watch: Callable[[int], None] = lambda done: None,
     ranks: Ranks = ALONE,
 ) -> Iterator[Chunk]:
     """Run this process's share of segments, those side by side that take about as long.
 
     A chunk has as many steps as a power of two says, and no more than `CHUNK`. The arguments are
-    those of `evaluate`; `precision` is that of the matrix products. `begin_states` has the states
-    (L, 1, H), by the row of the table, of the segments that do not begin with zeros. All processes
-    have to take chunks until there are no more: `watch` is called in all at the same time.
+    those of `evaluate`; `precision` is that of the matrix products, `begin_state` (L, 1, H) that of
+    the table's first segment, by default zeros. All processes have to take chunks until there are
+    no more: `watch` is called in all at the same time.
     """
     own = np.argsort(segments[:, 0] - segments[:, 2], kind="stable")  # the longest first
     own = own[ranks.place.rank :: ranks.place.size]
     wanted, done = int((segments[:, 2] - segments[:, 1]).sum()), 0
-    found = _chunks(model, part, start, segments, precision, begin_states, own)
+    found = _chunks(model, part, start, segments, precision, begin_state, own)
     for chunk in ranks.rounds(found):
         if chunk is not None:
             yield chunk
@@ -154,7 +153,7 @@ def _chunks(
     start: int,
     segments: Integers,
     precision: str,
-    begin_states: Mapping[int, State],
+    begin_state: State | None,
     rows: Integers,
 ) -> Iterator[Chunk]:
     """Run the segments of some rows of a table; the arguments are those of `chunks`."""
@@ -167,9 +166,9 @@ def _chunks(
             document = np.searchsorted(part.starts, warm, side="right") - 1
             first = part.starts[document] == warm
             state = model.zero_state(len(group))
-            for lane in np.flatnonzero(np.isin(group, [*begin_states])).tolist():
-                for values, given in zip(state, begin_states[int(group[lane])], strict=True):
-                    values[:, lane : lane + 1] = given
+            if begin_state is not None:
+                for values, given in zip(state, begin_state, strict=True):
+                    values[:, group == 0] = given
             length = int((end - warm).max())
             steps = min(1 << (_SYMBOLS // len(group)).bit_length() - 1, CHUNK)
             for offset in range(0, length, steps):
@@ -212,7 +211,7 @@ def row(
         part,
         start=start,
         segments=protocols.streaming(part),
-        begin_states={0: state},
+        begin_state=state,
     )
 
 

@@ -87,8 +87,7 @@ def run(
     ends = np.where(np.append(follows[1:], True), end, -1)
     # By the row of the table, the states where what counts begins, and where it ends.
     assumed, final = dict[int, State](), dict[int, State]()
-    states = {} if begin_state is None else {0: begin_state}
-    for chunk in chunks(segments=table, begin_states=states, watch=watch, ranks=ranks):
+    for chunk in chunks(segments=table, begin_state=begin_state, watch=watch, ranks=ranks):
         take(chunk)
         assumed |= _states_at(chunk, begins)
         final |= _states_at(chunk, ends)
@@ -98,7 +97,7 @@ def run(
             continue
         take_back(int(begin[row]), int(end[row]))
         again = np.array([[begin[row], begin[row], end[row]]])
-        for chunk in chunks(segments=again, begin_states={0: final[row - 1]}):
+        for chunk in chunks(segments=again, begin_state=final[row - 1]):
             if ranks.leads:
                 take(chunk)
             final[row] = _on_host(chunk.trace.after)

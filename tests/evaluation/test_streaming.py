@@ -80,8 +80,8 @@ def count_repeats(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     chunks = scoring.chunks
 
     def noting(*given: Any, **named: Any) -> Iterator[scoring.Chunk]:
-        if named.get("begin_states"):
-            states.append(named["begin_states"])
+        if named.get("begin_state"):
+            states.append(named["begin_state"])
         return chunks(*given, **named)
 
     monkeypatch.setattr(scoring, "chunks", noting)
