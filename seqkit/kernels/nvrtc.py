@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from seqkit.foundation.errors import DeviceError
+from seqkit.kernels.cubins import kept
 
 Value = Tensor | float | None | Mapping[str, float] | Sequence[Tensor] | Sequence[int]
 """A pointer's tensor (None for null), a number, the members of a struct, or those of an array."""
@@ -150,7 +151,10 @@ class Kernel:
         with torch.cuda.device(device):
             torch.cuda.current_stream().synchronize()  # makes PyTorch's context the current one
             self._libraries()
-            code = self._compile(name, source, constants, _architecture(device, exact))
+            options = [f"--gpu-architecture={_architecture(device, exact)}", "--std=c++17"]
+            options += [f"-D{key}={int(value)}" for key, value in constants.items()]
+            made_of = [f"NVRTC {self._version()}", name, *options, source]
+            code = kept(made_of, lambda: self._compile(name, source, options))
             module = ctypes.c_void_p()
             self._function = ctypes.c_void_p()
             self._check(self._cuda.cuModuleLoadData(ctypes.byref(module), code))
@@ -229,12 +233,14 @@ class Kernel:
         except (OSError, AttributeError) as error:
             raise DeviceError(f"this PyTorch has no NVRTC: {error}") from error
 
-    def _compile(
-        self, name: str, text: str, constants: Mapping[str, int], architecture: str
-    ) -> ctypes.Array[ctypes.c_char]:
+    def _version(self) -> str:
+        """That of NVRTC."""
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        self._nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+        return f"{major.value}.{minor.value}"
+
+    def _compile(self, name: str, text: str, options: Sequence[str]) -> bytes:
         """The machine code (a cubin)."""
-        options = [f"--gpu-architecture={architecture}", "--std=c++17"]
-        options += [f"-D{key}={int(value)}" for key, value in constants.items()]
         packed = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
         program, size = ctypes.c_void_p(), ctypes.c_size_t()
         handle = ctypes.byref(program)
@@ -248,11 +254,11 @@ class Kernel:
                 log = ctypes.create_string_buffer(size.value)
                 self._nvrtc.nvrtcGetProgramLog(program, log)
                 first = next((line for line in log.value.decode().splitlines() if line), "no log")
-                raise DeviceError(f"NVRTC cannot compile for {architecture}: {first}")
+                raise DeviceError(f"NVRTC cannot compile with {options[0]}: {first}")
             self._nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(size))
             code = ctypes.create_string_buffer(size.value)
             self._nvrtc.nvrtcGetCUBIN(program, code)
-            return code
+            return code.raw
         finally:
             self._nvrtc.nvrtcDestroyProgram(handle)
 
