@@ -1,6 +1,8 @@
 """The commands, one file each: `run(config, catalogue, console)`, thin over the API."""
 
+import gc
 import importlib
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -171,6 +173,12 @@ def reads(name: str, key: str) -> bool:
 
 def load(name: str) -> "Callable[[Config, Catalogue, Console], None]":
     """The function that runs a command. What needs PyTorch is imported only now."""
+    first = "torch" not in sys.modules
+    if first:
+        gc.disable()  # it would look through what PyTorch makes again and again, and find nothing
     run: Callable[[Config, Catalogue, Console], None]
     run = importlib.import_module(f"{__name__}.{name}").run
+    if first:
+        gc.freeze()  # nor is there anything to find in it later
+        gc.enable()
     return run
