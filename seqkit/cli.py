@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import gc
 import signal
 import sys
 import traceback
@@ -65,7 +64,7 @@ def _exit_code(arguments: list[str]) -> int:
         return failure.exit_code
 
 
-def entry() -> None:
+def entry() -> NoReturn:
     """The console script `seqkit`."""
     try:
         code = main()
@@ -82,8 +81,6 @@ def entry() -> None:
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)  # one that comes now changes no exit code
     processes.end(code)
-    gc.freeze()  # or Python looks through all of PyTorch once more for what nobody will use
-    sys.exit(code)
 
 
 def _main(arguments: list[str]) -> int:

@@ -1,10 +1,13 @@
 """Where this process stands among those that torchrun started for one command."""
 
+import atexit
 import contextlib
 import os
 import sys
+import threading
 import time
 from dataclasses import dataclass
+from typing import NoReturn
 
 _HEARD = 3.0  # seconds after which rank 0, if it had failed alike, would have ended all processes
 _SET_BY_TORCHRUN = (
@@ -62,13 +65,15 @@ def named(message: str) -> str:
     return message if own.leads else f"rank {own.rank}: {message}"
 
 
-def end(code: int) -> None:
-    """End this process here, if it is one of several.
+def end(code: int) -> NoReturn:
+    """End this process here, once what others asked for at its end is done, if it is alone.
 
-    Python's own way out waits for sums on a GPU, even those with processes that have ended.
+    Python's own way out would take all of PyTorch apart, and would wait for sums on a GPU, even
+    those with processes that have ended.
     """
     if place().size == 1:
-        return
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             with contextlib.suppress(OSError, ValueError):
