@@ -13,7 +13,7 @@ import seqkit
 from seqkit import commands
 from seqkit.commands import COMMANDS, help_texts
 from seqkit.commands.interrupts import SIGNALS, ended_by_signals
-from seqkit.foundation import processes, stdout
+from seqkit.foundation import driver, processes, stdout
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import (
     ConfigError,
@@ -169,6 +169,8 @@ def _run(command: str, composed: "Composed", words: Sequence[str]) -> int:
     if ignored := [key for key in keys if not commands.reads(command, key)]:
         console.notice(f"{command} does not read {', '.join(ignored)}")
     with console.progress("seqkit: starting"):
+        if commands.reads(command, "device"):
+            driver.wake(config.device, processes.place().local_rank)
         run = commands.load(command)  # PyTorch takes a second or two
     with ended_by_signals():  # from here on something may have been begun
         run(config, catalogue, console)
