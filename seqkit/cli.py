@@ -1,6 +1,7 @@
 """The command line: arguments in, exit code out."""
 
 import argparse
+import atexit
 import contextlib
 import signal
 import sys
@@ -66,6 +67,8 @@ def _exit_code(arguments: list[str]) -> int:
 
 def entry() -> NoReturn:
     """The console script `seqkit`."""
+    codes: list[int] = []
+    atexit.register(lambda: codes and processes.end(*codes))  # after all that others register
     try:
         code = main()
     except KeyboardInterrupt:  # while the handlers of the last command were put back
@@ -80,7 +83,10 @@ def entry() -> NoReturn:
     with contextlib.suppress(KeyboardInterrupt):
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)  # one that comes now changes no exit code
-    processes.end(code)
+    if processes.place().size > 1:
+        processes.end(code)
+    codes.append(code)
+    sys.exit(code)
 
 
 def _main(arguments: list[str]) -> int:

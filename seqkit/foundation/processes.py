@@ -1,10 +1,8 @@
 """Where this process stands among those that torchrun started for one command."""
 
-import atexit
 import contextlib
 import os
 import sys
-import threading
 import time
 from dataclasses import dataclass
 from typing import NoReturn
@@ -66,14 +64,11 @@ def named(message: str) -> str:
 
 
 def end(code: int) -> NoReturn:
-    """End this process here, once what others asked for at its end is done, if it is alone.
+    """End this process here.
 
     Python's own way out would take all of PyTorch apart, and would wait for sums on a GPU, even
     those with processes that have ended.
     """
-    if place().size == 1:
-        threading._shutdown()  # type: ignore[attr-defined]
-        atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             with contextlib.suppress(OSError, ValueError):
