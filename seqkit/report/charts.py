@@ -1,16 +1,17 @@
 """Curves as pictures: SVG that stands inside a page and takes its colours, or a file of its own.
 
-matplotlib is slow to import, and few commands draw: it is imported where that is done.
+A page's are written here, in a hundredth of a second; matplotlib, which takes a good part of one to
+import, draws the files.
 """
 
 import io
-import re
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError
@@ -18,39 +19,17 @@ from seqkit.foundation.wording import rounded, visible_line
 from seqkit.runs.record import Curve, Record
 from seqkit.symbols import Floats
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 _POINTS = 240  # of a curve, which is about 400 pixels wide
-_INCHES, _WIDE = (5.0, 2.9), (10.0, 3.6)
 _HEADROOM = 1.05
-_APART = 0.075  # between the names of two lines, as a share of the axis
+_MARGIN = 0.03  # before the first step and after the last, as a share of the axis
+_APART = 65  # from one number of an axis to the next, at least
+_NAME_HEIGHT = 12  # from one name of a line to the next
 _FORMATS = (".svg", ".png", ".pdf")
 _PANELS = ("steps", "seconds of training")
-# matplotlib draws in these, and the page says what each of them is in light and in dark.
-_INK, _GRID, _TRAIN, _VALIDATION, _BASELINE = (f"#00000{n}" for n in range(1, 6))
-_VARIABLES = {
-    _INK: "var(--ink)",
-    _GRID: "var(--grid)",
-    _TRAIN: "var(--train)",
-    _VALIDATION: "var(--validation)",
-    _BASELINE: "var(--baseline)",
-}
-_STYLE: dict[Any, Any] = {
-    "axes.edgecolor": _GRID,
-    "axes.facecolor": "none",
-    "axes.labelcolor": _INK,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "figure.facecolor": "none",
-    "grid.color": _GRID,
-    "grid.linewidth": 0.6,
-    "svg.fonttype": "none",  # the page's own font
-    "svg.hashsalt": "seqkit",  # the same curves are the same bytes
-    "text.color": _INK,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
-}
+# What the page says these are, in light and in dark.
+_INK, _GRID, _TRAIN, _VALIDATION, _BASELINE = (
+    f"var(--{name})" for name in ("ink", "grid", "train", "validation", "baseline")
+)
 
 
 class Thinned(NamedTuple):
@@ -80,111 +59,172 @@ def thinned(curve: Curve, most: int = _POINTS) -> Thinned:
 
 def losses(train: Curve, validation: Curve, lines: Mapping[str, float]) -> Markup:
     """The loss of training and validation, and baselines as lines: nats a symbol, by name."""
-    import matplotlib
-
-    with matplotlib.rc_context(_STYLE):
-        axes = _axes()
-        _draw(axes, train)
-        points = thinned(validation)
-        axes.plot(points.steps, points.mean, color=_VALIDATION, marker="o", markersize=3.5)
-        seen = np.concatenate([train.values, validation.values])
-        # A loss that explodes must not flatten the rest.
-        highest = min(float(seen.max()), 1.5 * max([*lines.values(), seen[0]]))
-        below = {name: value for name, value in lines.items() if value <= highest}
-        lowest = min([float(seen.min()), *below.values()])
-        room = max(highest - lowest, 1e-3) * (_HEADROOM - 1)
-        axes.set_ylim(lowest - room, highest + 2 * room)
-        _name_lines(axes, below)
-        return _svg("loss", axes.figure)
+    seen = np.concatenate([train.values, validation.values])
+    # A loss that explodes must not flatten the rest.
+    highest = min(float(seen.max()), 1.5 * max([*lines.values(), seen[0]]))
+    below = {name: value for name, value in lines.items() if value <= highest}
+    lowest = min([float(seen.min()), *below.values()])
+    room = max(highest - lowest, 1e-3) * (_HEADROOM - 1)
+    steps = np.concatenate([train.steps, validation.steps])
+    panel = _Panel(steps, (lowest - room, highest + 2 * room))
+    panel.curve(train)
+    panel.line(*validation, _VALIDATION)
+    panel.dots(*validation, _VALIDATION)
+    panel.name_lines(below)
+    return panel.picture("step")
 
 
-def quantity(name: str, curve: Curve, *, logarithmic: bool = False) -> Markup:
-    """Another curve of the training; `name` is a word of its own on the page."""
-    import matplotlib
-    from matplotlib.ticker import LogLocator
-
-    with matplotlib.rc_context(_STYLE):
-        axes = _axes()
-        if logarithmic:
-            positive = curve.values > 0
-            curve = Curve(curve.steps[positive], curve.values[positive])
-            axes.set_yscale("log")
-            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        else:
-            axes.set_ylim(0, max(float(curve.values.max()), 1e-12) * _HEADROOM)
-        if logarithmic or curve.values.max() >= 1000:
-            axes.yaxis.set_major_formatter(lambda value, _: rounded(value))
-        _draw(axes, curve)
-        return _svg(name, axes.figure)
+def quantity(curve: Curve, *, logarithmic: bool = False) -> Markup:
+    """Another curve of the training."""
+    positive = curve.values > 0
+    if logarithmic := logarithmic and bool(positive.any()):
+        curve = Curve(curve.steps[positive], curve.values[positive])
+        ends = float(curve.values.min()) / _HEADROOM, float(curve.values.max()) * _HEADROOM
+    else:
+        ends = 0.0, max(float(curve.values.max()), 1e-12) * _HEADROOM
+    panel = _Panel(curve.steps, ends, logarithmic=logarithmic)
+    panel.curve(curve)
+    return panel.picture("step")
 
 
 def under_waveform(low: Floats, high: Floats, curve: Curve) -> Markup:
     """A quantity by time under a wave's lowest and highest samples (N,) at the curve's seconds."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=_WIDE, dpi=72)
-        above, below = figure.subplots(2, 1, sharex=True)
-        above.fill_between(curve.steps, low, high, color=_TRAIN, linewidth=0.5)
-        above.margins(x=0)
-        above.set_axis_off()
-        below.grid(visible=True, axis="y")
-        below.plot(*curve, color=_VALIDATION, linewidth=0.8)
-        below.margins(x=0)
-        below.set_xlabel("seconds")
-        figure.subplots_adjust(left=0.06, right=0.99, bottom=0.14, top=0.98)
-        return _svg("sound", figure)
+    box = 40.0, 130.0, 712.0, 226.0
+    seconds, values = curve
+    wave = _Panel(seconds, (float(low.min()), float(high.max())), (40.0, 5.0, 712.0, 120.0))
+    wave.band(seconds, low, high, _TRAIN)
+    panel = _Panel(seconds, (min(float(values.min()), 0.0), float(values.max()) * _HEADROOM), box)
+    panel.line(seconds, values, _VALIDATION, 0.8)
+    return panel.picture("seconds", wave)
 
 
-def _axes() -> "Axes":
-    """One pair of axes by step, in a figure of its own."""
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import MaxNLocator
+class _Panel:
+    """Axes and what is drawn between them; what lies beyond them is cut off.
 
-    axes = Figure(figsize=_INCHES, dpi=72).add_axes((0.16, 0.15, 0.825, 0.81))
-    axes.grid(visible=True, axis="y")
-    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-    axes.xaxis.set_major_formatter(lambda value, _: rounded(value))
-    axes.set_xlabel("step")
-    return axes
+    Places are in a unit of which a chart has 360 across, and letters are ten high.
+    """
 
+    def __init__(
+        self,
+        steps: Floats,
+        ends: tuple[float, float],
+        box: tuple[float, float, float, float] = (58.0, 8.0, 355.0, 178.0),
+        *,
+        logarithmic: bool = False,
+    ) -> None:
+        """Args:
+        steps: what is drawn, from left to right.
+        ends: the values at the bottom and at the top.
+        box: left, top, right and bottom.
+        logarithmic: whether ten times a value is everywhere as far away.
+        """
+        self._box = box
+        first, last = float(steps.min()), float(steps.max())
+        margin = (last - first) * _MARGIN or 0.5
+        self._across = first - margin, last + margin
+        self._ends, self._logarithmic = ends, logarithmic
+        self._drawn: list[str] = []
+        self._words: list[str] = []
 
-def _draw(axes: "Axes", curve: Curve) -> None:
-    points = thinned(curve)
-    axes.fill_between(points.steps, points.low, points.high, color=_TRAIN, alpha=0.2, linewidth=0)
-    lone = "o" if len(points.steps) == 1 else ""
-    axes.plot(points.steps, points.mean, color=_TRAIN, marker=lone, markersize=3.5)
+    def _x(self, steps: Floats) -> Floats:
+        left, _, right, _ = self._box
+        low, high = self._across
+        return left + (right - left) * (steps - low) / (high - low)
 
+    def _y(self, values: Floats) -> Floats:
+        _, top, _, bottom = self._box
+        low, high = self._ends
+        if self._logarithmic:
+            low, high, values = math.log(low), math.log(high), np.log(values)
+        return bottom - (bottom - top) * (values - low) / (high - low or 1.0)
 
-def _name_lines(axes: "Axes", lines: Mapping[str, float]) -> None:
-    """Draw lines across, each named at its right end, the names clear of each other."""
-    (low, high), place = axes.get_ylim(), -1.0
-    for name, value in sorted(lines.items(), key=lambda item: item[1]):
-        place = max((value - low) / (high - low), place + _APART)
-        axes.axhline(value, color=_BASELINE, linestyle=(0, (4, 3)), linewidth=1)
-        axes.text(
-            *(1, place + 0.01, name),
-            transform=axes.transAxes,
-            color=_BASELINE,
-            horizontalalignment="right",
-            fontsize=9,
+    def _points(self, steps: Floats, values: Floats) -> str:
+        places = zip(self._x(steps).tolist(), self._y(values).tolist(), strict=True)
+        return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+
+    def line(self, steps: Floats, values: Floats, colour: str, width: float = 1.5) -> None:
+        """Draw a line through points (n,)."""
+        style = f"fill:none;stroke:{colour};stroke-width:{width}"
+        self._drawn.append(f'<polyline style="{style}" points="{self._points(steps, values)}"/>')
+
+    def band(self, steps: Floats, low: Floats, high: Floats, colour: str, share: float = 1) -> None:
+        """Fill what lies between two lines; `share` of it hides what is below."""
+        edge = self._points(np.append(steps, steps[::-1]), np.append(low, high[::-1]))
+        self._drawn.append(f'<polygon style="fill:{colour};opacity:{share}" points="{edge}"/>')
+
+    def dots(self, steps: Floats, values: Floats, colour: str) -> None:
+        """Draw points (n,)."""
+        for x, y in zip(self._x(steps).tolist(), self._y(values).tolist(), strict=True):
+            self._drawn.append(f'<circle style="fill:{colour}" cx="{x:.1f}" cy="{y:.1f}" r="2"/>')
+
+    def curve(self, curve: Curve) -> None:
+        """Draw a curve of the training, and behind it how far its values lie apart."""
+        points = thinned(curve)
+        self.band(points.steps, points.low, points.high, _TRAIN, 0.2)
+        self.line(points.steps, points.mean, _TRAIN)
+        if len(points.steps) == 1:
+            self.dots(points.steps, points.mean, _TRAIN)
+
+    def name_lines(self, lines: Mapping[str, float]) -> None:
+        """Draw lines across, each named at its right end, the names clear of each other."""
+        left, _, right, lowest = self._box
+        for name, value in sorted(lines.items(), key=lambda item: item[1]):
+            y = float(self._y(np.array(value)))
+            style = f"stroke:{_BASELINE};stroke-dasharray:4 3"
+            self._drawn.append(f'<path style="{style}" d="M{left} {y:.1f}H{right}"/>')
+            lowest = min(y - 2, lowest - _NAME_HEIGHT)
+            self._word(right, lowest, name, "end", _BASELINE)
+
+    def _word(self, x: float, y: float, word: str, anchor: str, colour: str = _INK) -> None:
+        style = f"fill:{colour};font-size:9.5px;text-anchor:{anchor}"
+        self._words.append(f'<text style="{style}" x="{x:.1f}" y="{y:.1f}">{escape(word)}</text>')
+
+    def picture(self, unit: str, *above: "_Panel") -> Markup:
+        """The whole picture, with its axes; `unit` is what goes from left to right."""
+        left, _, right, bottom = self._box
+        grid = ""
+        for value, word in _ticks(*self._ends, 8, logarithmic=self._logarithmic):
+            y = float(self._y(np.array(value)))
+            grid += f"M{left} {y:.1f}H{right}"
+            self._word(left - 4, y + 3.5, word, "end")
+        for value, word in _ticks(
+            *self._across, round((right - left) / _APART), whole=unit == "step"
+        ):
+            self._word(float(self._x(np.array(value))), bottom + 13, word, "middle")
+        self._word((left + right) / 2, bottom + 27, unit, "middle")
+        style = f"fill:none;stroke:{_GRID};stroke-width:0.6"
+        grid = f'<path style="{style}" d="{grid}M{left} {self._box[1]}V{bottom}H{right}"/>'
+        drawn = [grid, *(panel._inside() for panel in above), self._inside(), *self._words]
+        size = f"0 0 {right + 5:g} {bottom + 32:g}"
+        return Markup(f'<svg viewBox="{size}" role="img">{"".join(drawn)}</svg>')
+
+    def _inside(self) -> str:
+        """What was drawn, cut off at the axes."""
+        left, top, right, bottom = self._box
+        x, y, width, height = f"{left:g}", f"{top:g}", f"{right - left:g}", f"{bottom - top:g}"
+        return (
+            f'<svg x="{x}" y="{y}" width="{width}" height="{height}" '
+            f'viewBox="{x} {y} {width} {height}">{"".join(self._drawn)}</svg>'
         )
 
 
-def _svg(name: str, figure: Any) -> Markup:
-    """The element `svg` of a figure; its ids begin with `name`."""
-    content = io.StringIO()
-    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-    figure.savefig(content, format="svg", metadata=nothing)
-    svg = content.getvalue()
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<style.*?</style>|<metadata>.*?</metadata>", "", svg, flags=re.S)
-    svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", svg, count=2)
-    svg = re.sub(r'( id="|url\(#|href="#)', rf"\g<1>{name}-", svg)
-    for colour, variable in _VARIABLES.items():
-        svg = svg.replace(colour, variable)
-    return Markup(svg)
+def _ticks(
+    low: float, high: float, count: int, *, whole: bool = False, logarithmic: bool = False
+) -> list[tuple[float, str]]:
+    """At most about so many round numbers from low to high, and how they are written."""
+    if logarithmic and high > 10 * low:
+        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
+        found = [f * 10.0**n for n in powers for f in (1, 2, 5) if low <= f * 10.0**n <= high]
+        if len(found) > count:
+            found = [10.0**n for n in powers if low <= 10.0**n]
+        return [(value, rounded(value)) for value in found[:: math.ceil(len(found) / count)]]
+    rough = max((high - low) / count, 1.0 if whole else 1e-12)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(n * power for n in (1, 2, 5, 10) if n * power >= rough)
+    digits = max(0, -math.floor(math.log10(step) + 1e-9))
+    values = [n * step for n in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    plain = high < 1000 and digits < 5
+    return [(value, f"{value:.{digits}f}" if plain else rounded(value)) for value in values]
 
 
 def check_name(file: Path) -> None:

@@ -25,7 +25,7 @@ _LONGEST = 2000  # characters of a name or a message
 _MOST = 60
 """Samples on a page. A WAV of one second at the highest rate has 96 kB: 60 in base64 have 8 MB."""
 _SHARE = 0.01  # of the training's time, for pages while it goes on
-_FIRST = 0.5  # seconds that the first page is expected to take
+_FIRST = 0.1  # seconds that the first page is expected to take
 _STATES = {"pruned": "ended by the search", "ended": "not finished"}
 
 
@@ -104,7 +104,7 @@ def _charts(record: Record) -> list[tuple[str, Markup]]:
     ):
         if len(train[name].steps) >= _CURVE:
             logarithmic = name == "gradient_norm"
-            made.append((title, charts.quantity(name, train[name], logarithmic=logarithmic)))
+            made.append((title, charts.quantity(train[name], logarithmic=logarithmic)))
     return made
 
 

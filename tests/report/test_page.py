@@ -79,7 +79,7 @@ def test_a_browser_shows_hostile_runs_as_text(
     paper = chromium.ask("getComputedStyle(document.body).backgroundColor")
     assert paper == {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 24, 29)"}[scheme]
     line = chromium.ask(
-        "getComputedStyle(document.querySelector('.chart path[style*=train]')).stroke"
+        "getComputedStyle(document.querySelector('.chart polyline[style*=train]')).stroke"
     )
     assert line == {"light": "rgb(47, 111, 208)", "dark": "rgb(127, 176, 255)"}[scheme]
     assert chromium.ask("document.querySelectorAll('audio').length") == 2
