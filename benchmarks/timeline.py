@@ -7,7 +7,6 @@ part's seconds are without those of parts within it; what a GPU does is waited f
 read. The moment is that of the part's beginning, after Return, in the last training.
 """
 
-import atexit
 import importlib
 import json
 import os
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from seqkit import cli, commands
+from seqkit.foundation import processes
 
 _PARTS = {
     "the GPU": ["foundation.device:choose_device"],
@@ -105,10 +105,13 @@ def _train(returned: float, told: Path, words: Sequence[str]) -> None:
     commands.load = loaded
     cli._composed = clock.timed("settings", cli._composed)
 
-    def tell() -> None:
-        told.write_text(json.dumps({**clock.parts, _MARKS[1]: [time.monotonic() - returned, 0, 1]}))
+    end = processes.end
 
-    atexit.register(tell)
+    def tell(code: int) -> None:
+        told.write_text(json.dumps({**clock.parts, _MARKS[1]: [time.monotonic() - returned, 0, 1]}))
+        end(code)
+
+    processes.end = tell  # type: ignore[assignment]
     sys.argv = ["seqkit", *words]
     importlib.import_module("seqkit.__main__").main()
 
