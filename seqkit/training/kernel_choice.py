@@ -50,7 +50,7 @@ def choose_execution(
     if before is not None and supported(before, model, lanes, precisions):
         return before
     if model.config.backend == "persistent":
-        _check_persistent(model, precisions)
+        _check_persistent(model, width(model, lanes), precisions)
     kernel = _kernel(model, lanes, precisions)
     if kernel == "persistent":
         return Execution(kernel, "fp16", width(model, lanes))
@@ -69,7 +69,7 @@ def _kernel(model: CharRNN, lanes: Lanes, precisions: Collection[str]) -> str:
     usable = usable_kernels(model.config, separators=lanes.has_separators)
     if not _on_gpu(model):
         return plainest_kernel(model.config)
-    if "persistent" in usable and "fp16" in precisions and not _refusal(model):
+    if "persistent" in usable and "fp16" in precisions and not _refusal(model, width(model, lanes)):
         return "persistent"
     several = model.config.num_layers > 1 and lanes.widest >= _STACKED_FROM
     return "stacked" if several and "stacked" in usable else plainest_kernel(model.config)
@@ -90,7 +90,9 @@ def supported(
     else:
         fits = execution.lanes == lanes.widest  # idle lanes only cost time on a CPU
     known = execution.kernel in usable_kernels(model.config, separators=lanes.has_separators)
-    if execution.kernel == "persistent" and (execution.precision != "fp16" or _refusal(model)):
+    if execution.kernel == "persistent" and (
+        execution.precision != "fp16" or _refusal(model, execution.lanes)
+    ):
         return False
     return fits and known and execution.precision in precisions
 
@@ -133,7 +135,7 @@ def advice(model: CharRNN, execution: Execution) -> list[str]:
             f"{TENSOR_CORE}"
         )
     expected = _on_gpu(model) and config.backend == "auto" and has_persistent_shape(config)
-    if expected and (reason := _refusal(model)):
+    if expected and (reason := _refusal(model, execution.lanes)):
         found.append(f"cuDNN runs the layers: the persistent kernel {reason}")
     own = execution.kernel == "unrolled"
     if not own and fused.has_wrong_gradients(config.cell, hidden, device, execution.dtype):
@@ -144,7 +146,7 @@ def advice(model: CharRNN, execution: Execution) -> list[str]:
     return found
 
 
-def _check_persistent(model: CharRNN, precisions: Collection[str]) -> None:
+def _check_persistent(model: CharRNN, lanes: int, precisions: Collection[str]) -> None:
     """Raise ConfigError or DeviceError if the persistent kernel cannot run, though asked for."""
     config = model.config
     if not has_persistent_shape(config):
@@ -154,12 +156,12 @@ def _check_persistent(model: CharRNN, precisions: Collection[str]) -> None:
         )
     if "fp16" not in precisions and _on_gpu(model):
         raise ConfigError("model.backend=persistent computes in fp16: leave train.precision=auto")
-    if reason := _refusal(model):
+    if reason := _refusal(model, lanes):
         raise DeviceError(f"model.backend=persistent {reason}: use model.backend=cudnn")
 
 
-def _refusal(model: CharRNN) -> str | None:
-    return launch.refusal(model.head.weight.device, model.config.hidden_size)
+def _refusal(model: CharRNN, lanes: int) -> str | None:
+    return launch.refusal(model.head.weight.device, model.config.hidden_size, lanes)
 
 
 def _on_gpu(model: CharRNN) -> bool:

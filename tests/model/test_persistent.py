@@ -1,6 +1,7 @@
 """The persistent layer computes the equations, the same to the bit every time, and never hangs."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -42,8 +43,31 @@ def test_lanes_are_shared_out_to_take_the_least_time(lanes: int, expected: Tilin
     assert tiling(lanes, 7) == expected
 
 
+@pytest.mark.parametrize(
+    ("hidden", "lanes", "tile", "found", "clusters"),
+    [(384, 32, 8, 7, 7), (512, 112, 16, 7, 7), (512, 64, 8, 0, 0), (128, 64, 8, 90, 33)],
+)
+def test_the_kernel_that_will_run_is_asked_how_many_clusters_fit(
+    monkeypatch: pytest.MonkeyPatch, hidden: int, lanes: int, tile: int, found: int, clusters: int
+) -> None:
+    """Of a GPU with 132 multiprocessors; no other kernel is compiled."""
+    compiled: list[object] = []
+
+    def kernel(*given: object) -> SimpleNamespace:
+        compiled.append(given)
+        return SimpleNamespace(clusters_at_once=lambda **launched: found)
+
+    about = SimpleNamespace(multi_processor_count=132)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: about)
+    monkeypatch.setattr(launch, "_kernel", kernel)
+    device = torch.device("cuda", 63)  # of which nothing is remembered
+    assert launch.clusters_at_once(device, hidden, lanes) == clusters
+    assert compiled == [("backward", device, hidden, tile)]
+    assert tiling(lanes, max(clusters, 1)).lanes == tile or not clusters
+
+
 def test_a_cpu_is_refused() -> None:
-    assert "needs a GPU" in str(launch.refusal(torch.device("cpu"), 512))
+    assert "needs a GPU" in str(launch.refusal(torch.device("cpu"), 512, 8))
 
 
 class Case:

@@ -131,7 +131,7 @@ def test_the_persistent_kernel_by_name_is_refused_where_it_cannot_run(
 def test_a_gpu_without_the_persistent_kernel_trains_by_cudnn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(launch, "clusters_at_once", lambda device, hidden: 0)
+    monkeypatch.setattr(launch, "clusters_at_once", lambda device, hidden, lanes: 0)
     model, lanes = setting("cuda")
     found = choose_execution(model, lanes, precisions=["fp16"])
     assert found.kernel == "layerwise"

@@ -66,22 +66,27 @@ def tiling(lanes: int, at_once: int) -> Tiling:
 
 
 @functools.cache
-def clusters_at_once(device: torch.device, hidden: int) -> int:
+def clusters_at_once(device: torch.device, hidden: int, lanes: int) -> int:
     """The clusters that a GPU runs at the same time for layers of this width; 0 if none.
+
+    Each of their blocks has a multiprocessor of its own. The kernel that is asked is the one for
+    B = `lanes` where no multiprocessor is left over, so that hardly ever two are compiled.
 
     Raises:
         DeviceError: it cannot compile the kernels.
     """
-    tile = TILES[-1]
-    return _kernel("backward", device, hidden, tile).clusters_at_once(
+    most = torch.cuda.get_device_properties(device).multi_processor_count // blocks(hidden)
+    tile = tiling(lanes, max(most, 1)).lanes
+    found = _kernel("backward", device, hidden, tile).clusters_at_once(
         cluster=blocks(hidden),
         threads=THREADS,
         shared=_shared("backward", hidden, tile),
     )
+    return min(found, most)
 
 
-def refusal(device: torch.device, hidden: int) -> str | None:
-    """Why a device cannot run layers of this width, in words; None if it can."""
+def refusal(device: torch.device, hidden: int, lanes: int) -> str | None:
+    """Why a device cannot run B = `lanes` of layers of this width, in words; None if it can."""
     if device.type != "cuda":
         return "needs a GPU of capability 9.0 (Hopper)"
     about = torch.cuda.get_device_properties(device)
@@ -91,7 +96,7 @@ def refusal(device: torch.device, hidden: int) -> str | None:
             f"{about.major}.{about.minor}"
         )
     try:
-        found = clusters_at_once(device, hidden)
+        found = clusters_at_once(device, hidden, lanes)
     except DeviceError as error:
         return f"does not start: {error}"
     if not found:

@@ -67,7 +67,7 @@ class _Layer(torch.autograd.Function):
         flags = None if resets is None else resets.contiguous()
         h0, c0 = h.contiguous(), c.contiguous()
         steps, (lanes, hidden) = len(x), h0.shape
-        tiling = launch.tiling(lanes, launch.clusters_at_once(h0.device, hidden))
+        tiling = launch.tiling(lanes, launch.clusters_at_once(h0.device, hidden, lanes))
         places = tiling.tiles * tiling.lanes * hidden
         y, c_last = h0.new_empty(steps + 1, lanes, hidden), torch.empty_like(h0)
         # In an order that only the kernels know.
