@@ -23,7 +23,8 @@ from seqkit.foundation.errors import CheckpointError
 from seqkit.foundation.machine import SharedCores
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN, count_parameters
-from seqkit.model.network import State, Trace, cross_entropy
+from seqkit.model.network import Network, State, Trace, cross_entropy
+from seqkit.model.persistent import launch
 from seqkit.symbols import IGNORED, Floats, Integers
 
 CHUNK = 4096
@@ -124,6 +125,7 @@ def chunks(
     start: int,
     segments: Integers,
     precision: str = "fp32",
+    kernel: str | None = None,
     begin_state: State | None = None,
     watch: Callable[[int], None] = lambda done: None,
     ranks: Ranks = ALONE,
@@ -131,33 +133,41 @@ def chunks(
     """Run this process's share of segments, those side by side that take about as long.
 
     A chunk has as many steps as a power of two says, and no more than `CHUNK`. The arguments are
-    those of `evaluate`; `precision` is that of the matrix products, `begin_state` (L, 1, H) that of
-    the table's first segment, by default zeros. All processes have to take chunks until there are
-    no more: `watch` is called in all at the same time.
+    those of `evaluate`; `precision` is that of the matrix products, `kernel` an execution's, that
+    keeps what every layer makes, by default the plainest; `begin_state` (L, 1, H) is that of the
+    table's first segment, by default zeros. All processes have to take chunks until there are no
+    more: `watch` is called in all at the same time.
+
+    Raises:
+        GaveUpError: the persistent kernel gave up.
     """
     own = np.argsort(segments[:, 0] - segments[:, 2], kind="stable")  # the longest first
     own = own[ranks.place.rank :: ranks.place.size]
     wanted, done = int((segments[:, 2] - segments[:, 1]).sum()), 0
-    found = _chunks(model, part, start, segments, precision, begin_state, own)
+    with torch.no_grad():
+        network = model.network(dtype=DTYPES[precision], kernel=kernel)
+    found = _chunks(model, network, part, start, segments, begin_state, own)
     for chunk in ranks.rounds(found):
         if chunk is not None:
             yield chunk
             done += int(chunk.counted.sum())
         watch(min(done * ranks.place.size, wanted))
+    if network.failed is not None:
+        ranks.max(network.failed)
+        launch.check(network.failed)
 
 
 @torch.inference_mode()
 def _chunks(
     model: CharRNN,
+    network: Network,
     part: Part,
     start: int,
     segments: Integers,
-    precision: str,
     begin_state: State | None,
     rows: Integers,
 ) -> Iterator[Chunk]:
     """Run the segments of some rows of a table; the arguments are those of `chunks`."""
-    network = model.network(dtype=DTYPES[precision])
     device = model.head.weight.device
     last = len(part) - 1
     with SharedCores(device) as cores:

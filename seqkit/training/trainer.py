@@ -89,7 +89,7 @@ class Trainer:
         self._validation = Validation(
             validation,
             start,
-            execution.precision,
+            execution,
             self._step.weights,
             calibrate=train.calibrate,
             ranks=ranks,

@@ -12,6 +12,7 @@ from seqkit.evaluation import protocols, scoring
 from seqkit.foundation.errors import DivergedError
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN
+from seqkit.model.execution import Execution
 from seqkit.model.network import cross_entropy
 from seqkit.training.events import Validated
 from seqkit.training.progress import TrainingProgress
@@ -19,6 +20,7 @@ from seqkit.training.weights import TrainingWeights
 
 _TEMPERATURES = [n / 20 for n in range(16, 41)]
 """From 0.8 to 2: strong dropout, and many epochs over little data, call for more than 1."""
+_LOGITS = 1 << 24  # that a GPU divides by temperatures at once
 SCORED = 1 << 17
 """Symbols that a validation scores at most: the same on every machine, so that losses compare."""
 
@@ -47,7 +49,7 @@ class Validation:
         self,
         part: Part,
         start: int,
-        precision: str,
+        execution: Execution,
         weights: TrainingWeights,
         *,
         calibrate: bool,
@@ -56,13 +58,13 @@ class Validation:
         """Args:
         part: the symbols; empty for none.
         start: the codec's start symbol.
-        precision: of the matrix products.
+        execution: that of the training.
         weights: of the training, those of evaluation among them.
         calibrate: whether a temperature is looked for; else it is 1.
         ranks: the processes that share the work.
         """
         self._part = part
-        self._start, self._precision = start, precision
+        self._start, self._execution = start, execution
         self._weights = weights
         self._calibrate = calibrate
         self._ranks = ranks
@@ -146,13 +148,15 @@ class Validation:
     def _losses(self, model: CharRNN, watch: Callable[[int], None]) -> dict[float, float]:
         """The loss at every temperature that is tried, 1 among them."""
         tried = _TEMPERATURES if self._calibrate else [1.0]
+        own = self._execution.kernel
         totals = torch.zeros(len(tried), dtype=torch.float64)
         for chunk in scoring.chunks(
             model,
             self._part,
             start=self._start,
             segments=self._segments,
-            precision=self._precision,
+            precision=self._execution.precision,
+            kernel=own if own == "persistent" else None,
             watch=watch,
             ranks=self._ranks,
         ):
@@ -165,9 +169,15 @@ def _sums(chunk: scoring.Chunk, temperatures: list[float]) -> list[float]:
     """The nats of a chunk's symbols that count, at each temperature."""
     if temperatures == [1.0]:
         return [float(chunk.nats.double().sum())]
-    logits = chunk.trace.logits.float()
-    sums = [cross_entropy(logits / t, chunk.targets, "sum") for t in temperatures]
-    return [float(value) for value in torch.stack(sums).tolist()]
+    logits, targets = chunk.trace.logits.float(), chunk.targets
+    # A GPU does as many temperatures at once as memory allows; a CPU's caches hold those of one.
+    together = max(1, _LOGITS // logits.numel()) if logits.is_cuda else 1
+    sums = []
+    for divisors in torch.split(torch.tensor(temperatures, device=logits.device), together):
+        divided = logits / divisors.view(-1, *[1] * logits.dim())
+        nats = cross_entropy(divided, targets.expand(len(divided), *targets.shape), "none")
+        sums.append(nats.flatten(1).sum(1))
+    return [float(value) for value in torch.cat(sums).tolist()]
 
 
 @torch.no_grad()

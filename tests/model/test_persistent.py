@@ -45,7 +45,7 @@ def test_lanes_are_shared_out_to_take_the_least_time(lanes: int, expected: Tilin
 
 @pytest.mark.parametrize(
     ("hidden", "lanes", "tile", "found", "clusters"),
-    [(384, 32, 8, 7, 7), (512, 112, 16, 7, 7), (512, 64, 8, 0, 0), (128, 64, 8, 90, 33)],
+    [(384, 32, 8, 7, 7), (512, 112, 16, 7, 7), (512, 64, 16, 0, 0), (128, 64, 8, 90, 33)],
 )
 def test_the_kernel_that_will_run_is_asked_how_many_clusters_fit(
     monkeypatch: pytest.MonkeyPatch, hidden: int, lanes: int, tile: int, found: int, clusters: int

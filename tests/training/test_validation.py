@@ -45,7 +45,7 @@ def validation_of(part: Part, *, calibrate: bool) -> Validation:
     made = model(1.0)
     execution = Execution(plainest_kernel(made.config), "fp32", 1)
     weights = TrainingWeights(made, execution, separators=False)
-    return Validation(part, 0, "fp32", weights, calibrate=calibrate)
+    return Validation(part, 0, execution, weights, calibrate=calibrate)
 
 
 def loss(scored: CharRNN) -> float:

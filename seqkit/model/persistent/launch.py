@@ -26,6 +26,9 @@ _STEP = {8: 1.8, 16: 2.5, 24: 3.4, 32: 4.2}
 _BARRIERS = 1024  # bytes in front
 _STAGES = 4  # steps whose operands are under way
 
+# What an H100 or H200 has at least: groups, and multiprocessors in each. A cluster lies in one.
+_GROUPS, _GROUP = 7, 16
+
 _PATIENCE = 1 << 32  # clock cycles that a block waits for another, about 2 s
 
 
@@ -69,20 +72,20 @@ def tiling(lanes: int, at_once: int) -> Tiling:
 def clusters_at_once(device: torch.device, hidden: int, lanes: int) -> int:
     """The clusters that a GPU runs at the same time for layers of this width; 0 if none.
 
-    Each of their blocks has a multiprocessor of its own. The kernel that is asked is the one for
-    B = `lanes` where no multiprocessor is left over, so that hardly ever two are compiled.
+    Each of their blocks has a multiprocessor of its own. The kernel that is asked is the one that
+    B = `lanes` will most probably take, so that hardly ever another one is compiled for it.
 
     Raises:
         DeviceError: it cannot compile the kernels.
     """
-    most = torch.cuda.get_device_properties(device).multi_processor_count // blocks(hidden)
-    tile = tiling(lanes, max(most, 1)).lanes
+    tile = tiling(lanes, _GROUPS * (_GROUP // blocks(hidden))).lanes
     found = _kernel("backward", device, hidden, tile).clusters_at_once(
         cluster=blocks(hidden),
         threads=THREADS,
         shared=_shared("backward", hidden, tile),
     )
-    return min(found, most)
+    about = torch.cuda.get_device_properties(device)
+    return min(found, about.multi_processor_count // blocks(hidden))
 
 
 def refusal(device: torch.device, hidden: int, lanes: int) -> str | None:
