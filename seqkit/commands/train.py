@@ -97,6 +97,6 @@ def _print_sample(training: Training, console: Console) -> None:
             return
         file = closing_file(training)
         sample.write_files([file], overwrite=True)
+    outputs.print_names([file])
     with console.progress("drawing"):
         draw_closing_sample(training, console.notice)
-    outputs.print_names([file])

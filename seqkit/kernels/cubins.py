@@ -14,13 +14,9 @@ _DIGEST = hashlib.sha256().digest_size
 def kept(made_of: Sequence[str], compiled: Callable[[], bytes]) -> bytes:
     """A kernel's machine code from the cache, else what `compiled` returns, which is then kept.
 
-    An entry begins with a digest of what it was made of and of the code: one that is damaged, or
-    another's, is made again. Any number of processes may do so at once. Where the cache cannot be
-    read or written, every process compiles.
-
-    Args:
-        made_of: all that the code depends on.
-        compiled: compiles it. What it raises is raised.
+    `made_of` is all that the code depends on. An entry begins with a digest of that and of the
+    code: one that is damaged, or another's, is made again. Any number of processes may do so at
+    once. Where the cache cannot be read or written, every process compiles.
     """
     key = hashlib.sha256(json.dumps([*made_of]).encode()).digest()
     file = disk.cache_dir() / "kernels" / f"{key.hex()[:32]}.cubin"

@@ -153,7 +153,9 @@ class Kernel:
             self._libraries()
             options = [f"--gpu-architecture={_architecture(device, exact)}", "--std=c++17"]
             options += [f"-D{key}={int(value)}" for key, value in constants.items()]
-            made_of = [f"NVRTC {self._version()}", name, *options, source]
+            major, minor = ctypes.c_int(), ctypes.c_int()
+            self._nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+            made_of = [f"NVRTC {major.value}.{minor.value}", name, *options, source]
             code = kept(made_of, lambda: self._compile(name, source, options))
             module = ctypes.c_void_p()
             self._function = ctypes.c_void_p()
@@ -232,12 +234,6 @@ class Kernel:
             self._nvrtc.nvrtcCompileProgram, self._cuda.cuLaunchKernel  # noqa: B018
         except (OSError, AttributeError) as error:
             raise DeviceError(f"this PyTorch has no NVRTC: {error}") from error
-
-    def _version(self) -> str:
-        """That of NVRTC."""
-        major, minor = ctypes.c_int(), ctypes.c_int()
-        self._nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
-        return f"{major.value}.{minor.value}"
 
     def _compile(self, name: str, text: str, options: Sequence[str]) -> bytes:
         """The machine code (a cubin)."""

@@ -68,8 +68,8 @@ def losses(train: Curve, validation: Curve, lines: Mapping[str, float]) -> Marku
     steps = np.concatenate([train.steps, validation.steps])
     panel = _Panel(steps, (lowest - room, highest + 2 * room))
     panel.curve(train)
-    panel.line(*validation, _VALIDATION)
-    panel.dots(*validation, _VALIDATION)
+    steps, means, *_ = thinned(validation)
+    panel.line(steps, means, _VALIDATION, dots=True)
     panel.name_lines(below)
     return panel.picture("step")
 
@@ -89,17 +89,17 @@ def quantity(curve: Curve, *, logarithmic: bool = False) -> Markup:
 
 def under_waveform(low: Floats, high: Floats, curve: Curve) -> Markup:
     """A quantity by time under a wave's lowest and highest samples (N,) at the curve's seconds."""
-    box = 40.0, 130.0, 712.0, 226.0
+    box = 40, 130, 712, 226
     seconds, values = curve
-    wave = _Panel(seconds, (float(low.min()), float(high.max())), (40.0, 5.0, 712.0, 120.0))
+    wave = _Panel(seconds, (float(low.min()), float(high.max())), (40, 5, 712, 120))
     wave.band(seconds, low, high, _TRAIN)
     panel = _Panel(seconds, (min(float(values.min()), 0.0), float(values.max()) * _HEADROOM), box)
-    panel.line(seconds, values, _VALIDATION, 0.8)
+    panel.line(seconds, values, _VALIDATION)
     return panel.picture("seconds", wave)
 
 
 class _Panel:
-    """Axes and what is drawn between them; what lies beyond them is cut off.
+    """Axes, and what is drawn between them; what is higher lies on the upper edge.
 
     Places are in a unit of which a chart has 360 across, and letters are ten high.
     """
@@ -108,68 +108,52 @@ class _Panel:
         self,
         steps: Floats,
         ends: tuple[float, float],
-        box: tuple[float, float, float, float] = (58.0, 8.0, 355.0, 178.0),
+        box: tuple[float, float, float, float] = (58, 8, 355, 178),
         *,
         logarithmic: bool = False,
     ) -> None:
-        """Args:
-        steps: what is drawn, from left to right.
-        ends: the values at the bottom and at the top.
-        box: left, top, right and bottom.
-        logarithmic: whether ten times a value is everywhere as far away.
-        """
-        self._box = box
+        """The `steps` go from left to right, values between `ends` from the bottom to the top."""
         first, last = float(steps.min()), float(steps.max())
         margin = (last - first) * _MARGIN or 0.5
         self._across = first - margin, last + margin
-        self._ends, self._logarithmic = ends, logarithmic
+        self._ends, self._box, self._logarithmic = ends, box, logarithmic
         self._drawn: list[str] = []
         self._words: list[str] = []
 
-    def _x(self, steps: Floats) -> Floats:
-        left, _, right, _ = self._box
-        low, high = self._across
-        return left + (right - left) * (steps - low) / (high - low)
+    def _x(self, steps: Floats | float) -> Floats:
+        return np.asarray(np.interp(steps, self._across, self._box[::2]))
 
-    def _y(self, values: Floats) -> Floats:
-        _, top, _, bottom = self._box
-        low, high = self._ends
-        if self._logarithmic:
-            low, high, values = math.log(low), math.log(high), np.log(values)
-        return bottom - (bottom - top) * (values - low) / (high - low or 1.0)
+    def _y(self, values: Floats | float) -> Floats:
+        scale = np.log if self._logarithmic else np.asarray
+        return np.asarray(np.interp(scale(values), scale(self._ends), self._box[:0:-2]))
 
     def _points(self, steps: Floats, values: Floats) -> str:
         places = zip(self._x(steps).tolist(), self._y(values).tolist(), strict=True)
         return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
 
-    def line(self, steps: Floats, values: Floats, colour: str, width: float = 1.5) -> None:
-        """Draw a line through points (n,)."""
-        style = f"fill:none;stroke:{colour};stroke-width:{width}"
-        self._drawn.append(f'<polyline style="{style}" points="{self._points(steps, values)}"/>')
+    def line(self, steps: Floats, values: Floats, colour: str, *, dots: bool = False) -> None:
+        """Draw a line through points (n,), and the points if there is one alone, or with `dots`."""
+        points, style = self._points(steps, values), f"fill:none;stroke:{colour};stroke-width:1.4"
+        self._drawn.append(f'<polyline style="{style}" points="{points}"/>')
+        for x, y in (point.split(",") for point in points.split() if dots or len(steps) == 1):
+            self._drawn.append(f'<circle style="fill:{colour}" cx="{x}" cy="{y}" r="2"/>')
 
     def band(self, steps: Floats, low: Floats, high: Floats, colour: str, share: float = 1) -> None:
         """Fill what lies between two lines; `share` of it hides what is below."""
         edge = self._points(np.append(steps, steps[::-1]), np.append(low, high[::-1]))
         self._drawn.append(f'<polygon style="fill:{colour};opacity:{share}" points="{edge}"/>')
 
-    def dots(self, steps: Floats, values: Floats, colour: str) -> None:
-        """Draw points (n,)."""
-        for x, y in zip(self._x(steps).tolist(), self._y(values).tolist(), strict=True):
-            self._drawn.append(f'<circle style="fill:{colour}" cx="{x:.1f}" cy="{y:.1f}" r="2"/>')
-
     def curve(self, curve: Curve) -> None:
         """Draw a curve of the training, and behind it how far its values lie apart."""
         points = thinned(curve)
         self.band(points.steps, points.low, points.high, _TRAIN, 0.2)
         self.line(points.steps, points.mean, _TRAIN)
-        if len(points.steps) == 1:
-            self.dots(points.steps, points.mean, _TRAIN)
 
     def name_lines(self, lines: Mapping[str, float]) -> None:
         """Draw lines across, each named at its right end, the names clear of each other."""
         left, _, right, lowest = self._box
         for name, value in sorted(lines.items(), key=lambda item: item[1]):
-            y = float(self._y(np.array(value)))
+            y = float(self._y(value))
             style = f"stroke:{_BASELINE};stroke-dasharray:4 3"
             self._drawn.append(f'<path style="{style}" d="M{left} {y:.1f}H{right}"/>')
             lowest = min(y - 2, lowest - _NAME_HEIGHT)
@@ -184,28 +168,19 @@ class _Panel:
         left, _, right, bottom = self._box
         grid = ""
         for value, word in _ticks(*self._ends, 8, logarithmic=self._logarithmic):
-            y = float(self._y(np.array(value)))
+            y = float(self._y(value))
             grid += f"M{left} {y:.1f}H{right}"
             self._word(left - 4, y + 3.5, word, "end")
-        for value, word in _ticks(
-            *self._across, round((right - left) / _APART), whole=unit == "step"
-        ):
-            self._word(float(self._x(np.array(value))), bottom + 13, word, "middle")
+        count = round((right - left) / _APART)
+        for value, word in _ticks(*self._across, count, whole=unit == "step"):
+            self._word(float(self._x(value)), bottom + 13, word, "middle")
         self._word((left + right) / 2, bottom + 27, unit, "middle")
         style = f"fill:none;stroke:{_GRID};stroke-width:0.6"
         grid = f'<path style="{style}" d="{grid}M{left} {self._box[1]}V{bottom}H{right}"/>'
-        drawn = [grid, *(panel._inside() for panel in above), self._inside(), *self._words]
-        size = f"0 0 {right + 5:g} {bottom + 32:g}"
+        drawn = [grid, *(part for panel in above for part in panel._drawn)]
+        drawn += self._drawn + self._words
+        size = f"0 0 {right + 5} {bottom + 32}"
         return Markup(f'<svg viewBox="{size}" role="img">{"".join(drawn)}</svg>')
-
-    def _inside(self) -> str:
-        """What was drawn, cut off at the axes."""
-        left, top, right, bottom = self._box
-        x, y, width, height = f"{left:g}", f"{top:g}", f"{right - left:g}", f"{bottom - top:g}"
-        return (
-            f'<svg x="{x}" y="{y}" width="{width}" height="{height}" '
-            f'viewBox="{x} {y} {width} {height}">{"".join(self._drawn)}</svg>'
-        )
 
 
 def _ticks(

@@ -90,9 +90,8 @@ def supported(
     else:
         fits = execution.lanes == lanes.widest  # idle lanes only cost time on a CPU
     known = execution.kernel in usable_kernels(model.config, separators=lanes.has_separators)
-    if execution.kernel == "persistent" and (
-        execution.precision != "fp16" or _refusal(model, execution.lanes)
-    ):
+    persistent = execution.kernel == "persistent"
+    if persistent and (execution.precision != "fp16" or _refusal(model, execution.lanes)):
         return False
     return fits and known and execution.precision in precisions
 

@@ -60,13 +60,11 @@ def test_a_curve_lies_where_its_numbers_say() -> None:
     assert (y1 - y2) == pytest.approx(y2 - y3, abs=0.2)
 
 
-def test_a_loss_that_explodes_is_cut_off_above_the_rest() -> None:
+def test_a_loss_that_explodes_lies_on_the_upper_edge() -> None:
     train = Curve(np.arange(1.0, 7), np.array([4.0, 3.0, 2.0, 900.0, 2.5, 2.0]))
     svg = charts.losses(train, Curve(np.array([6.0]), np.array([2.2])), {"<by frequency>": 3.3})
-    inside = re.search(r'<svg x="58" y="8" width="297" height="170"', svg)
-    assert inside
     ys = [y for _, y in places(svg, "polyline")]
-    assert ys[3] < 8 < min(ys[:3] + ys[4:]) < 100
+    assert ys[3] == 8 < min(ys[:3] + ys[4:]) < 100
     assert "&lt;by frequency&gt;" in svg
 
 

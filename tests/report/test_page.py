@@ -156,7 +156,7 @@ def finished(folder: RunFolder) -> Finished:
 def test_a_page_is_written_as_often_as_a_hundredth_of_the_time_allows(folder: RunFolder) -> None:
     page, notices = folder.files.report, list[str]()
     # Begun; no page; a page that takes three seconds; none within 300 s; one after them; the last.
-    now = iter([0.0, 40.0, 60.0, 60.0, 63.0, 300.0, 364.0, 364.0, 367.0, 400.0, 403.0])
+    now = iter([0.0, 8.0, 60.0, 60.0, 63.0, 300.0, 364.0, 364.0, 367.0, 400.0, 403.0])
     report = Report(folder, dict, notices.append, clock=lambda: next(now))
     report(started(folder))
     for expected in (False, True, False, True):
