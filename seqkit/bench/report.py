@@ -5,7 +5,6 @@ from typing import Any
 
 import torch
 
-from seqkit.bench import training
 from seqkit.config import Config
 from seqkit.foundation import device
 from seqkit.kernels.timing import Row, Timing
@@ -75,8 +74,6 @@ def training_result(
 ) -> dict[str, Any]:
     """The times of a training shape."""
     measured = _rows(rows, timings)
-    for row in measured:
-        row["tflops"] = training.operations(config, row["name"]) / row["median_ms"] / 1e9
     medians = {row["name"]: row["median_ms"] for row in measured}
     return {
         "shape": config.shape,
@@ -137,14 +134,14 @@ def _training_lines(result: dict[str, Any]) -> list[str]:
     sizes = f"T {result['sequence_length']}, B {result['batch_size']}"
     lines = [
         f"{_model(result)}, {sizes}; {result['device']}, {result['kernels']}",
-        _line("", ("median", "p10", "p90", "symbols/s", "TFLOP/s", "memory", "variant")),
+        _line("", ("median", "p10", "p90", "symbols/s", "memory", "variant")),
     ]
     for row in result["rows"]:
         times = [f"{row[key]:.2f} ms" for key in _QUANTILES]
-        rates = f"{row['symbols_per_second']:,.0f}", f"{row['tflops']:.2f}"
+        rate = f"{row['symbols_per_second']:,.0f}"
         memory = "" if row["peak_bytes"] is None else f"{row['peak_bytes'] / 2**20:.0f} MiB"
         variant = row.get("variant", "")
-        lines.append(_line(row["name"], (*times, *rates, memory, variant)))
+        lines.append(_line(row["name"], (*times, rate, memory, variant)))
     return lines
 
 

@@ -23,8 +23,7 @@ from seqkit.data.lanes import Lanes
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.timing import Build, Row
 from seqkit.model import fused
-from seqkit.model.cells import GATES
-from seqkit.model.char_rnn import CharRNN, count_layer_weights
+from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.model.network import State, cross_entropy
 from seqkit.model.persistent.layer import persistent_layer
@@ -72,21 +71,6 @@ def rows(
         built["bare_persistent"] = partial(record, partial(_bare, config, device, persistent))
     symbols = config.train.batch_size * config.train.sequence_length
     return {name: Row(build, symbols) for name, build in built.items()}, execution
-
-
-def operations(config: Config, row: str) -> float:
-    """Floating-point operations of a row: two a weight and symbol, forward, for dw and for dx.
-
-    The input of the bottom layer has no dx, unless it is an embedding; layers alone have no head.
-    """
-    model = config.model
-    count = 6 * count_layer_weights(model)
-    alone = row in ("bare", "bare_persistent")
-    if alone or model.input == "one_hot":
-        count -= 2 * GATES[model.cell] * model.hidden_size * model.input_width
-    if not alone:
-        count += 6 * model.vocabulary_size * model.hidden_size
-    return float(count) * config.train.batch_size * config.train.sequence_length
 
 
 def random_symbols(config: Config, count: int) -> Tensor:

@@ -212,24 +212,18 @@ class CharRNN(nn.Module):
 
 def count_parameters(config: ModelConfig) -> int:
     """How many elements all parameters of a network have."""
-    v, h = config.vocabulary_size, config.hidden_size
-    biases = 2 * cells.GATES[config.cell] * h * config.num_layers
+    v, h, layers = config.vocabulary_size, config.hidden_size, config.num_layers
+    of_a_row = config.input_width + (2 * layers - 1) * h + 2 * layers  # of w, u and the biases
     symbols = (config.input == "embedding") + bool(config.lookback)  # tables of them
     told = config.conditions * config.condition_size + config.label_rows * config.label_size
     tables = symbols * v * config.embedding_size + told
-    return tables + count_layer_weights(config) + biases + (h + 1) * v
+    return tables + cells.GATES[config.cell] * h * of_a_row + (h + 1) * v
 
 
 def count_fixed(config: ModelConfig) -> int:
     """How many elements it has that are not learnt: of its `Prediction`."""
     weights = max(config.conditions, 1) * config.lookback
     return config.vocabulary_size + weights if config.lookback else 0
-
-
-def count_layer_weights(config: ModelConfig) -> int:
-    """How many elements the matrices w and u of all layers have."""
-    rows = cells.GATES[config.cell] * config.hidden_size
-    return rows * (config.input_width + (2 * config.num_layers - 1) * config.hidden_size)
 
 
 @torch.no_grad()
