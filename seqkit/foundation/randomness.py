@@ -83,8 +83,9 @@ def dropout_masks(
     hashed = _mix(counter, keys[:, None])
     skipped = begin % 2
     halves = hashed.view(torch.int16)[:, skipped : skipped + count].view(-1, *shape)
-    keep = halves >= dropout_threshold(rate)
-    return keep.to(dtype) * (1 / (1 - rate))
+    factors = torch.empty(halves.shape, dtype=dtype, device=keys.device)
+    torch.ge(halves, dropout_threshold(rate), out=factors)
+    return factors.mul_(1 / (1 - rate))
 
 
 def hashes(keys: Tensor, counters: Tensor) -> Tensor:
@@ -115,11 +116,11 @@ def _mix(value: Tensor, key: Tensor) -> Tensor:
 
     def fold(value: Tensor, bits: int) -> Tensor:
         # int32 shifts carry the sign along: what came in from the left is masked away.
-        shifted: Tensor = (value >> bits) & (2 ** (32 - bits) - 1)
-        return value ^ shifted
+        shifted: Tensor = (value >> bits).bitwise_and_(2 ** (32 - bits) - 1)
+        return shifted.bitwise_xor_(value)
 
-    value = (fold(value, 16) * 0x7FEB352D) ^ key
-    return fold(fold(value, 15) * (0x846CA68B - 2**32), 16)
+    value = fold(value, 16).mul_(0x7FEB352D) ^ key
+    return fold(fold(value, 15).mul_(0x846CA68B - 2**32), 16)
 
 
 def _mix_integer(value: int) -> int:

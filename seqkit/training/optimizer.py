@@ -97,14 +97,14 @@ class OptimizerStep:
 
     def _update_by_pytorch(self) -> None:
         value, bound = self._clip_value, self._clip_norm
-        norm = torch.nn.utils.get_total_norm(self._weights.gradients)
+        norm = torch.linalg.vector_norm(self._weights.flat_gradient)
         torch.div(norm, self.scale, out=self.norm)
         overflow = None
         if self._scaled:  # 1 if the norm is not finite, in fewer kernels than isfinite takes
             overflow = norm.clamp(max=torch.finfo(norm.dtype).max).ne(norm).to(norm.dtype)
         if value:
             self._weights.flat_gradient.clamp_(-value * self.scale, value * self.scale)
-            norm = torch.nn.utils.get_total_norm(self._weights.gradients)
+            norm = torch.linalg.vector_norm(self._weights.flat_gradient)
         skipped = overflow
         if bound:
             exploded = norm.gt(self._exploded * self.scale).to(norm.dtype)

@@ -126,7 +126,7 @@ class TrainingWeights:
         """
         for place, mask in zip(self._recurrent, () if masks is None else masks, strict=False):
             own, leaf = self.parameters[place], self.leaves[place].detach()
-            without_padding(leaf, own).copy_(own * mask)
+            torch.mul(own, mask, out=without_padding(leaf, own))
 
     def models(self) -> dict[str, CharRNN]:
         """The models that validation compares, by the names that summary.json has for them."""
