@@ -120,7 +120,8 @@ def _bare(config: Config, model: CharRNN, steps: int, int8: bool) -> Callable[[]
     from seqkit.generation.engines.onnx import one_step, open_session
     from seqkit.generation.engines.onnx_graph import OnnxStep
 
-    session = open_session(one_step(OnnxStep(model, config.model.vocabulary_size, int8)))
+    step = OnnxStep(model, config.model.vocabulary_size, int8)
+    session = open_session(one_step(step), torch.get_num_threads())
     state = model.zero_state(config.streams)
     feeds = {"symbols": np.zeros(config.streams, np.int64)}
     names = [value.name for value in session.get_inputs()]

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,6 @@ import torch
 
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.labels import Labels
-from seqkit.evaluation import scoring
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation import sound_faults
@@ -28,6 +28,8 @@ from seqkit.symbols import Floats, Integers, Symbols
 
 REMEMBERED = 100_000
 """Symbols of a prompt that are read, the last ones: far more than a state remembers."""
+Scoring = Callable[[Integers, State, Integers], tuple[Floats, State]]
+_BLOCK = 512  # symbols of a prompt that are read at a time
 _SHOWN = 8  # labels that are told
 
 
@@ -98,7 +100,8 @@ def continue_prompt(
         kinds, streams = len(choice.weights), choice.of_streams(strength)
     told = Told(kinds, streams, codes, written)
     state = begin or (model.zero_state(1), codec.start)
-    logits, after = feed_prompt(model, size, state, read, told)
+    score = engine.score if engine.reads else partial(score_by_network, model, size)
+    logits, after = feed_prompt(score, state, read, told)
     if isinstance(engine, TorchEngine):
         logits = engine.guided(logits)
     conditions = None if choice is None and slow is None else told.of_new
@@ -143,32 +146,35 @@ class Told:
 
 
 def feed_prompt(
-    model: CharRNN, size: int, begin: tuple[State, int], prompt: Symbols, told: Told
+    score: Scoring, begin: tuple[State, int], prompt: Symbols, told: Told
 ) -> tuple[Floats, State]:
     """Feed a first symbol and a prompt (N,): logits (S, V) of what follows, and state.
 
-    `begin` is the state before the first symbol, and that symbol. `size` is the codec's V, or
-    `Request.size`; logits that the model has beyond it are left out.
+    `begin` is the state before the first symbol, and that symbol; `score` is as `Engine.score`.
     """
-    state, last = begin
+    state, first = begin
     states = [state] * told.kinds
-    reads = model.conditions is not None
-    if len(prompt):
-        symbols = prompt.astype(np.int64)
-        for kind in np.unique(told.streams).tolist():
-            known = told.of_prompt(kind, len(prompt)) if reads else None
-            row = scoring.row(model, symbols, start=last, state=state, conditions=known)
-            [chunk] = deque(row, maxlen=1)
-            states[kind] = chunk.trace.after
-        last = int(prompt[-1])
+    fed = np.concatenate([[first], prompt]).astype(np.int64)[:, None]
+    for kind in np.unique(told.streams).tolist():
+        known = told.of_prompt(kind, len(prompt))[:, None]
+        for place in range(0, len(prompt), _BLOCK):
+            rows = slice(place, min(place + _BLOCK, len(prompt)))
+            _, states[kind] = score(fed[rows], states[kind], known[rows])
     parts = zip(*states, strict=True)
     spread = State(*(torch.cat(own, 1)[:, torch.from_numpy(told.streams)] for own in parts))
+    logits, after = score(np.repeat(fed[-1:], len(told.streams), 1), spread, told.of_new(0, 1))
+    return logits[0], after
+
+
+@torch.inference_mode()
+def score_by_network(
+    model: CharRNN, size: int, symbols: Integers, state: State, conditions: Integers
+) -> tuple[Floats, State]:
+    """What `Engine.score` does, but for the prepared weights; `size` is the codec's V."""
     device = model.head.weight.device
-    fed = torch.full((1, len(told.streams)), last, device=device)
-    row_told = torch.from_numpy(told.of_new(0, 1)).to(device) if reads else None
-    with torch.inference_mode():
-        logits, after = model(fed, spread, conditions=row_told)
-    return logits[0, :, :size].float().cpu().numpy(), after
+    told = None if model.conditions is None else torch.from_numpy(conditions).to(device)
+    logits, after = model(torch.from_numpy(symbols).to(device), state, conditions=told)
+    return logits[..., :size].float().cpu().numpy(), after
 
 
 def _choice(

@@ -25,6 +25,8 @@ class Engine(Protocol):
 
     block: int
     """Steps in which it runs fast, and which take less than a moment: people see text appear."""
+    reads: bool
+    """Whether `score` reads a prompt at least as fast as the network itself."""
 
     def sample(
         self,

@@ -34,7 +34,7 @@ def voice() -> Model[Any]:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda model: model.generate("the ", length=5),
+        lambda model: model.generate("the ", length=5, sample=seqkit.SampleConfig(engine="torch")),
         lambda model: model.nats("the rain"),
         lambda model: model.dynamic_nats("the rain"),
     ],

@@ -1,5 +1,7 @@
 """A model continues a prompt: the same text, however it is cut and whatever runs beside it."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -7,8 +9,9 @@ import torch
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import MuLaw
 from seqkit.generation import continuation
-from seqkit.generation.continuation import Told, continue_prompt, feed_prompt
+from seqkit.generation.continuation import Told, continue_prompt, feed_prompt, score_by_network
 from seqkit.generation.engine import generate_blocks
+from seqkit.generation.engines.onnx import OnnxEngine
 from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.request import Request
 from seqkit.generation.sampling import Sampling
@@ -26,10 +29,9 @@ def nothing(streams: int) -> Told:
 
 
 def text(model: CharRNN, streams: int, length: int, seed: int = 1) -> np.ndarray:
-    logits, state = feed_prompt(
-        model, 7, (model.zero_state(1), 2), np.array([1, 2, 3], np.uint8), nothing(streams)
-    )
     engine = TorchEngine(model, 7)
+    begin, prompt = (model.zero_state(1), 2), np.array([1, 2, 3], np.uint8)
+    logits, state = feed_prompt(engine.score, begin, prompt, nothing(streams))
     return np.concatenate(
         list(generate_blocks(engine, logits, state, length, Sampling(seed=seed)))
     ).T
@@ -46,11 +48,16 @@ def test_logits_beyond_the_codec_are_never_drawn(model: CharRNN) -> None:
     assert text(model, 4, 300).max() < 7
 
 
-def test_a_prompt_is_read_as_if_it_were_generated(model: CharRNN) -> None:
-    begin = model.zero_state(1), 2
-    logits, state = feed_prompt(model, 7, begin, np.array([1, 4], np.uint8), nothing(1))
-    _, begun = feed_prompt(model, 7, begin, np.zeros(0, np.uint8), nothing(1))
-    stepped, after = TorchEngine(model, 7).score(np.array([[1], [4]]), begun)
+@pytest.mark.parametrize("by", ["onnx", "network"])
+def test_a_prompt_is_read_as_if_it_were_generated(
+    model: CharRNN, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(continuation, "_BLOCK", 2)
+    score = OnnxEngine(model, 7).score if by == "onnx" else partial(score_by_network, model, 7)
+    begin, prompt = (model.zero_state(1), 2), np.array([1, 4, 0, 6, 4], np.uint8)
+    logits, state = feed_prompt(score, begin, prompt, nothing(1))
+    _, begun = feed_prompt(score, begin, prompt[:0], nothing(1))
+    stepped, after = TorchEngine(model, 7).score(prompt.astype(np.int64)[:, None], begun)
     np.testing.assert_allclose(logits, stepped[-1], atol=1e-6)
     torch.testing.assert_close(state.c, after.c)
 

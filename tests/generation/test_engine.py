@@ -17,6 +17,7 @@ class Counting:
     """An engine whose every symbol is one more than the last."""
 
     block = 16
+    reads = False
     steps = 0
     told: Iterable[Integers]
 

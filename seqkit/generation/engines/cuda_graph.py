@@ -37,6 +37,7 @@ class CudaGraphEngine:
     """Generates with PyTorch's operations, replayed: any cell, any number of streams."""
 
     block = 256
+    reads = False
 
     @torch.inference_mode()
     def __init__(self, model: CharRNN, size: int, streams: int, precision: str) -> None:

@@ -62,6 +62,7 @@ class FusedEngine:
     """Generates with a fused kernel, on a GPU of capability 8.0 or above."""
 
     block = 1024
+    reads = False
 
     @torch.inference_mode()
     def __init__(self, model: CharRNN, size: int, streams: int) -> None:

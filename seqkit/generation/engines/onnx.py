@@ -4,7 +4,7 @@
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, repeat
 
 import numpy as np
@@ -22,17 +22,21 @@ from seqkit.symbols import Floats, Integers
 
 _OPSET = 18
 _IR_VERSION = 9
+_INTEGERS = ("symbols", "conditions")
+_TYPES = {"uniforms": TensorProto.DOUBLE} | dict.fromkeys(_INTEGERS, TensorProto.INT64)
 
 
 class OnnxEngine:
     """Generates with ONNX Runtime, in fp32 or with int8 products."""
 
     block = 64
+    reads = True
 
-    def __init__(self, model: CharRNN, size: int, precision: str) -> None:
+    def __init__(self, model: CharRNN, size: int, precision: str = "fp32") -> None:
         """`size` is the codec's V, `precision` fp32 or int8."""
         self._step = OnnxStep(model, size, int8=precision == "int8")
-        self._sessions: dict[Sampling, onnxruntime.InferenceSession] = {}
+        self._sessions: dict[tuple[Sampling, int], onnxruntime.InferenceSession] = {}
+        self._reader: onnxruntime.InferenceSession | None = None
 
     def sample(
         self,
@@ -44,40 +48,47 @@ class OnnxEngine:
     ) -> Iterator[Integers]:
         """See Engine."""
         rule = dataclasses.replace(sampling, seed=0)
-        if rule not in self._sessions:
-            self._sessions[rule] = open_session(many_steps(self._step, rule))
-        session = self._sessions[rule]
-        names = [value.name for value in session.get_inputs()]
-        h, c, past = (values.float().cpu().numpy() for values in state)
-        arrays = [array for pair in zip(h, c, strict=True) for array in pair]
-        arrays.extend(past if self._step.lookback else ())
+        # One row of products in 8 bits is done before a second thread has begun.
+        threads = 1 if self._step.int8 and len(symbols) == 1 else torch.get_num_threads()
+        if (rule, threads) not in self._sessions:
+            self._sessions[rule, threads] = open_session(many_steps(self._step, rule), threads)
+        session = self._sessions[rule, threads]
+        carried = {"symbols": symbols} | self._split(state)
         for block, told in zip(draws, chain(conditions, repeat(None)), strict=False):
-            rows = [np.zeros(block.shape, np.int64) if told is None else told]
-            given = [symbols, *arrays, block, *(rows if self._step.conditions else ())]
-            feeds = dict(zip(names, given, strict=True))
-            symbols, *arrays, drawn = session.run(None, feeds)
+            fed = {"uniforms": block} | self._told(block.shape, told)
+            *after, drawn = session.run(None, carried | fed)
+            carried = dict(zip(carried, after, strict=True))
             yield drawn
 
     def score(
         self, symbols: Integers, state: State, conditions: Integers | None = None
     ) -> tuple[Floats, State]:
         """See Engine."""
-        session, rows = open_session(one_step(self._step)), []
-        names = self._step.state
-        for place, row in enumerate(symbols):
-            fed = {name: getattr(state, name).numpy() for name in names} | {"symbols": row}
-            if self._step.conditions:
-                fed["conditions"] = np.zeros_like(row) if conditions is None else conditions[place]
-            logits, *new = session.run(None, fed)
-            rows.append(logits)
-            state = state._replace(**dict(zip(names, map(torch.from_numpy, new), strict=True)))
-        return np.stack(rows), state
+        if self._reader is None:
+            self._reader = open_session(reading(self._step), torch.get_num_threads())
+        carried = self._split(state)
+        fed = {"symbols": symbols} | self._told(symbols.shape, conditions)
+        logits, *after = self._reader.run(None, carried | fed)
+        given = (torch.from_numpy(values).to(state.h.device) for values in after)
+        new = dict(zip(carried, given, strict=True))
+        h, c = (torch.stack([new[f"{part}{n}"] for n in range(self._step.layers)]) for part in "hc")
+        return logits, State(h, c, new["past"][None] if "past" in new else state.past)
+
+    def _split(self, state: State) -> dict[str, Floats]:
+        """The state as both graphs take it."""
+        h, c, past = (values.float().cpu().numpy() for values in state)
+        layers = zip(self._step.carried, h, c, chain(past, repeat(None)), strict=False)
+        return {n: own for names, *values in layers for n, own in zip(names, values, strict=False)}
+
+    def _told(self, shape: tuple[int, ...], told: Integers | None) -> dict[str, Integers]:
+        given = np.zeros(shape, np.int64) if told is None else told
+        return dict.fromkeys(self._step.told, given)
 
 
-def open_session(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
-    """A session on the CPU, with as many threads as PyTorch would take."""
+def open_session(model: onnx.ModelProto, threads: int) -> onnxruntime.InferenceSession:
+    """A session on the CPU."""
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = torch.get_num_threads()
+    options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     content = model.SerializeToString()
@@ -125,44 +136,72 @@ def many_steps(step: OnnxStep, sampling: Sampling) -> onnx.ModelProto:
     """N steps and their draws, in a Scan.
 
     Symbols (S,), the state and uniforms (N, S) go in, and conditions (N, S) if they are read; the
-    last symbols, the state and all drawn symbols (N, S) come out. The state is h0 c0 h1 c1 ...,
-    each (S, H), and the past (S, K) if the network predicts linearly.
+    last symbols, the state and all drawn symbols (N, S) come out. The state is that of
+    `OnnxStep.carried`.
     """
-    state = [f"{kind}{layer}" for layer in range(step.layers) for kind in "hc"]
-    state += ["past"] if step.lookback else []
 
-    def carried(prefix: str) -> list[onnx.ValueInfoProto]:
-        symbols = _value(f"{prefix}symbols", TensorProto.INT64, 1)
-        return [symbols, *(_value(prefix + name, TensorProto.FLOAT, 2) for name in state)]
+    def add(body: Graph, given: dict[str, str]) -> tuple[dict[str, str], str]:
+        pairs = [(given[h], given[c]) for h, c, *_ in step.carried]
+        read = given["symbols"], given.get("conditions", "")
+        logits, after, past = step.add(body, *read, pairs, given.get("past", ""))
+        drawn = _add_draw(body, logits, given["uniforms"], sampling)
+        new = {"symbols": drawn, "past": past}
+        for (h, c, *_), values in zip(step.carried, after, strict=True):
+            new[h], new[c] = values
+        return new, drawn
 
-    body = Graph("step_")
-    pairs = [(f"step_h{layer}", f"step_c{layer}") for layer in range(step.layers)]
-    given = "step_symbols", "step_conditions", pairs, "step_past"
-    logits, after, past = step.add(body, *given)
-    drawn = _add_draw(body, logits, "step_uniforms", sampling)
-    following = [drawn, *(value for pair in after for value in pair)]
-    following += [past] if step.lookback else []
-    for value, known in zip(following, carried("step_new_"), strict=True):
-        body.rename(value, known.name)
-    body.rename(drawn, "step_drawn")
-    scanned = {"uniforms": TensorProto.DOUBLE}
-    if step.conditions:
-        scanned["conditions"] = TensorProto.INT64
-    rows = [_value(f"step_{name}", kind, 1) for name, kind in scanned.items()]
-    inside = body.finish(
-        [*carried("step_"), *rows],
-        [*carried("step_new_"), _value("step_drawn", TensorProto.INT64, 1)],
-    )
-    inputs = [*carried(""), *(_value(name, kind, 2) for name, kind in scanned.items())]
-    outputs = [*carried("new_"), _value("drawn", TensorProto.INT64, 2)]
-    scan = helper.make_node(
-        "Scan",
-        [value.name for value in inputs],
-        [value.name for value in outputs],
-        body=inside,
-        num_scan_inputs=len(scanned),
-    )
-    return _model(helper.make_graph([scan], "seqkit", inputs, outputs), step)
+    carried, rows = ["symbols", *chain(*step.carried)], ["uniforms", *step.told]
+    graph = Graph()
+    made = graph.append(_scan(carried, rows, "drawn", add))
+    return _model(graph.finish(_typed(carried + rows, flat="symbols"), _untyped(made)), step)
+
+
+def reading(step: OnnxStep) -> onnx.ModelProto:
+    """N steps of given symbols, layer by layer: each product with an input is one for all of them.
+
+    The state and symbols (N, S) go in, and conditions (N, S) if they are read; logits (N, S, V) and
+    the state come out.
+    """
+    graph, rows, state = Graph(), ["symbols", *step.told], list[str]()
+    outputs = [f"outputs{layer}" for layer in range(step.layers)]
+    for layer, carried in enumerate(step.carried):
+
+        def add(
+            body: Graph, given: dict[str, str], layer: int = layer, names: list[str] = carried
+        ) -> tuple[dict[str, str], str]:
+            h, c, *others = given.values()
+            inputs, past = others[-1], ""
+            if not layer:
+                told, past = given.get("conditions", ""), given.get("past", "")
+                inputs, past = step.inputs(body, given["symbols"], told, past)
+            h, c = step.advance(body, layer, inputs, h, c)
+            return dict(zip(names, (h, c, past), strict=False)), h
+
+        read = [step.product(graph, layer, outputs[layer - 1])] if layer else rows
+        state += graph.append(_scan(carried, read, outputs[layer], add))[:-1]
+    graph.rename(step.head(graph, outputs), "logits")
+    inputs = _typed([*chain(*step.carried), *rows])
+    return _model(graph.finish(inputs, _untyped(["logits", *state])), step)
+
+
+def _scan(
+    carried: list[str],
+    rows: list[str],
+    made: str,
+    add: Callable[[Graph, dict[str, str]], tuple[dict[str, str], str]],
+) -> onnx.NodeProto:
+    """A loop over `rows` with a `carried` state: new_… of that, and a row of `made` each time.
+
+    `add` builds its body: given the names there, it returns those of the new state and of `made`.
+    """
+    body = Graph(f"{made}_")
+    inside = {name: f"{made}_{name}" for name in (*carried, *rows)}
+    new, row = add(body, inside)
+    results = {f"new_{name}": new[name] for name in carried} | {made: row}
+    for name, value in results.items():
+        body.rename(value, f"{made}_{name}")
+    given = body.finish(_untyped(inside.values()), _untyped(f"{made}_{name}" for name in results))
+    return helper.make_node("Scan", [*inside], [*results], body=given, num_scan_inputs=len(rows))
 
 
 def _add_draw(graph: Graph, logits: str, uniforms: str, sampling: Sampling) -> str:
@@ -210,8 +249,18 @@ def _size(graph: Graph, values: str) -> str:
     return graph.one("Slice", graph.one("Shape", values), last, end)
 
 
-def _value(name: str, kind: int, rank: int) -> onnx.ValueInfoProto:
-    return helper.make_tensor_value_info(name, kind, [None] * rank)
+def _typed(names: Iterable[str], flat: str = "") -> list[onnx.ValueInfoProto]:
+    """What goes in, of two dimensions but for one name."""
+    return [
+        helper.make_tensor_value_info(
+            name, _TYPES.get(name, TensorProto.FLOAT), [None] * (1 if name == flat else 2)
+        )
+        for name in names
+    ]
+
+
+def _untyped(names: Iterable[str]) -> list[onnx.ValueInfoProto]:
+    return [onnx.ValueInfoProto(name=name) for name in names]
 
 
 def _model(graph: onnx.GraphProto, step: OnnxStep) -> onnx.ModelProto:

@@ -147,6 +147,7 @@ class TorchEngine:
     """Generates step by step, on any device: the reference."""
 
     block = 16
+    reads = False
 
     def __init__(self, model: CharRNN, size: int, strength: float = 1.0) -> None:
         """`size` is the codec's V.
