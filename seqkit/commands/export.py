@@ -48,8 +48,8 @@ def _write_onnx(saved: Checkpoint, out: Path, config: Config, console: Console) 
         from onnx import checker, helper
 
         from seqkit.generation.engines import onnx, onnx_graph
-    except ImportError as error:
-        raise ConfigError("export needs ONNX Runtime: pip install 'seqkit[onnx]'") from error
+    except (ImportError, OSError) as error:
+        raise ConfigError(f"export: ONNX Runtime does not load: {error}") from error
     with console.progress("export"):
         network = saved.build(torch.device("cpu"))
         properties: dict[str, Any] = {"codec": saved.codec.to_spec(), "start": saved.codec.start}

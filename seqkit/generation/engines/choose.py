@@ -1,5 +1,6 @@
 """The one place that chooses a generation engine."""
 
+import functools
 import itertools
 from collections.abc import Callable
 
@@ -31,7 +32,7 @@ def choose_engine(
 
     auto takes the fastest engine of the precision, and of fp32 where that is auto, too: the same
     seed then gives the same text wherever arithmetic rounds alike. An engine that cannot run here
-    is passed over, with a notice unless it is not installed.
+    is passed over, with a notice.
 
     Args:
         model: on the device that was chosen.
@@ -47,12 +48,17 @@ def choose_engine(
         try:
             return build_engine(tried, precision, model, size, request.streams)
         except (ConfigError, DeviceError) as error:
-            if tried != "onnx":  # which is an extra that not everybody installs
-                notice(f"generating with sample.engine={following}: {error}")
+            _tell_once(notice, f"generating with sample.engine={following}: {error}")
     engine = build_engine(names[-1], precision, model, size, request.streams)
     if request.precision == "auto" and precision != "fp32":
         notice(f"the {request.engine} engine computes in {precision}")
     return engine
+
+
+@functools.cache
+def _tell_once(notice: Callable[[str], None], text: str) -> None:
+    """Every sample of a training would repeat it."""
+    notice(text)
 
 
 def check_engine(config: ModelConfig, size: int, request: Request, device: torch.device) -> None:
@@ -110,8 +116,9 @@ def _candidates(request: Request, device: torch.device) -> tuple[list[str], str]
 def _import_onnx() -> Callable[[CharRNN, int, str], Engine]:
     try:
         from seqkit.generation.engines.onnx import OnnxEngine
-    except ImportError as error:
+    except (ImportError, OSError) as error:
         raise ConfigError(
-            "sample.engine=onnx needs ONNX Runtime: pip install 'seqkit[onnx]'"
+            f"sample.engine=onnx: ONNX Runtime does not load ({error}): install the packages "
+            "onnxruntime and onnx anew"
         ) from error
     return OnnxEngine

@@ -74,11 +74,16 @@ def test_without_onnx_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "seqkit.generation.engines.onnx")
     engine, told = chosen()
     assert isinstance(engine, TorchEngine)
-    assert not told
-    with pytest.raises(ConfigError, match="pip install"):
+    [notice] = told
+    assert notice.startswith(
+        "generating with sample.engine=torch: sample.engine=onnx: ONNX Runtime"
+    )
+    assert isinstance(choose_engine(network(1, 8, 5), 5, Request(1), told.append), TorchEngine)
+    assert told == [notice]
+    with pytest.raises(ConfigError, match="does not load"):
         chosen("onnx")
     check()
-    with pytest.raises(ConfigError, match="pip install"):
+    with pytest.raises(ConfigError, match="does not load"):
         check("auto", "int8")
 
 
