@@ -244,7 +244,7 @@ class Model(Generic[Content]):
         config, score = like.follow(config, saved.codec, saved.slow, saved.recording, _LOG.info)
         length = self._medium.length(config.length, config.seconds)
         ending = ending_of(config, self._medium, self.char_rnn.config, saved.slow)
-        request = request_of(config, length, ending, score)
+        request = request_of(config, length, ending, score).at(saved.pace)
         blocks = self._engine.blocks(symbols, request, self._reader.on_device(begin))
         return self._told(itertools.chain([symbols], blocks))
 

@@ -47,6 +47,8 @@ class Training:
     config: Config
     folder: RunFolder
     corpus: Corpus
+    learnt: Part
+    """The training part."""
     validation: Part
     medium: Medium
     prompt: Symbols
@@ -286,6 +288,7 @@ def _set_up(
         config=config,
         folder=folder,
         corpus=corpus,
+        learnt=training,
         validation=validation,
         medium=medium,
         prompt=prompt,

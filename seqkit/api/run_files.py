@@ -12,9 +12,12 @@ from seqkit.api.prepare_training import Notice, Training
 from seqkit.data.codecs import Quantiser
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device
-from seqkit.foundation.errors import SeqkitError
+from seqkit.foundation.errors import ConfigError, SeqkitError
+from seqkit.foundation.machine import HOST
 from seqkit.foundation.wording import counted
+from seqkit.generation import labelled
 from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.eight_bits import added_nats
 from seqkit.generation.ending import ending_of
 from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import save_sample
@@ -55,7 +58,7 @@ def about_run(training: Training) -> dict[str, Any]:
     }
 
 
-def summary(training: Training) -> dict[str, Any]:
+def summary(training: Training, int8_nats: float | None) -> dict[str, Any]:
     """summary.json, see docs/reference/files.md."""
     progress, corpus = training.trainer.progress, training.corpus
     return {
@@ -71,6 +74,7 @@ def summary(training: Training) -> dict[str, Any]:
         "best_step": progress.best_step if progress.best_loss is not None else None,
         "best_weights": progress.best_weights,
         "best_temperature": progress.best_temperature,
+        "int8_nats": int8_nats,
         "data": {"name": corpus.name, "sha256": corpus.sha256},
         "settings": dataclasses.asdict(training.config),
     }
@@ -122,7 +126,7 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
     They have the full length, or what a tenth of train.max_minutes suffices for.
     """
     best = load_checkpoint(find_checkpoint(training.folder.path), training.catalogue)
-    request = request_of(training.config, training.length)
+    request = request_of(training.config, training.length).at(best.pace)
     model = best.build(training.device)
     blocks = sample(training, model, request, notice, training.recording)
     return _in_time(blocks, training, notice) if training.config.train.max_minutes else blocks
@@ -150,6 +154,28 @@ def _amount(symbols: int, training: Training) -> str:
     if isinstance(codec, Quantiser):
         return f"{round(symbols / codec.symbol_rate, 2):g} s"
     return counted(symbols, "symbol")
+
+
+def measure_eight_bits(training: Training) -> float | None:
+    """Let the best checkpoint of a model of sound know what 8 bits cost: `Checkpoint.pace`.
+
+    That is measured on the validation part, or without one on the training part. None: it cannot
+    be, or this is text. Raises OutputError if the checkpoint cannot be written.
+    """
+    codec, part = training.corpus.codec, training.validation
+    if not isinstance(codec, Quantiser):
+        return None
+    best = load_checkpoint(find_checkpoint(training.folder.path), training.catalogue)
+    network = best.build(HOST)
+    try:
+        if best.labels is not None:
+            network = network.with_labels(labelled.every(best.labels))
+        cost = added_nats(network, codec.size, part if len(part) else training.learnt, codec.start)
+    except ConfigError:
+        return None
+    best.metrics["int8_nats"] = cost
+    training.folder.save_best(best)
+    return cost
 
 
 def closing_file(training: Training) -> Path:

@@ -8,7 +8,7 @@ import numpy as np
 
 from seqkit.api.comparison import judge_of
 from seqkit.api.prepare_training import Notice, Training
-from seqkit.api.run_files import about_run, sample, summary
+from seqkit.api.run_files import about_run, measure_eight_bits, sample, summary
 from seqkit.data.codecs import Quantiser
 from seqkit.evaluation.recording import ENOUGH
 from seqkit.foundation import device
@@ -141,13 +141,16 @@ def _run(
             left = save_and_stop("an error of the data") if ranks.alone else advice(training)
             raise DataError(f"{error}\n{left}") from error
     saver.wait()
-    _finish(training, followers)
+    _finish(training, followers, notice)
 
 
-def _finish(training: Training, followers: Observers) -> None:
+def _finish(training: Training, followers: Observers, notice: Notice) -> None:
     trainer, folder, progress = training.trainer, training.folder, training.trainer.progress
     if training.ranks.leads:
-        folder.write_summary(summary(training))
+        cost = measure_eight_bits(training)
+        if cost is not None:
+            notice(f"sample.precision=int8 adds {cost:.4f} nats per symbol to its loss")
+        folder.write_summary(summary(training, cost))
     followers.tell(
         Finished(
             step=progress.step,

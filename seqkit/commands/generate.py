@@ -52,7 +52,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         disk.require_space(expected[0], config.streams * least)
     advice = "Try fewer streams" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with device.memory_errors(advice):
-        request = request_of(config, length, ending, score)
+        request = request_of(config, length, ending, score).at(saved.pace)
         with console.progress("setting up"):
             model = saved.build(chosen)
             blocks = continue_prompt(

@@ -4,7 +4,7 @@ import dataclasses
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import torch
 
@@ -41,6 +41,12 @@ class Request:
     """What ends a stream before its length."""
     like: Score | None = None
     """What sound follows, if no codes are to be written."""
+    pace: float = 0.0
+    """Symbols a second of each stream for which precision=auto takes 8 bits; 0: it never does."""
+
+    def at(self, pace: float) -> Self:
+        """The same at this pace."""
+        return dataclasses.replace(self, pace=pace)
 
     def size(self, codec: Codec) -> int:
         """How many symbols are drawn from: those of a codec, and the end of a document if asked."""

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from seqkit.config import Config, DataConfig, ModelConfig
 from seqkit.data import codecs
-from seqkit.data.codecs import Codec
+from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.labels import Labels
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import disk, machine
@@ -31,6 +31,7 @@ from seqkit.model.char_rnn import CharRNN, count_fixed, count_parameters
 from seqkit.runs.checkpoint_file import parts, verified_record
 
 FORMAT = 1
+_NEXT_TO_NOTHING = 0.005  # nats per symbol
 _WEIGHTS, _SLOW, _RECORDING = "model.", "slow.", "recording."
 _SCALE = ".scale"  # behind the name of a tensor of int8: the scales of its rows
 _NOT_USABLE = (KeyError, TypeError, ValueError, RuntimeError, safetensors.SafetensorError)
@@ -72,6 +73,16 @@ class Checkpoint:
     def as_read(self, data: DataConfig) -> DataConfig:
         """The keys with which other data is read as the training's own was."""
         return data if self.newline == "keep" else dataclasses.replace(data, newline=self.newline)
+
+    @property
+    def pace(self) -> float:
+        """`Request.pace`: that of sound, if the training found that 8 bits cost it next to nothing.
+
+        `int8_nats` of its metrics says how many nats per symbol they add.
+        """
+        cost = self.metrics.get("int8_nats")
+        fits = isinstance(cost, float) and cost <= _NEXT_TO_NOTHING
+        return float(self.codec.symbol_rate) if fits and isinstance(self.codec, Quantiser) else 0.0
 
     @property
     def of_a_sample(self) -> bool:

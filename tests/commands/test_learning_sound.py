@@ -43,6 +43,13 @@ def test_training_tells_how_much_it_sounds_like_the_recording(learnt: Path) -> N
     assert log.count("sound like the recording") + log.count("sounds like the recording") == 2
 
 
+def test_what_8_bits_cost_is_measured_told_and_kept(learnt: Path, run: Run) -> None:
+    found = json.loads((learnt / "run" / "summary.json").read_text())["int8_nats"]
+    assert abs(found) < 0.1
+    metrics = json.loads(run("inspect", f"checkpoint={learnt / 'run'}", "json=true").out)["metrics"]
+    assert metrics["int8_nats"] == found
+
+
 @pytest.mark.thorough
 def test_errors_are_learnt_from_and_never_validated_on_and_a_run_resumes_with_them(
     learnt: Path, run: Run, tmp_path: Path

@@ -2,8 +2,10 @@
 
 import functools
 import itertools
+import time
 from collections.abc import Callable
 
+import numpy as np
 import torch
 
 from seqkit.config import ModelConfig
@@ -23,6 +25,7 @@ PRECISIONS = {
     "onnx": ("fp32", "int8"),
 }
 """What every engine computes in; the first is what precision=auto means there."""
+_TIMED, _STEPS = 6, 16  # blocks, and their steps
 
 
 def choose_engine(
@@ -31,8 +34,9 @@ def choose_engine(
     """The engine for sample.engine and sample.precision.
 
     auto takes the fastest engine of the precision, and of fp32 where that is auto, too: the same
-    seed then gives the same text wherever arithmetic rounds alike. An engine that cannot run here
-    is passed over, with a notice.
+    seed then gives the same text wherever arithmetic rounds alike. Where onnx does not keep the
+    request's pace in fp32, it takes 8 bits. An engine that cannot run here is passed over, with a
+    notice.
 
     Args:
         model: on the device that was chosen.
@@ -46,12 +50,23 @@ def choose_engine(
     names, precision = _candidates(request, model.head.weight.device)
     for tried, following in itertools.pairwise(names):
         try:
-            return build_engine(tried, precision, model, size, request.streams)
+            engine = build_engine(tried, precision, model, size, request.streams)
+            break
         except (ConfigError, DeviceError) as error:
             _tell_once(notice, f"generating with sample.engine={following}: {error}")
-    engine = build_engine(names[-1], precision, model, size, request.streams)
-    if request.precision == "auto" and precision != "fp32":
+    else:
+        tried = names[-1]
+        engine = build_engine(tried, precision, model, size, request.streams)
+    if request.precision != "auto":
+        return engine
+    if precision != "fp32":
         notice(f"the {request.engine} engine computes in {precision}")
+    if request.pace and tried == "onnx":
+        kept = _pace(engine, model, request) / request.pace
+        if kept < 1:
+            fp32 = f"fp32 makes {kept:.2f} x real time here, and sample.precision=fp32 keeps it"
+            notice(f"generating in 8 bits: {fp32}")
+            return build_engine(tried, "int8", model, size, request.streams)
     return engine
 
 
@@ -59,6 +74,18 @@ def choose_engine(
 def _tell_once(notice: Callable[[str], None], text: str) -> None:
     """Every sample of a training would repeat it."""
     notice(text)
+
+
+def _pace(engine: Engine, model: CharRNN, request: Request) -> float:
+    """Symbols a second of each stream, at best: what else runs is not to change what a seed gives.
+
+    The first block sets the engine up.
+    """
+    streams = request.streams
+    first, draws = np.zeros(streams, np.int64), np.zeros((_STEPS, streams))
+    given = first, model.zero_state(streams), itertools.repeat(draws, _TIMED)
+    clocks = [time.perf_counter() for _ in engine.sample(*given, request.sampling)]
+    return _STEPS / min(after - before for before, after in itertools.pairwise(clocks))
 
 
 def check_engine(config: ModelConfig, size: int, request: Request, device: torch.device) -> None:

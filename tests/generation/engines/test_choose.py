@@ -2,6 +2,7 @@
 
 import sys
 
+import numpy as np
 import pytest
 import torch
 
@@ -16,9 +17,11 @@ from seqkit.model.char_rnn import CharRNN
 from tests.generation.engines.networks import network
 
 
-def chosen(name: str = "auto", precision: str = "auto") -> tuple[Engine, list[str]]:
+def chosen(
+    name: str = "auto", precision: str = "auto", pace: float = 0.0
+) -> tuple[Engine, list[str]]:
     told: list[str] = []
-    request = Request(1, engine=name, precision=precision)
+    request = Request(1, engine=name, precision=precision, pace=pace)
     return choose_engine(network(1, 8, 5), 5, request, told.append), told
 
 
@@ -37,6 +40,20 @@ def test_auto_on_a_cpu_is_onnx_in_fp32_without_a_word() -> None:
     engine, told = chosen()
     assert isinstance(engine, OnnxEngine)
     assert told == []
+
+
+@pytest.mark.parametrize(
+    ("pace", "precision", "in_8_bits"),
+    [(0.0, "auto", False), (1e-3, "auto", False), (1e9, "auto", True), (1e9, "fp32", False)],
+)
+def test_what_keeps_no_pace_is_generated_in_8_bits_with_a_word(
+    pace: float, precision: str, in_8_bits: bool
+) -> None:
+    engine, told = chosen("auto", precision, pace)
+    symbols, state = np.zeros((40, 1), np.int64), network(1, 8, 5).zero_state(1)
+    of_fp32, _ = OnnxEngine(network(1, 8, 5), 5).score(symbols, state)
+    assert (engine.score(symbols, state)[0] == of_fp32).all() == (not in_8_bits)
+    assert [notice.partition(":")[0] for notice in told] == ["generating in 8 bits"] * in_8_bits
 
 
 @pytest.mark.parametrize(
@@ -80,6 +97,7 @@ def test_without_onnx_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert isinstance(choose_engine(network(1, 8, 5), 5, Request(1), told.append), TorchEngine)
     assert told == [notice]
+    assert isinstance(chosen(pace=1e9)[0], TorchEngine)
     with pytest.raises(ConfigError, match="does not load"):
         chosen("onnx")
     check()

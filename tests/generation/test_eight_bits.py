@@ -1,0 +1,39 @@
+"""What 8 bits cost is the difference of two losses over the same symbols."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from seqkit.data.corpus import Part
+from seqkit.generation.eight_bits import added_nats
+from seqkit.generation.engines.onnx import OnnxEngine
+from seqkit.model.network import cross_entropy
+from tests.generation.engines.networks import network
+
+
+def part(length: int) -> Part:
+    draw = np.random.default_rng(4)
+    made = Part.of(draw.integers(0, 20, length).astype(np.uint8), frame=2)
+    return dataclasses.replace(made, conditions=draw.integers(0, 9, length).astype(np.uint8))
+
+
+def test_it_is_the_loss_in_int8_less_the_networks_own() -> None:
+    model, own = network(2, 32, 20, embedding=True, conditions=9, lookback=6), part(161)
+    symbols = own.symbols[:160].astype(np.int64)[:, None]
+    told = own.told(np.arange(160)[:, None])
+    assert told is not None
+    fed = np.concatenate([[[7]], symbols[:-1]])
+    state, targets = model.zero_state(1), torch.from_numpy(symbols)
+    with torch.inference_mode():
+        logits, _ = model(torch.from_numpy(fed), state, conditions=torch.from_numpy(told))
+    in_int8, _ = OnnxEngine(model, 20, "int8").score(fed, state, told)
+    nats = [cross_entropy(found, targets, "none") for found in (torch.from_numpy(in_int8), logits)]
+    expected = float((nats[0] - nats[1])[32:].mean())  # the first ones, which warm up, left out
+    assert abs(expected) > 1e-4
+    assert added_nats(model, 20, own, start=7) == pytest.approx(expected, abs=1e-5)
+
+
+def test_of_a_short_part_nothing_is_known() -> None:
+    assert added_nats(network(1, 8, 20), 20, part(159), start=0) is None
