@@ -4,10 +4,12 @@
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, repeat
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import onnxruntime
 import torch
@@ -25,6 +27,8 @@ _IR_VERSION = 9
 _INTEGERS = ("symbols", "conditions")
 _TYPES = {"uniforms": TensorProto.DOUBLE} | dict.fromkeys(_INTEGERS, TensorProto.INT64)
 
+Arrays = npt.NDArray[Any]
+
 
 class OnnxEngine:
     """Generates with ONNX Runtime, in fp32 or with int8 products."""
@@ -35,8 +39,7 @@ class OnnxEngine:
     def __init__(self, model: CharRNN, size: int, precision: str = "fp32") -> None:
         """`size` is the codec's V, `precision` fp32 or int8."""
         self._step = OnnxStep(model, size, int8=precision == "int8")
-        self._sessions: dict[tuple[Sampling, int], onnxruntime.InferenceSession] = {}
-        self._reader: onnxruntime.InferenceSession | None = None
+        self._sessions: dict[tuple[Sampling | None, int], onnxruntime.InferenceSession] = {}
 
     def sample(
         self,
@@ -48,41 +51,42 @@ class OnnxEngine:
     ) -> Iterator[Integers]:
         """See Engine."""
         rule = dataclasses.replace(sampling, seed=0)
-        # One row of products in 8 bits is done before a second thread has begun.
-        threads = 1 if self._step.int8 and len(symbols) == 1 else torch.get_num_threads()
-        if (rule, threads) not in self._sessions:
-            self._sessions[rule, threads] = open_session(many_steps(self._step, rule), threads)
-        session = self._sessions[rule, threads]
-        carried = {"symbols": symbols} | self._split(state)
+        carried = [symbols, *self._split(state)]
         for block, told in zip(draws, chain(conditions, repeat(None)), strict=False):
-            fed = {"uniforms": block} | self._told(block.shape, told)
-            *after, drawn = session.run(None, carried | fed)
-            carried = dict(zip(carried, after, strict=True))
+            *carried, drawn = self._run(rule, carried, block, told)
             yield drawn
 
     def score(
         self, symbols: Integers, state: State, conditions: Integers | None = None
     ) -> tuple[Floats, State]:
         """See Engine."""
-        if self._reader is None:
-            self._reader = open_session(reading(self._step), torch.get_num_threads())
-        carried = self._split(state)
-        fed = {"symbols": symbols} | self._told(symbols.shape, conditions)
-        logits, *after = self._reader.run(None, carried | fed)
-        given = (torch.from_numpy(values).to(state.h.device) for values in after)
-        new = dict(zip(carried, given, strict=True))
-        h, c = (torch.stack([new[f"{part}{n}"] for n in range(self._step.layers)]) for part in "hc")
-        return logits, State(h, c, new["past"][None] if "past" in new else state.past)
+        *after, logits = self._run(None, self._split(state), symbols, conditions)
+        given = [torch.from_numpy(values).to(state.h.device) for values in after]
+        layers = 2 * self._step.layers
+        h, c = torch.stack(given[0:layers:2]), torch.stack(given[1:layers:2])
+        return logits, State(h, c, given[layers][None] if self._step.lookback else state.past)
 
-    def _split(self, state: State) -> dict[str, Floats]:
-        """The state as both graphs take it."""
+    def _split(self, state: State) -> list[Arrays]:
+        """The state as `many_steps` takes it."""
         h, c, past = (values.float().cpu().numpy() for values in state)
-        layers = zip(self._step.carried, h, c, chain(past, repeat(None)), strict=False)
-        return {n: own for names, *values in layers for n, own in zip(names, values, strict=False)}
+        layers = [array for pair in zip(h, c, strict=True) for array in pair]
+        return [*layers, *(past if self._step.lookback else ())]
 
-    def _told(self, shape: tuple[int, ...], told: Integers | None) -> dict[str, Integers]:
-        given = np.zeros(shape, np.int64) if told is None else told
-        return dict.fromkeys(self._step.told, given)
+    def _run(
+        self, rule: Sampling | None, carried: list[Arrays], rows: Arrays, told: Integers | None
+    ) -> list[Arrays]:
+        """What `many_steps` makes of what is carried and of rows (N, S)."""
+        # One row of products in 8 bits is done before a second thread has begun.
+        alone = self._step.int8 and rows.shape[1] == 1
+        threads = 1 if alone else torch.get_num_threads()
+        if (rule, threads) not in self._sessions:
+            self._sessions[rule, threads] = open_session(many_steps(self._step, rule), threads)
+        session = self._sessions[rule, threads]
+        known = [np.zeros(rows.shape, np.int64) if told is None else told]
+        given = [*carried, rows, *(known if self._step.conditions else ())]
+        names = [value.name for value in session.get_inputs()]
+        made: list[Arrays] = session.run(None, dict(zip(names, given, strict=True)))
+        return made
 
 
 def open_session(model: onnx.ModelProto, threads: int) -> onnxruntime.InferenceSession:
@@ -132,76 +136,44 @@ def one_step(step: OnnxStep) -> onnx.ModelProto:
     return _model(graph.finish(inputs, outputs), step)
 
 
-def many_steps(step: OnnxStep, sampling: Sampling) -> onnx.ModelProto:
-    """N steps and their draws, in a Scan.
+def many_steps(step: OnnxStep, sampling: Sampling | None) -> onnx.ModelProto:
+    """N steps with their draws, or without `sampling` with given symbols, in a Scan.
 
-    Symbols (S,), the state and uniforms (N, S) go in, and conditions (N, S) if they are read; the
-    last symbols, the state and all drawn symbols (N, S) come out. The state is that of
-    `OnnxStep.carried`.
+    The state goes in, and rows of uniforms (N, S), or of symbols, and of conditions if they are
+    read. The state comes out, and the drawn symbols (N, S), or logits (N, S, V). The state is h0 c0
+    h1 c1 ..., each (S, H), and the past (S, K) if the network predicts linearly; the last symbols
+    (S,) stand before it if more are drawn.
     """
-
-    def add(body: Graph, given: dict[str, str]) -> tuple[dict[str, str], str]:
-        pairs = [(given[h], given[c]) for h, c, *_ in step.carried]
-        read = given["symbols"], given.get("conditions", "")
-        logits, after, past = step.add(body, *read, pairs, given.get("past", ""))
-        drawn = _add_draw(body, logits, given["uniforms"], sampling)
-        new = {"symbols": drawn, "past": past}
-        for (h, c, *_), values in zip(step.carried, after, strict=True):
-            new[h], new[c] = values
-        return new, drawn
-
-    carried, rows = ["symbols", *chain(*step.carried)], ["uniforms", *step.told]
-    graph = Graph()
-    made = graph.append(_scan(carried, rows, "drawn", add))
-    return _model(graph.finish(_typed(carried + rows, flat="symbols"), _untyped(made)), step)
-
-
-def reading(step: OnnxStep) -> onnx.ModelProto:
-    """N steps of given symbols, layer by layer: each product with an input is one for all of them.
-
-    The state and symbols (N, S) go in, and conditions (N, S) if they are read; logits (N, S, V) and
-    the state come out.
-    """
-    graph, rows, state = Graph(), ["symbols", *step.told], list[str]()
-    outputs = [f"outputs{layer}" for layer in range(step.layers)]
-    for layer, carried in enumerate(step.carried):
-
-        def add(
-            body: Graph, given: dict[str, str], layer: int = layer, names: list[str] = carried
-        ) -> tuple[dict[str, str], str]:
-            h, c, *others = given.values()
-            inputs, past = others[-1], ""
-            if not layer:
-                told, past = given.get("conditions", ""), given.get("past", "")
-                inputs, past = step.inputs(body, given["symbols"], told, past)
-            h, c = step.advance(body, layer, inputs, h, c)
-            return dict(zip(names, (h, c, past), strict=False)), h
-
-        read = [step.product(graph, layer, outputs[layer - 1])] if layer else rows
-        state += graph.append(_scan(carried, read, outputs[layer], add))[:-1]
-    graph.rename(step.head(graph, outputs), "logits")
-    inputs = _typed([*chain(*step.carried), *rows])
-    return _model(graph.finish(inputs, _untyped(["logits", *state])), step)
-
-
-def _scan(
-    carried: list[str],
-    rows: list[str],
-    made: str,
-    add: Callable[[Graph, dict[str, str]], tuple[dict[str, str], str]],
-) -> onnx.NodeProto:
-    """A loop over `rows` with a `carried` state: new_… of that, and a row of `made` each time.
-
-    `add` builds its body: given the names there, it returns those of the new state and of `made`.
-    """
-    body = Graph(f"{made}_")
-    inside = {name: f"{made}_{name}" for name in (*carried, *rows)}
-    new, row = add(body, inside)
-    results = {f"new_{name}": new[name] for name in carried} | {made: row}
-    for name, value in results.items():
-        body.rename(value, f"{made}_{name}")
-    given = body.finish(_untyped(inside.values()), _untyped(f"{made}_{name}" for name in results))
-    return helper.make_node("Scan", [*inside], [*results], body=given, num_scan_inputs=len(rows))
+    carried = [f"{kind}{layer}" for layer in range(step.layers) for kind in "hc"]
+    carried += ["past"] if step.lookback else []
+    rows = ["uniforms" if sampling else "symbols", *(["conditions"] if step.conditions else [])]
+    body = Graph("step_")
+    pairs = [(f"step_h{layer}", f"step_c{layer}") for layer in range(step.layers)]
+    made, after, past = step.add(body, "step_symbols", "step_conditions", pairs, "step_past")
+    following = [*chain(*after), *([past] if step.lookback else [])]
+    if sampling:
+        made = _add_draw(body, made, "step_uniforms", sampling)
+        carried, following = ["symbols", *carried], [made, *following]
+    for value, name in zip([*following, made], [*carried, "made"], strict=True):
+        body.rename(value, f"step_new_{name}")
+    inside = body.finish(
+        _untyped(f"step_{name}" for name in carried + rows),
+        _untyped(f"step_new_{name}" for name in [*carried, "made"]),
+    )
+    given = [
+        helper.make_tensor_value_info(name, _TYPES.get(name, TensorProto.FLOAT), [None] * dims)
+        for names, dims in ((carried[:1], 1 if sampling else 2), (carried[1:] + rows, 2))
+        for name in names
+    ]
+    new = _untyped(f"new_{name}" for name in [*carried, "made"])
+    scan = helper.make_node(
+        "Scan",
+        [value.name for value in given],
+        [value.name for value in new],
+        body=inside,
+        num_scan_inputs=len(rows),
+    )
+    return _model(helper.make_graph([scan], "seqkit", given, new), step)
 
 
 def _add_draw(graph: Graph, logits: str, uniforms: str, sampling: Sampling) -> str:
@@ -247,16 +219,6 @@ def _size(graph: Graph, values: str) -> str:
     """V of values (S, V), as a list of one."""
     last, end = graph.constant([-1], np.int64), graph.constant([2], np.int64)
     return graph.one("Slice", graph.one("Shape", values), last, end)
-
-
-def _typed(names: Iterable[str], flat: str = "") -> list[onnx.ValueInfoProto]:
-    """What goes in, of two dimensions but for one name."""
-    return [
-        helper.make_tensor_value_info(
-            name, _TYPES.get(name, TensorProto.FLOAT), [None] * (1 if name == flat else 2)
-        )
-        for name in names
-    ]
 
 
 def _untyped(names: Iterable[str]) -> list[onnx.ValueInfoProto]:

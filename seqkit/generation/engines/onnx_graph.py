@@ -5,7 +5,6 @@ All nodes are standard ONNX operators except the int8 product, ONNX Runtime's Ma
 block, as they are computed.
 """
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -52,12 +51,7 @@ class Graph:
 
     def rename(self, value: str, name: str) -> None:
         """Give a value the name by which the graph's users know it."""
-        self.append(helper.make_node("Identity", [value], [name]))
-
-    def append(self, node: onnx.NodeProto) -> list[str]:
-        """Add a node with names of its own: those of its outputs."""
-        self._nodes.append(node)
-        return list(node.output)
+        self._nodes.append(helper.make_node("Identity", [value], [name]))
 
     def finish(
         self, inputs: list[onnx.ValueInfoProto], outputs: list[onnx.ValueInfoProto]
@@ -83,59 +77,6 @@ class OnnxStep:
         parts = {"h": True, "c": self.cell == "lstm", "past": self.lookback > 0}
         self.state = [name for name, is_used in parts.items() if is_used]
         """The parts of a `State` that a step changes."""
-        self.told = ["conditions"] if self.conditions else []
-        """What it reads beside symbols."""
-        self.carried = [[f"h{layer}", f"c{layer}"] for layer in range(self.layers)]
-        self.carried[0] += ["past"] if self.lookback else []
-        """By layer, what graphs of many steps carry: h and c (S, H), at last the past (S, K)."""
-
-    def inputs(self, graph: Graph, symbols: str, conditions: str, past: str) -> tuple[str, str]:
-        """What the bottom layer adds up of symbols (S,): rows (S, G·H); and the past (S, K) after.
-
-        `conditions` (S,) tell of what follows, if the network reads them; the past is as it was if
-        the network predicts nothing.
-        """
-        model, following = self._model, ""
-        if model.prediction is not None:
-            past, following = self._predicted(graph, model.prediction, symbols, conditions, past)
-        _, _, b, d = cells.weights_of(model.layers[0])
-        bias = b if self.cell == "gru" else b + d
-        tables = model.gate_tables()
-        tables["embedding"] = tables["embedding"] + bias
-        numbers = {"embedding": symbols, "conditions": conditions, "predicted": following}
-        rows = [
-            graph.one(
-                "Gather",
-                graph.constant(self._ordered(_numpy(own.T)).T, np.float32),
-                numbers[name],
-            )
-            for name, own in tables.items()
-        ]
-        return functools.reduce(functools.partial(graph.one, "Add"), rows), past
-
-    def product(self, graph: Graph, index: int, x: str) -> str:
-        """What layer `index`, above the bottom, adds up of its input x (..., S, H)."""
-        w, _, b, d = map(_numpy, cells.weights_of(self._model.layers[index]))
-        bias = b if self.cell == "gru" else b + d
-        return self._product(graph, x, self._ordered(w), self._ordered(bias))
-
-    def advance(self, graph: Graph, index: int, inputs: str, h: str, c: str) -> tuple[str, str]:
-        """The h and c (S, H) of layer `index` after a step, from its inputs (S, G·H)."""
-        _, u, _, d = map(_numpy, cells.weights_of(self._model.layers[index]))
-        if self.cell == "gru":
-            return self._gru(graph, inputs, self._product(graph, h, u, d), h), c
-        sums = graph.one("Add", self._product(graph, h, self._ordered(u)), inputs)
-        if self.cell == "lstm":
-            return self._lstm(graph, sums, c)
-        return graph.one("Tanh" if self.cell == "rnn_tanh" else "Relu", sums), c
-
-    def head(self, graph: Graph, outputs: list[str]) -> str:
-        """The logits (..., S, V) of all layers' outputs (..., S, H)."""
-        skips = self._model.config.skip_connections
-        x = graph.one("Sum", *outputs) if skips else outputs[-1]
-        head = self._model.head
-        weight, bias = _numpy(head.weight)[: self.size], _numpy(head.bias)[: self.size]
-        return self._product(graph, x, weight, bias)
 
     def add(
         self,
@@ -147,15 +88,55 @@ class OnnxStep:
     ) -> tuple[str, list[tuple[str, str]], str]:
         """Add a step from symbols (S,), each layer's h and c (S, H) and the past (S, K).
 
-        Returns the logits (S, V), the state and the past. The rest is as in `inputs`.
+        `conditions` (S,) tell of what follows, if the network reads them. Returns the logits
+        (S, V), the state and the past, which is as it was if the network predicts nothing.
         """
         after: list[tuple[str, str]] = []
-        inputs, past = self.inputs(graph, symbols, conditions, past)
+        x = ""
+        prediction, tables = self._model.prediction, self._model.gate_tables()
+        following = ""
+        if prediction is not None:
+            given = symbols, conditions, past
+            past, following = self._predicted(graph, prediction, *given)
         for index, (h, c) in enumerate(state):
-            if index:
-                inputs = self.product(graph, index, after[-1][0])
-            after.append(self.advance(graph, index, inputs, h, c))
-        return self.head(graph, [h for h, _ in after]), after, past
+            weights = cells.weights_of(self._model.layers[index])
+            w, u, b, d = (self._ordered(_numpy(part)) for part in weights)
+            whole = b if self.cell == "gru" else b + d
+            if index == 0:
+                table = self._ordered(_numpy(tables["embedding"].T)).T
+                inputs = graph.one("Gather", graph.constant(table + whole, np.float32), symbols)
+                if self.conditions:
+                    told = self._ordered(_numpy(tables["conditions"]).T).T
+                    row = graph.one("Gather", graph.constant(told, np.float32), conditions)
+                    inputs = graph.one("Add", inputs, row)
+                if prediction is not None:
+                    own = self._ordered(_numpy(tables["predicted"].T)).T
+                    rows = graph.constant(own, np.float32)
+                    row = graph.one("Gather", rows, following)
+                    inputs = graph.one("Add", inputs, row)
+            elif self.cell == "gru":
+                inputs = self._product(graph, x, w, whole)
+            if self.cell == "gru":
+                hidden = self._product(graph, h, u, d)
+                after.append((self._gru(graph, inputs, hidden, h), c))
+                x = after[-1][0]
+                continue
+            if index == 0:
+                sums = graph.one("Add", self._product(graph, h, u), inputs)
+            else:
+                joined = graph.one("Concat", x, h, axis=1)
+                sums = self._product(graph, joined, np.concatenate([w, u], 1), whole)
+            if self.cell == "lstm":
+                after.append(self._lstm(graph, sums, c))
+            else:
+                kind = "Tanh" if self.cell == "rnn_tanh" else "Relu"
+                after.append((graph.one(kind, sums), c))
+            x = after[-1][0]
+        if self._model.config.skip_connections:
+            x = graph.one("Sum", *(h for h, _ in after))
+        head = self._model.head
+        weight, bias = _numpy(head.weight)[: self.size], _numpy(head.bias)[: self.size]
+        return self._product(graph, x, weight, bias), after, past
 
     def _predicted(
         self, graph: Graph, prediction: Prediction, symbols: str, conditions: str, past: str
