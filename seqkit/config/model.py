@@ -144,8 +144,9 @@ class SampleConfig:
 
     engine: str = option(
         "auto",
-        "what runs the network; auto takes the fastest that computes in fp32",
-        choices=("auto", "torch", "cuda_graph", "fused", "onnx"),
+        "what runs the network; auto takes the fastest that computes in fp32; wasm runs LSTMs as "
+        "the page of export out=NAME.html does, and writes the same symbols",
+        choices=("auto", "torch", "cuda_graph", "fused", "onnx", "wasm"),
     )
     precision: str = option(
         "auto",

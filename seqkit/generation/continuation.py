@@ -16,7 +16,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.generation import sound_faults
 from seqkit.generation.ending import cut, cut_at, noting_ends
 from seqkit.generation.engine import Blocks, Engine, generate_blocks
-from seqkit.generation.engines.choose import choose_engine
+from seqkit.generation.engines.choose import check_engine, choose_engine, wasm_engine
 from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.labelled import Choice, choose
 from seqkit.generation.like import levelled
@@ -65,16 +65,20 @@ def continue_prompt(
     """
     require_streams(model.config, request.streams, model.head.weight.device)
     choice = _choice(labels, request, notice)
+    size, strength = request.size(codec), request.label_strength
+    exact = request.engine == "wasm"  # all is read and made in integers, as in the page
+    if strength != 1 and (exact or slow is None) and request.engine not in ("auto", "torch"):
+        raise ConfigError(
+            f"sample.engine={request.engine}: label_strength is for sample.engine=torch"
+        )
+    if exact and engine is None:
+        check_engine(model.config, size, request, model.head.weight.device)
+        engine = wasm_engine(model, size, None if choice is None else choice.weights)
     if choice is not None:
         model = model.with_labels(choice.weights)
-    size, strength = request.size(codec), request.label_strength
     if slow is not None:
         strength = 1.0  # it goes to the writer of the codes
     if strength != 1:
-        if request.engine not in ("auto", "torch"):
-            raise ConfigError(
-                f"sample.engine={request.engine}: label_strength is for sample.engine=torch"
-            )
         engine = TorchEngine(model, size, strength)
     engine = engine or choose_engine(model, size, request, notice)
     if len(prompt) > REMEMBERED:
@@ -92,6 +96,7 @@ def continue_prompt(
             strength=request.label_strength,
             ends=of_codes,
             like=None if request.like is None else request.like.codes,
+            engine_of=wasm_engine if exact else None,
         )
         if of_codes:
             written = noting_ends(written, over)

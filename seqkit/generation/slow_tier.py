@@ -15,7 +15,7 @@ from seqkit.data.sound.pitch import PitchBook
 from seqkit.data.sound.slow_codes import Codebook
 from seqkit.foundation.randomness import uniforms
 from seqkit.foundation.settings import check_section
-from seqkit.generation.engine import generate_blocks
+from seqkit.generation.engine import Engine, generate_blocks
 from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.labelled import Choice
 from seqkit.generation.sampling import Sampling
@@ -28,6 +28,9 @@ _READ = 100  # codes that the writer reads before it writes
 _OF_BOOK, _WRITER = ("mean", "basis", "centres"), "writer."
 _BOOKS: dict[str, type[Codebook]] = {book.kind: book for book in (Codebook, PitchBook)}
 _SEEDS = (1 << 63) - 1
+
+EngineOf = Callable[[CharRNN, int, Tensor | None], Engine]
+"""What builds an engine for a network, V symbols and choices of labels."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,7 @@ class SlowTier:
         strength: float = 1.0,
         ends: bool = False,
         like: Symbols | None = None,
+        engine_of: EngineOf | None = None,
     ) -> tuple[Symbols, Callable[[int, int], Integers]]:
         """The codes of a prompt's symbols (N,), and of what follows them, with a choice of labels.
 
@@ -105,6 +109,7 @@ class SlowTier:
         on, which have to be asked for in turn. `strength` is `Request.label_strength`. If a stream
         `ends` with its document, its codes are below 0 from there on. If `like` has the codes
         (frames,) of what follows, they are those, the same for all streams: (count, 1).
+        `engine_of` builds what runs the writer; without one PyTorch does.
         """
         hop = self.codebook.hop * codec.phases
         wave = codec.frames(prompt).mean(1)
@@ -122,7 +127,8 @@ class SlowTier:
             drawn = (uniforms(seed, _STREAM, 0, 1)[0] + _GOLDEN * np.arange(streams)) % 1
             rows = np.arange(-_READ, 0)[:, None] + (drawn * len(self.codes)).astype(int)
             before = self.codes[rows % len(self.codes)]
-        written = self._written(before.astype(np.int64), seed, choice, strength, ends)
+        asked = before.astype(np.int64), seed, choice, strength
+        written = self._written(*asked, ends=ends, engine_of=engine_of)
         ready: Integers = np.zeros((0, streams), np.int64)
         first, cut = 0, len(prompt) - heard * hop  # the frame of its first row; symbols of frame 0
 
@@ -138,20 +144,34 @@ class SlowTier:
         return of_prompt, of_symbols
 
     def _written(
-        self, before: Integers, seed: int, choice: Choice | None, strength: float, ends: bool
+        self,
+        before: Integers,
+        seed: int,
+        choice: Choice | None,
+        strength: float,
+        *,
+        ends: bool,
+        engine_of: EngineOf | None,
     ) -> Iterator[Integers]:
         """Codes in blocks (n, S), after those before, (n, S), without end or up to it."""
-        writer, told = self.writer, None
+        writer, told, labels = self.writer, None, None
         if choice is not None:
-            writer = writer.with_labels(choice.weights)
+            labels = choice.weights
             kinds = choice.of_streams(strength)
             told = lambda place, count: np.tile(kinds, (count, 1))  # noqa: E731
             before = np.tile(before, len(kinds) // before.shape[1])
-        engine = TorchEngine(writer, self.codebook.size + ends, strength)
+        size = self.codebook.size + ends
+        engine: Engine
+        if engine_of is not None:
+            engine = engine_of(writer, size, labels)
+        else:
+            known = writer if labels is None else writer.with_labels(labels)
+            engine = TorchEngine(known, size, strength)
         first = None if told is None else told(0, len(before))
         logits, state = engine.score(before, writer.zero_state(before.shape[1]), first)
         sampling = Sampling(1.0, seed=(seed ^ _STREAM) & _SEEDS)
-        first_codes = engine.guided(logits[-1])[:, : self.codebook.size]  # no document is empty
+        last = engine.guided(logits[-1]) if isinstance(engine, TorchEngine) else logits[-1]
+        first_codes = last[:, : self.codebook.size]  # no document is empty
         given = engine, first_codes, state, 1 << 62, sampling
         ended = np.zeros(1, bool)
         for block in generate_blocks(*given, conditions=told):

@@ -110,7 +110,7 @@ def ending(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return shared(tmp_path_factory, "ending", train) / "run"
 
 
-@pytest.mark.parametrize("engine", ["torch", "onnx"])
+@pytest.mark.parametrize("engine", ["torch", "onnx", "wasm"])
 def test_a_model_ends_its_documents(engine: str, run: Run, ending: Path, tmp_path: Path) -> None:
     words = ["generate", f"checkpoint={ending}", "seed=2", "temperature=1", "until=document"]
     words += [f"sample.engine={engine}", "streams=60"]

@@ -96,7 +96,7 @@ def text(model: CharRNN, notice: Callable[[str], None] = print, **asked: object)
     )
 
 
-@pytest.mark.parametrize("engine", ["torch", "onnx"])
+@pytest.mark.parametrize("engine", ["torch", "onnx", "wasm"])
 def test_a_stream_says_the_same_beside_other_labels(model: CharRNN, engine: str) -> None:
     heard: list[str] = []
     drawn = text(model, heard.append, streams=6, engine=engine)
@@ -107,6 +107,13 @@ def test_a_stream_says_the_same_beside_other_labels(model: CharRNN, engine: str)
         own = [stream for stream, words in enumerate(told) if words == name]
         assert np.array_equal(drawn[:, own], alone[:, own])
     assert not np.array_equal(text(model, label="a"), text(model, label="b"))
+
+
+def test_what_the_wasm_engine_lacks_is_refused(model: CharRNN) -> None:
+    with pytest.raises(ConfigError, match=r"label_strength is for sample\.engine=torch"):
+        text(model, engine="wasm", label="a", label_strength=2.0)
+    with pytest.raises(ConfigError, match=r"sample\.engine=wasm computes in int8"):
+        text(model, engine="wasm", precision="fp32")
 
 
 def test_strength_goes_on_from_what_is_said_without(model: CharRNN) -> None:

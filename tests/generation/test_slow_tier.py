@@ -12,8 +12,15 @@ from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Part
 from seqkit.data.sound import Wave
 from seqkit.foundation.console import unseen
+from seqkit.generation import continuation
+from seqkit.generation.engine import Engine
+from seqkit.generation.engines.choose import wasm_engine
+from seqkit.generation.request import Request
+from seqkit.generation.sampling import Sampling
 from seqkit.generation.slow_tier import SlowTier
+from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Symbols
+from tests.generation.engines.networks import network
 
 RATE = 2000
 HOP = RATE // 50
@@ -91,3 +98,21 @@ def test_it_is_kept_whole_and_what_is_foreign_is_refused(slow: SlowTier) -> None
         SlowTier.of_saved(
             record, tensors | {"centres": tensors["centres"][:-1], "codes": 0 * codes}
         )
+
+
+def test_in_integers_the_writer_runs_in_them_too(
+    slow: SlowTier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = []
+
+    def engine_of(model: CharRNN, size: int, labels: torch.Tensor | None = None) -> Engine:
+        built.append(model)
+        return wasm_engine(model, size, labels)
+
+    monkeypatch.setattr(continuation, "wasm_engine", engine_of)
+    model = network(1, 16, CODEC.size, embedding=True, conditions=slow.codebook.size)
+    request = Request(length=3 * HOP, sampling=Sampling(seed=1), engine="wasm")
+    prompt = CODEC.encode(notes(150))
+    made = [*continuation.continue_prompt(model, CODEC, prompt, request, notice=print, slow=slow)]
+    assert sum(map(len, made)) == 3 * HOP
+    assert built == [model, slow.writer]

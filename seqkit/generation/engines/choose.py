@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError, DeviceError
@@ -23,6 +24,7 @@ PRECISIONS = {
     "cuda_graph": ("fp32", "fp16"),
     "fused": ("fp16",),
     "onnx": ("fp32", "int8"),
+    "wasm": ("int8",),
 }
 """What every engine computes in; the first is what precision=auto means there."""
 _TIMED, _STEPS = 6, 16  # blocks, and their steps
@@ -104,6 +106,8 @@ def check_engine(config: ModelConfig, size: int, request: Request, device: torch
             cuda_graph.check(device, size)
         case "onnx":
             _import_onnx()
+        case "wasm":
+            _import_wasm()
 
 
 def build_engine(name: str, precision: str, model: CharRNN, size: int, streams: int) -> Engine:
@@ -115,6 +119,8 @@ def build_engine(name: str, precision: str, model: CharRNN, size: int, streams: 
             return CudaGraphEngine(model, size, streams, precision)
         case "onnx":
             return _import_onnx()(model, size, precision)
+        case "wasm":
+            return wasm_engine(model, size)
         case _:
             return TorchEngine(model, size)
 
@@ -138,6 +144,21 @@ def _candidates(request: Request, device: torch.device) -> tuple[list[str], str]
         )
     computes = " or ".join(PRECISIONS[name])
     raise ConfigError(f"{wanted}: sample.engine={name} computes in {computes}")
+
+
+def wasm_engine(model: CharRNN, size: int, labels: Tensor | None = None) -> Engine:
+    """The wasm engine, told choices of labels: see `wasm_layout.pack`. Raises ConfigError."""
+    return _import_wasm()(model, size, labels)
+
+
+def _import_wasm() -> Callable[[CharRNN, int, Tensor | None], Engine]:
+    try:
+        from seqkit.generation.engines.wasm import WasmEngine
+    except ImportError as error:
+        raise ConfigError(
+            "sample.engine=wasm needs wasmtime: pip install 'seqkit[wasm]'"
+        ) from error
+    return WasmEngine
 
 
 def _import_onnx() -> Callable[[CharRNN, int, str], Engine]:

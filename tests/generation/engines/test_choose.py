@@ -12,6 +12,7 @@ from seqkit.generation.engine import Engine
 from seqkit.generation.engines.choose import check_engine, choose_engine
 from seqkit.generation.engines.onnx import OnnxEngine
 from seqkit.generation.engines.pytorch import TorchEngine
+from seqkit.generation.engines.wasm import WasmEngine
 from seqkit.generation.request import Request
 from seqkit.model.char_rnn import CharRNN
 from tests.generation.engines.networks import network
@@ -103,6 +104,18 @@ def test_without_onnx_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
     check()
     with pytest.raises(ConfigError, match="does not load"):
         check("auto", "int8")
+
+
+def test_without_wasmtime(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(chosen("wasm")[0], WasmEngine)
+    check("wasm", "int8")
+    with pytest.raises(ConfigError, match="computes in int8"):
+        check("wasm", "fp32")
+    monkeypatch.setitem(sys.modules, "wasmtime", None)
+    monkeypatch.delitem(sys.modules, "seqkit.generation.engines.wasm")
+    for call in (chosen, check):
+        with pytest.raises(ConfigError, match=r"pip install 'seqkit\[wasm\]'"):
+            call("wasm")
 
 
 @pytest.mark.gpu

@@ -1,0 +1,300 @@
+// A network's step and its draw in WebAssembly, for the wasm engine and the exported page.
+//
+// Built by (with ziglang 0.17.1 from the index; for step_relaxed.wasm with -DRELAXED -mrelaxed-simd)
+//   python -m ziglang cc -target wasm32-freestanding -O3 -msimd128 -mbulk-memory -ffp-contract=off
+//     -nostdlib -Wl,--no-entry -Wl,--export-dynamic -Wl,--strip-all step.c -o step.wasm
+//
+// The same bits on every machine: products are of integers, activations in 7 bits, so that no pair
+// of products leaves the 16 bits within which processors agree about a relaxed dot product; exp is
+// made of IEEE additions, products and divisions. Weights lie in memory as wasm_layout.py has them:
+// L layers, H hidden units rounded up to 16, V symbols, K lookback. What is told is a code times
+// the number of choices of labels, plus one of those.
+#include <wasm_simd128.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define BLOCK 1024    // symbols of a call at most
+#define ROWS 16       // of a matrix that are multiplied side by side
+#define UNITS 64      // an activation in [-1, 1) is a multiple of its inverse
+#define EACH(i, count) for (int i = 0; i < (count); i++)
+
+typedef unsigned long long u64;
+typedef float f4 __attribute__((vector_size(16)));
+typedef int i4 __attribute__((vector_size(16)));
+typedef struct { short *values; float *scales; int rows; } Table;       // (rows, 4 H)
+typedef struct { float *bias, *scales; signed char *values; int rows, columns, *sums; } Matrix;
+
+extern unsigned char __heap_base;
+static struct {
+  double draws[BLOCK];
+  int conditions[BLOCK], symbols[BLOCK];
+  float probabilities[BLOCK];                         // of the symbols, at temperature 1
+} io;
+static int L, H, V, K, known, kinds, skips;           // known: symbols of the input, V or more
+static float clip;                                    // of c; 0: none
+static Table input, coded, labelled, predicted;
+static float *levels, *borders, *weights;             // (known,), (known,), (codes, K)
+static Matrix layer[64], head;
+static float *gates, *logits, *summed;
+static double *scaled, *shares, temperature = 1, top_p = 1;
+static int *order, top_k, wants_probabilities;
+static void *activations;
+static u64 top;                                       // of the memory that is in use
+
+static void *take(u64 bytes) {
+  u64 begin = (top + 15) / 16 * 16;
+  top = begin + bytes;
+  u64 pages = __builtin_wasm_memory_size(0), needed = (top + 65535) / 65536;
+  if (needed > pages && __builtin_wasm_memory_grow(0, needed - pages) == -1ul) __builtin_trap();
+  return (void *)(unsigned long)begin;
+}
+
+static Table table(int rows) { return (Table){take(8ull * H * rows), take(4ull * rows), rows}; }
+
+static Matrix matrix(int rows, int columns) {
+  float *bias = take(4ull * rows), *scales = take(4ull * rows);
+  return (Matrix){bias, scales, take((u64)rows * columns), rows, columns, 0};
+}
+
+EXPORT void *reserve(unsigned bytes) { return take(bytes); }
+EXPORT void *buffers(void) { return &io; }
+EXPORT float *logits_at(void) { return logits; }
+EXPORT int state_size(void) { return 4 * (2 * L * H + K); }
+
+// Lay a network out in memory; its weights go to the address that is returned, then `prepare`.
+EXPORT void *arrange(int layers, int hidden, int symbols, int rows, int codes, int labels,
+                     int lookback, int has_skips, float limit) {
+  L = layers; H = hidden; V = symbols; known = rows; kinds = labels; K = lookback;
+  skips = has_skips; clip = limit; top = (unsigned long)&__heap_base;
+  void *begin = take(0);
+  input = table(known); coded = table(codes); labelled = table(kinds);
+  if (K) {
+    predicted = table(known);
+    levels = take(4ull * known); borders = take(4ull * known);
+    weights = take(4ull * K * (codes ? codes : 1));
+  }
+  EACH(l, L) layer[l] = matrix(4 * H, l ? 2 * H : H);
+  head = matrix((V + ROWS - 1) / ROWS * ROWS, H);
+  return begin;
+}
+
+static void add_up(Matrix *m) {                       // each row, times the activations' offset
+  m->sums = take(4ull * m->rows);
+  EACH(r, m->rows) m->sums[r] = 0;
+  EACH(i, m->rows * m->columns)                       // blocks of ROWS rows, of 4 columns each
+    m->sums[i / (ROWS * m->columns) * ROWS + i / 4 % ROWS] -= UNITS * m->values[i];
+}
+
+EXPORT void prepare(void) {
+  EACH(l, L) add_up(&layer[l]);
+  add_up(&head);
+  gates = take(16ull * H); summed = take(4ull * H); activations = take(4ull * H);
+  logits = take(4ull * head.rows); order = take(4ull * V);
+  scaled = take(8ull * V); shares = take(8ull * V);
+}
+
+EXPORT void rule(double divisor, int most, double share, int wants) {
+  temperature = divisor; top_k = most; top_p = share; wants_probabilities = wants;
+}
+
+static u64 high_product(u64 a, u64 b) {
+  u64 a1 = a >> 32, a0 = (unsigned)a, b1 = b >> 32, b0 = (unsigned)b;
+  u64 inner = a1 * b0 + (a0 * b0 >> 32);
+  __asm__("" : "+r"(inner));                          // else clang calls a library for it
+  u64 outer = a0 * b1 + (unsigned)inner;
+  return a1 * b1 + (inner >> 32) + (outer >> 32);
+}
+
+// Draws `position` ... of a stream: Philox4x64-10, as seqkit/foundation/randomness.py has it.
+EXPORT void uniforms(u64 seed, u64 stream, u64 position, int count) {
+  const u64 m0 = 0xD2E7470EE14C6C93, m1 = 0xCA5A826395121157;
+  EACH(i, count) {
+    u64 w[4] = {(position + i) / 4}, key0 = seed, key1 = stream;
+    EACH(round, 10) {
+      u64 high0 = high_product(m0, w[0]), high1 = high_product(m1, w[2]), low0 = m0 * w[0];
+      w[0] = high1 ^ w[1] ^ key0; w[1] = m1 * w[2];
+      w[2] = high0 ^ w[3] ^ key1; w[3] = low0;
+      key0 += 0x9E3779B97F4A7C15; key1 += 0xBB67AE8584CAA73B;
+    }
+    io.draws[i] = (double)(w[(position + i) % 4] >> 11) * 0x1p-53;
+  }
+}
+
+static f4 clamp(f4 x, float least, float most) {
+  return wasm_f32x4_min(wasm_f32x4_splat(most), wasm_f32x4_max(wasm_f32x4_splat(least), x));
+}
+
+static void quantise(const float *x, int place, float scale) {   // H numbers, from `place` on
+  for (int i = 0; i < H; i += 4) {
+    f4 rounded = clamp(wasm_f32x4_nearest(*(f4 *)(x + i) * scale), -UNITS, UNITS - 1);
+    i4 v = wasm_i32x4_trunc_sat_f32x4(rounded);
+#ifdef RELAXED
+    v += UNITS;
+    v = wasm_i16x8_narrow_i32x4(v, v);
+    wasm_v128_store32_lane((char *)activations + place + i, wasm_i8x16_narrow_i16x8(v, v), 0);
+#else
+    wasm_v128_store64_lane((short *)activations + place + i, wasm_i16x8_narrow_i32x4(v, v), 0);
+#endif
+  }
+}
+
+// y = base + scales * (values activations), for all rows.
+static void multiply(const Matrix *m, const float *base, float *y) {
+  const signed char *w = m->values;
+  for (int r = 0; r < m->rows; r += ROWS) {
+    i4 a[4];
+#ifdef RELAXED
+    EACH(q, 4) a[q] = *(i4 *)(m->sums + r + 4 * q);
+    for (int c = 0; c < m->columns; c += 4, w += 4 * ROWS) {
+      v128_t x = wasm_v128_load32_splat((char *)activations + c);
+      EACH(q, 4) a[q] = wasm_i32x4_relaxed_dot_i8x16_i7x16_add(wasm_v128_load(w + 16 * q), x, a[q]);
+    }
+#else
+    i4 low[4] = {0}, high[4] = {0};
+    for (int c = 0; c < m->columns; c += 4, w += 4 * ROWS) {
+      v128_t x = wasm_v128_load64_splat((short *)activations + c);
+      EACH(q, 4) {
+        v128_t both = wasm_v128_load(w + 16 * q);
+        low[q] += (i4)wasm_i32x4_dot_i16x8(wasm_i16x8_extend_low_i8x16(both), x);
+        high[q] += (i4)wasm_i32x4_dot_i16x8(wasm_i16x8_extend_high_i8x16(both), x);
+      }
+    }
+    EACH(q, 4) a[q] = (i4)wasm_i32x4_shuffle(low[q], high[q], 0, 2, 4, 6) +
+                      (i4)wasm_i32x4_shuffle(low[q], high[q], 1, 3, 5, 7);
+#endif
+    EACH(q, 4) {
+      int i = r + 4 * q;
+      f4 product = (f4)wasm_f32x4_convert_i32x4(a[q]) * *(f4 *)(m->scales + i);
+      *(f4 *)(y + i) = *(f4 *)(base + i) + product;
+    }
+  }
+}
+
+static void add_row(Table t, int row) {               // to the gates of the bottom layer
+  const short *values = t.values + (u64)row * 4 * H;
+  for (int i = 0; i < 4 * H; i += 4)
+    *(f4 *)(gates + i) +=
+        (f4)wasm_f32x4_convert_i32x4(wasm_i32x4_load16x4(values + i)) * t.scales[row];
+}
+
+// exp by Taylor's series of 2**(x log2(e) - n) around 0, to 2e-7 of the result.
+static f4 exponentials(f4 x) {
+  x = clamp(x, -80, 80);
+  f4 n = wasm_f32x4_nearest(x * 1.44269504f);
+  f4 r = x - n * 0.693145752f - n * 1.42860677e-6f, y = r * (1 / 720.0f) + 1 / 120.0f;
+  y = (((y * r + 1 / 24.0f) * r + 1 / 6.0f) * r + 0.5f) * r * r + r + 1.0f;
+  return (f4)((i4)y + ((i4)wasm_i32x4_trunc_sat_f32x4(n) << 23));
+}
+
+static f4 sigmoid(f4 x) { return 1.0f / (1.0f + exponentials(-x)); }
+static f4 tangent(f4 x) { return 1.0f - 2.0f / (1.0f + exponentials(2.0f * x)); }
+
+static void advance(float *h, float *c) {
+  for (int k = 0; k < H; k += 4) {
+    f4 *i = (f4 *)(gates + k), *now = (f4 *)(c + k);   // then come f, g and o
+    f4 input_gate = sigmoid(*i), forget = sigmoid(i[H / 4]), output = sigmoid(i[3 * H / 4]);
+    *now = forget * *now + input_gate * tangent(i[2 * H / 4]);
+    if (clip > 0) *now = clamp(*now, -clip, clip);
+    *(f4 *)(h + k) = output * tangent(*now);
+  }
+}
+
+// The symbol that is predicted after this one; see seqkit/model/prediction.py.
+static int predict(float *past, int symbol, int condition) {
+  __builtin_memmove(past, past + 1, 4 * (K - 1));
+  past[K - 1] = levels[symbol];
+  f4 sum = {0};
+  for (int i = 0; i < K; i += 4) sum += *(f4 *)(past + i) * *(f4 *)(weights + condition * K + i);
+  float sample = sum[0] + sum[1] + sum[2] + sum[3];
+  int below = 0;
+  EACH(i, known) below += borders[i] < sample;
+  return below;
+}
+
+static void step(float *state, int symbol, int condition) {
+  float *h = state, *c = state + L * H;
+  int kind = kinds ? condition % kinds : 0, code = kinds ? condition / kinds : condition;
+  __builtin_memcpy(gates, layer[0].bias, 16 * H);
+  add_row(input, symbol);
+  if (kinds) add_row(labelled, kind);
+  if (coded.rows) add_row(coded, code);
+  if (K) add_row(predicted, predict(state + 2 * L * H, symbol, coded.rows ? code : 0));
+  EACH(l, L) {
+    if (l) quantise(h + (l - 1) * H, 0, UNITS);
+    quantise(h + l * H, l ? H : 0, UNITS);
+    multiply(&layer[l], l ? layer[l].bias : gates, gates);
+    advance(h + l * H, c + l * H);
+  }
+  __builtin_memcpy(summed, h + (L - 1) * H, 4 * H);
+  if (skips) EACH(k, (L - 1) * H) summed[k % H] += h[k];
+  quantise(summed, 0, skips ? (float)UNITS / L : UNITS);
+  multiply(&head, head.bias, logits);
+}
+
+static double exponential(double x) {                 // of x <= 0, to 1e-15 of the result
+  double n = __builtin_rint(x * 1.4426950408889634), y = 1.0 / 6227020800;
+  double r = x - n * 0.6931471803691238 - n * 1.9082149292705877e-10;
+  const double factorials[] = {479001600, 39916800, 3628800, 362880, 40320, 5040,
+                               720, 120, 24, 6, 2, 1, 1};
+  EACH(i, 13) y = y * r + 1 / factorials[i];
+  union { double value; u64 bits; } power = {n + 6755399441055744.0};   // n in the low bits
+  power.bits = (power.bits + 1023) << 52;
+  return x < -700 ? 0 : y * power.value;
+}
+
+static void sort(void) {                              // symbols, likeliest first, by Shell's method
+  EACH(i, V) order[i] = i;
+  for (int gap = V / 2; gap; gap = gap == 2 ? 1 : gap * 5 / 11)
+    for (int i = gap; i < V; i++) {
+      int own = order[i], at = i;
+      for (; at >= gap; at -= gap) {
+        int other = order[at - gap];
+        if (scaled[other] > scaled[own] || (scaled[other] == scaled[own] && other < own)) break;
+        order[at] = other;
+      }
+      order[at] = own;
+    }
+}
+
+// By the rule of seqkit/generation/sampling.py.
+static int draw(double uniform, float *probability) {
+  int drawn = 0, cut = top_k > 0 && top_k < V;
+  EACH(v, V) if (logits[v] > logits[drawn]) drawn = v;
+  const double most = logits[drawn];
+  double total = 0, running = 0;
+  if (temperature > 0) {
+    EACH(v, V) scaled[v] = (logits[v] - most) / temperature;
+    if (cut || top_p < 1) sort();
+    const double least = cut ? scaled[order[top_k - 1]] : -__builtin_inf();
+    EACH(v, V) shares[v] = exponential(scaled[v]);
+    EACH(v, V) total += shares[v] = scaled[v] < least ? 0 : shares[v];
+    if (top_p < 1) {
+      double whole = total, kept = 0;
+      EACH(i, V) {
+        double *own = &shares[order[i]], before = running;
+        running += *own;
+        if (before / whole >= top_p) *own = 0;
+      }
+      EACH(v, V) kept += shares[v];
+      total = kept; running = 0;
+    }
+    for (drawn = 0; drawn < V - 1; drawn++)
+      if ((running += shares[drawn]) > uniform * total) break;
+  }
+  if (wants_probabilities) {
+    double all = 0;
+    EACH(v, V) all += exponential(logits[v] - most);
+    *probability = exponential(logits[drawn] - most) / all;
+  }
+  return drawn;
+}
+
+// Feed the first n symbols of the buffer, with what is told after each; the logits stay.
+EXPORT void feed(float *state, int n) { EACH(i, n) step(state, io.symbols[i], io.conditions[i]); }
+
+// Feed a symbol, draw one, feed that, and so on, n times.
+EXPORT void run(float *state, int symbol, int n) {
+  EACH(i, n) {
+    step(state, symbol, io.conditions[i]);
+    io.symbols[i] = symbol = draw(io.draws[i], &io.probabilities[i]);
+  }
+}

@@ -1,0 +1,131 @@
+"""The wasm engine: step.c, compiled to WebAssembly, run by wasmtime on one core of any CPU.
+
+The exported page runs the same bytes, so that it makes the same symbols from the same draws.
+"""
+
+import weakref
+from collections.abc import Iterable, Iterator
+from itertools import chain, repeat
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import wasmtime
+from torch import Tensor
+
+from seqkit.generation.engine import NOTHING_TOLD
+from seqkit.generation.engines.wasm_layout import pack, program
+from seqkit.generation.sampling import Sampling
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.network import State
+from seqkit.symbols import Floats, Integers
+
+_BLOCK = 1024  # symbols of a call at most
+_CONDITIONS, _SYMBOLS = 8 * _BLOCK, 12 * _BLOCK  # where they lie in step.c's buffers, after draws
+
+
+class WasmEngine:
+    """Generates with 8-bit weights and 7-bit activations, one stream after the other."""
+
+    block = 64
+    reads = True
+
+    def __init__(
+        self, model: CharRNN, size: int, labels: Tensor | None = None, *, relaxed: bool = True
+    ) -> None:
+        """`size` is the codec's V, `labels` the choices of labels: see `wasm_layout.pack`.
+
+        Raises:
+            ConfigError: step.c cannot run such a network.
+        """
+        arranged, weights = pack(model, size, labels)
+        engine = wasmtime.Engine()
+        self._store = wasmtime.Store(engine)
+        # While wasmtime's own functions are there, which Python's end takes away:
+        for own in (engine, self._store):  # the last one first
+            weakref.finalize(self, own.close)
+        module = wasmtime.Module(engine, program(relaxed))
+        exports = wasmtime.Instance(self._store, module, []).exports(self._store)
+        self._exports: dict[str, Any] = {name: exports[name] for name in exports}
+        self._write(self._call("arrange", *arranged), weights)
+        self._call("prepare")
+        self._io, self._logits = self._call("buffers"), self._call("logits_at")
+        self._size, self._config, self._hidden = size, model.config, int(arranged[1])
+        self._state_bytes = self._call("state_size")
+        self._begin = self._streams = 0
+
+    def sample(
+        self,
+        symbols: Integers,
+        state: State,
+        draws: Iterable[Floats],
+        sampling: Sampling,
+        conditions: Iterable[Integers] = NOTHING_TOLD,
+    ) -> Iterator[Integers]:
+        """See Engine."""
+        places = self._hold(state)
+        top_p = 1.0 if sampling.top_p is None else sampling.top_p
+        top_k = min(sampling.top_k or 0, self._size)
+        for block, told in zip(draws, chain(conditions, repeat(None)), strict=False):
+            given = np.zeros(block.shape, np.int64) if told is None else told
+            drawn = np.zeros(block.shape, np.int64)
+            self._call("rule", sampling.temperature, top_k, top_p, 0)
+            for begin in range(0, len(block), _BLOCK):
+                part = slice(begin, begin + _BLOCK)
+                for stream, place in enumerate(places):
+                    self._write(self._io, block[part, stream].astype("<f8").tobytes())
+                    self._tell(given[part, stream])
+                    self._call("run", place, int(symbols[stream]), len(drawn[part]))
+                    made = self._read(self._io + _SYMBOLS, 4 * len(drawn[part]))
+                    drawn[part, stream] = np.frombuffer(made, "<i4")
+                symbols = drawn[part][-1]
+            yield drawn
+
+    def score(
+        self, symbols: Integers, state: State, conditions: Integers | None = None
+    ) -> tuple[Floats, State]:
+        """See Engine."""
+        places = self._hold(state)
+        told = np.zeros_like(symbols) if conditions is None else conditions
+        logits = np.zeros((*symbols.shape, self._size), np.float32)
+        for (step, stream), symbol in np.ndenumerate(symbols):
+            self._tell(told[step, stream])
+            self._write(self._io + _SYMBOLS, symbol.astype("<i4").tobytes())
+            self._call("feed", places[stream], 1)
+            logits[step, stream] = np.frombuffer(self._read(self._logits, 4 * self._size), "<f4")
+        return logits, self._held(len(places))
+
+    def _hold(self, state: State) -> list[int]:
+        """Write the state of S streams to memory: where that of each lies."""
+        h, c, past = (values.float().cpu().numpy().swapaxes(0, 1) for values in state)
+        wide = [(0, 0), (0, 0), (0, self._hidden - h.shape[2])]
+        rows = [np.pad(part, wide).reshape(len(h), -1) for part in (h, c)]
+        rows.append(np.pad(past[:, 0], [(0, 0), (-past.shape[2] % 4, 0)]))
+        if len(h) > self._streams:
+            self._begin = self._call("reserve", len(h) * self._state_bytes)
+            self._streams = len(h)
+        self._write(self._begin, np.concatenate(rows, 1).astype("<f4").tobytes())
+        return [self._begin + stream * self._state_bytes for stream in range(len(h))]
+
+    def _held(self, streams: int) -> State:
+        """The state of S streams, read from memory."""
+        rows = np.frombuffer(self._read(self._begin, streams * self._state_bytes), "<f4")
+        rows = rows.reshape(streams, -1)
+        layers, width = self._config.num_layers, self._hidden
+        values = rows[:, : 2 * layers * width].reshape(streams, 2, layers, width)
+        h, c = values[..., : self._config.hidden_size].transpose(1, 2, 0, 3)
+        past = rows[None, :, rows.shape[1] - self._config.lookback :]
+        return State(*(torch.from_numpy(part.copy()) for part in (h, c, past)))
+
+    def _tell(self, conditions: npt.NDArray[np.int64] | np.int64) -> None:
+        self._write(self._io + _CONDITIONS, conditions.astype("<i4").tobytes())
+
+    def _call(self, name: str, *given: float) -> Any:
+        return self._exports[name](self._store, *given)
+
+    def _write(self, place: int, content: bytes) -> None:
+        self._exports["memory"].write(self._store, content, place)
+
+    def _read(self, place: int, count: int) -> bytes:
+        return bytes(self._exports["memory"].read(self._store, place, place + count))

@@ -1,0 +1,167 @@
+"""The wasm engine draws by the rule; both of its programs give the same bits, and are built so."""
+
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from seqkit.config import ModelConfig
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.randomness import uniforms
+from seqkit.generation.continuation import Told, feed_prompt
+from seqkit.generation.engine import generate_blocks
+from seqkit.generation.engines import wasm
+from seqkit.generation.engines.wasm import WasmEngine
+from seqkit.generation.sampling import Sampling
+from seqkit.model.char_rnn import CharRNN
+from tests.generation.engines.networks import (
+    RULES,
+    check_draws,
+    check_frequencies,
+    differences,
+    flat,
+    network,
+    random_state,
+)
+
+SOURCE = Path(wasm.__file__).parent / "step.c"
+
+
+def test_the_programs_are_what_the_command_in_the_source_builds(tmp_path: Path) -> None:
+    version, command = re.findall(
+        r"with ziglang (\S+) .*?\n//   python -m (.*?) step\.c",
+        SOURCE.read_text().replace("\n//     -", " -"),
+    )[0]
+    if not importlib.util.find_spec("ziglang") or metadata.version("ziglang") != version:
+        pytest.skip(f"ziglang {version} is not installed")
+    for name, extra in (("step", ""), ("step_relaxed", "-DRELAXED -mrelaxed-simd")):
+        out = tmp_path / f"{name}.wasm"
+        words = shlex.split(f"{command} {extra} {SOURCE} -o {out}")
+        subprocess.run([sys.executable, "-m", *words], check=True, capture_output=True)
+        assert out.read_bytes() == SOURCE.with_name(f"{name}.wasm").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        network(2, 24, 9),
+        network(1, 40, 30, embedding=True),
+        network(3, 12, 9, skips=True),
+        network(2, 32, 20, embedding=True, conditions=9, lookback=6),
+    ],
+    ids=["one_hot", "embedding", "skips", "conditions"],
+)
+def test_logits_are_near_the_models_and_the_same_with_relaxed_simd(model: CharRNN) -> None:
+    size = model.config.vocabulary_size - 1
+    found = [
+        differences(WasmEngine(model, size, relaxed=relaxed), model, size, 2, steps=200)
+        for relaxed in (True, False)
+    ]
+    assert found[0] == found[1]
+    logits, state = found[0]
+    assert 0 < logits < 0.3  # the head is ten times as large as one that is not trained
+    assert state < 0.02
+
+
+def test_weights_are_exact_where_integers_hold_them() -> None:
+    model = network(1, 16, 5)
+    with torch.no_grad():
+        dict(model.named_parameters())["layers.0.weight_hh_l0"].zero_()
+        model.head.weight.copy_((torch.arange(5.0)[:, None] - 2) * 63)
+        model.head.weight[:, 0] = 127
+    state = model.zero_state(1)
+    logits, after = WasmEngine(model, 5).score(np.array([[3]]), state)
+    expected, after_model = model(torch.tensor([[3]]), state)
+    np.testing.assert_allclose(after.h, after_model.h.detach(), atol=1e-4)
+    kept = torch.round(after.h[0, 0] * 64) / 64
+    expected = model.head.weight @ kept + model.head.bias
+    np.testing.assert_allclose(logits[0, 0], expected.detach(), atol=1e-3)
+
+
+def test_a_clip_of_the_cell_values_is_kept() -> None:
+    model = network(1, 12, 9)
+    model.config.backend, model.config.cell_clip = "unrolled", 0.05
+    _, after = WasmEngine(model, 9).score(np.zeros((20, 1), np.int64), model.zero_state(1))
+    assert after.c.abs().max() == np.float32(0.05)
+
+
+@pytest.mark.parametrize("sampling", RULES)
+def test_symbols_are_drawn_by_the_rule(sampling: Sampling) -> None:
+    model = network(2, 24, 33)
+    check_draws(WasmEngine(model, 33), model, 3, 200, sampling)
+
+
+@pytest.mark.parametrize("sampling", [Sampling(0.7), Sampling(top_k=8, top_p=0.8)])
+def test_symbols_are_as_frequent_as_their_probabilities(sampling: Sampling) -> None:
+    model = flat(33)
+    check_frequencies(WasmEngine(model, 33), model, 2, sampling)
+
+
+def test_top_k_keeps_ties_and_takes_any_k() -> None:
+    model = network(1, 16, 6)
+    with torch.no_grad():
+        model.head.weight.zero_()
+        model.head.bias.copy_(torch.tensor([1.0, 3.0, 2.0, 2.0, 2.0, 0.0]))
+    engine, state = WasmEngine(model, 6), model.zero_state(1)
+    draws, first = [np.linspace(0, 0.999, 200)[:, None]], np.zeros(1, np.int64)
+    tied = next(engine.sample(first, state, draws, Sampling(top_k=2)))
+    assert set(tied.ravel().tolist()) == {1, 2, 3, 4}
+    every = next(engine.sample(first, state, draws, Sampling(top_k=1000)))
+    assert set(every.ravel().tolist()) == {0, 1, 2, 3, 4, 5}
+    all_of_it = next(engine.sample(first, state, draws, Sampling(top_p=1e-9)))
+    assert set(all_of_it.ravel().tolist()) == {1}
+
+
+@pytest.mark.parametrize("position", [0, 3, 2**40 + 1])
+def test_the_program_has_the_draws_of_seqkit(position: int) -> None:
+    engine = WasmEngine(network(1, 16, 5), 5)
+    seed, stream = 2**63 - 7, (1 << 33) + 5
+    engine._call("uniforms", seed, stream, position, 999)
+    found = np.frombuffer(engine._read(engine._io, 8 * 999))
+    assert np.array_equal(found, uniforms(seed, stream, position, 999))
+
+
+def test_labels_are_told_by_their_number_as_a_network_of_them_is() -> None:
+    config = ModelConfig(
+        num_layers=2, hidden_size=16, input="embedding", vocabulary_size=7, conditions=4,
+        labels=[2, 3], lookback=8,
+    )  # fmt: skip
+    model = CharRNN(config, torch.Generator().manual_seed(1))
+    generator = torch.Generator().manual_seed(2)
+    model.predict(torch.linspace(-1, 1, 7), torch.randn(4, 8, generator=generator) / 3)
+    choices = torch.rand(3, 7, generator=generator)
+    engine, merged = WasmEngine(model, 7, choices), model.with_labels(choices)
+    logits, state = differences(engine, merged, 7, streams=2, steps=50)
+    assert logits < 0.03
+    assert state < 0.02
+
+
+def test_the_same_symbols_come_after_a_prompt_however_it_is_cut() -> None:
+    model = network(2, 24, 9)
+    engine, state = WasmEngine(model, 9), random_state(model, 1)
+    prompt = np.random.default_rng(1).integers(0, 9, 600).astype(np.uint8)
+    told = Told(1, np.zeros(2, np.int64))
+    whole, after = feed_prompt(engine.score, (state, 4), prompt, told)
+    part = feed_prompt(engine.score, (state, 4), prompt[:299], Told(1, np.zeros(1, np.int64)))[1]
+    again, after_it = feed_prompt(engine.score, (part, int(prompt[299])), prompt[300:], told)
+    assert np.array_equal(whole, again)
+    for one, other in zip(after, after_it, strict=True):
+        assert torch.equal(one, other)
+    lengths = (3000, 40)
+    drawn = [
+        np.concatenate([*generate_blocks(engine, whole, after, length, Sampling(seed=3))])
+        for length in lengths
+    ]
+    assert np.array_equal(drawn[0][:40], drawn[1])
+
+
+def test_other_cells_are_refused() -> None:
+    with pytest.raises(ConfigError, match="run LSTMs, and this is a gru"):
+        WasmEngine(network(1, 16, 5, cell="gru"), 5)
