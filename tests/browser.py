@@ -21,6 +21,7 @@ os.dup2(int(sys.argv[1]), 3)
 os.dup2(int(sys.argv[2]), 4)
 os.execv(sys.argv[3], sys.argv[3:])
 """
+_LONGEST = 120_000  # milliseconds
 needs_browser = pytest.mark.skipif(not _PROGRAM, reason="no Chromium on this machine")
 
 
@@ -56,9 +57,50 @@ class Page:
             self._read()
 
     def ask(self, expression: str) -> Any:
-        """The value of an expression in the page."""
-        found = self._call("Runtime.evaluate", expression=expression, returnByValue=True)
+        """The value of an expression in the page, or that of what it promises."""
+        given = {"expression": expression, "returnByValue": True, "awaitPromise": True}
+        found = self._call("Runtime.evaluate", **given)
+        assert "exceptionDetails" not in found, found
         return found["result"].get("value")
+
+    def wait(self, expression: str) -> None:
+        """Go on when an expression is true in the page; a limit only ends what hangs."""
+        promise = f"""new Promise((done, fail) => {{
+            setTimeout(() => fail(new Error("waited too long")), {_LONGEST});
+            const look = () => ({expression}) ? done(true) : setTimeout(look, 10);
+            look(); }})"""
+        assert self.ask(promise)
+
+    def before(self, script: str) -> str:
+        """Run a script in every page that is opened from now on, before its own."""
+        added = self._call("Page.addScriptToEvaluateOnNewDocument", source=script)
+        return str(added["identifier"])
+
+    def forget(self, script: str) -> None:
+        """No longer run what `before` named so."""
+        self._call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+
+    def point(self, selector: str, *kinds: str) -> None:
+        """Press and release the mouse on an element, or only the one of both."""
+        x, y = self.ask(
+            f"(() => {{ const own = document.querySelector({json.dumps(selector)});"
+            "own.scrollIntoView({block: 'center'}); const box = own.getBoundingClientRect();"
+            "return [box.x + box.width / 2, box.y + box.height / 2]; })()"
+        )
+        for kind in kinds or ("mousePressed", "mouseReleased"):
+            given = {"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1}
+            self._call("Input.dispatchMouseEvent", **given)
+
+    def write(self, text: str) -> None:
+        """Enter a text where the focus is."""
+        self._call("Input.insertText", text=text)
+
+    def press(self, key: str, code: int = 0, *kinds: str) -> None:
+        """Press and release a key, by its name and its number on Windows, or only one of both."""
+        text = {"text": key} if len(key) == 1 else {"text": "\r"} if key == "Enter" else {}
+        for kind in kinds or ("keyDown", "keyUp"):
+            given = {"type": kind, "key": key, "windowsVirtualKeyCode": code, **text}
+            self._call("Input.dispatchKeyEvent", **given)
 
     def picture(self) -> bytes:
         """What is seen, as a PNG."""

@@ -74,6 +74,9 @@ def test_the_wheel_holds_models_that_write(site: Path, tmp_path: Path) -> None:
     words = ["generate", "checkpoint=shakespeare", "length=20", "device=cpu"]
     code, verse, told = call(["-m", "seqkit"], *words, cwd=tmp_path, path=[site])
     assert (code, len(verse) >= 20) == (0, True), told
+    words = ["export", "checkpoint=shakespeare", "out=verse.html"]
+    code, _, told = call(["-m", "seqkit"], *words, cwd=tmp_path, path=[site])
+    assert (code, "<canvas" in (tmp_path / "verse.html").read_text()) == (0, True), told
 
 
 @pytest.mark.thorough

@@ -133,10 +133,13 @@ COMMANDS = {
         ("checkpoint", "json"),
     ),
     "export": Command(
-        "write a checkpoint as an ONNX model, or as a small one with 8-bit weights",
-        "export checkpoint=runs/a out=a.onnx",
+        "write a checkpoint as a page that runs it, as ONNX, or with 8-bit weights",
+        "export checkpoint=runs/a out=a.html",
         (*_OUTPUT, "checkpoint"),
-        meanings={"out": "the file: NAME.onnx for ONNX, NAME.safetensors for 8-bit weights"},
+        meanings={
+            "out": "the file: NAME.html for a page that runs the model in a browser, NAME.onnx for "
+            "ONNX, NAME.safetensors for 8-bit weights"
+        },
     ),
     "push": Command(
         "share a checkpoint and its model card on the Hugging Face hub; HF_TOKEN has a token that "

@@ -1,4 +1,4 @@
-"""`export`: a checkpoint's network as an ONNX model of one step, or the checkpoint in 8 bits."""
+"""`export`: a checkpoint as a page, as an ONNX model of one step, or in 8 bits."""
 
 import dataclasses
 import json
@@ -16,23 +16,31 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.generation import labelled
+from seqkit.page.page import page_of
 from seqkit.runs.checkpoint import Checkpoint
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
-    """Write `out`: a checkpoint if it is called NAME.safetensors, else an ONNX model.
+    """Write `out`: a page, a checkpoint or an ONNX model, as its name's ending says.
 
     The checkpoint has its network's matrices in 8 bits, and no state of its training.
     """
     out = outputs.result_file(config)
     suffix = out.suffix.lower() if out else ""
-    if out is None or suffix not in (".onnx", SUFFIX):
+    if out is None or suffix not in (".html", ".onnx", SUFFIX):
         given = "no out" if out is None else f"out={out}"
-        raise ConfigError(f"{given}: give out=FILE.onnx, or out=FILE{SUFFIX} for 8-bit weights")
+        raise ConfigError(
+            f"{given}: give out=FILE.html for a page that runs the model, out=FILE.onnx, or "
+            f"out=FILE{SUFFIX} for 8-bit weights"
+        )
     saved = load_checkpoint(config.checkpoint, catalogue, console)
     if suffix == SUFFIX:
         small = dataclasses.replace(saved, eight_bits=True, training=None, training_tensors={})
         small.save(out, overwrite=config.overwrite)
+    elif suffix == ".html":
+        content = page_of(saved, out.stem)
+        with disk.atomic_write(out, config.overwrite, len(content)) as stream:
+            stream.write(content)
     else:
         _write_onnx(saved, out, config, console)
     console.notice(f"written: {out}")

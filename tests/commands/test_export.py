@@ -51,11 +51,11 @@ def test_a_checkpoint_in_eight_bits_predicts_nearly_as_well(
 def test_export_says_what_out_may_be(run: Run, trained: Path) -> None:
     refused = run("export", f"checkpoint={trained}")
     assert refused.code == 2
-    assert "no out: give out=FILE.onnx, or out=FILE.safetensors" in refused.err
+    assert "no out: give out=FILE.html for a page that runs the model, out=FILE.onnx" in refused.err
 
 
 def test_a_file_of_another_ending_is_refused(run: Run, trained: Path, tmp_path: Path) -> None:
-    refused = run("export", f"checkpoint={trained}", f"out={tmp_path / 'verse.html'}")
+    refused = run("export", f"checkpoint={trained}", f"out={tmp_path / 'verse.zip'}")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert "give out=FILE.onnx, or out=FILE.safetensors" in refused.err
-    assert not (tmp_path / "verse.html").exists()
+    assert "give out=FILE.html" in refused.err
+    assert not (tmp_path / "verse.zip").exists()

@@ -75,7 +75,8 @@ class Quantiser(ABC):
         self.phases = channels * symbols_per_sample
         """P, the symbols of a frame."""
         self._radix = levels if symbols_per_sample == 1 else math.isqrt(levels - 1) + 1
-        self._values = (self._decode() / np.float32(gain)).astype(np.float32)
+        self.values = (self._decode() / np.float32(gain)).astype(np.float32)
+        """The sample that each level is decoded to, (levels,)."""
         silence = self.encode(np.zeros(1, np.float32))
         self.silent_frame = silence
         """The symbols of a frame of silence."""
@@ -140,13 +141,13 @@ class Quantiser(ABC):
             ConfigError: these are no symbols of this codec.
         """
         if self.phases == 1:
-            return self._values[checked_symbols(symbols, self.size)]
+            return self.values[checked_symbols(symbols, self.size)]
         wave: Wave = self.frames(symbols).mean(1)
         return wave
 
     def frames(self, symbols: npt.ArrayLike) -> Frames:
         """The samples float32 (N, C) of symbols (N P,). Raises ConfigError for others."""
-        return self._values[self.levels_of(symbols)]
+        return self.values[self.levels_of(symbols)]
 
     def levels_of(self, symbols: npt.ArrayLike) -> Integers:
         """The levels (N, C) of symbols (N P,); a frame that is cut short at the end is left out.

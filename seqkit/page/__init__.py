@@ -1,0 +1,1 @@
+"""A model as one HTML file, which makes text or sound in a browser."""

@@ -1,0 +1,346 @@
+"use strict";
+const $ = (id) => document.getElementById(id);
+const make = (tag, given, ...parts) => {
+  const element = Object.assign(document.createElement(tag), given);
+  element.append(...parts);
+  return element;
+};
+const model = JSON.parse($("model").textContent), sounds = model.kind === "audio";
+const SHOWN = 100_000;     // symbols that are kept on the page, and read of a prompt
+const UNIT = sounds ? model.rate * model.phases : 1;     // symbols of a second, or a character
+const AHEAD = sounds ? Math.ceil(0.3 * UNIT) : 1024;     // symbols that are asked for at a time
+const KEPT = 10 * 60;      // seconds of sound that can be saved
+const bytes = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+const counted = (number) => number.toLocaleString("en");
+let source, id = 0, runs = 0, made = 0, spent = 0, ending = false;
+
+function trouble(text) {
+  $("trouble").textContent = text;
+  $("trouble").hidden = !text;
+}
+
+// A source of symbols: it is started, asked for more, given other settings, and stopped. It calls
+// told({id, symbols, nats, milliseconds}), and with {ended: true} after the last ones.
+function workerSource(told, opened) {
+  const text = new Blob([$("worker").textContent], { type: "text/javascript" });
+  const worker = new Worker(URL.createObjectURL(text));
+  const network = (own) => own && { ...own, weights: bytes(own.weights) };
+  worker.onmessage = ({ data }) => (data.opened ? opened(data) : told(data));
+  worker.onerror = (event) => trouble(`This page cannot run its model: ${event.message}`);
+  const send = (order, given) => worker.postMessage({ order, ...given });
+  send("open", {
+    programs: model.programs.map(bytes), main: network(model.main), writer: network(model.writer),
+    model: { start: model.start, hop: model.hop, codes: model.codes, labelled: !!model.labels },
+  });
+  return {
+    start: (id, prompt, length, given) => send("start", { id, prompt, length, given }),
+    set: (given, anew = false) => send("set", { given, anew }),
+    more: (count) => send("more", { count }),
+    stop: () => send("stop"),
+  };
+}
+
+// ---- settings
+let code = 0;              // of the note that is held
+function settings() {
+  let label = 0, step = 1;
+  for (const own of document.querySelectorAll("#labels select"))
+    [label, step] = [label + step * own.selectedIndex, step * own.length];
+  const [temperature, top_k, top_p] = ["temperature", "top_k", "top_p"].map((n) => +$(n).value);
+  const all = top_k >= model.size, seed = $("seed").value, nats = $("coloured").checked;
+  return { temperature, top_k: all ? 0 : top_k, top_p, seed, nats, label, code };
+}
+
+function changed() {
+  for (const output of document.querySelectorAll("output")) {
+    const own = $(output.htmlFor.value);
+    output.value = own.id === "top_k" && +own.value >= model.size ? "all" : own.value;
+  }
+  source?.set(settings());
+}
+
+function reseed() { $("seed").value = crypto.getRandomValues(new Uint32Array(1))[0] % 1e9; }
+
+function prepare() {
+  document.body.classList.add(sounds ? "sounds" : "writes");
+  Object.assign($("top_k"), { max: model.size, value: model.top_k ?? model.size });
+  const step = model.temperature * 20 % 1 ? "any" : "0.05", max = Math.max(2, model.temperature);
+  Object.assign($("temperature"), { max, step, value: model.temperature });
+  $("top_p").value = model.top_p ?? 1;
+  $("length").value = sounds ? "" : 2000;
+  for (const [name, values] of Object.entries(model.labels ?? {})) {
+    const options = ["none", ...values].map((value) => new Option(value));
+    $("labels").append(make("label", {}, name, make("select", {}, ...options)));
+  }
+  reseed();
+  changed();
+}
+
+// ---- text
+const numbers = new Map(model.vocabulary?.map((letter, number) => [letter, number]));
+let written = [], decoder, waiting;    // parts [text, nats]; nats of a character that is not whole
+
+function encode(text) {                // its last symbols; they begin what is written
+  if (model.newline === "lf") text = text.replace(/\r\n?/g, "\n");
+  const letters = Array.from(text), read = letters.slice(-SHOWN);
+  const place = model.vocabulary ? read.findIndex((letter) => !numbers.has(letter)) : -1;
+  if (place >= 0) {
+    const point = read[place].codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+    throw new Error(`The model never saw ${JSON.stringify(read[place])} (U+${point}), character ` +
+      `${counted(letters.length - read.length + place + 1)} of the prompt: please leave it out.`);
+  }
+  if (letters.length > SHOWN)
+    trouble(`Of the ${counted(letters.length)} characters of the prompt the last ` +
+      `${counted(SHOWN)} are read.`);
+  written = read.length ? [[read.join(""), "prompt"]] : [];
+  rewrite();
+  [decoder, waiting] = [new TextDecoder(), 0];
+  if (model.vocabulary) return read.map((letter) => numbers.get(letter));
+  return [...new TextEncoder().encode(read.join(""))].slice(-SHOWN);
+}
+
+function append(parts) {               // those of one kind, one after the other, into one element
+  const pre = $("written"), follows = pre.scrollTop + pre.clientHeight > pre.scrollHeight - 40;
+  for (const [text, nats] of parts) {
+    const level = $("coloured").checked && nats >= 0 ? `s${Math.min(6, Math.floor(nats))}` : "plain";
+    const kind = nats === "prompt" ? nats : level;
+    if (pre.lastChild?.className === kind) pre.lastChild.firstChild.appendData(text);
+    else pre.append(make("span", { className: kind }, text));
+  }
+  if (follows) pre.scrollTop = pre.scrollHeight;
+}
+
+function rewrite() {
+  $("written").replaceChildren();
+  append(written);
+}
+
+function write({ symbols, nats }) {
+  const parts = [];
+  symbols.forEach((symbol, i) => {
+    waiting += nats ? nats[i] : NaN;
+    const text = model.vocabulary?.[symbol]
+      ?? decoder.decode(Uint8Array.of(symbol), { stream: true });
+    if (text) {
+      parts.push([text, waiting]);
+      waiting = 0;
+    }
+  });
+  written.push(...parts);
+  if (written.length <= SHOWN) append(parts);
+  else {
+    written = written.slice(-0.8 * SHOWN);
+    rewrite();
+  }
+  source.more(symbols.length);
+}
+
+// ---- sound
+let player, samples = [], seconds = 0, cut = [], gaps = 0;
+
+async function openPlayer() {
+  const context = new AudioContext({ sampleRate: model.rate });
+  // From a file, Chromium lets a worklet load no blob: URL, but a data: URL.
+  const url = `data:text/javascript,${encodeURIComponent($("worklet").textContent)}`;
+  await context.audioWorklet.addModule(url);
+  const shape = { numberOfInputs: 0, outputChannelCount: [model.channels] };
+  const node = new AudioWorkletNode(context, "player", shape);
+  const analyser = new AnalyserNode(context, { fftSize: 512, smoothingTimeConstant: 0 });
+  node.connect(analyser).connect(context.destination);
+  node.port.onmessage = ({ data }) => {
+    if (data.played) source.more(data.played * model.phases);
+    if (data.gap && ending) finish("Done");
+    else if (data.gap && id) gaps++;
+  };
+  player = { context, node, analyser, tell: (given) => node.port.postMessage(given) };
+}
+
+function sound({ symbols }) {
+  const known = [...cut, ...symbols], whole = known.length - known.length % model.phases;
+  cut = known.slice(whole);
+  const pcm = Int16Array.from({ length: whole / model.digits }, (_, i) => model.pcm[
+    model.digits === 1 ? known[i]
+      : Math.min(known[2 * i] * model.size + known[2 * i + 1], model.pcm.length - 1)]);
+  samples.push(pcm);
+  seconds += pcm.length / model.channels / model.rate;
+  while (seconds > KEPT) seconds -= samples.shift().length / model.channels / model.rate;
+  player.tell({ samples: Float32Array.from(pcm, (value) => value / 32768) });
+  $("wav").hidden = false;
+}
+
+function save() {
+  const size = samples.reduce((sum, part) => sum + part.byteLength, 0), frame = 2 * model.channels;
+  const parts = ["RIFF", Uint32Array.of(36 + size), "WAVEfmt ", Uint32Array.of(16),
+    Uint16Array.of(1, model.channels), Uint32Array.of(model.rate, frame * model.rate),
+    Uint16Array.of(frame, 16), "data", Uint32Array.of(size), ...samples];
+  URL.revokeObjectURL($("wav").href);
+  const href = URL.createObjectURL(new Blob(parts, { type: "audio/wav" }));
+  Object.assign($("wav"), { href, download: `${model.title}.wav` });
+}
+
+function picture() {                   // one more column of the spectrogram for each frame shown
+  if (!id) return;
+  const canvas = $("heard"), pen = canvas.getContext("2d");
+  const power = new Uint8Array(player.analyser.frequencyBinCount);
+  player.analyser.getByteFrequencyData(power);
+  pen.drawImage(canvas, -1, 0);
+  for (let y = 0; y < canvas.height; y++) {
+    const value = power[Math.floor(y * power.length / canvas.height)];
+    pen.fillStyle = `hsl(${280 - value} 90% ${value / 3}%)`;
+    pen.fillRect(canvas.width - 1, canvas.height - 1 - y, 1, 1);
+  }
+  requestAnimationFrame(picture);
+}
+
+// ---- keys: of the notes that the model knows, [note, its codes from soft to loud], or else of the
+// first label's values
+const NAMES = ["C", "C♯", "D", "D♯", "E", "F", "F♯", "G", "G♯", "A", "A♯", "B"];
+const notes = model.notes ?? [];
+const [label, values] = Object.entries(model.labels ?? {})[0] ?? ["", []];
+const shown = notes.length ? notes.map(([note]) => NAMES[note % 12] + (Math.floor(note / 12) - 1))
+  : values;
+const fingers = shown.every((value) => value.length === 1) ? shown
+  : [..."1234567890qwertyuiopasdfghjklzxcvbnm"].slice(0, shown.length);
+
+function press(place, strength = 0.8) {
+  $("row").children[place].classList.add("down");
+  if (notes.length) {
+    const codes = notes[place][1];
+    code = codes[Math.floor(strength * codes.length)];
+  } else {
+    document.querySelector("#labels select").selectedIndex = place + 1;
+    player?.tell({ clear: true });
+  }
+  if (id) source.set(settings(), !notes.length);
+  else start();
+}
+
+function release(place) {
+  $("row").children[place].classList.remove("down");
+  if (notes.length && !$("row").querySelector(".down")) {
+    code = 0;
+    source.set(settings());
+  }
+}
+
+function key(value, place) {
+  const button = make("button", { type: "button" }, value, make("small", {}, fingers[place] ?? ""));
+  const enters = ({ key, repeat }) => [" ", "Enter"].includes(key) && !repeat;
+  button.onpointerdown = ({ pointerId }) => {
+    button.setPointerCapture(pointerId);
+    press(place);
+  };
+  button.onlostpointercapture = () => release(place);
+  button.onkeydown = (event) => { if (enters(event)) press(place); };
+  button.onkeyup = (event) => { if (enters(event)) release(place); };
+  return button;
+}
+
+function finger(event) {
+  const place = fingers.indexOf(event.key), other = event.ctrlKey || event.metaKey || event.altKey;
+  if (place < 0 || event.repeat || other || event.target.matches("input, select")) return;
+  (event.type === "keydown" ? press : release)(place);
+}
+
+function message([status, note, velocity]) {
+  const near = notes.map(([own]) => Math.abs(own - note)), kind = status >> 4;
+  const place = notes.length ? near.indexOf(Math.min(...near)) : (note + 60) % values.length;
+  if (kind === 9 && velocity) press(place, velocity / 128);
+  else if (kind === 8 || kind === 9) release(place);
+}
+
+async function midi() {
+  try {
+    const access = await navigator.requestMIDIAccess();
+    for (const input of access.inputs.values()) input.onmidimessage = ({ data }) => message(data);
+    $("midi").textContent = `Listening to ${access.inputs.size} MIDI inputs`;
+  } catch (error) {
+    trouble(`No MIDI: ${error.message}`);
+  }
+}
+
+// ---- start and stop
+function report(word) {
+  const rate = made / Math.max(spent, 1e-3) / UNIT;
+  const speed = sounds ? `${rate.toFixed(1)} × real time` : `${rate.toFixed()} characters a second`;
+  const missed = gaps ? `; ${gaps} gaps: this machine is too slow or too busy` : "";
+  $("status").textContent = made ? `${word}: ${speed}${missed}` : `${word}.`;
+}
+
+function finish(word) {
+  [id, ending] = [0, false];
+  source.stop();
+  $("stop").disabled = true;
+  report(word);
+}
+
+function told(piece) {
+  if (piece.id !== id) return;         // of what was stopped
+  if (piece.ended) {
+    if (!sounds) return finish("Done");
+    ending = true;                     // once it is heard
+    return player.tell({ ended: true });
+  }
+  made += piece.symbols.length;
+  spent += piece.milliseconds / 1000;
+  (sounds ? sound : write)(piece);
+  if (made % 4096 < piece.symbols.length) report("Making");
+}
+
+async function start(event) {
+  event?.preventDefault();
+  stop();
+  trouble("");
+  [made, spent, gaps, samples, seconds, cut] = [0, 0, 0, [], 0, []];
+  try {
+    if (!/^\d{1,18}$/.test($("seed").value)) throw new Error("The seed is a whole number.");
+    const prompt = sounds ? [] : encode($("prompt").value), own = id = ++runs;
+    if (sounds) {
+      if (!player) await openPlayer();
+      await player.context.resume();
+      if (own !== id) return;          // stopped meanwhile
+      requestAnimationFrame(picture);
+    }
+    source.start(id, prompt, Math.round($("length").value * UNIT) || Infinity, settings());
+    source.more(AHEAD);
+    $("stop").disabled = false;
+    report("Making");
+  } catch (error) {
+    trouble(error.message);
+    finish("Stopped");
+  }
+}
+
+function stop() {
+  player?.tell({ clear: true });
+  if (id) finish("Stopped");
+}
+
+function ready() {
+  prepare();
+  const programs = typeof WebAssembly === "object" ? model.programs.map(bytes) : [];
+  if (!programs.some((program) => WebAssembly.validate(program))) {
+    $("start").disabled = true;
+    $("status").textContent = "";
+    return trouble("This browser has no WebAssembly with SIMD, which runs the model. Chrome 91, " +
+      "Firefox 89, Safari 16.4 and later ones have it.");
+  }
+  source = workerSource(told, ({ relaxed }) => {
+    $("status").textContent = "Ready.";
+    document.body.dataset.ready = relaxed ? "relaxed" : "plain";
+  });
+  Object.assign($("controls"), { onsubmit: start, oninput: changed });
+  $("coloured").onchange = () => {
+    $("legend").hidden = !$("coloured").checked;
+    rewrite();
+  };
+  for (const [name, call] of Object.entries({ stop, other: reseed, wav: save, midi }))
+    $(name).onclick = call;
+  if (!sounds || !shown.length) return;
+  $("keys").hidden = false;
+  $("keys").firstChild.append(notes.length ? "Notes" : label);
+  $("row").append(...shown.map(key));
+  document.onkeydown = document.onkeyup = finger;
+}
+
+ready();

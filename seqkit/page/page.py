@@ -1,0 +1,112 @@
+"""The page that runs a model: its weights, the program of the wasm engine, and what people see."""
+
+import base64
+import dataclasses
+import html
+import json
+import re
+from importlib import resources
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seqkit.config import Config
+from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser
+from seqkit.data.sound import writer
+from seqkit.data.sound.pitch import PitchBook
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.wording import counted
+from seqkit.generation import labelled
+from seqkit.generation.engines.wasm_layout import pack, program
+from seqkit.generation.request import as_trained
+from seqkit.generation.sampling import sampling_of
+from seqkit.generation.slow_tier import SlowTier
+from seqkit.model.char_rnn import CharRNN
+from seqkit.runs.checkpoint import Checkpoint
+
+_FILES = ("page.html", "page.css", "page.js", "worker.js", "worklet.js")
+_MOST = 50_000_000  # bytes of a page
+
+
+def page_of(saved: Checkpoint, title: str) -> bytes:
+    """One HTML file, of which the model of a checkpoint makes text or sound.
+
+    Raises:
+        ConfigError: its network, its codec or its size is none for a page.
+    """
+    network, codec = saved.build(torch.device("cpu")), saved.codec
+    labels = None if saved.labels is None else labelled.every(saved.labels)
+    model: dict[str, Any] = {
+        **{"title": title, "kind": codec.kind, "size": codec.size, "start": codec.start},
+        "programs": [_text(program(relaxed)) for relaxed in (True, False)],
+        "main": _packed(network, codec.size, labels),
+        **dataclasses.asdict(sampling_of(as_trained(Config(), saved.config))),
+        **_of_codec(codec, saved.newline),
+        "labels": saved.labels and saved.labels.values,
+    }
+    if saved.slow is not None:
+        model |= _of_codes(saved.slow, model["phases"], labels)
+    config, kind = network.config, "sound" if codec.kind == "audio" else codec.kind
+    parts = {
+        "title": html.escape(title),
+        "about": f"A model of {kind}: {counted(config.num_layers, 'layer')} of "
+        f"{config.hidden_size}, {counted(codec.size, 'symbol')}. All of it is in this file; "
+        "nothing is sent anywhere.",
+        # Nothing in it can end the element: no <, and nothing beyond ASCII.
+        "model": json.dumps(model, allow_nan=False).replace("<", "\\u003c"),
+    }
+    files = resources.files("seqkit.page")
+    parts |= {name: (files / name).read_text("utf-8") for name in _FILES}
+    page = re.sub(r"\{\{([\w.]+)\}\}", lambda m: parts[m[1]], parts["page.html"])
+    content = page.encode("utf-8", "replace")
+    if len(content) > _MOST:
+        raise ConfigError(
+            f"this model makes a page of {len(content) / 1e6:,.1f} MB, and browsers open up to "
+            f"{_MOST / 1e6:.0f} MB well: train a smaller one (model.hidden_size, model.num_layers, "
+            "data.max_vocabulary), or give out=FILE.onnx"
+        )
+    return content
+
+
+def _of_codec(codec: Codec, newline: str) -> dict[str, Any]:
+    """What symbols stand for. Raises ConfigError for a codec of a plug-in that makes text."""
+    match codec:
+        case Quantiser():
+            return {
+                "pcm": np.frombuffer(writer.pcm16(codec.values), "<i2").tolist(),
+                "rate": codec.sample_rate,
+                "channels": codec.channels,
+                "digits": codec.symbols_per_sample,
+                "phases": codec.phases,
+            }
+        case Characters():
+            return {"vocabulary": [*codec.decode(np.arange(codec.size))], "newline": newline}
+        case Bytes():
+            return {}
+        case _:
+            raise ConfigError(
+                f"the codec {codec.name} is a plug-in's: pages know characters, bytes and sound"
+            )
+
+
+def _of_codes(slow: SlowTier, phases: int, labels: Tensor | None) -> dict[str, Any]:
+    """The network that writes codes, how long each is heard, and what those of each note are."""
+    book = slow.codebook
+    notes = np.round(book.notes).astype(int).tolist() if isinstance(book, PitchBook) else []
+    return {
+        "writer": _packed(slow.writer, book.size, labels),
+        "hop": book.hop * phases,
+        "codes": slow.codes.tolist(),
+        "notes": [[note, [code]] for code, note in enumerate(notes, 1) if note],
+    }
+
+
+def _packed(network: CharRNN, size: int, labels: Tensor | None) -> dict[str, Any]:
+    arranged, weights = pack(network, size, labels)
+    return {"arranged": arranged, "weights": _text(weights)}
+
+
+def _text(content: bytes) -> str:
+    return base64.b64encode(content).decode()

@@ -1,0 +1,112 @@
+"use strict";
+// Makes symbols, in a worker: of a text, or of sound and of the codes that a second network writes.
+const BLOCK = 128;             // symbols between two looks at what the page wants
+const READ = 1024;             // symbols of the prompt between them, as many as step.c takes
+const STREAM = 1n << 33n, BEFORE = 100;     // of the writer: see generation/slow_tier.py
+
+class Network {
+  constructor(program, { arranged, weights }) {
+    const step = this.step = new WebAssembly.Instance(program, {}).exports, { memory } = step;
+    const place = step.arrange(...arranged);
+    new Uint8Array(memory.buffer, place, weights.length).set(weights);
+    step.prepare();
+    this.kinds = Math.max(1, arranged[5]);
+    const io = step.buffers(), size = step.state_size();
+    this.held = step.reserve(size);
+    this.state = new Uint8Array(memory.buffer, this.held, size);
+    this.draws = new Float64Array(memory.buffer, io, READ);
+    this.told = new Int32Array(memory.buffer, io + 8 * READ, READ);
+    this.symbols = new Int32Array(memory.buffer, io + 12 * READ, READ);
+    this.probabilities = new Float32Array(memory.buffer, io + 16 * READ, READ);
+  }
+  begin(seed, symbol) {
+    this.state.fill(0);
+    Object.assign(this, { seed, last: symbol, position: 0 });
+  }
+  feed(symbols, told) {
+    this.symbols.set([this.last, ...symbols.slice(0, -1)]);
+    this.told.set(told);
+    this.step.feed(this.held, symbols.length);
+    this.last = symbols.at(-1) ?? this.last;
+  }
+  draw(count, told) {          // as the command's first stream does
+    this.told.set(told);
+    this.step.uniforms(this.seed, 0n, BigInt(this.position), count);
+    this.step.run(this.held, this.last, count);
+    this.position += count;
+    this.last = this.symbols[count - 1];
+    return this.symbols.slice(0, count);
+  }
+}
+
+let main, writer, model, settings, code, lasting, turning, wake = () => {};
+let run = 0, granted = 0, left = 0;
+const channel = new MessageChannel();
+channel.port1.onmessage = () => turning();
+const turn = () => new Promise((done) => { turning = done; channel.port2.postMessage(0); });
+
+function begin() {
+  const seed = BigInt(settings.seed), { codes } = model;
+  main.begin(seed, model.start);
+  if (!writer) return;
+  lasting = 0;
+  writer.step.uniforms(seed, STREAM, 0n, 1);
+  const end = Math.floor(writer.draws[0] * codes.length) + BEFORE * codes.length;
+  const before = model.labelled ? [0]
+    : Array.from({ length: BEFORE }, (_, i) => codes[(end - BEFORE + i) % codes.length]);
+  writer.begin((seed ^ STREAM) & ((1n << 63n) - 1n), before.shift());
+  writer.feed(before, before.map(() => settings.label));
+}
+
+function told(count) {         // of each symbol: its code, of which each lasts, and the labels
+  return Int32Array.from({ length: count }, () => {
+    if (writer && !settings.code && !lasting--) {
+      [code] = writer.draw(1, [settings.label]);
+      lasting = model.hop - 1;
+    }
+    return (settings.code || code || 0) * main.kinds + settings.label;
+  });
+}
+
+async function make(id, prompt) {
+  for (let i = 0; i < prompt.length && id === run; i += READ) {
+    const part = prompt.slice(i, i + READ);
+    main.feed(part, told(part.length));
+    await turn();
+  }
+  while (id === run && left > 0) {
+    const count = Math.min(BLOCK, granted, left), before = performance.now();
+    if (count) {
+      const symbols = main.draw(count, told(count));
+      [granted, left] = [granted - count, left - count];
+      const nats = settings.nats && main.probabilities.slice(0, count).map((p) => -Math.log(p));
+      postMessage({ id, symbols, nats, milliseconds: performance.now() - before });
+    } else await new Promise((done) => { wake = done; });
+    await turn();
+  }
+  if (id === run) postMessage({ id, ended: true });
+}
+
+const orders = {
+  open({ programs, ...given }) {
+    const bytes = programs.find((program) => WebAssembly.validate(program));
+    const program = new WebAssembly.Module(bytes);
+    [model, main] = [given.model, new Network(program, given.main)];
+    if (given.writer) writer = new Network(program, given.writer);
+    writer?.step.rule(1, 0, 1, 0);
+    postMessage({ opened: true, relaxed: bytes === programs[0] });
+  },
+  start({ id, prompt, length, given }) {
+    [run, granted, left] = [id, 0, length];
+    orders.set({ given, anew: true });
+    make(id, prompt);
+  },
+  set({ given, anew }) {
+    settings = given;
+    main.step.rule(given.temperature, given.top_k, given.top_p, given.nats ? 1 : 0);
+    if (anew) begin();
+  },
+  more({ count }) { granted += count; },
+  stop() { run = 0; },
+};
+onmessage = ({ data }) => { orders[data.order](data); wake(); };

@@ -1,0 +1,287 @@
+"""The exported page in a real browser: the command's own symbols, by real clicks."""
+
+import base64
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from seqkit.data.sound.pitch import PitchBook
+from seqkit.page import page
+from tests.browser import Page, needs_browser
+from tests.conftest import Run, saved
+from tests.page.conftest import Opened
+
+pytestmark = needs_browser
+WRITTEN = "document.querySelector('#written').textContent"
+STATUS = "document.querySelector('#status').textContent"
+TROUBLE = "document.querySelector('#trouble').textContent"
+
+
+def fill(page: Page, **fields: object) -> None:
+    """Type into fields, in the place of what is there."""
+    for name, value in fields.items():
+        page.point(f"#{name}")
+        page.ask(f"document.querySelector('#{name}').select(); 0")
+        page.write(str(value))
+
+
+def finish(page: Page) -> None:
+    """Press start and wait for the end."""
+    page.point("#start")
+    page.wait("!id")
+    assert page.ask(STATUS).startswith("Done: ")
+    assert page.errors == []
+
+
+@pytest.mark.parametrize("relaxed", [True, False])
+def test_text_is_the_commands_to_the_last_symbol(relaxed: bool, opened: Opened, run: Run) -> None:
+    def without(html: str) -> str:
+        first = html.partition('"programs": ["')[2].partition('"')[0]
+        return html if relaxed else html.replace(first, "AAAA")
+
+    page, length = opened("shakespeare", change=without), 20_000 if relaxed else 2000
+    assert page.ask("document.body.dataset.ready") == ("relaxed" if relaxed else "plain")
+    fill(page, prompt="ROMEO:\n", seed=7, length=length)
+    finish(page)
+    words = ["generate", "checkpoint=shakespeare", "seed=7", "prompt=ROMEO:\n", "device=cpu"]
+    printed = run(*words, f"length={length}", "sample.engine=wasm").out.decode()
+    assert len(printed) == length + 7
+    assert page.ask(WRITTEN) == printed
+    kinds = {url.partition(":")[0] for url in page.requests}
+    assert kinds == {"file", "blob"}
+    assert sum(url.startswith("file:") for url in page.requests) == 1
+
+
+def test_sliders_mean_what_the_keys_mean(opened: Opened, run: Run) -> None:
+    page = opened("shakespeare")
+    fill(page, seed=123456789012345678, length=900)
+    for name, place in (("temperature", 0.5), ("top_k", 1 / 64 * 9), ("top_p", 0.85)):
+        page.ask(f"document.querySelector('#{name}').focus(); 0")
+        page.ask(f"(() => {{ const own = document.querySelector('#{name}');"
+                 f"own.value = +own.min + {place} * (own.max - own.min);"
+                 "own.dispatchEvent(new Event('input', {bubbles: true})); })()")  # fmt: skip
+        page.press("ArrowRight", 39)
+    shown = page.ask("[...document.querySelectorAll('output')].map((own) => own.value)")
+    finish(page)
+    words = [f"{n}={v}" for n, v in zip(("temperature", "top_k", "top_p"), shown, strict=True)]
+    words += ["seed=123456789012345678", "length=900", "sample.engine=wasm", "device=cpu"]
+    printed = run("generate", "checkpoint=shakespeare", *words).out.decode()
+    assert page.ask(WRITTEN) == printed
+    assert shown == ["1.05", "11", "0.86"]
+
+
+def heard(page: Page) -> tuple[bytes, np.ndarray]:
+    """The WAV that the page offers, and its samples."""
+    page.ask("""{ const own = URL.createObjectURL;
+        URL.createObjectURL = (blob) => { window.saved = blob; return own.call(URL, blob); } }""")
+    page.point("#wav")
+    url = page.ask("""new Promise((done) => { const reader = new FileReader();
+        reader.onload = () => done(reader.result); reader.readAsDataURL(window.saved); })""")
+    content = base64.b64decode(url.partition(",")[2])
+    return content, np.frombuffer(content[44:], "<i2")
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds", "label"), [("etude", 2.5, None), ("words", 2.5, "high"), ("notes", 1, None)]
+)
+def test_sound_is_the_commands_to_the_last_sample(
+    name: str, seconds: float, label: str | None, opened: Opened, run: Run, models: Path,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    checkpoint = name if name == "etude" else models / name
+    page, out = opened(checkpoint), tmp_path / "a.wav"
+    fill(page, seed=5, length=seconds)
+    words = ["generate", f"checkpoint={checkpoint}", "seed=5", f"seconds={seconds}", "device=cpu"]
+    if label:
+        page.ask(f"document.querySelector('#labels select').value = '{label}'")
+        words.append(f"label={label}")
+    finish(page)
+    assert page.ask("gaps") == 0 or page.ask("spent") > seconds / 4  # on a machine that is busy
+    content, samples = heard(page)
+    assert run(*words, f"out={out}", "sample.engine=wasm").code == 0
+    expected, rate = soundfile.read(out, dtype="int16")
+    assert np.array_equal(samples, expected)
+    assert len(samples) == round(seconds * rate)
+    (tmp_path / "b.wav").write_bytes(content)
+    assert soundfile.info(tmp_path / "b.wav").samplerate == rate
+    assert len(np.unique(samples)) > 3
+
+
+def test_stop_means_stop_and_a_seed_begins_again(opened: Opened) -> None:
+    page = opened("shakespeare")
+    fill(page, seed=3, length="")
+    page.ask("document.querySelector('#length').value = ''; 0")
+    page.point("#start")
+    page.wait(f"{WRITTEN}.length > 3000")
+    page.point("#stop")
+    first = page.ask(WRITTEN)
+    assert page.ask(STATUS).startswith("Stopped: ")
+    page.ask("new Promise((done) => setTimeout(done, 200))")
+    assert page.ask(WRITTEN) == first
+    fill(page, length=len(first))
+    finish(page)
+    assert page.ask(WRITTEN) == first
+    page.point("#start")
+    page.wait("made > 0")
+    page.ask("document.querySelector('#start').click(); 0")  # while pieces are under way
+    page.wait("!id")
+    assert page.ask(WRITTEN) == first
+    page.point("#other")
+    finish(page)
+    assert page.ask(WRITTEN) != first
+
+
+def test_what_is_kept_is_bounded(opened: Opened) -> None:
+    text = opened("shakespeare", change=lambda html: html.replace("SHOWN = 100_000", "SHOWN = 500"))
+    fill(text, length=2000)
+    finish(text)
+    assert 300 < len(text.ask(WRITTEN)) <= 500
+    sound = opened("etude", change=lambda html: html.replace("KEPT = 10 * 60", "KEPT = 0.5"))
+    fill(sound, length=1)
+    finish(sound)
+    assert 0.4 < len(heard(sound)[1]) / 8000 <= 0.5
+
+
+def test_each_character_is_coloured_by_its_surprise(opened: Opened) -> None:
+    page = opened("shakespeare")
+    fill(page, prompt="ROMEO:\n", length=300)
+    page.point("#coloured")
+    finish(page)
+    parts = page.ask("written.slice(1)")
+    assert len(parts) == 300
+    nats = np.array([nats for _, nats in parts])
+    assert (nats >= 0).all() and 0.5 < nats.mean() < 3
+    spans = page.ask("[...document.querySelectorAll('#written span')].map((own) =>"
+                     "[own.className, own.textContent])")  # fmt: skip
+    assert spans[0] == ["prompt", "ROMEO:\n"]
+    levels = "".join(kind[1] * len(text) for kind, text in spans[1:])
+    assert levels == "".join(str(min(6, int(own))) for own in nats)
+    page.point("#coloured")
+    assert page.ask("document.querySelectorAll('#written span').length") == 2
+
+
+def test_prompts_that_cannot_be_read_are_told_and_the_page_lives_on(opened: Opened) -> None:
+    page = opened("shakespeare")
+    fill(page, prompt="To be ☃", length=50)
+    page.point("#start")
+    assert page.ask(TROUBLE) == (
+        'The model never saw "☃" (U+2603), character 7 of the prompt: please leave it out.'
+    )
+    page.ask("document.querySelector('#prompt').value = '☃' + 'be '.repeat(4e6); 0")
+    finish(page)
+    assert page.ask(TROUBLE) == (
+        "Of the 12,000,001 characters of the prompt the last 100,000 are read."
+    )
+    assert len(page.ask(WRITTEN)) == 100_050
+    fill(page, prompt="ROMEO:", seed="1.5")
+    page.point("#start")
+    assert page.ask("id") == 0
+    fill(page, seed=1)
+    finish(page)
+    assert page.ask(TROUBLE) == ""
+    assert page.ask(WRITTEN).startswith("ROMEO:")
+
+
+@pytest.mark.parametrize("missing", ["WebAssembly", "SIMD"])
+def test_without_webassembly_a_sentence_says_so(
+    missing: str, opened: Opened, chromium: Page
+) -> None:
+    script = "delete window.WebAssembly"
+    if missing == "SIMD":
+        script = "WebAssembly.validate = () => false"
+    kept = chromium.before(script)
+    page = opened("shakespeare", ready=False)
+    chromium.forget(kept)
+    assert page.ask(TROUBLE).startswith("This browser has no WebAssembly with SIMD")
+    assert page.ask("document.querySelector('#start').disabled") is True
+    assert page.errors == []
+
+
+@pytest.mark.parametrize("name", ["hostile", "bytes"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1100)])
+def test_hostile_text_is_data(
+    name: str, scheme: str, width: int, opened: Opened, run: Run, models: Path
+) -> None:
+    title = "<!--<script>{{model}}&lt;"
+    page = opened(models / name, scheme=scheme, width=width, title=title)
+    fill(page, prompt="</script>☃ ", seed=1, length=700)
+    finish(page)
+    words = ["generate", f"checkpoint={models / name}", "prompt=</script>☃ ", "seed=1"]
+    made = run(*words, "length=700", "sample.engine=wasm", "device=cpu").out
+    cut = "\ufffd"  # which the page holds back until its end comes
+    assert page.ask(WRITTEN).rstrip(cut) == made.decode("utf-8", "replace").rstrip(cut)
+    assert page.ask("document.title") == page.ask("model.title") == title
+    assert page.ask("document.scripts.length") == 4
+    assert page.ask("document.documentElement.scrollWidth") <= width
+    paper = page.ask("getComputedStyle(document.body).backgroundColor")
+    assert paper == {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 24, 29)"}[scheme]
+
+
+def test_the_page_is_used_by_keyboard_and_every_control_has_a_name(opened: Opened) -> None:
+    page = opened("shakespeare")
+    order = []
+    for _ in range(9):
+        page.press("Tab", 9)
+        order.append(page.ask("document.activeElement.id"))
+    wanted = ["prompt", "temperature", "top_k", "top_p", "seed", "length", "start", "other"]
+    assert order == [*wanted, "coloured"]
+    page.ask("document.querySelector('#length').focus(); 0")
+    page.press("Enter", 13)
+    page.wait("made > 500")
+    page.wait("!id")
+    assert page.ask(STATUS).startswith("Done")
+    nameless = "[...document.querySelectorAll('input, textarea, select, canvas, pre')].filter("
+    assert page.ask(f"{nameless}(own) => !own.labels?.length && !own.ariaLabel).length") == 0
+
+
+def test_notes_are_played_by_mouse_keyboard_and_midi(opened: Opened, models: Path) -> None:
+    page = opened(models / "notes")
+    notes = page.ask("notes")
+    found = saved(models / "notes").slow
+    assert found is not None and isinstance(found.codebook, PitchBook)
+    known = found.codebook.notes.round().tolist()
+    assert notes == [[note, [code]] for code, note in enumerate(known, 1) if note]
+    first = "#row button"
+    page.point(first, "mousePressed")
+    page.wait("made > 4000")
+    assert page.ask("code") in notes[0][1]
+    page.point(first, "mouseReleased")
+    assert page.ask("code") == 0
+    page.press("3", 51, "keyDown")
+    assert page.ask("code") in notes[2][1]
+    page.press("3", 51, "keyUp")
+    high, codes = notes[-1]
+    for velocity, place in ((127, -1), (1, 0)):
+        page.ask(f"message([0x91, {high + 9}, {velocity}]); 0")
+        assert page.ask("code") == codes[place]
+    page.ask(f"message([0x91, {high + 9}, 0]); 0")
+    assert page.ask("[code, id > 0]") == [0, True]
+    page.point("#stop")
+    assert page.ask("id") == 0
+    assert page.errors == []
+
+
+def test_labels_are_played_from_silence(opened: Opened, models: Path) -> None:
+    page = opened(models / "words")
+    page.press("2", 50)
+    page.wait("made > 2000")
+    assert page.ask("document.querySelector('#labels select').value") == "low"
+    page.ask("message([0x90, 60, 100]); 0")
+    assert page.ask("document.querySelector('#labels select').value") == "high"
+    page.wait("made > 9000")
+    page.point("#stop")
+    assert page.errors == []
+
+
+def test_a_model_too_large_is_refused_with_its_size(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "_MOST", 1_000_000)
+    refused = run("export", "checkpoint=shakespeare", f"out={tmp_path / 'a.html'}")
+    assert refused.code == 2
+    assert (
+        "makes a page of 2.8 MB, and browsers open up to 1 MB well: train a smaller" in refused.err
+    )
+    assert not (tmp_path / "a.html").exists()
