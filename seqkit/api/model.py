@@ -3,6 +3,7 @@
 Each call starts from the zero state, or from a state that it is given. Arrays are NumPy's.
 """
 
+import dataclasses
 import io
 import itertools
 import logging
@@ -244,7 +245,8 @@ class Model(Generic[Content]):
         config, score = like.follow(config, saved.codec, saved.slow, saved.recording, _LOG.info)
         length = self._medium.length(config.length, config.seconds)
         ending = ending_of(config, self._medium, self.char_rnn.config, saved.slow)
-        request = request_of(config, length, ending, score).at(saved.pace)
+        request = request_of(config, length, ending, score)
+        request = dataclasses.replace(request, eight_bits=saved.runs_in_eight_bits)
         blocks = self._engine.blocks(symbols, request, self._reader.on_device(begin))
         return self._told(itertools.chain([symbols], blocks))
 

@@ -17,7 +17,7 @@ from seqkit.foundation.machine import HOST
 from seqkit.foundation.wording import counted
 from seqkit.generation import labelled
 from seqkit.generation.continuation import continue_prompt
-from seqkit.generation.eight_bits import added_nats
+from seqkit.generation.eight_bits import added_nats, is_heavy
 from seqkit.generation.ending import ending_of
 from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import save_sample
@@ -126,7 +126,8 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
     They have the full length, or what a tenth of train.max_minutes suffices for.
     """
     best = load_checkpoint(find_checkpoint(training.folder.path), training.catalogue)
-    request = request_of(training.config, training.length).at(best.pace)
+    request = request_of(training.config, training.length)
+    request = dataclasses.replace(request, eight_bits=best.runs_in_eight_bits)
     model = best.build(training.device)
     blocks = sample(training, model, request, notice, training.recording)
     return _in_time(blocks, training, notice) if training.config.train.max_minutes else blocks
@@ -157,21 +158,23 @@ def _amount(symbols: int, training: Training) -> str:
 
 
 def measure_eight_bits(training: Training) -> float | None:
-    """Let the best checkpoint of a model of sound know what 8 bits cost: `Checkpoint.pace`.
+    """Let the best checkpoint know what 8 bits cost, if it makes sound and is heavy for a CPU.
 
-    That is measured on the validation part, or without one on the training part. None: it cannot
-    be, or this is text. Raises OutputError if the checkpoint cannot be written.
+    That is measured on the validation part, or without one on the training part. None: it is not.
+    Raises OutputError if the checkpoint cannot be written.
     """
     codec, part = training.corpus.codec, training.validation
     if not isinstance(codec, Quantiser):
         return None
     best = load_checkpoint(find_checkpoint(training.folder.path), training.catalogue)
+    if not is_heavy(best.model, codec.symbol_rate):
+        return None
     network = best.build(HOST)
     try:
         if best.labels is not None:
             network = network.with_labels(labelled.every(best.labels))
         cost = added_nats(network, codec.size, part if len(part) else training.learnt, codec.start)
-    except ConfigError:
+    except (ConfigError, RuntimeError, ValueError):  # the last two of ONNX Runtime and protobuf
         return None
     best.metrics["int8_nats"] = cost
     training.folder.save_best(best)

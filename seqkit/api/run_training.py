@@ -141,16 +141,13 @@ def _run(
             left = save_and_stop("an error of the data") if ranks.alone else advice(training)
             raise DataError(f"{error}\n{left}") from error
     saver.wait()
-    _finish(training, followers, notice)
+    _finish(training, followers)
 
 
-def _finish(training: Training, followers: Observers, notice: Notice) -> None:
+def _finish(training: Training, followers: Observers) -> None:
     trainer, folder, progress = training.trainer, training.folder, training.trainer.progress
     if training.ranks.leads:
-        cost = measure_eight_bits(training)
-        if cost is not None:
-            notice(f"sample.precision=int8 adds {cost:.4f} nats per symbol to its loss")
-        folder.write_summary(summary(training, cost))
+        folder.write_summary(summary(training, measure_eight_bits(training)))
     followers.tell(
         Finished(
             step=progress.step,

@@ -1,5 +1,6 @@
 """`generate`: a checkpoint continues a prompt."""
 
+import dataclasses
 from pathlib import Path
 
 from seqkit.api.model import load_checkpoint
@@ -52,7 +53,8 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         disk.require_space(expected[0], config.streams * least)
     advice = "Try fewer streams" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with device.memory_errors(advice):
-        request = request_of(config, length, ending, score).at(saved.pace)
+        request = request_of(config, length, ending, score)
+        request = dataclasses.replace(request, eight_bits=saved.runs_in_eight_bits)
         with console.progress("setting up"):
             model = saved.build(chosen)
             blocks = continue_prompt(

@@ -150,9 +150,8 @@ class SampleConfig:
     )
     precision: str = option(
         "auto",
-        "precision of generation; auto is fp32, but fp16 where the engine has nothing else, and "
-        "int8 where a CPU makes sound in real time only so, if at the end of the training int8 "
-        "was measured to add at most 0.005 nats per symbol",
+        "precision of generation; auto is fp32, but fp16 with sample.engine=fused, and on a CPU "
+        "int8 for sound of large networks, if that cost at most 0.005 nats when they were trained",
         choices=("auto", "fp32", "fp16", "int8"),
     )
     unknown: str = option(

@@ -1,16 +1,30 @@
-"""What products in 8 bits cost a network in quality."""
+"""Which networks a CPU runs in 8 bits, and what that costs them in quality."""
 
 import numpy as np
 from torch import from_numpy
 
+from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.generation.engines.choose import build_engine
+from seqkit.model.cells import GATES
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import cross_entropy
 from seqkit.symbols import Floats
 
+_HEAVY = 1e10  # products a second; a core next to other programs makes about as many in fp32
 _LANES, _STEPS = 32, 160  # stretches of a part, and the symbols of each
 _WARM = 32  # of which so many first ones do not count
+
+
+def is_heavy(model: ModelConfig, rate: float) -> bool:
+    """Whether a network that makes `rate` symbols a second should run in 8 bits on a CPU.
+
+    This is a matter of its size, and not of the machine's speed, so that a seed gives the same
+    everywhere.
+    """
+    h, layers = model.hidden_size, model.num_layers
+    recurrent = GATES[model.cell] * h * (2 * layers - 1) * h  # the bottom layer looks up its input
+    return rate * (recurrent + model.vocabulary_size * h) > _HEAVY
 
 
 def added_nats(model: CharRNN, size: int, part: Part, start: int) -> float | None:

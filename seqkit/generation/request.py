@@ -4,7 +4,7 @@ import dataclasses
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import torch
 
@@ -13,7 +13,7 @@ from seqkit.data.codecs import Codec
 from seqkit.foundation import machine
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation.ending import Ending
-from seqkit.generation.like import Score
+from seqkit.generation.like import Followed
 from seqkit.generation.sampling import Sampling, sampling_of
 
 _FOLLOWING = 0.4  # the temperature at which another sound is followed
@@ -39,14 +39,10 @@ class Request:
     label_strength: float = 1.0
     ending: Ending | None = None
     """What ends a stream before its length."""
-    like: Score | None = None
+    like: Followed | None = None
     """What sound follows, if no codes are to be written."""
-    pace: float = 0.0
-    """Symbols a second of each stream for which precision=auto takes 8 bits; 0: it never does."""
-
-    def at(self, pace: float) -> Self:
-        """The same at this pace."""
-        return dataclasses.replace(self, pace=pace)
+    eight_bits: bool = False
+    """Whether precision=auto takes 8 bits on a CPU."""
 
     def size(self, codec: Codec) -> int:
         """How many symbols are drawn from: those of a codec, and the end of a document if asked."""
@@ -86,7 +82,7 @@ def with_seed(config: Config, notice: Callable[[str], None]) -> Config:
 
 
 def request_of(
-    config: Config, length: int, ending: Ending | None = None, like: Score | None = None
+    config: Config, length: int, ending: Ending | None = None, like: Followed | None = None
 ) -> Request:
     """What a config asks for, `length` symbols long, or up to an ending."""
     return Request(

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from seqkit.config import Config, DataConfig, ModelConfig
 from seqkit.data import codecs
-from seqkit.data.codecs import Codec, Quantiser
+from seqkit.data.codecs import Codec
 from seqkit.data.labels import Labels
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import disk, machine
@@ -75,14 +75,10 @@ class Checkpoint:
         return data if self.newline == "keep" else dataclasses.replace(data, newline=self.newline)
 
     @property
-    def pace(self) -> float:
-        """`Request.pace`: that of sound, if the training found that 8 bits cost it next to nothing.
-
-        `int8_nats` of its metrics says how many nats per symbol they add.
-        """
+    def runs_in_eight_bits(self) -> bool:
+        """Whether a CPU makes its sound so by default: its training measured that they suffice."""
         cost = self.metrics.get("int8_nats")
-        fits = isinstance(cost, float) and cost <= _NEXT_TO_NOTHING
-        return float(self.codec.symbol_rate) if fits and isinstance(self.codec, Quantiser) else 0.0
+        return isinstance(cost, float) and cost <= _NEXT_TO_NOTHING
 
     @property
     def of_a_sample(self) -> bool:

@@ -43,11 +43,21 @@ def test_training_tells_how_much_it_sounds_like_the_recording(learnt: Path) -> N
     assert log.count("sound like the recording") + log.count("sounds like the recording") == 2
 
 
-def test_what_8_bits_cost_is_measured_told_and_kept(learnt: Path, run: Run) -> None:
-    found = json.loads((learnt / "run" / "summary.json").read_text())["int8_nats"]
-    assert abs(found) < 0.1
-    metrics = json.loads(run("inspect", f"checkpoint={learnt / 'run'}", "json=true").out)["metrics"]
+def test_what_8_bits_cost_a_large_network_is_measured_kept_and_taken(
+    learnt: Path, run: Run, tmp_path: Path
+) -> None:
+    small = json.loads((learnt / "run" / "summary.json").read_text())
+    assert small["int8_nats"] is None
+    words = (f"data.path={learnt / 'étude.wav'}", f"run_dir={tmp_path / 'run'}", "seconds=0.1")
+    result = run(*TINY, *words, "model.hidden_size=900", "train.max_steps=2")
+    assert result.code == 0, result.err
+    found = json.loads((tmp_path / "run" / "summary.json").read_text())["int8_nats"]
+    assert 0 < abs(found) < 0.005
+    place = f"checkpoint={tmp_path / 'run'}"
+    metrics = json.loads(run("inspect", place, "json=true").out)["metrics"]
     assert metrics["int8_nats"] == found
+    told = run("generate", place, "seconds=0.1", "device=cpu", f"out={tmp_path / 'a.wav'}").err
+    assert "the onnx engine computes in int8" in told
 
 
 @pytest.mark.thorough

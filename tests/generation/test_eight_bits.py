@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
-from seqkit.generation.eight_bits import added_nats
+from seqkit.generation.eight_bits import added_nats, is_heavy
 from seqkit.generation.engines.onnx import OnnxEngine
 from seqkit.model.network import cross_entropy
 from tests.generation.engines.networks import network
@@ -33,6 +34,17 @@ def test_it_is_the_loss_in_int8_less_the_networks_own() -> None:
     expected = float((nats[0] - nats[1])[32:].mean())  # the first ones, which warm up, left out
     assert abs(expected) > 1e-4
     assert added_nats(model, 20, own, start=7) == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_network_is_heavy_by_its_size_and_its_rate() -> None:
+    def heavy(layers: int, hidden: int, rate: int) -> bool:
+        config = ModelConfig(num_layers=layers, hidden_size=hidden, vocabulary_size=256)
+        return is_heavy(config, rate)
+
+    assert not heavy(1, 384, 8000)
+    assert heavy(1, 384, 16000)
+    assert heavy(2, 384, 8000)
+    assert not heavy(2, 20, 48000)
 
 
 def test_of_a_short_part_nothing_is_known() -> None:

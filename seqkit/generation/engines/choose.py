@@ -2,10 +2,8 @@
 
 import functools
 import itertools
-import time
 from collections.abc import Callable
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -27,7 +25,6 @@ PRECISIONS = {
     "wasm": ("int8",),
 }
 """What every engine computes in; the first is what precision=auto means there."""
-_TIMED, _STEPS = 6, 16  # blocks, and their steps
 
 
 def choose_engine(
@@ -36,9 +33,8 @@ def choose_engine(
     """The engine for sample.engine and sample.precision.
 
     auto takes the fastest engine of the precision, and of fp32 where that is auto, too: the same
-    seed then gives the same text wherever arithmetic rounds alike. Where onnx does not keep the
-    request's pace in fp32, it takes 8 bits. An engine that cannot run here is passed over, with a
-    notice.
+    seed then gives the same text wherever arithmetic rounds alike. onnx takes 8 bits if the request
+    is for that. An engine that cannot run here is passed over, with a notice.
 
     Args:
         model: on the device that was chosen.
@@ -50,44 +46,27 @@ def choose_engine(
         ConfigError, DeviceError: what was asked for by name cannot run.
     """
     names, precision = _candidates(request, model.head.weight.device)
+    light = request.eight_bits and request.precision == "auto"
+
+    def built(name: str) -> Engine:
+        own = "int8" if light and name == "onnx" else precision
+        engine = build_engine(name, own, model, size, request.streams)
+        if request.precision == "auto" and own != "fp32":
+            notice(f"the {name} engine computes in {own}")
+        return engine
+
     for tried, following in itertools.pairwise(names):
         try:
-            engine = build_engine(tried, precision, model, size, request.streams)
-            break
+            return built(tried)
         except (ConfigError, DeviceError) as error:
             _tell_once(notice, f"generating with sample.engine={following}: {error}")
-    else:
-        tried = names[-1]
-        engine = build_engine(tried, precision, model, size, request.streams)
-    if request.precision != "auto":
-        return engine
-    if precision != "fp32":
-        notice(f"the {request.engine} engine computes in {precision}")
-    if request.pace and tried == "onnx":
-        kept = _pace(engine, model, request) / request.pace
-        if kept < 1:
-            fp32 = f"fp32 makes {kept:.2f} x real time here, and sample.precision=fp32 keeps it"
-            notice(f"generating in 8 bits: {fp32}")
-            return build_engine(tried, "int8", model, size, request.streams)
-    return engine
+    return built(names[-1])
 
 
 @functools.cache
 def _tell_once(notice: Callable[[str], None], text: str) -> None:
     """Every sample of a training would repeat it."""
     notice(text)
-
-
-def _pace(engine: Engine, model: CharRNN, request: Request) -> float:
-    """Symbols a second of each stream, at best: what else runs is not to change what a seed gives.
-
-    The first block sets the engine up.
-    """
-    streams = request.streams
-    first, draws = np.zeros(streams, np.int64), np.zeros((_STEPS, streams))
-    given = first, model.zero_state(streams), itertools.repeat(draws, _TIMED)
-    clocks = [time.perf_counter() for _ in engine.sample(*given, request.sampling)]
-    return _STEPS / min(after - before for before, after in itertools.pairwise(clocks))
 
 
 def check_engine(config: ModelConfig, size: int, request: Request, device: torch.device) -> None:

@@ -19,10 +19,10 @@ from tests.generation.engines.networks import network
 
 
 def chosen(
-    name: str = "auto", precision: str = "auto", pace: float = 0.0
+    name: str = "auto", precision: str = "auto", eight_bits: bool = False
 ) -> tuple[Engine, list[str]]:
     told: list[str] = []
-    request = Request(1, engine=name, precision=precision, pace=pace)
+    request = Request(1, engine=name, precision=precision, eight_bits=eight_bits)
     return choose_engine(network(1, 8, 5), 5, request, told.append), told
 
 
@@ -44,17 +44,17 @@ def test_auto_on_a_cpu_is_onnx_in_fp32_without_a_word() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pace", "precision", "in_8_bits"),
-    [(0.0, "auto", False), (1e-3, "auto", False), (1e9, "auto", True), (1e9, "fp32", False)],
+    ("name", "precision", "in_8_bits"),
+    [("auto", "auto", True), ("onnx", "auto", True), ("auto", "fp32", False)],
 )
-def test_what_keeps_no_pace_is_generated_in_8_bits_with_a_word(
-    pace: float, precision: str, in_8_bits: bool
+def test_a_request_for_8_bits_has_them_with_a_word(
+    name: str, precision: str, in_8_bits: bool
 ) -> None:
-    engine, told = chosen("auto", precision, pace)
+    engine, told = chosen(name, precision, eight_bits=True)
     symbols, state = np.zeros((40, 1), np.int64), network(1, 8, 5).zero_state(1)
     of_fp32, _ = OnnxEngine(network(1, 8, 5), 5).score(symbols, state)
     assert (engine.score(symbols, state)[0] == of_fp32).all() == (not in_8_bits)
-    assert [notice.partition(":")[0] for notice in told] == ["generating in 8 bits"] * in_8_bits
+    assert told == ["the onnx engine computes in int8"] * in_8_bits
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_without_onnx_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert isinstance(choose_engine(network(1, 8, 5), 5, Request(1), told.append), TorchEngine)
     assert told == [notice]
-    assert isinstance(chosen(pace=1e9)[0], TorchEngine)
+    assert isinstance(chosen(eight_bits=True)[0], TorchEngine)
     with pytest.raises(ConfigError, match="does not load"):
         chosen("onnx")
     check()
