@@ -147,7 +147,6 @@ class TorchEngine:
     """Generates step by step, on any device: the reference."""
 
     block = 16
-    reads = False
 
     def __init__(self, model: CharRNN, size: int, strength: float = 1.0) -> None:
         """`size` is the codec's V.
@@ -159,6 +158,7 @@ class TorchEngine:
         self._step = PreparedStep(model, size)
         self._device = model.head.weight.device
         self._strength = strength
+        self.reads = self._device.type == "cpu"
 
     def guided(self, logits: Floats) -> Floats:
         """The logits (S, V) to draw from, made of those of all streams."""
