@@ -19,7 +19,7 @@ from seqkit.foundation.wording import byte_count
 
 
 def cache_dir() -> Path:
-    """The folder for downloads and encoded data: SEQKIT_CACHE_DIR, or the user's cache."""
+    """The folder for what can be fetched or made again: SEQKIT_CACHE_DIR, or the user's cache."""
     if chosen := os.environ.get("SEQKIT_CACHE_DIR"):
         return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import os
 from collections.abc import Callable, Sequence
 
 from seqkit.foundation import disk
@@ -23,6 +24,7 @@ def kept(made_of: Sequence[str], compiled: Callable[[], bytes]) -> bytes:
     with contextlib.suppress(OSError):
         digest, code = (content := file.read_bytes())[:_DIGEST], content[_DIGEST:]
         if digest == hashlib.sha256(key + code).digest():
+            os.utime(file)  # it is in use: see corpus_cache.evict
             return code
     code = compiled()
     # Not synced to the disk: what a crash leaves of it does not fit its digest.
