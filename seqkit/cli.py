@@ -67,8 +67,13 @@ def _exit_code(arguments: list[str]) -> int:
 
 def entry() -> NoReturn:
     """The console script `seqkit`."""
-    codes: list[int] = []
-    atexit.register(lambda: codes and processes.end(*codes))  # after all that others register
+    code: int | None = None
+
+    def end() -> None:
+        if code is not None:
+            processes.end(code)
+
+    atexit.register(end)  # the first: it comes after all that others register
     try:
         code = main()
     except KeyboardInterrupt:  # while the handlers of the last command were put back
@@ -85,7 +90,6 @@ def entry() -> NoReturn:
             signal.signal(number, signal.SIG_IGN)  # one that comes now changes no exit code
     if processes.place().size > 1:
         processes.end(code)
-    codes.append(code)
     sys.exit(code)
 
 
