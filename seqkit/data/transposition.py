@@ -33,8 +33,9 @@ def with_copies(part: Part, codec: Quantiser, seed: int) -> Part:
         begins = np.asarray(part.starts // codec.phases / float(ratio), np.int64) * codec.phases
         starts.append(sum(map(len, symbols)) + begins)
         heard = np.repeat(draw.random(len(moved) // rest + 1) >= _RESTS, rest)
-        faded = np.convolve(heard, np.full(ramp, 1 / ramp), "same")[: len(moved), None]
-        symbols.append(codec.encode((moved * faded).astype(np.float32)))
+        sums = np.cumsum(np.pad(heard, (ramp, 0)))
+        faded = (sums[ramp:] - sums[:-ramp])[: len(moved), None] / np.float32(ramp)
+        symbols.append(codec.encode(moved * faded.astype(np.float32)))
     return dataclasses.replace(
         part,
         symbols=np.concatenate(symbols),

@@ -31,7 +31,7 @@ Notice = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Score:
+class Followed:
     """What is followed.
 
     codes: that the model is told, (frames,).
@@ -44,8 +44,8 @@ class Score:
 
 def follow(
     config: Config, codec: Codec, slow: SlowTier | None, recording: Recording | None, notice: Notice
-) -> tuple[Config, Score | None]:
-    """The score in the file that `like` names, and the config with its length.
+) -> tuple[Config, Followed | None]:
+    """What the file that `like` names says, and the config with its length.
 
     `notice` is told how far it is from what the model knows. Without `like`: the config as it
     is, and None.
@@ -59,6 +59,8 @@ def follow(
         return config, None
     name, path = f"like={config.like}", Path(config.like)
     of_notes = path.suffix.lower() in melody_files.SUFFIXES
+    if config.until is not None:
+        raise ConfigError(f"{name}: the sample ends with that file: leave until={config.until} out")
     if slow is None or (of_notes and not isinstance(slow.codebook, PitchBook)):
         raise ConfigError(
             f"{name}: this model cannot follow it: train one with recipe=my_sound and "
@@ -71,12 +73,13 @@ def follow(
     else:
         wave = np.concatenate([*Reader(path).resampled(rate)])[:, 0]
         melody, seconds = melody_of(wave, rate), len(wave) / rate
-    if melody[:, 1].max(initial=-np.inf) < _SILENT:
-        raise BadFileError(path, f"it is silent: nothing in it is louder than {_SILENT:g} dB")
+        if melody[:, 1].max(initial=-np.inf) < _SILENT:
+            raise BadFileError(path, f"it is silent: nothing in it is louder than {_SILENT:g} dB")
     length, whole = config.length, max(1, round(seconds * rate)) * codec.phases
     if config.seconds is not None:
         length = round(config.seconds * rate) * codec.phases
-    if length is not None and length > whole:
+    length = whole if length is None else length - length % codec.phases
+    if length > whole:
         raise ConfigError(f"{name}: it lasts {seconds:.2f} s: ask for no more than that")
     loudness = _LEVEL
     if recording is not None:
@@ -89,15 +92,14 @@ def follow(
         wave = wave * np.float32(10 ** (louder / 20))
         codes, said = _sounds(codec.frames(codec.encode(wave)).mean(1), book)
     notice(f"{name}: {said}")
-    score = Score(codes, melody[:, 1] + louder)
-    return config if length is not None else dataclasses.replace(config, length=whole), score
+    return dataclasses.replace(config, length=length), Followed(codes, melody[:, 1] + louder)
 
 
 def levelled(blocks: Blocks, codec: Quantiser, decibels: Floats) -> Blocks:
     """Hand on blocks (N, S) of sound, every frame of which is made as loud as `decibels` has it.
 
     The gain goes from one border of frames to the next; at a border it brings the mean power of
-    both frames to that of the score.
+    both frames to what is followed.
     """
     hop, place = round(codec.sample_rate / FRAMES) * codec.phases, 0
     wanted = np.convolve(np.pad(decibels, 1, mode="edge"), (0.5, 0.5), "valid")  # at borders

@@ -33,8 +33,8 @@ def read(path: Path, step: float) -> tuple[Floats, float]:
     content = b"".join(files.blocks(path))
     events = (_csv if path.suffix.lower() == ".csv" else _midi)(path, content)
     end = events[-1][0] if events else 0.0
-    if not 0 < end <= _LONGEST:
-        raise BadFileError(path, "holds no melody that ends within a day")
+    if not (0 < end <= _LONGEST and any(note for _, note, _ in events[:-1])):
+        raise BadFileError(path, "holds no note, or does not end within a day")
     times, *melody = np.array([(0.0, 0.0, _SILENT), *events[:-1]]).T
     frames = (np.arange(math.ceil(end / step - 1e-6)) + 0.5) * step
     return np.stack(melody, 1)[np.searchsorted(times, frames, side="right") - 1], end
@@ -52,7 +52,8 @@ def _csv(path: Path, content: bytes) -> list[_Event]:
                 raise ValueError("out of range")
         except ValueError as error:
             raise BadFileError(path, f"line {number} is not: {_LINE}") from error
-        events.append((time, float(note_of(np.array(hertz))) if hertz else 0.0, decibels))
+        note = float(note_of(np.array(hertz))) if hertz else 0.0
+        events.append((time, note, decibels if note else _SILENT))
     return events
 
 
