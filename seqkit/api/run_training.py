@@ -169,7 +169,7 @@ class _Forecast:
         codec = training.corpus.codec
         rate = codec.symbol_rate if isinstance(codec, Quantiser) else 0
         train = training.config.train
-        ends_by_clock = train.max_minutes and not train.max_steps and not train.max_epochs
+        ends_by_clock = train.max_minutes and not train.max_steps
         self._wanted = ENOUGH * rate if training.slow and ends_by_clock else 0
         self._notice = notice
 
