@@ -109,7 +109,11 @@ def sample(
     """What a model of a training makes of the prompt: blocks (N, 1)."""
     config = dataclasses.replace(training.config, until=None)  # which a training does not read
     ending = ending_of(config, training.medium, model.config, training.slow)
-    alone = dataclasses.replace(request, streams=1, ending=ending)
+    sampling = request.sampling
+    if training.corpus.labels is not None:  # each sample has labels that are drawn anew
+        seed = sampling.seed + training.trainer.progress.step
+        sampling = dataclasses.replace(sampling, seed=seed)
+    alone = dataclasses.replace(request, streams=1, sampling=sampling, ending=ending)
     given = model, training.corpus.codec, training.prompt, alone
     return continue_prompt(
         *given,

@@ -100,7 +100,7 @@ def _read(labels: Labels, asked: str, piece: str) -> tuple[str, str, float]:
     if not found:
         hint = nearest(value or rest, labels.values[names[-1]])
         raise ConfigError(
-            f"label={asked}: no label {value or rest}{hint} There are {labels.summary}"
+            f"label={asked}: no label {value or rest}{hint} It knows {labels.summary}"
         )
     [(name, (value, share))] = found.items()
     try:

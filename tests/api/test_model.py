@@ -45,7 +45,8 @@ def test_memory_that_runs_out_is_told_in_words(
     def run_out(*given: object) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
 
-    monkeypatch.setattr(torch.nn.functional, "linear", run_out)  # all need it for their logits
+    monkeypatch.setattr(torch.nn.functional, "linear", run_out)  # for the logits, as the next one
+    monkeypatch.setattr(torch, "addmm", run_out)
     with pytest.raises(DeviceError, match=r"out of memory: CUDA .* Try device='cpu'"):
         call(seqkit.load(trained, "cpu"))
 

@@ -44,7 +44,7 @@ def test_it_says_what_it_is_asked_for(run: Run, learnt: Path) -> None:
         assert model.labels == {"label": ["sea", "wood"]}
         assert model.generate(label=name, seed=1, length=200) == own
     refused = run("generate", f"checkpoint={learnt}", "label=see")
-    assert refused.code == 2 and "did you mean sea? There are label: sea, wood" in refused.err
+    assert refused.code == 2 and "did you mean sea? It knows label: sea, wood" in refused.err
     assert "labels of" in run("generate", f"checkpoint={learnt}", "--help").out.decode()
 
 

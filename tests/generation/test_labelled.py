@@ -67,7 +67,7 @@ def test_every_number_has_the_rows_of_its_labels() -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ("cara", r"no label cara\. There are digit: 0, 7; speaker: ann, bob"),
+        ("cara", r"no label cara\. It knows digit: 0, 7; speaker: ann, bob"),
         ("speaker:anne", "did you mean ann"),
         ("ann:0.5", "give one speaker, or shares that add up to 1"),
         ("ann:nan,bob:1", "give one speaker, or shares that add up to 1"),

@@ -17,7 +17,7 @@ SUFFIXES = (".csv", ".mid", ".midi")
 _SILENT = -70.0  # decibels
 _LONGEST = 86_400.0  # seconds
 _DRUMS = 9  # the channel, from 0, whose notes have no pitch in General MIDI
-_LINE = "time in seconds, no earlier than before, hertz (empty: no pitch), decibels"
+_LINE = "seconds, no fewer than before, hertz (0 or nothing for a rest) and decibels: 0.5,440,-12"
 
 _Event = tuple[float, float, float]
 """From when on, in seconds, which note, 0 for none, and how loud, in decibels."""
@@ -44,14 +44,14 @@ def _csv(path: Path, content: bytes) -> list[_Event]:
     """What lines say that hold until the next one; the last one only says when it ends."""
     events = [(0.0, 0.0, _SILENT)]
     for number, line in enumerate(content.decode("utf-8-sig", "replace").splitlines(), 1):
-        if not line.strip() or line.startswith("time"):
+        if not line.strip() or (number == 1 and line[0].isalpha()):
             continue
         try:
             time, hertz, decibels = (float(word.strip() or 0) for word in line.split(","))
             if not (time >= events[-1][0] and 0 <= hertz < math.inf and math.isfinite(decibels)):
                 raise ValueError("out of range")
         except ValueError as error:
-            raise BadFileError(path, f"line {number} is not: {_LINE}") from error
+            raise BadFileError(path, f"line {number} is {line!r}: give {_LINE}") from error
         note = float(note_of(np.array(hertz))) if hertz else 0.0
         events.append((time, note, decibels if note else _SILENT))
     return events

@@ -20,7 +20,7 @@ def read(path: Path) -> tuple[Floats, Floats, float]:
 
 def test_lines_hold_until_the_next_and_the_last_one_ends_it(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
-    path.write_text("time,hertz,decibels\n0.1,440,-20\n0.2,220, -10\n\n0.3,,-30\n0.405,880,0\n")
+    path.write_text("Time (s),hertz,decibels\n0.1,440,-20\n0.2,220, -10\n\n0.3,,-30\n0.405,880,0\n")
     notes, decibels, seconds = read(path)
     assert seconds == 0.405
     assert len(notes) == 41
@@ -31,11 +31,11 @@ def test_lines_hold_until_the_next_and_the_last_one_ends_it(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("0,440\n1,440,0\n", "line 1 is not: time in seconds"),
-        ("0,A4,0\n1,,0\n", "line 1 is not"),
-        ("0,-5,0\n1,,0\n", "line 1 is not"),
-        ("0,440,nan\n1,,0\n", "line 1 is not"),
-        ("1,440,0\n0,,0\n", "line 2 is not"),
+        ("0,440\n1,440,0\n", "line 1 is '0,440': give seconds"),
+        ("0,A4,0\n1,,0\n", "line 1 is '0,A4,0'"),
+        ("0,-5,0\n1,,0\n", "line 1 is"),
+        ("0,440,nan\n1,,0\n", "line 1 is"),
+        ("1,440,0\n0,,0\n", "line 2 is"),
         ("0,440,0\n", "holds no note"),
         ("0,440,0\n1e9,,0\n", "within a day"),
     ],
