@@ -1,5 +1,6 @@
 """Calls of `generate` from Python: the keys that they take, and the engine that they share."""
 
+import contextlib
 import dataclasses
 import logging
 from collections.abc import Iterator
@@ -65,6 +66,15 @@ def config_of(keys: GenerateKeys) -> Config:
     return config
 
 
+@dataclasses.dataclass
+class _Kept:
+    """An engine, what it fits, and whether nothing uses it."""
+
+    key: object
+    engine: Engine
+    free: bool = True
+
+
 class KeptEngine:
     """The engine of the last call, which the next one takes if it fits: a new one takes time."""
 
@@ -72,14 +82,14 @@ class KeptEngine:
         """`network` is built from the checkpoint."""
         self._network = network
         self._saved = saved
-        self._kept: tuple[object, Engine] | None = None
+        self._kept: _Kept | None = None
 
     def blocks(
         self, prompt: Symbols, request: Request, begin: tuple[State, int]
     ) -> Iterator[Integers]:
         """What follows a prompt, of one stream, in blocks (N,): see `continue_prompt`.
 
-        The engine is kept after the last block, so that nothing else uses it meanwhile.
+        Nothing else uses the engine until the last block, or until they are closed.
         """
         # It depends on the request but for its draws, and on the weights that it copied.
         weights = [(own.data_ptr(), own._version) for own in self._network.parameters()]
@@ -87,12 +97,14 @@ class KeptEngine:
         sampling = dataclasses.replace(request.sampling, seed=0)
         usual = dataclasses.replace(request, length=1, sampling=sampling, ending=None, like=None)
         key = usual, size, weights
-        kept, self._kept = self._kept, None
+        kept = self._kept
         if self._saved.labels is not None:  # another network for other labels
             kept = None
-        elif kept is None or kept[0] != key:
-            kept = None  # its memory first
-            kept = key, choose_engine(self._network, size, request, _LOG.info)
+        elif kept is None or not kept.free or kept.key != key:
+            kept = self._kept = None  # its memory first
+            kept = self._kept = _Kept(key, choose_engine(self._network, size, request, _LOG.info))
+        if kept is not None:
+            kept.free = False
         blocks = continue_prompt(
             self._network,
             self._saved.codec,
@@ -100,16 +112,18 @@ class KeptEngine:
             request,
             notice=_LOG.info,
             begin=begin,
-            engine=kept and kept[1],
+            engine=None if kept is None else kept.engine,
             slow=self._saved.slow,
             recording=self._saved.recording,
             labels=self._saved.labels,
         )
-        return self._until_free(blocks, kept)
+        return _until_free(blocks, kept)
 
-    def _until_free(
-        self, blocks: Iterator[Integers], kept: tuple[object, Engine] | None
-    ) -> Iterator[Integers]:
+
+def _until_free(blocks: Iterator[Integers], kept: _Kept | None) -> Iterator[Integers]:
+    """Hand on blocks (N, 1) as (N,); the engine that makes them is free after the last one."""
+    with contextlib.suppress(GeneratorExit):
         for block in blocks:
             yield block[:, 0]
-        self._kept = kept
+    if kept is not None:
+        kept.free = True

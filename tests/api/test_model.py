@@ -192,6 +192,18 @@ def test_an_engine_is_kept_and_never_shared(
     assert len(made) == 1
 
 
+def test_an_engine_is_kept_of_a_sample_that_is_given_up(
+    text: Model[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = text.generate("a ", length=25, seed=1)
+    stream = text.stream("a ", length=25, seed=1)
+    next(stream)
+    next(stream)
+    stream.close()  # type: ignore[attr-defined]
+    monkeypatch.setattr(generate_calls, "choose_engine", None)  # none is made
+    assert text.generate("a ", length=25, seed=1) == expected
+
+
 def test_a_kept_engine_is_not_used_with_other_weights() -> None:
     model = seqkit.load(EARLIER_RUNS / "characters", device="cpu")
     before = model.generate("a ", length=30, seed=4)
