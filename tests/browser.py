@@ -41,8 +41,8 @@ class Page:
         for domain in ("Log", "Network", "Page", "Runtime"):
             self._call(f"{domain}.enable")
 
-    def open(self, file: Path, *, scheme: str = "light", width: int = 360) -> None:
-        """Load a file, to its end, in a window so wide."""
+    def open(self, place: Path | str, *, scheme: str = "light", width: int = 360) -> None:
+        """Load a file or a URL, to its end, in a window so wide."""
         self._call(
             "Emulation.setEmulatedMedia",
             features=[{"name": "prefers-color-scheme", "value": scheme}],
@@ -52,7 +52,8 @@ class Page:
             width=width, height=800, deviceScaleFactor=1, mobile=width < 600,
         )  # fmt: skip
         self._events.clear()
-        self._call("Page.navigate", url=file.absolute().as_uri())
+        url = place if isinstance(place, str) else place.absolute().as_uri()
+        self._call("Page.navigate", url=url)
         while "Page.loadEventFired" not in self._events:
             self._read()
 

@@ -141,6 +141,15 @@ COMMANDS = {
             "ONNX, NAME.safetensors for 8-bit weights"
         },
     ),
+    "play": Command(
+        "open models to a browser and to plain HTTP, on this machine",
+        "play checkpoint=etude",
+        ("checkpoint", "device", "host", "port", "runs", "sample"),
+        meanings={
+            "checkpoint": "offer this one alone, named as elsewhere; by default all runs in runs=, "
+            "and the ready-made models",
+        },
+    ),
     "push": Command(
         "share a checkpoint and its model card on the Hugging Face hub; HF_TOKEN has a token that "
         "may write there, and a new repository is public",

@@ -137,6 +137,14 @@ class Config:
         "compress: go on learning from what was coded: smaller files, and slower; decompress "
         "knows it from the file",
     )
+    host: str = option(
+        "127.0.0.1",
+        "play: the address or name of this machine to listen at; at others than 127.0.0.1 and "
+        "localhost whoever knows the token may ask, and it is sent unencrypted",
+    )
+    port: int = option(
+        8000, "play: the port to listen at; 0 for any that is free", minimum=0, maximum=65535
+    )
     gpus: int | None = option(
         None,
         "--multirun: so many jobs at once, each on a GPU of its own (launcher=local or slurm)",

@@ -70,10 +70,23 @@ function prepare() {
   $("length").value = sounds ? "" : 2000;
   for (const [name, values] of Object.entries(model.labels ?? {})) {
     const options = ["none", ...values].map((value) => new Option(value));
-    $("labels").append(make("label", {}, name, make("select", {}, ...options)));
+    $("labels").append(make("label", {}, name, make("select", { name }, ...options)));
   }
   reseed();
+  new URLSearchParams(location.hash.slice(1)).forEach((value, name) => {
+    const own = fields().find((field) => (field.id || field.name) === name);
+    if (own) Object.assign(own, own.type === "checkbox" ? { checked: value === "true" } : { value });
+  });
   changed();
+}
+
+// What a link to this page holds, so that it makes the same again.
+const fields = () => [...$("controls").querySelectorAll(
+  "textarea, input:not([type=file]), #labels select")];
+
+function remember() {
+  const held = (own) => (own.type === "checkbox" ? own.checked : own.value);
+  location.replace(`#${new URLSearchParams(fields().map((own) => [own.id || own.name, held(own)]))}`);
 }
 
 // ---- text
@@ -83,7 +96,7 @@ let written = [], decoder, waiting;    // parts [text, nats]; nats of a characte
 function encode(text) {                // its last symbols; they begin what is written
   if (model.newline === "lf") text = text.replace(/\r\n?/g, "\n");
   const letters = Array.from(text), read = letters.slice(-SHOWN);
-  const place = model.vocabulary ? read.findIndex((letter) => !numbers.has(letter)) : -1;
+  const place = model.vocabulary && !model.choices ? read.findIndex((letter) => !numbers.has(letter)) : -1;
   if (place >= 0) {
     const point = read[place].codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
     throw new Error(`The model never saw ${JSON.stringify(read[place])} (U+${point}), character ` +
@@ -95,6 +108,7 @@ function encode(text) {                // its last symbols; they begin what is w
   written = read.length ? [[read.join(""), "prompt"]] : [];
   rewrite();
   [decoder, waiting] = [new TextDecoder(), 0];
+  if (model.choices) return read.join("");     // the server encodes it
   if (model.vocabulary) return read.map((letter) => numbers.get(letter));
   return [...new TextEncoder().encode(read.join(""))].slice(-SHOWN);
 }
@@ -155,12 +169,15 @@ async function openPlayer() {
   player = { context, node, analyser, tell: (given) => node.port.postMessage(given) };
 }
 
-function sound({ symbols }) {
+function levels(symbols) {
   const known = [...cut, ...symbols], whole = known.length - known.length % model.phases;
   cut = known.slice(whole);
-  const pcm = Int16Array.from({ length: whole / model.digits }, (_, i) => model.pcm[
+  return Int16Array.from({ length: whole / model.digits }, (_, i) => model.pcm[
     model.digits === 1 ? known[i]
       : Math.min(known[2 * i] * model.size + known[2 * i + 1], model.pcm.length - 1)]);
+}
+
+function sound({ symbols, pcm = levels(symbols) }) {
   samples.push(pcm);
   seconds += pcm.length / model.channels / model.rate;
   while (seconds > KEPT) seconds -= samples.shift().length / model.channels / model.rate;
@@ -168,13 +185,16 @@ function sound({ symbols }) {
   $("wav").hidden = false;
 }
 
+function wav(pcm, channels = model.channels) {
+  const size = pcm.reduce((sum, part) => sum + part.byteLength, 0), frame = 2 * channels;
+  return new Blob(["RIFF", Uint32Array.of(36 + size), "WAVEfmt ", Uint32Array.of(16),
+    Uint16Array.of(1, channels), Uint32Array.of(model.rate, frame * model.rate),
+    Uint16Array.of(frame, 16), "data", Uint32Array.of(size), ...pcm], { type: "audio/wav" });
+}
+
 function save() {
-  const size = samples.reduce((sum, part) => sum + part.byteLength, 0), frame = 2 * model.channels;
-  const parts = ["RIFF", Uint32Array.of(36 + size), "WAVEfmt ", Uint32Array.of(16),
-    Uint16Array.of(1, model.channels), Uint32Array.of(model.rate, frame * model.rate),
-    Uint16Array.of(frame, 16), "data", Uint32Array.of(size), ...samples];
   URL.revokeObjectURL($("wav").href);
-  const href = URL.createObjectURL(new Blob(parts, { type: "audio/wav" }));
+  const href = URL.createObjectURL(wav(samples));
   Object.assign($("wav"), { href, download: `${model.title}.wav` });
 }
 
@@ -304,6 +324,7 @@ async function start(event) {
     source.start(id, prompt, Math.round($("length").value * UNIT) || Infinity, settings());
     source.more(AHEAD);
     $("stop").disabled = false;
+    remember();
     report("Making");
   } catch (error) {
     trouble(error.message);
@@ -316,19 +337,26 @@ function stop() {
   if (id) finish("Stopped");
 }
 
+function opened(kind) {
+  $("status").textContent = "Ready.";
+  document.body.dataset.ready = kind;
+}
+
 function ready() {
   prepare();
-  const programs = typeof WebAssembly === "object" ? model.programs.map(bytes) : [];
-  if (!programs.some((program) => WebAssembly.validate(program))) {
-    $("start").disabled = true;
-    $("status").textContent = "";
-    return trouble("This browser has no WebAssembly with SIMD, which runs the model. Chrome 91, " +
-      "Firefox 89, Safari 16.4 and later ones have it.");
+  if (model.choices) {
+    source = serve();
+    opened("server");
+  } else {
+    const programs = typeof WebAssembly === "object" ? model.programs.map(bytes) : [];
+    if (!programs.some((program) => WebAssembly.validate(program))) {
+      $("start").disabled = true;
+      $("status").textContent = "";
+      return trouble("This browser has no WebAssembly with SIMD, which runs the model. Chrome 91, " +
+        "Firefox 89, Safari 16.4 and later ones have it.");
+    }
+    source = workerSource(told, ({ relaxed }) => opened(relaxed ? "relaxed" : "plain"));
   }
-  source = workerSource(told, ({ relaxed }) => {
-    $("status").textContent = "Ready.";
-    document.body.dataset.ready = relaxed ? "relaxed" : "plain";
-  });
   Object.assign($("controls"), { onsubmit: start, oninput: changed });
   $("coloured").onchange = () => {
     $("legend").hidden = !$("coloured").checked;
@@ -343,4 +371,4 @@ function ready() {
   document.onkeydown = document.onkeyup = finger;
 }
 
-ready();
+document.addEventListener("DOMContentLoaded", ready);

@@ -5,6 +5,7 @@ import dataclasses
 import html
 import json
 import re
+from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
@@ -26,7 +27,7 @@ from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
 
-_FILES = ("page.html", "page.css", "page.js", "worker.js", "worklet.js")
+_FILES = ("page.html", "page.css", "page.js", "served.js", "worker.js", "worklet.js")
 _MOST = 50_000_000  # bytes of a page
 
 
@@ -38,29 +39,14 @@ def page_of(saved: Checkpoint, title: str) -> bytes:
     """
     network, codec = saved.build(torch.device("cpu")), saved.codec
     labels = None if saved.labels is None else labelled.every(saved.labels)
-    model: dict[str, Any] = {
-        **{"title": title, "kind": codec.kind, "size": codec.size, "start": codec.start},
+    model = _shown(saved, title) | {
         "programs": [_text(program(relaxed)) for relaxed in (True, False)],
         "main": _packed(network, codec.size, labels),
-        **dataclasses.asdict(sampling_of(as_trained(Config(), saved.config))),
         **_of_codec(codec, saved.newline),
-        "labels": saved.labels and saved.labels.values,
     }
     if saved.slow is not None:
         model |= _of_codes(saved.slow, model["phases"], labels)
-    config, kind = network.config, "sound" if codec.kind == "audio" else codec.kind
-    parts = {
-        "title": html.escape(title),
-        "about": f"A model of {kind}: {counted(config.num_layers, 'layer')} of "
-        f"{config.hidden_size}, {counted(codec.size, 'symbol')}. All of it is in this file; "
-        "nothing is sent anywhere.",
-        # Nothing in it can end the element: no <, and nothing beyond ASCII.
-        "model": json.dumps(model, allow_nan=False).replace("<", "\\u003c"),
-    }
-    files = resources.files("seqkit.page")
-    parts |= {name: (files / name).read_text("utf-8") for name in _FILES}
-    page = re.sub(r"\{\{([\w.]+)\}\}", lambda m: parts[m[1]], parts["page.html"])
-    content = page.encode("utf-8", "replace")
+    content = _filled(saved, model)
     if len(content) > _MOST:
         raise ConfigError(
             f"this model makes a page of {len(content) / 1e6:,.1f} MB, and browsers open up to "
@@ -68,6 +54,47 @@ def page_of(saved: Checkpoint, title: str) -> bytes:
             "data.max_vocabulary), or give out=FILE.onnx"
         )
     return content
+
+
+def served_page(saved: Checkpoint, title: str, choices: Sequence[str]) -> bytes:
+    """The page for a model that runs where the page comes from, one of those to choose from."""
+    codec = saved.codec
+    model = _shown(saved, title) | {"choices": choices}
+    if isinstance(codec, Quantiser):
+        model |= {"rate": codec.sample_rate, "channels": codec.channels, "phases": codec.channels}
+    elif not isinstance(codec, Bytes):
+        model["vocabulary"] = [codec.decode([symbol]) for symbol in range(codec.size)]
+    return _filled(saved, model)
+
+
+def _shown(saved: Checkpoint, title: str) -> dict[str, Any]:
+    """What people see of a model, and how it samples if they change nothing."""
+    codec, labels = saved.codec, saved.labels and saved.labels.values
+    return {
+        **{"title": title, "kind": codec.kind, "size": codec.size, "start": codec.start},
+        **dataclasses.asdict(sampling_of(as_trained(Config(), saved.config))),
+        "labels": labels,
+    }
+
+
+def _filled(saved: Checkpoint, model: dict[str, Any]) -> bytes:
+    """The page of a model, which runs in it, or where it is served."""
+    config, kind = saved.model, "sound" if saved.codec.kind == "audio" else saved.codec.kind
+    served, where = "choices" in model, "All of it is in this file; nothing is sent anywhere."
+    if served:
+        where = "It runs on the machine that serves this page."
+    files = resources.files("seqkit.page")
+    parts = {name: (files / name).read_text("utf-8") for name in _FILES} | {
+        "title": html.escape(model["title"]),
+        "about": f"A model of {kind}: {counted(config.num_layers, 'layer')} of "
+        f"{config.hidden_size}, {counted(saved.codec.size, 'symbol')}. {where}",
+        "connects": "'self'" if served else "'none'",
+        # Nothing in it can end the element: no <, and nothing beyond ASCII.
+        "model": json.dumps(model, allow_nan=False).replace("<", "\\u003c"),
+    }
+    parts["source"] = parts["served.js"] if served else ""
+    page = re.sub(r"\{\{([\w.]+)\}\}", lambda m: parts[m[1]], parts["page.html"])
+    return page.encode("utf-8", "replace")
 
 
 def _of_codec(codec: Codec, newline: str) -> dict[str, Any]:

@@ -1,0 +1,145 @@
+// What the page of a server has beside: the server as a source, a choice of models, recordings.
+const AT_ONCE = 1_000_000, TAIL = 2000;    // symbols of a request, and of what it goes on from
+const query = new URLSearchParams(location.search);
+let recorded = "", recorder;
+
+function asked({ temperature, top_p, top_k, nats }) {
+  const chosen = [...document.querySelectorAll("#labels select")].filter((own) => own.selectedIndex);
+  const label = chosen.map((own) => `${own.name}:${own.value}`).join() || "none";
+  return new URLSearchParams({ checkpoint: model.title, temperature, top_p, ...(top_k && { top_k }),
+    ...(model.labels && { label }), ...(sounds ? { live: true } : { json: true, nats }) });
+}
+
+// What is changed meanwhile goes on from the end of what was made, with the next seed.
+function serverSource(told) {
+  const headers = { Authorization: `Bearer ${query.get("token")}` };
+  let run = {}, timer;
+
+  async function ask(body, own) {
+    const { signal } = own.abort = new AbortController(), keys = new URLSearchParams(own.keys);
+    const count = Math.min(own.left, AT_ONCE);
+    own.known = `${keys}`;
+    keys.set("seed", own.seed++);
+    keys.set(sounds ? "seconds" : "length", count / UNIT);
+    try {
+      const answer = await fetch(`generate?${keys}`, { method: "POST", headers, body, signal });
+      if (!answer.ok) throw new Error((await answer.json()).error);
+      const reader = answer.body.getReader(), read = (sounds ? frames : lines)();
+      for (let before = performance.now(), now; ; before = now) {
+        const { done, value } = await reader.read();
+        if (signal.aborted) return;
+        if (done) break;
+        const piece = read(value);
+        own.left -= piece.symbols.length;
+        own.parts = [...own.parts, ...(piece.pcm ?? piece.text)].slice(-TAIL * (model.channels ?? 1));
+        now = performance.now();
+        told({ id: own.id, milliseconds: now - before, ...piece });
+      }
+      if (own.left > 0) ask(tail(own), own);
+      else told({ id: own.id, ended: true });
+    } catch (error) {
+      if (signal.aborted) return;
+      trouble(error instanceof TypeError ? "The server does not answer any more." : error.message);
+      finish("Stopped");
+    }
+  }
+  const tail = ({ parts }) => (sounds ? wav([Int16Array.from(parts)]) : parts.join(""));
+  return {
+    start(id, prompt, left, given) {
+      run = { id, left, seed: BigInt(given.seed), keys: asked(given), parts: [...prompt] };
+      ask(sounds ? recorded : prompt, run);
+    },
+    set(given, anew = false) {
+      const own = run;
+      own.keys = asked(given);
+      clearTimeout(timer);
+      if (!own.id || (!anew && `${own.keys}` === own.known)) return;
+      timer = setTimeout(() => {           // once a slider rests
+        own.abort.abort();
+        ask(anew ? "" : tail(own), own);
+      }, anew ? 0 : 150);
+    },
+    more() {},
+    stop() {
+      clearTimeout(timer);
+      run.abort?.abort();
+      run = {};
+    },
+  };
+}
+
+function lines() {                         // of JSON, which come in parts
+  const decoder = new TextDecoder();
+  let rest = "";
+  return (value) => {
+    const whole = (rest + decoder.decode(value, { stream: true })).split("\n");
+    rest = whole.pop();
+    const found = whole.map((line) => JSON.parse(line));
+    return { text: found.map(({ text }) => text).join(""), nats: found.flatMap(({ nats }) => nats ?? NaN),
+      symbols: found.flatMap(({ symbols }) => symbols) };
+  };
+}
+
+function frames() {                        // of 16 bits, after a header
+  let rest = new Uint8Array(), header = 44;
+  return (value) => {
+    const all = Uint8Array.of(...rest, ...value), begin = Math.min(header, all.length);
+    header -= begin;
+    const end = all.length - (all.length - begin) % (2 * model.channels);
+    rest = all.slice(end);
+    const pcm = new Int16Array(all.slice(begin, end).buffer);
+    return { pcm, symbols: pcm };
+  };
+}
+
+async function record(file) {
+  try {
+    const context = new OfflineAudioContext(1, 1, model.rate);   // which changes the rate, too
+    const heard = await context.decodeAudioData(await file.arrayBuffer());
+    const channels = Array.from({ length: heard.numberOfChannels }, (_, c) => heard.getChannelData(c));
+    const kept = Math.min(heard.length, 10 * model.rate), first = heard.length - kept;
+    const pcm = Int16Array.from({ length: kept }, (_, i) => 32767 * Math.max(-1, Math.min(1,
+      channels.reduce((sum, own) => sum + own[first + i], 0) / channels.length)));
+    recorded = wav([pcm], 1);
+    $("status").textContent = `Start goes on from ${(kept / model.rate).toFixed(1)} s of a recording.`;
+  } catch {
+    trouble("This is no recording that the browser can read.");
+  }
+}
+
+async function microphone() {
+  if (recorder) return recorder.stop();
+  try {
+    const stream = await navigator.mediaDevices.getUserMedia({ audio: true }), parts = [];
+    recorder = new MediaRecorder(stream);
+    recorder.ondataavailable = ({ data }) => parts.push(data);
+    recorder.onstop = () => {
+      for (const track of stream.getTracks()) track.stop();
+      recorder = null;
+      $("microphone").textContent = "Record";
+      record(new Blob(parts));
+    };
+    recorder.start();
+    $("microphone").textContent = "Stop recording";
+  } catch (error) {
+    trouble(`No microphone: ${error.message}`);
+  }
+}
+
+function serve() {
+  document.body.classList.add("served");
+  $("choice").append(...model.choices.map((name) => new Option(name)));
+  $("choice").value = model.title;
+  $("choice").onchange = () => {
+    query.set("checkpoint", $("choice").value);
+    location.href = `?${query}`;
+  };
+  $("microphone").onclick = microphone;
+  $("recording").onchange = () => record($("recording").files[0]);
+  document.ondragover = (event) => event.preventDefault();
+  document.ondrop = (event) => {
+    event.preventDefault();
+    record(event.dataTransfer.files[0]);
+  };
+  return serverSource(told);
+}

@@ -1,0 +1,192 @@
+"""The server: the page, and samples and scores, which are streamed as they are made.
+
+One thread computes. All that ask have places, and those that have one take turns piece by piece: so
+nobody waits for the end of somebody else's sample, and what nobody reads takes no turn.
+"""
+
+import asyncio
+import functools
+import secrets
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar, get_args, get_type_hints
+
+import torch
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from seqkit.api.generate_calls import GenerateKeys
+from seqkit.config import SampleConfig
+from seqkit.foundation.errors import ConfigError, DataError, SeqkitError, of_plugin
+from seqkit.foundation.settings import nearest
+from seqkit.page.page import served_page
+from seqkit.play.gate import PATIENCE
+from seqkit.play.loaded import Loaded, cut
+
+_AT_ONCE, _WAITING = 16, 64  # samples that take turns, each with an engine, and those after them
+_SEEDS = 10**9  # that are drawn from
+_AHEAD = 0.5  # seconds of sound that are made before they are heard, with live=true
+_BODY = {False: 1 << 20, True: 8 << 20}  # bytes that may be sent to a model of text, of sound
+_KINDS = {
+    **{name: get_args(kind)[0] for name, kind in get_type_hints(GenerateKeys).items()},
+    **dict.fromkeys(("checkpoint", "token"), str),
+    **dict.fromkeys(("json", "live", "nats"), bool),
+}
+_OURS = {"like", "sample"}  # keys that are none for others: the first names a file of this machine
+_KEPT = 3  # models in memory
+_Made = TypeVar("_Made")
+Load = Callable[[str], Loaded]
+Notice = Callable[[str], None]
+
+
+class Server:
+    """What is answered at each path."""
+
+    def __init__(
+        self, names: Sequence[str], load: Load, sample: SampleConfig, notice: Notice
+    ) -> None:
+        """`names` are offered, and loaded when asked for; `notice` is told of faults."""
+        self._names, self._sample, self._notice = names, sample, notice
+        self.load = functools.lru_cache(_KEPT)(load)
+        self._thread = ThreadPoolExecutor(1)
+        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._asked = 0
+        self._threads = torch.get_num_threads()
+
+    def app(self) -> Starlette:
+        """The application."""
+        routes = [
+            Route("/", self._page),
+            Route("/generate", self._generate, methods=["POST"]),
+            Route("/score", self._score, methods=["POST"]),
+        ]
+        handlers = dict.fromkeys((HTTPException, SeqkitError, Exception), self._refuse)
+        return Starlette(routes=routes, exception_handlers=handlers)
+
+    async def _refuse(self, request: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException):
+            return JSONResponse({"error": error.detail}, error.status_code)
+        if isinstance(error, SeqkitError):
+            status = 400 if isinstance(error, ConfigError | DataError) else 500
+            return JSONResponse({"error": str(error)}, status)
+        if not isinstance(error, ClientDisconnect | TimeoutError):
+            self._notice(f"a fault in the server: {of_plugin(error)}")
+        return JSONResponse({"error": "a fault in the server: its stderr has more"}, 500)
+
+    async def _page(self, request: Request) -> Response:
+        name, loaded = await self._loaded(_keys(request))
+        return HTMLResponse(served_page(loaded.saved, name, self._names))
+
+    async def _generate(self, request: Request) -> Response:
+        keys: Any = {"seed": secrets.randbelow(_SEEDS)} | _keys(request)
+        live, as_json, nats = (keys.pop(name, False) for name in ("live", "json", "nats"))
+        loaded, prompt = await self._sent(request, keys)
+        loaded.check(keys | {"sample": self._sample})
+        kind = "text/plain" if loaded.codec.kind == "text" else "application/octet-stream"
+        kind = "application/jsonl" if as_json else "audio/wav" if loaded.sounds else kind
+
+        async def pieces() -> AsyncGenerator[bytes]:
+            state, rate, clock = None, loaded.model.sample_rate, asyncio.get_running_loop().time
+            async for after in self._in_turn(loaded.read(prompt)):
+                if await request.is_disconnected():
+                    return
+                state = after
+            made = loaded.continued(prompt, state, keys | {"sample": self._sample})
+            sent = loaded.lines(made, state, nats) if as_json else loaded.stored(made)
+            frames, begun = 0, clock()
+            async for piece, length in self._in_turn(sent):
+                yield piece
+                frames += length
+                if live and rate:
+                    await asyncio.sleep(begun + frames / rate - _AHEAD - clock())
+
+        return await self._answer(pieces(), kind, Seed=str(keys["seed"]))
+
+    async def _score(self, request: Request) -> Response:
+        keys = _keys(request)
+        loaded, content = await self._sent(request, keys)
+        if keys:
+            raise ConfigError(f"{min(keys)}: score takes checkpoint and token alone")
+        pieces = self._in_turn(own for own, _ in loaded.lines(cut(content)))
+        return await self._answer(pieces, "application/jsonl")
+
+    async def _loaded(self, keys: dict[str, Any]) -> tuple[str, Loaded]:
+        """The model that keys ask for, by default the first one."""
+        name = keys.pop("checkpoint", self._names[0])
+        if name not in self._names:
+            hint, there = nearest(name, [*self._names]), ", ".join(self._names)
+            raise ConfigError(f"checkpoint={name[:80]}: not offered{hint} There are: {there}")
+        return name, await self._turn(lambda: self.load(name))
+
+    async def _sent(self, request: Request, keys: dict[str, Any]) -> tuple[Loaded, Any]:
+        """The model that is asked for, and what was sent to it; the other keys are left."""
+        _, loaded = await self._loaded(keys)
+        most, body, size = _BODY[loaded.sounds], bytearray(), 0
+        async with asyncio.timeout(PATIENCE):
+            async for block in request.stream():
+                size += len(block)
+                if size <= most:  # the rest is taken, too, so that the answer is
+                    body += block
+        if size > most:
+            told = f"{size / 1e6:,.1f} MB were sent, and at most {most / 1e6:,.1f} MB are read"
+            raise HTTPException(413, f"{told}: send the end of it")
+        return loaded, await asyncio.to_thread(loaded.content, bytes(body))
+
+    async def _answer(
+        self, pieces: AsyncGenerator[bytes], kind: str, **headers: str
+    ) -> StreamingResponse:
+        """What streams pieces, once there is a place; whatever fails before the first is raised."""
+
+        async def placed() -> AsyncGenerator[bytes]:
+            if self._asked >= _AT_ONCE + _WAITING:
+                raise HTTPException(503, "too many are waiting: try again later")
+            self._asked += 1
+            try:
+                async with self._places:
+                    async for piece in pieces:
+                        yield piece
+            finally:
+                self._asked -= 1
+
+        async def sent() -> AsyncGenerator[bytes]:
+            yield first
+            async for piece in following:
+                yield piece
+
+        following = placed()
+        first = await anext(following, b"")
+        return StreamingResponse(sent(), media_type=kind, headers=headers)
+
+    async def _turn(self, work: Callable[[], _Made]) -> _Made:
+        """What work gives when its turn has come; whoever is cancelled before has none."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    async def _in_turn(self, pieces: Iterator[Any]) -> AsyncGenerator[Any]:
+        """Each of the pieces when its turn has come; they are given up with the asking."""
+        try:
+            while (piece := await self._turn(lambda: next(pieces, None))) is not None:
+                yield piece
+        finally:
+            self._thread.submit(self._give_up, pieces)
+
+    def _give_up(self, pieces: Any) -> None:
+        pieces.close()
+        torch.set_num_threads(self._threads)  # engines that run in turn may each have changed it
+
+
+def _keys(request: Request) -> dict[str, Any]:
+    """The keys of a query. Raises ConfigError."""
+    keys = {}
+    for name, text in request.query_params.items():
+        if name not in _KINDS or name in _OURS:
+            raise ConfigError(f"unknown key {name[:80]}{nearest(name, [*_KINDS.keys() - _OURS])}")
+        try:
+            flags = {"true": True, "false": False}
+            keys[name] = flags[text] if _KINDS[name] is bool else _KINDS[name](text)
+        except (KeyError, ValueError) as error:
+            raise ConfigError(f"{name}={text[:80]}: expected {_KINDS[name].__name__}") from error
+    keys.pop("token", None)
+    return keys

@@ -1,0 +1,46 @@
+"""The command `play`: what it offers, and where it listens."""
+
+import signal
+import socket
+from pathlib import Path
+
+from seqkit.commands.play import _offered
+from seqkit.config import Config
+from tests.conftest import Run
+from tests.play.conftest import serving
+
+
+def test_runs_come_first_and_the_ready_made_models_after_them(trained: Path) -> None:
+    config = Config(runs=str(trained.parent))
+    assert list(_offered(config)) == ["run", "etude", "shakespeare"]
+    config.checkpoint = "etude"
+    assert _offered(config) == {"etude": "etude"}
+
+
+def test_a_port_that_is_taken_is_told(run: Run) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = run("play", f"port={port}", "checkpoint=shakespeare", "device=cpu")
+    assert done.code == 2
+    assert f"host=127.0.0.1 port={port}: Address already in use" in done.err
+    assert "give another port, or port=0" in done.err
+    done = run("play", "host=no.such.example.invalid", "port=0", "checkpoint=shakespeare")
+    assert done.code == 2
+    assert "host=no.such.example.invalid" in done.err
+
+
+def test_a_missing_checkpoint_is_told_at_once(run: Run, tmp_path: Path) -> None:
+    done = run("play", f"checkpoint={tmp_path}", "port=0")
+    assert done.code == 4
+    assert "no checkpoint in this folder" in done.err
+
+
+def test_it_listens_where_it_is_told_and_ends_with_ctrl_c() -> None:
+    with serving("checkpoint=shakespeare", "host=localhost") as own:
+        assert own.link.startswith("http://localhost:")
+        assert len(own.token) >= 22
+        assert own.ask(length=5).status == 200
+        own.process.send_signal(signal.SIGINT)
+        assert own.process.wait() == 130
+        assert own.process.stderr is not None
+        assert "Traceback" not in own.process.stderr.read()
