@@ -15,6 +15,7 @@ from seqkit.runs import named_checkpoint
 from seqkit.runs.layout import runs_below
 
 _CONNECTIONS = 128  # each of which may send a few megabytes
+_SENT = 1 << 16  # bytes on their way to a client: what more it does not read is not made
 _GRACE = 1  # seconds for what is being sent when the server ends
 
 
@@ -64,7 +65,9 @@ def _listening(host: str, port: int) -> socket.socket:
     """A socket that listens. Raises ConfigError where none can."""
     try:
         [found, *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        return socket.create_server(found[4][:2], family=found[0])
+        made = socket.create_server(found[4][:2], family=found[0])
     except OSError as error:
         told = f"host={host} port={port}: {error.strerror or error}"
         raise ConfigError(f"{told}: give another port, or port=0 for any that is free") from error
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SENT)  # of its connections, too
+    return made
