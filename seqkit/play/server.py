@@ -5,6 +5,7 @@ nobody waits for the end of somebody else's sample, and what nobody reads takes 
 """
 
 import asyncio
+import contextlib
 import functools
 import secrets
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
@@ -17,6 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from seqkit.api.generate_calls import GenerateKeys
 from seqkit.config import SampleConfig
@@ -152,13 +154,14 @@ class Server:
                 self._asked -= 1
 
         async def sent() -> AsyncGenerator[bytes]:
-            yield first
-            async for piece in following:
-                yield piece
+            async with contextlib.aclosing(following):
+                yield first
+                async for piece in following:
+                    yield piece
 
         following = placed()
         first = await anext(following, b"")
-        return StreamingResponse(sent(), media_type=kind, headers=headers)
+        return _Streamed(sent(), media_type=kind, headers=headers)
 
     async def _turn(self, work: Callable[[], _Made]) -> _Made:
         """What work gives when its turn has come; whoever is cancelled before has none."""
@@ -175,6 +178,15 @@ class Server:
     def _give_up(self, pieces: Any) -> None:
         pieces.close()
         torch.set_num_threads(self._threads)  # engines that run in turn may each have changed it
+
+
+class _Streamed(StreamingResponse):
+    """Gives its place back however it ends; errors keep what was under way alive for a while."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        pieces: Any = self.body_iterator
+        async with contextlib.aclosing(pieces):
+            await super().__call__(scope, receive, send)
 
 
 def _keys(request: Request) -> dict[str, Any]:
