@@ -34,29 +34,27 @@ _SIZES = {
 }
 """What the published times of a shape hold for, whatever is timed here."""
 
-_MYCAFFE_SAYS = "64 ms / 5; MyCaffe says only that it is 5 times faster"
-
 _TRAINING = {
     "mycaffe": [
-        (2, "MyCaffe, unrolled engine", "Titan Xp", 64.0, ""),
-        (2, "MyCaffe, cuDNN engine", "Titan Xp", 12.8, _MYCAFFE_SAYS),
+        (2, "MyCaffe, unrolled engine", "Titan Xp", 64.0),
+        (2, "MyCaffe, cuDNN engine (it says 5 times faster)", "Titan Xp", 12.8),
     ],
     "torch_rnn": [
-        (1, "torch-rnn", "Titan X", 38.0, ""),
-        (1, "char-rnn", "Titan X", 58.0, ""),
-        (2, "torch-rnn", "Titan X", 78.0, ""),
-        (2, "char-rnn", "Titan X", 108.0, ""),
-        (3, "torch-rnn", "Titan X", 117.0, ""),
-        (3, "char-rnn", "Titan X", 157.0, ""),
+        (1, "torch-rnn", "Titan X", 38.0),
+        (1, "char-rnn", "Titan X", 58.0),
+        (2, "torch-rnn", "Titan X", 78.0),
+        (2, "char-rnn", "Titan X", 108.0),
+        (3, "torch-rnn", "Titan X", 117.0),
+        (3, "char-rnn", "Titan X", 157.0),
     ],
     "caffe_lstm": [
-        (3, "caffe-lstm", "Titan X", 539.0, ""),
-        (3, "Donahue's recurrent layer", "Titan X", 726.0, ""),
+        (3, "caffe-lstm", "Titan X", 539.0),
+        (3, "Donahue's recurrent layer", "Titan X", 726.0),
     ],
 }
-"""Forward + backward at one depth of a shape, and how it is derived if it is not their figure."""
+"""Forward + backward in milliseconds at one depth of a shape."""
 
-_FIELDS = ("num_layers", "name", "gpu", "forward_backward_ms", "derived")
+_FIELDS = ("num_layers", "name", "gpu", "forward_backward_ms")
 
 _GENERATION = {
     "generate_audio": [
@@ -192,5 +190,4 @@ def _described(row: dict[str, Any]) -> str:
     if "symbols_per_second" in row:
         return f"{who}: {row['symbols_per_second']:,} symbols/s"
     sizes = "H {hidden_size}, T {sequence_length}, B {batch_size}".format(**row)
-    derived = f" (derived: {row['derived']})" if row["derived"] else ""
-    return f"{who}: {row['forward_backward_ms']:g} ms forward + backward at {sizes}{derived}"
+    return f"{who}: {row['forward_backward_ms']:g} ms forward + backward at {sizes}"
