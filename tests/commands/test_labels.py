@@ -26,10 +26,12 @@ def texts(folder: Path, **words: str) -> Path:
 @pytest.fixture
 def learnt(run: Run, tmp_path: Path) -> Path:
     folder = texts(tmp_path / "texts", **WORDS)
-    words = ["train.max_steps=60", "train.validate_every=60", f"run_dir={tmp_path / 'run'}"]
+    words = ["train.max_steps=60", "train.validate_every=10", f"run_dir={tmp_path / 'run'}"]
     done = run(*LABELLED, f"data.path={folder}", *words)
     assert done.code == 0, done.err
     assert "labels (data.label): label: sea, wood" in done.err
+    shown = [line for line in done.err.splitlines() if line.startswith("label=")]
+    assert {*shown} == {"label=sea", "label=wood"}
     return tmp_path / "run"
 
 
