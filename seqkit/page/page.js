@@ -153,6 +153,7 @@ function write({ symbols, nats }) {
 let player, samples = [], seconds = 0, cut = [], gaps = 0;
 
 async function openPlayer() {
+  if (!isSecureContext) throw new Error("Browsers play sound of 127.0.0.1 or https alone.");
   const context = new AudioContext({ sampleRate: model.rate });
   // From a file, Chromium lets a worklet load no blob: URL, but a data: URL.
   const url = `data:text/javascript,${encodeURIComponent($("worklet").textContent)}`;
@@ -198,8 +199,8 @@ function save() {
   Object.assign($("wav"), { href, download: `${model.title}.wav` });
 }
 
-function picture() {                   // one more column of the spectrogram for each frame shown
-  if (!id) return;
+function picture(own) {                // one more column of the spectrogram for each frame shown
+  if (own !== id) return;
   const canvas = $("heard"), pen = canvas.getContext("2d");
   const power = new Uint8Array(player.analyser.frequencyBinCount);
   player.analyser.getByteFrequencyData(power);
@@ -209,11 +210,10 @@ function picture() {                   // one more column of the spectrogram for
     pen.fillStyle = `hsl(${280 - value} 90% ${value / 3}%)`;
     pen.fillRect(canvas.width - 1, canvas.height - 1 - y, 1, 1);
   }
-  requestAnimationFrame(picture);
+  requestAnimationFrame(() => picture(own));
 }
 
-// ---- keys: of the notes that the model knows, [note, its codes from soft to loud], or else of the
-// first label's values
+// ---- keys: of the notes that the model knows, [note, its code], or else of the first label's values
 const NAMES = ["C", "C♯", "D", "D♯", "E", "F", "F♯", "G", "G♯", "A", "A♯", "B"];
 const notes = model.notes ?? [];
 const [label, values] = Object.entries(model.labels ?? {})[0] ?? ["", []];
@@ -222,11 +222,10 @@ const shown = notes.length ? notes.map(([note]) => NAMES[note % 12] + (Math.floo
 const fingers = shown.every((value) => value.length === 1) ? shown
   : [..."1234567890qwertyuiopasdfghjklzxcvbnm"].slice(0, shown.length);
 
-function press(place, strength = 0.8) {
+function press(place) {
   $("row").children[place].classList.add("down");
   if (notes.length) {
-    const codes = notes[place][1];
-    code = codes[Math.floor(strength * codes.length)];
+    code = notes[place][1];
   } else {
     document.querySelector("#labels select").selectedIndex = place + 1;
     player?.tell({ clear: true });
@@ -265,7 +264,7 @@ function finger(event) {
 function message([status, note, velocity]) {
   const near = notes.map(([own]) => Math.abs(own - note)), kind = status >> 4;
   const place = notes.length ? near.indexOf(Math.min(...near)) : (note + 60) % values.length;
-  if (kind === 9 && velocity) press(place, velocity / 128);
+  if (kind === 9 && velocity) press(place);
   else if (kind === 8 || kind === 9) release(place);
 }
 
@@ -319,7 +318,7 @@ async function start(event) {
       if (!player) await openPlayer();
       await player.context.resume();
       if (own !== id) return;          // stopped meanwhile
-      requestAnimationFrame(picture);
+      picture(own);
     }
     source.start(id, prompt, Math.round($("length").value * UNIT) || Infinity, settings());
     source.more(AHEAD);

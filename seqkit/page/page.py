@@ -126,7 +126,7 @@ def _of_codes(slow: SlowTier, phases: int, labels: Tensor | None) -> dict[str, A
         "writer": _packed(slow.writer, book.size, labels),
         "hop": book.hop * phases,
         "codes": slow.codes.tolist(),
-        "notes": [[note, [code]] for code, note in enumerate(notes, 1) if note],
+        "notes": [[note, code] for code, note in enumerate(notes, 1) if note],
     }
 
 

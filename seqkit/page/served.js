@@ -56,7 +56,7 @@ function serverSource(told) {
       if (!own.id || (!anew && `${own.keys}` === own.known)) return;
       timer = setTimeout(() => {           // once a slider rests
         own.abort.abort();
-        ask(anew ? "" : tail(own), own);
+        ask(anew ? "" : own.parts.length ? tail(own) : sounds ? recorded : "", own);
       }, anew ? 0 : 150);
     },
     more() {},
@@ -83,7 +83,9 @@ function lines() {                         // of JSON, which come in parts
 function frames() {                        // of 16 bits, after a header
   let rest = new Uint8Array(), header = 44;
   return (value) => {
-    const all = Uint8Array.of(...rest, ...value), begin = Math.min(header, all.length);
+    const all = new Uint8Array(rest.length + value.length), begin = Math.min(header, all.length);
+    all.set(rest);
+    all.set(value, rest.length);
     header -= begin;
     const end = all.length - (all.length - begin) % (2 * model.channels);
     rest = all.slice(end);

@@ -10,6 +10,9 @@ class Player extends AudioWorkletProcessor {
       if (data.clear) this.clear();
       if (data.ended) this.few = 0;
       for (const sample of data.samples ?? []) this.queue[this.end++ % this.queue.length] = sample;
+      const dropped = Math.max(0, this.end - this.begin - this.queue.length);   // the page slept
+      this.begin += dropped;
+      this.played += dropped / this.channels;
     };
   }
   clear() {                             // what is dropped counts as played
