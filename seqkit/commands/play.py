@@ -12,7 +12,7 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.runs import named_checkpoint
-from seqkit.runs.layout import runs_below
+from seqkit.runs.layout import find_runs, runs_below
 
 _CONNECTIONS = 128  # each of which may send a few megabytes
 _SENT = 1 << 16  # bytes on their way to a client: what more it does not read is not made
@@ -53,12 +53,18 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 
 
 def _offered(config: Config) -> dict[str, str]:
-    """The checkpoints that can be chosen, by what they are called on the page."""
+    """The checkpoints that can be chosen, by what they are called on the page.
+
+    Raises ConfigError if `runs` is given and names none.
+    """
     if config.checkpoint is not None:
         return {config.checkpoint: config.checkpoint}
     folder = Path(config.runs)
-    runs = {str(run.relative_to(folder)): str(run) for run in runs_below(folder)}
-    return runs | {name: name for name in named_checkpoint.ready_made()}
+    found = runs_below(folder) if config.runs == Config().runs else find_runs(config.runs)[0]
+    runs = {
+        str(run.relative_to(folder) if folder in run.parents else run): str(run) for run in found
+    }
+    return runs | {name: name for name in named_checkpoint.ready_made() if name not in runs}
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -66,8 +72,8 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         [found, *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         made = socket.create_server(found[4][:2], family=found[0])
-    except OSError as error:
-        told = f"host={host} port={port}: {error.strerror or error}"
+    except (OSError, UnicodeError) as error:
+        told = f"host={host} port={port}: {getattr(error, 'strerror', None) or error}"
         raise ConfigError(f"{told}: give another port, or port=0 for any that is free") from error
     made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SENT)  # of its connections, too
     return made

@@ -121,4 +121,5 @@ def _wave(body: bytes, codec: Quantiser) -> Any:
                 blocks.append(block)
         except BadFileError as error:
             raise ConfigError(f"the recording: {error.reason}") from error
-    return np.concatenate(blocks).squeeze()
+    frames_read = np.concatenate(blocks)
+    return frames_read if codec.channels > 1 else frames_read[:, 0]

@@ -127,11 +127,14 @@ class Server:
         """The model that is asked for, and what was sent to it; the other keys are left."""
         _, loaded = await self._loaded(keys)
         most, body, size = _BODY[loaded.sounds], bytearray(), 0
-        async with asyncio.timeout(PATIENCE):
-            async for block in request.stream():
-                size += len(block)
-                if size <= most:  # the rest is taken, too, so that the answer is
-                    body += block
+        try:
+            async with asyncio.timeout(PATIENCE):
+                async for block in request.stream():
+                    size += len(block)
+                    if size <= most:  # the rest is taken, too, so that the answer is
+                        body += block
+        except TimeoutError as error:
+            raise HTTPException(408, f"not all was sent within {PATIENCE} s") from error
         if size > most:
             told = f"{size / 1e6:,.1f} MB were sent, and at most {most / 1e6:,.1f} MB are read"
             raise HTTPException(413, f"{told}: send the end of it")

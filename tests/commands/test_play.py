@@ -4,8 +4,11 @@ import signal
 import socket
 from pathlib import Path
 
+import pytest
+
 from seqkit.commands.play import _offered
 from seqkit.config import Config
+from seqkit.foundation.errors import ConfigError
 from tests.conftest import Run
 from tests.play.conftest import serving
 
@@ -14,8 +17,17 @@ def test_runs_come_first_and_the_ready_made_models_after_them(trained: Path) -> 
     config = Config(runs=str(trained.parent))
     first, *_, before, last = _offered(config)  # other tests may have added runs
     assert (first, before, last) == ("run", "etude", "shakespeare")
+    assert next(iter(_offered(Config(runs=str(trained))))) == str(trained)
     config.checkpoint = "etude"
     assert _offered(config) == {"etude": "etude"}
+
+
+def test_a_run_hides_a_ready_made_model_of_its_name(trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "etude").symlink_to(trained)
+    offered = _offered(Config(runs=str(tmp_path)))
+    assert offered == {"etude": str(tmp_path / "etude"), "shakespeare": "shakespeare"}
+    with pytest.raises(ConfigError):
+        _offered(Config(runs=str(tmp_path / "typo")))
 
 
 def test_a_port_that_is_taken_is_told(run: Run) -> None:
