@@ -37,10 +37,11 @@ def test_a_signal_in_the_first_seconds_is_one_line(
     amount: Amount, tell: Tell, chance: random.Random, trained: Path, tmp_path: Path
 ) -> None:
     lines = commands.lines(trained, tmp_path)
-    alone = COMMANDS.keys() - {"push"}  # which needs the hub, and its stand-in
+    alone = COMMANDS.keys() - {"play", "push"}  # the latter needs the hub, and its stand-in
     assert lines.keys() == alone, "tests/faults/commands.py has a line for every command"
     lines["train"] += ["train.max_steps=100000"]
     lines["generate"] += ["length=10000000"]
+    lines["play"] = ["play", "checkpoint=own", "device=cpu", "port=0"]
     numbers = amount(6, 60)
     for number in numbers:
         words = [*lines.values()][number % len(lines)]
