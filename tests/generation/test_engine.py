@@ -39,7 +39,7 @@ class Counting:
     def score(
         self, symbols: Integers, state: State, conditions: Integers | None = None
     ) -> tuple[Floats, State]:
-        raise NotImplementedError
+        return np.zeros((*symbols.shape, 5), np.float32), state
 
 
 def test_any_engine_can_be_sampled() -> None:
