@@ -3,7 +3,6 @@
 Each call starts from the zero state, or from a state that it is given. Arrays are NumPy's.
 """
 
-import dataclasses
 import io
 import itertools
 import logging
@@ -242,11 +241,11 @@ class Model(Generic[Content]):
         saved = self._checkpoint
         config = with_seed(as_trained(config_of(keys), self.config), _LOG.info)
         symbols = self._encode("prompt", prompt, config.sample.unknown)
-        config, score = like.follow(config, saved.codec, saved.slow, saved.recording, _LOG.info)
+        config, followed = like.follow(config, saved.codec, saved.slow, saved.recording, _LOG.info)
         length = self._medium.length(config.length, config.seconds)
         ending = ending_of(config, self._medium, self.char_rnn.config, saved.slow)
-        request = request_of(config, length, ending, score)
-        request = dataclasses.replace(request, eight_bits=saved.runs_in_eight_bits)
+        light = saved.runs_in_eight_bits
+        request = request_of(config, length, ending, followed, eight_bits=light)
         blocks = self._engine.blocks(symbols, request, self._reader.on_device(begin))
         return self._told(itertools.chain([symbols], blocks))
 

@@ -130,8 +130,8 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
     They have the full length, or what a tenth of train.max_minutes suffices for.
     """
     best = load_checkpoint(find_checkpoint(training.folder.path), training.catalogue)
-    request = request_of(training.config, training.length)
-    request = dataclasses.replace(request, eight_bits=best.runs_in_eight_bits)
+    light = best.runs_in_eight_bits
+    request = request_of(training.config, training.length, eight_bits=light)
     model = best.build(training.device)
     blocks = sample(training, model, request, notice, training.recording)
     return _in_time(blocks, training, notice) if training.config.train.max_minutes else blocks

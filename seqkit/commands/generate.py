@@ -1,6 +1,5 @@
 """`generate`: a checkpoint continues a prompt."""
 
-import dataclasses
 from pathlib import Path
 
 from seqkit.api.model import load_checkpoint
@@ -36,7 +35,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     require_streams(saved.model, config.streams, chosen)  # even their names take memory
     drawn: list[str] = []  # told when nothing can fail any more
     config = with_seed(as_trained(config, saved.config), drawn.append)
-    config, score = like.follow(config, saved.codec, saved.slow, saved.recording, console.notice)
+    config, followed = like.follow(config, saved.codec, saved.slow, saved.recording, console.notice)
     medium = medium_of(saved.codec, saved.newline, config.sample.rate)
     length = medium.length(config.length, config.seconds)
     prompt = medium.read_prompt(config, console.notice)
@@ -53,8 +52,8 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         disk.require_space(expected[0], config.streams * least)
     advice = "Try fewer streams" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with device.memory_errors(advice):
-        request = request_of(config, length, ending, score)
-        request = dataclasses.replace(request, eight_bits=saved.runs_in_eight_bits)
+        light = saved.runs_in_eight_bits
+        request = request_of(config, length, ending, followed, eight_bits=light)
         with console.progress("setting up"):
             model = saved.build(chosen)
             blocks = continue_prompt(

@@ -82,9 +82,14 @@ def with_seed(config: Config, notice: Callable[[str], None]) -> Config:
 
 
 def request_of(
-    config: Config, length: int, ending: Ending | None = None, like: Followed | None = None
+    config: Config,
+    length: int,
+    ending: Ending | None = None,
+    like: Followed | None = None,
+    *,
+    eight_bits: bool = False,
 ) -> Request:
-    """What a config asks for, `length` symbols long, or up to an ending."""
+    """What a config asks for, `length` symbols long, or up to an ending; see Request."""
     return Request(
         length=length,
         streams=config.streams,
@@ -95,6 +100,7 @@ def request_of(
         label_strength=config.label_strength,
         ending=ending,
         like=like,
+        eight_bits=eight_bits,
     )
 
 
