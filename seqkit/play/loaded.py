@@ -21,11 +21,12 @@ from seqkit.foundation.stdout import to_bytes
 from seqkit.generation.medium import medium_of
 from seqkit.runs.checkpoint import Checkpoint
 
-_READ = 20_000  # characters or frames of a prompt that are read, the last ones
-_TOLD = 4_000  # those that a model reads which is told labels or codes, all at once
+_READ = 8_000  # characters or frames of a prompt that are read, the last ones
 _PIECE, _MOMENT = 256, 0.02  # characters or frames, and seconds
 _MOST = 5_000_000  # symbols of a sample
 _LONGEST = 120  # seconds of a recording
+Piece = tuple[bytes, int]
+"""What is sent, and its characters or frames."""
 
 
 class Loaded:
@@ -55,43 +56,45 @@ class Loaded:
         if (length := medium.length(keys.get("length"), keys.get("seconds"))) > _MOST:
             raise ConfigError(f"length={length}, in symbols: ask for at most {_MOST}")
 
-    def read(self, prompt: Any) -> Iterator[ModelState]:
-        """The states in a prompt, the last one that after it, which `continued` starts from."""
-        state = None
-        if self.saved.labels is None and self.saved.slow is None:
-            for piece in cut(prompt[-_READ:]):
-                state = self.model.state(piece, state=state)
-                yield state
-
-    def continued(self, prompt: Any, state: ModelState | None, keys: GenerateKeys) -> Iterator[Any]:
-        """What follows a prompt; `state` is after it, if `read` gave one.
+    def made(self, prompt: Any, keys: GenerateKeys, lines: bool, nats: bool) -> Iterator[Piece]:
+        """What follows a prompt, as `lines` or as a file has it, text or a WAV.
 
         Raises:
-            ConfigError, DeviceError: at the first content, what cannot be made.
+            ConfigError, DeviceError: at the first piece, what cannot be made.
         """
-        told = state is None and len(prompt) > 0
-        stream = self.model.stream(prompt[-_TOLD:] if told else None, state=state, **keys)
-        if told:
-            next(stream)  # the prompt
+        prompt, state, codec = prompt[-_READ:], None, self.codec
+        contents = self._contents(prompt, keys)
+        if lines and nats:
+            _, state = self.model.nats(prompt, return_state=True)
+        if lines:
+            yield from self._lines(contents, state, nats)
+        elif isinstance(codec, Quantiser):
+            header = writer.header(codec.sample_rate, codec.channels)
+            for number, own in enumerate(contents):
+                yield header * (number == 0) + writer.pcm16(own), len(own)
+        else:
+            yield from ((to_bytes(own), len(own)) for own in contents)
+
+    def scored(self, content: Any) -> Iterator[Piece]:
+        """What is sent, as lines of JSON."""
+        begins = range(0, len(content), _PIECE)
+        return self._lines(content[begin : begin + _PIECE] for begin in begins)
+
+    def _contents(self, prompt: Any, keys: GenerateKeys) -> Iterator[Any]:
+        """What follows a prompt."""
+        stream = self.model.stream(prompt, **keys)
+        if len(prompt):
+            next(stream)
         for first in stream:
             until, made = time.monotonic() + _MOMENT, [first]
             while time.monotonic() < until and (piece := next(stream, None)) is not None:
                 made.append(piece)
             yield np.concatenate(made) if self.sounds else type(first)().join(made)
 
-    def stored(self, contents: Iterable[Any]) -> Iterator[tuple[bytes, int]]:
-        """Contents as a file has them, text or a WAV, each with its length."""
-        begin, codec = b"", self.codec
-        if isinstance(codec, Quantiser):
-            begin = writer.header(codec.sample_rate, codec.channels)
-        for own in contents:
-            yield begin + (writer.pcm16(own) if self.sounds else to_bytes(own)), len(own)
-            begin = b""
-
-    def lines(
+    def _lines(
         self, contents: Iterable[Any], state: ModelState | None = None, nats: bool = True
-    ) -> Iterator[tuple[bytes, int]]:
-        """Contents, after a state, as lines of JSON, each with its length."""
+    ) -> Iterator[Piece]:
+        """Contents, after a state, as lines of JSON."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         for own in contents:
             line = {} if self.sounds else {"text": decoder.decode(to_bytes(own))}
@@ -102,24 +105,16 @@ class Loaded:
             yield json.dumps(line).encode() + b"\n", len(own)
 
 
-def cut(content: Any) -> Iterator[Any]:
-    """A content in pieces each of which takes a moment."""
-    return (content[begin : begin + _PIECE] for begin in range(0, len(content), _PIECE))
-
-
 def _wave(body: bytes, codec: Quantiser) -> Any:
-    """A recording as the codec takes it, (N,) or (N, 2)."""
-    frames, blocks = 0, []
+    """A recording as the codec takes it, (N,) or (N, 2). Raises ConfigError."""
     with disk.scratch(disk.cache_dir() / "played.wav") as (stream, path):
         stream.write(body)
         stream.flush()
         try:
-            for block in reader.Reader(path).resampled(codec.sample_rate, codec.channels):
-                frames += len(block)
-                if frames > _LONGEST * codec.sample_rate:
-                    raise ConfigError(f"the recording is longer than {_LONGEST} s: cut it")
-                blocks.append(block)
+            opened = reader.Reader(path)
+            if opened.frames > _LONGEST * opened.sample_rate:
+                raise ConfigError(f"the recording is longer than {_LONGEST} s: cut it")
+            frames = np.concatenate([*opened.resampled(codec.sample_rate, codec.channels)])
         except BadFileError as error:
             raise ConfigError(f"the recording: {error.reason}") from error
-    frames_read = np.concatenate(blocks)
-    return frames_read if codec.channels > 1 else frames_read[:, 0]
+    return frames if codec.channels > 1 else frames[:, 0]

@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Send
 
 from seqkit.api.generate_calls import GenerateKeys
 from seqkit.config import SampleConfig
@@ -26,7 +26,7 @@ from seqkit.foundation.errors import ConfigError, DataError, SeqkitError, of_plu
 from seqkit.foundation.settings import nearest
 from seqkit.page.page import served_page
 from seqkit.play.gate import PATIENCE
-from seqkit.play.loaded import Loaded, cut
+from seqkit.play.loaded import Loaded, Piece
 
 _AT_ONCE, _WAITING = 16, 64  # samples that take turns, each with an engine, and those after them
 _SEEDS = 10**9  # that are drawn from
@@ -86,34 +86,21 @@ class Server:
         keys: Any = {"seed": secrets.randbelow(_SEEDS)} | _keys(request)
         live, as_json, nats = (keys.pop(name, False) for name in ("live", "json", "nats"))
         loaded, prompt = await self._sent(request, keys)
-        loaded.check(keys | {"sample": self._sample})
+        keys["sample"] = self._sample
+        loaded.check(keys)
         kind = "text/plain" if loaded.codec.kind == "text" else "application/octet-stream"
         kind = "application/jsonl" if as_json else "audio/wav" if loaded.sounds else kind
-
-        async def pieces() -> AsyncGenerator[bytes]:
-            state, rate, clock = None, loaded.model.sample_rate, asyncio.get_running_loop().time
-            async for after in self._in_turn(loaded.read(prompt)):
-                if await request.is_disconnected():
-                    return
-                state = after
-            made = loaded.continued(prompt, state, keys | {"sample": self._sample})
-            sent = loaded.lines(made, state, nats) if as_json else loaded.stored(made)
-            frames, begun = 0, clock()
-            async for piece, length in self._in_turn(sent):
-                yield piece
-                frames += length
-                if live and rate:
-                    await asyncio.sleep(begun + frames / rate - _AHEAD - clock())
-
-        return await self._answer(pieces(), kind, Seed=str(keys["seed"]))
+        pieces = self._in_turn(
+            loaded.made(prompt, keys, as_json, nats), loaded.model.sample_rate if live else None
+        )
+        return _Streamed(pieces, media_type=kind, headers={"Seed": str(keys["seed"])})
 
     async def _score(self, request: Request) -> Response:
         keys = _keys(request)
         loaded, content = await self._sent(request, keys)
         if keys:
             raise ConfigError(f"{min(keys)}: score takes checkpoint and token alone")
-        pieces = self._in_turn(own for own, _ in loaded.lines(cut(content)))
-        return await self._answer(pieces, "application/jsonl")
+        return _Streamed(self._in_turn(loaded.scored(content)), media_type="application/jsonl")
 
     async def _loaded(self, keys: dict[str, Any]) -> tuple[str, Loaded]:
         """The model that keys ask for, by default the first one."""
@@ -140,42 +127,28 @@ class Server:
             raise HTTPException(413, f"{told}: send the end of it")
         return loaded, await asyncio.to_thread(loaded.content, bytes(body))
 
-    async def _answer(
-        self, pieces: AsyncGenerator[bytes], kind: str, **headers: str
-    ) -> StreamingResponse:
-        """What streams pieces, once there is a place; whatever fails before the first is raised."""
-
-        async def placed() -> AsyncGenerator[bytes]:
-            if self._asked >= _AT_ONCE + _WAITING:
-                raise HTTPException(503, "too many are waiting: try again later")
-            self._asked += 1
-            try:
-                async with self._places:
-                    async for piece in pieces:
-                        yield piece
-            finally:
-                self._asked -= 1
-
-        async def sent() -> AsyncGenerator[bytes]:
-            async with contextlib.aclosing(following):
-                yield first
-                async for piece in following:
-                    yield piece
-
-        following = placed()
-        first = await anext(following, b"")
-        return _Streamed(sent(), media_type=kind, headers=headers)
-
     async def _turn(self, work: Callable[[], _Made]) -> _Made:
         """What work gives when its turn has come; whoever is cancelled before has none."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
-    async def _in_turn(self, pieces: Iterator[Any]) -> AsyncGenerator[Any]:
-        """Each of the pieces when its turn has come; they are given up with the asking."""
+    async def _in_turn(
+        self, pieces: Iterator[Piece], rate: int | None = None
+    ) -> AsyncGenerator[bytes]:
+        """Each piece when its turn has come, once there is a place; with a rate, as it is heard."""
+        clock = asyncio.get_running_loop().time
+        self._asked += 1
         try:
-            while (piece := await self._turn(lambda: next(pieces, None))) is not None:
-                yield piece
+            if self._asked > _AT_ONCE + _WAITING:
+                raise HTTPException(503, "too many are waiting: try again later")
+            async with self._places:
+                begun, frames = clock(), 0
+                while (piece := await self._turn(lambda: next(pieces, None))) is not None:
+                    yield piece[0]
+                    frames += piece[1]
+                    if rate:
+                        await asyncio.sleep(begun + frames / rate - _AHEAD - clock())
         finally:
+            self._asked -= 1
             self._thread.submit(self._give_up, pieces)
 
     def _give_up(self, pieces: Any) -> None:
@@ -184,12 +157,18 @@ class Server:
 
 
 class _Streamed(StreamingResponse):
-    """Gives its place back however it ends; errors keep what was under way alive for a while."""
+    """Begins with the first piece, so that what fails before has an answer; closes the pieces."""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def stream_response(self, send: Send) -> None:
         pieces: Any = self.body_iterator
         async with contextlib.aclosing(pieces):
-            await super().__call__(scope, receive, send)
+            body = {"type": "http.response.body", "more_body": True}
+            first = body | {"body": await anext(pieces, b"")}
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            await send(first)
+            async for piece in pieces:
+                await send(body | {"body": piece})
+            await send({"type": "http.response.body"})
 
 
 def _keys(request: Request) -> dict[str, Any]:
