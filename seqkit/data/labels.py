@@ -74,7 +74,7 @@ class Labels:
     def words(self, shares: Mapping[str, Mapping[str, float]]) -> str:
         """As `describe`, of labels with the share of each value, such as `a:0.7,b:0.3`."""
         said = []
-        for name, own in ((name, shares[name]) for name in self.values if name in shares):
+        for name, own in ((name, shares[name]) for name in self.values if shares.get(name)):
             one = len(own) == 1
             shown = ",".join(value if one else f"{value}:{share:g}" for value, share in own.items())
             said.append(f"{name}:{shown}" if one and len(self.values) > 1 else shown)

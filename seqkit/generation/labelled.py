@@ -42,7 +42,7 @@ def choose(labels: Labels, asked: str | None, streams: int, seed: int) -> Choice
     """What is asked for: `austen`, `digit:7,speaker:jackson`, or a mixture such as `a:0.7,b:0.3`.
 
     A label that is not asked for is drawn for each stream, as often as the data has it together
-    with those that are. `none` is no label.
+    with those that are. `none` is no label, and `digit:none` none of these.
 
     Raises:
         ConfigError: there is no such label or value, or the shares do not add up to 1.
@@ -73,10 +73,14 @@ def _parsed(labels: Labels, asked: str) -> Shares:
     found: Shares = {}
     whole = any(asked in own for own in labels.values.values())
     for piece in [asked] if whole else filter(None, map(str.strip, asked.split(","))):
+        name, _, value = piece.partition(":")
+        if value == "none" and value not in labels.values.get(name, ["none"]):
+            found[name] = {}
+            continue
         name, value, share = _read(labels, asked, piece)
         found.setdefault(name, {})[value] = share
     for name, own in found.items():
-        if not min(own.values()) >= 0 or not abs(sum(own.values()) - 1) <= _ROUNDING:
+        if own and not (min(own.values()) >= 0 and abs(sum(own.values()) - 1) <= _ROUNDING):
             raise ConfigError(
                 f"label={asked}: give one {name}, or shares that add up to 1, as in a:0.7,b:0.3"
             )
@@ -114,7 +118,7 @@ def _drawn(labels: Labels, given: Shares, streams: int, seed: int) -> list[int]:
     fitting = {
         number: count
         for number, count in labels.counts.items()
-        if all(labels.of_number(number).get(name) in own for name, own in given.items())
+        if all(not own or labels.of_number(number).get(name) in own for name, own in given.items())
     }
     if not fitting or len(given) == len(labels.values):
         return [0] * streams
@@ -130,6 +134,6 @@ def _row(labels: Labels, shares: Shares) -> Floats:
         own = np.zeros(len(values) + 1, np.float32)
         for value, share in shares.get(name, {}).items():
             own[values.index(value) + 1] = share
-        own[0] = name not in shares
+        own[0] = not shares.get(name)
         rows.append(own)
     return np.concatenate(rows)

@@ -12,7 +12,7 @@ const AHEAD = sounds ? Math.ceil(0.3 * UNIT) : 1024;     // symbols that are ask
 const KEPT = 10 * 60;      // seconds of sound that can be saved
 const bytes = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 const counted = (number) => number.toLocaleString("en");
-let source, id = 0, runs = 0, made = 0, spent = 0, ending = false;
+let source, id = 0, runs = 0, made = 0, begun, ending = false;
 
 function trouble(text) {
   $("trouble").textContent = text;
@@ -20,7 +20,7 @@ function trouble(text) {
 }
 
 // A source of symbols: it is started, asked for more, given other settings, and stopped. It calls
-// told({id, symbols, nats, milliseconds}), and with {ended: true} after the last ones.
+// told({id, symbols, nats}), and with {ended: true} after the last ones.
 function workerSource(told, opened) {
   const text = new Blob([$("worker").textContent], { type: "text/javascript" });
   const worker = new Worker(URL.createObjectURL(text));
@@ -149,25 +149,40 @@ function write({ symbols, nats }) {
   source.more(symbols.length);
 }
 
-// ---- sound
-let player, samples = [], seconds = 0, cut = [], gaps = 0;
+// ---- sound: its pieces are played one after the other, and more is asked for as they end
+let context, analyser, next = 0, playing = new Set(), samples = [], seconds = 0, cut = [], gaps = 0;
 
-async function openPlayer() {
-  if (!isSecureContext) throw new Error("Browsers play sound of 127.0.0.1 or https alone.");
-  const context = new AudioContext({ sampleRate: model.rate });
-  // From a file, Chromium lets a worklet load no blob: URL, but a data: URL.
-  const url = `data:text/javascript,${encodeURIComponent($("worklet").textContent)}`;
-  await context.audioWorklet.addModule(url);
-  const shape = { numberOfInputs: 0, outputChannelCount: [model.channels] };
-  const node = new AudioWorkletNode(context, "player", shape);
-  const analyser = new AnalyserNode(context, { fftSize: 512, smoothingTimeConstant: 0 });
-  node.connect(analyser).connect(context.destination);
-  node.port.onmessage = ({ data }) => {
-    if (data.played) source.more(data.played * model.phases);
-    if (data.gap && ending) finish("Done");
-    else if (data.gap && id) gaps++;
+function play(pcm) {
+  const { channels, rate } = model, length = pcm.length / channels;
+  const buffer = new AudioBuffer({ length, numberOfChannels: channels, sampleRate: rate });
+  for (let c = 0; c < channels; c++)
+    buffer.copyToChannel(Float32Array.from({ length }, (_, i) => pcm[channels * i + c] / 32768), c);
+  const node = new AudioBufferSourceNode(context, { buffer }), now = context.currentTime * rate;
+  if (next < now) {
+    gaps += next > 0;
+    next = Math.ceil(now + 0.1 * rate);
+  }
+  node.connect(analyser);
+  node.start(next / rate);
+  next += length;
+  playing.add(node);
+  node.onended = () => {
+    playing.delete(node);
+    source.more(length * model.phases);
+    if (ending && !playing.size) finish("Done");
   };
-  player = { context, node, analyser, tell: (given) => node.port.postMessage(given) };
+}
+
+function silence() {                   // how many symbols are not heard
+  let dropped = 0;
+  for (const node of playing) {
+    node.onended = null;
+    node.stop();
+    dropped += node.buffer.length * model.phases;
+  }
+  playing.clear();
+  next = 0;
+  return dropped;
 }
 
 function levels(symbols) {
@@ -178,11 +193,12 @@ function levels(symbols) {
       : Math.min(known[2 * i] * model.size + known[2 * i + 1], model.pcm.length - 1)]);
 }
 
-function sound({ symbols, pcm = levels(symbols) }) {
+function sound({ symbols }) {
+  const pcm = levels(symbols);
   samples.push(pcm);
   seconds += pcm.length / model.channels / model.rate;
   while (seconds > KEPT) seconds -= samples.shift().length / model.channels / model.rate;
-  player.tell({ samples: Float32Array.from(pcm, (value) => value / 32768) });
+  play(pcm);
   $("wav").hidden = false;
 }
 
@@ -202,8 +218,8 @@ function save() {
 function picture(own) {                // one more column of the spectrogram for each frame shown
   if (own !== id) return;
   const canvas = $("heard"), pen = canvas.getContext("2d");
-  const power = new Uint8Array(player.analyser.frequencyBinCount);
-  player.analyser.getByteFrequencyData(power);
+  const power = new Uint8Array(analyser.frequencyBinCount);
+  analyser.getByteFrequencyData(power);
   pen.drawImage(canvas, -1, 0);
   for (let y = 0; y < canvas.height; y++) {
     const value = power[Math.floor(y * power.length / canvas.height)];
@@ -224,14 +240,11 @@ const fingers = shown.every((value) => value.length === 1) ? shown
 
 function press(place) {
   $("row").children[place].classList.add("down");
-  if (notes.length) {
-    code = notes[place][1];
-  } else {
-    document.querySelector("#labels select").selectedIndex = place + 1;
-    player?.tell({ clear: true });
-  }
-  if (id) source.set(settings(), !notes.length);
-  else start();
+  if (notes.length) code = notes[place][1];
+  else document.querySelector("#labels select").selectedIndex = place + 1;
+  if (!id) return start();
+  source.set(settings(), !notes.length);
+  if (!notes.length) source.more(silence());
 }
 
 function release(place) {
@@ -280,10 +293,10 @@ async function midi() {
 
 // ---- start and stop
 function report(word) {
-  const rate = made / Math.max(spent, 1e-3) / UNIT;
-  const speed = sounds ? `${rate.toFixed(1)} × real time` : `${rate.toFixed()} characters a second`;
-  const missed = gaps ? `; ${gaps} gaps: this machine is too slow or too busy` : "";
-  $("status").textContent = made ? `${word}: ${speed}${missed}` : `${word}.`;
+  const rate = 1000 * made / (performance.now() - begun), missed = gaps && `, ${gaps} gaps`;
+  const shown = sounds ? `${(made / UNIT).toFixed()} s${missed || ""}`
+    : `${counted(Math.round(rate))} characters a second`;
+  $("status").textContent = made ? `${word}: ${shown}` : `${word}.`;
 }
 
 function finish(word) {
@@ -296,12 +309,11 @@ function finish(word) {
 function told(piece) {
   if (piece.id !== id) return;         // of what was stopped
   if (piece.ended) {
-    if (!sounds) return finish("Done");
-    ending = true;                     // once it is heard
-    return player.tell({ ended: true });
+    ending = true;
+    if (!playing.size) finish("Done");    // or else once all is heard
+    return;
   }
   made += piece.symbols.length;
-  spent += piece.milliseconds / 1000;
   (sounds ? sound : write)(piece);
   if (made % 4096 < piece.symbols.length) report("Making");
 }
@@ -310,13 +322,17 @@ async function start(event) {
   event?.preventDefault();
   stop();
   trouble("");
-  [made, spent, gaps, samples, seconds, cut] = [0, 0, 0, [], 0, []];
+  [made, begun, gaps, samples, seconds, cut] = [0, performance.now(), 0, [], 0, []];
   try {
     if (!/^\d{1,18}$/.test($("seed").value)) throw new Error("The seed is a whole number.");
     const prompt = sounds ? [] : encode($("prompt").value), own = id = ++runs;
     if (sounds) {
-      if (!player) await openPlayer();
-      await player.context.resume();
+      if (!context) {
+        context = new AudioContext({ sampleRate: model.rate });
+        analyser = new AnalyserNode(context, { fftSize: 512, smoothingTimeConstant: 0 });
+        analyser.connect(context.destination);
+      }
+      await context.resume();
       if (own !== id) return;          // stopped meanwhile
       picture(own);
     }
@@ -332,7 +348,7 @@ async function start(event) {
 }
 
 function stop() {
-  player?.tell({ clear: true });
+  silence();
   if (id) finish("Stopped");
 }
 
@@ -357,10 +373,7 @@ function ready() {
     source = workerSource(told, ({ relaxed }) => opened(relaxed ? "relaxed" : "plain"));
   }
   Object.assign($("controls"), { onsubmit: start, oninput: changed });
-  $("coloured").onchange = () => {
-    $("legend").hidden = !$("coloured").checked;
-    rewrite();
-  };
+  $("coloured").onchange = rewrite;
   for (const [name, call] of Object.entries({ stop, other: reseed, wav: save, midi }))
     $(name).onclick = call;
   if (!sounds || !shown.length) return;

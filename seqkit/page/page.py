@@ -27,7 +27,7 @@ from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
 
-_FILES = ("page.html", "page.css", "page.js", "served.js", "worker.js", "worklet.js")
+_FILES = ("page.html", "page.css", "page.js", "served.js", "worker.js")
 _MOST = 50_000_000  # bytes of a page
 
 
@@ -38,11 +38,14 @@ def page_of(saved: Checkpoint, title: str) -> bytes:
         ConfigError: its network, its codec or its size is none for a page.
     """
     network, codec = saved.build(torch.device("cpu")), saved.codec
+    if not isinstance(codec, Bytes | Characters | Quantiser):
+        raise ConfigError(
+            f"the codec {codec.name} is a plug-in's: pages know characters, bytes and sound"
+        )
     labels = None if saved.labels is None else labelled.every(saved.labels)
     model = _shown(saved, title) | {
         "programs": [_text(program(relaxed)) for relaxed in (True, False)],
         "main": _packed(network, codec.size, labels),
-        **_of_codec(codec, saved.newline),
     }
     if saved.slow is not None:
         model |= _of_codes(saved.slow, model["phases"], labels)
@@ -58,13 +61,7 @@ def page_of(saved: Checkpoint, title: str) -> bytes:
 
 def served_page(saved: Checkpoint, title: str, choices: Sequence[str]) -> bytes:
     """The page for a model that runs where the page comes from, one of those to choose from."""
-    codec = saved.codec
-    model = _shown(saved, title) | {"choices": choices}
-    if isinstance(codec, Quantiser):
-        model |= {"rate": codec.sample_rate, "channels": codec.channels, "phases": codec.channels}
-    elif not isinstance(codec, Bytes):
-        model["vocabulary"] = [codec.decode([symbol]) for symbol in range(codec.size)]
-    return _filled(saved, model)
+    return _filled(saved, _shown(saved, title) | {"choices": choices})
 
 
 def _shown(saved: Checkpoint, title: str) -> dict[str, Any]:
@@ -73,21 +70,34 @@ def _shown(saved: Checkpoint, title: str) -> dict[str, Any]:
     return {
         **{"title": title, "kind": codec.kind, "size": codec.size, "start": codec.start},
         **dataclasses.asdict(sampling_of(as_trained(Config(), saved.config))),
-        "labels": labels,
+        **_of_codec(codec),
+        **{"labels": labels, "newline": saved.newline},
     }
+
+
+def _of_codec(codec: Codec) -> dict[str, Any]:
+    """What symbols stand for."""
+    if isinstance(codec, Quantiser):
+        return {
+            "pcm": np.frombuffer(writer.pcm16(codec.values), "<i2").tolist(),
+            "rate": codec.sample_rate,
+            "channels": codec.channels,
+            "digits": codec.symbols_per_sample,
+            "phases": codec.phases,
+        }
+    if isinstance(codec, Bytes):
+        return {}
+    return {"vocabulary": [codec.decode([symbol]) for symbol in range(codec.size)]}
 
 
 def _filled(saved: Checkpoint, model: dict[str, Any]) -> bytes:
     """The page of a model, which runs in it, or where it is served."""
     config, kind = saved.model, "sound" if saved.codec.kind == "audio" else saved.codec.kind
-    served, where = "choices" in model, "All of it is in this file; nothing is sent anywhere."
-    if served:
-        where = "It runs on the machine that serves this page."
-    files = resources.files("seqkit.page")
+    served, files = "choices" in model, resources.files("seqkit.page")
     parts = {name: (files / name).read_text("utf-8") for name in _FILES} | {
         "title": html.escape(model["title"]),
         "about": f"A model of {kind}: {counted(config.num_layers, 'layer')} of "
-        f"{config.hidden_size}, {counted(saved.codec.size, 'symbol')}. {where}",
+        f"{config.hidden_size}, {counted(saved.codec.size, 'symbol')}.",
         "connects": "'self'" if served else "'none'",
         # Nothing in it can end the element: no <, and nothing beyond ASCII.
         "model": json.dumps(model, allow_nan=False).replace("<", "\\u003c"),
@@ -95,27 +105,6 @@ def _filled(saved: Checkpoint, model: dict[str, Any]) -> bytes:
     parts["source"] = parts["served.js"] if served else ""
     page = re.sub(r"\{\{([\w.]+)\}\}", lambda m: parts[m[1]], parts["page.html"])
     return page.encode("utf-8", "replace")
-
-
-def _of_codec(codec: Codec, newline: str) -> dict[str, Any]:
-    """What symbols stand for. Raises ConfigError for a codec of a plug-in that makes text."""
-    match codec:
-        case Quantiser():
-            return {
-                "pcm": np.frombuffer(writer.pcm16(codec.values), "<i2").tolist(),
-                "rate": codec.sample_rate,
-                "channels": codec.channels,
-                "digits": codec.symbols_per_sample,
-                "phases": codec.phases,
-            }
-        case Characters():
-            return {"vocabulary": [*codec.decode(np.arange(codec.size))], "newline": newline}
-        case Bytes():
-            return {}
-        case _:
-            raise ConfigError(
-                f"the codec {codec.name} is a plug-in's: pages know characters, bytes and sound"
-            )
 
 
 def _of_codes(slow: SlowTier, phases: int, labels: Tensor | None) -> dict[str, Any]:

@@ -4,10 +4,15 @@ const query = new URLSearchParams(location.search);
 let recorded = "", recorder;
 
 function asked({ temperature, top_p, top_k, nats }) {
-  const chosen = [...document.querySelectorAll("#labels select")].filter((own) => own.selectedIndex);
-  const label = chosen.map((own) => `${own.name}:${own.value}`).join() || "none";
+  const label = [...document.querySelectorAll("#labels select")].map((own) => `${own.name}:${own.value}`);
   return new URLSearchParams({ checkpoint: model.title, temperature, top_p, ...(top_k && { top_k }),
-    ...(model.labels && { label }), ...(sounds ? { live: true } : { json: true, nats }) });
+    ...(model.labels && { label }), json: true, nats, live: true });
+}
+
+function tail() {                          // of what is there, to go on from
+  if (!sounds) return written.flatMap(([text]) => Array.from(text)).slice(-TAIL).join("");
+  const pcm = samples.slice(-TAIL / 100).flatMap((part) => [...part]).slice(-TAIL * model.channels);
+  return pcm.length ? wav([Int16Array.from(pcm)]) : recorded;
 }
 
 // What is changed meanwhile goes on from the end of what was made, with the next seed.
@@ -24,18 +29,19 @@ function serverSource(told) {
     try {
       const answer = await fetch(`generate?${keys}`, { method: "POST", headers, body, signal });
       if (!answer.ok) throw new Error((await answer.json()).error);
-      const reader = answer.body.getReader(), read = (sounds ? frames : lines)();
-      for (let before = performance.now(), now; ; before = now) {
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      for (let rest = ""; ;) {
         const { done, value } = await reader.read();
         if (signal.aborted) return;
         if (done) break;
-        const piece = read(value);
-        own.left -= piece.symbols.length;
-        own.parts = [...own.parts, ...(piece.pcm ?? piece.text)].slice(-TAIL * (model.channels ?? 1));
-        now = performance.now();
-        told({ id: own.id, milliseconds: now - before, ...piece });
+        const lines = (rest + value).split("\n");
+        rest = lines.pop();
+        for (const { symbols, nats } of lines.map(JSON.parse)) {
+          own.left -= symbols.length;
+          told({ id: own.id, symbols, nats });
+        }
       }
-      if (own.left > 0) ask(tail(own), own);
+      if (own.left > 0) ask(tail(), own);
       else told({ id: own.id, ended: true });
     } catch (error) {
       if (signal.aborted) return;
@@ -43,10 +49,9 @@ function serverSource(told) {
       finish("Stopped");
     }
   }
-  const tail = ({ parts }) => (sounds ? wav([Int16Array.from(parts)]) : parts.join(""));
   return {
     start(id, prompt, left, given) {
-      run = { id, left, seed: BigInt(given.seed), keys: asked(given), parts: [...prompt] };
+      run = { id, left, seed: BigInt(given.seed), keys: asked(given) };
       ask(sounds ? recorded : prompt, run);
     },
     set(given, anew = false) {
@@ -56,7 +61,7 @@ function serverSource(told) {
       if (!own.id || (!anew && `${own.keys}` === own.known)) return;
       timer = setTimeout(() => {           // once a slider rests
         own.abort.abort();
-        ask(anew ? "" : own.parts.length ? tail(own) : sounds ? recorded : "", own);
+        ask(anew ? "" : tail(), own);
       }, anew ? 0 : 150);
     },
     more() {},
@@ -65,32 +70,6 @@ function serverSource(told) {
       run.abort?.abort();
       run = {};
     },
-  };
-}
-
-function lines() {                         // of JSON, which come in parts
-  const decoder = new TextDecoder();
-  let rest = "";
-  return (value) => {
-    const whole = (rest + decoder.decode(value, { stream: true })).split("\n");
-    rest = whole.pop();
-    const found = whole.map((line) => JSON.parse(line));
-    return { text: found.map(({ text }) => text).join(""), nats: found.flatMap(({ nats }) => nats ?? NaN),
-      symbols: found.flatMap(({ symbols }) => symbols) };
-  };
-}
-
-function frames() {                        // of 16 bits, after a header
-  let rest = new Uint8Array(), header = 44;
-  return (value) => {
-    const all = new Uint8Array(rest.length + value.length), begin = Math.min(header, all.length);
-    all.set(rest);
-    all.set(value, rest.length);
-    header -= begin;
-    const end = all.length - (all.length - begin) % (2 * model.channels);
-    rest = all.slice(end);
-    const pcm = new Int16Array(all.slice(begin, end).buffer);
-    return { pcm, symbols: pcm };
   };
 }
 

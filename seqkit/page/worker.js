@@ -1,6 +1,6 @@
 "use strict";
 // Makes symbols, in a worker: of a text, or of sound and of the codes that a second network writes.
-const BLOCK = 128;             // symbols between two looks at what the page wants
+const BLOCK = 256;             // symbols between two looks at what the page wants
 const READ = 1024;             // symbols of the prompt between them, as many as step.c takes
 const STREAM = 1n << 33n, BEFORE = 100;     // of the writer: see generation/slow_tier.py
 
@@ -75,12 +75,12 @@ async function make(id, prompt) {
     await turn();
   }
   while (id === run && left > 0) {
-    const count = Math.min(BLOCK, granted, left), before = performance.now();
+    const count = Math.min(BLOCK, granted, left);
     if (count) {
       const symbols = main.draw(count, told(count));
       [granted, left] = [granted - count, left - count];
       const nats = settings.nats && main.probabilities.slice(0, count).map((p) => -Math.log(p));
-      postMessage({ id, symbols, nats, milliseconds: performance.now() - before });
+      postMessage({ id, symbols, nats });
     } else await new Promise((done) => { wake = done; });
     await turn();
   }

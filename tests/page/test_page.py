@@ -98,7 +98,7 @@ def test_sound_is_the_commands_to_the_last_sample(
         page.ask(f"document.querySelector('#labels select').value = '{label}'")
         words.append(f"label={label}")
     finish(page)
-    assert page.ask("gaps") == 0 or page.ask("spent") > seconds / 4  # on a machine that is busy
+    assert page.ask("gaps") < 9  # none on a machine that is not busy
     content, samples = heard(page)
     assert run(*words, f"out={out}", "sample.engine=wasm").code == 0
     expected, rate = soundfile.read(out, dtype="int16")
@@ -107,6 +107,23 @@ def test_sound_is_the_commands_to_the_last_sample(
     (tmp_path / "b.wav").write_bytes(content)
     assert soundfile.info(tmp_path / "b.wav").samplerate == rate
     assert len(np.unique(samples)) > 3
+
+
+@pytest.mark.parametrize("rate", [8000, 11025, 44100, 48000])
+def test_pieces_are_played_without_a_seam(rate: int, opened: Opened) -> None:
+    page = opened("etude", change=lambda html: html.replace('"rate": 8000', f'"rate": {rate}'))
+    found = page.ask("""(async () => {
+        context = new OfflineAudioContext(1, 20000, model.rate);
+        analyser = new GainNode(context);
+        analyser.connect(context.destination);
+        for (let begin = 1, size = 1; begin + size < 15000; begin += size, size = size * 7 % 331 + 1)
+            play(Int16Array.from({ length: size }, (_, i) => begin + i));
+        const heard = await context.startRendering();
+        return Array.from(heard.getChannelData(0), (value) => value * 32768);
+    })()""")
+    heard = np.array(found)
+    heard = heard[np.flatnonzero(heard)[0] :][:14000]
+    assert np.array_equal(heard, np.arange(1, 14001))
 
 
 def test_stop_means_stop_and_a_seed_begins_again(opened: Opened) -> None:
@@ -213,7 +230,7 @@ def test_hostile_text_is_data(
     cut = "\ufffd"  # which the page holds back until its end comes
     assert page.ask(WRITTEN).rstrip(cut) == made.decode("utf-8", "replace").rstrip(cut)
     assert page.ask("document.title") == page.ask("model.title") == title
-    assert page.ask("document.scripts.length") == 4
+    assert page.ask("document.scripts.length") == 3
     assert page.ask("document.documentElement.scrollWidth") <= width
     paper = page.ask("getComputedStyle(document.body).backgroundColor")
     assert paper == {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 24, 29)"}[scheme]
