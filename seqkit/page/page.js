@@ -21,23 +21,15 @@ function trouble(text) {
 
 // A source of symbols: it is started, asked for more, given other settings, and stopped. It calls
 // told({id, symbols, nats}), and with {ended: true} after the last ones.
-function workerSource(told, opened) {
+function workerSource() {
   const text = new Blob([$("worker").textContent], { type: "text/javascript" });
   const worker = new Worker(URL.createObjectURL(text));
-  const network = (own) => own && { ...own, weights: bytes(own.weights) };
-  worker.onmessage = ({ data }) => (data.opened ? opened(data) : told(data));
+  worker.onmessage = ({ data }) => (data.opened ? opened(data.opened) : told(data));
   worker.onerror = (event) => trouble(`This page cannot run its model: ${event.message}`);
-  const send = (order, given) => worker.postMessage({ order, ...given });
-  send("open", {
-    programs: model.programs.map(bytes), main: network(model.main), writer: network(model.writer),
-    model: { start: model.start, hop: model.hop, codes: model.codes, labelled: !!model.labels },
-  });
-  return {
-    start: (id, prompt, length, given) => send("start", { id, prompt, length, given }),
-    set: (given, anew = false) => send("set", { given, anew }),
-    more: (count) => send("more", { count }),
-    stop: () => send("stop"),
-  };
+  const send = (order, ...given) => worker.postMessage({ order, given });
+  send("open", model);
+  const orders = ["start", "set", "more", "stop"];
+  return Object.fromEntries(orders.map((order) => [order, (...given) => send(order, ...given)]));
 }
 
 // ---- settings
@@ -116,8 +108,8 @@ function encode(text) {                // its last symbols; they begin what is w
 function append(parts) {               // those of one kind, one after the other, into one element
   const pre = $("written"), follows = pre.scrollTop + pre.clientHeight > pre.scrollHeight - 40;
   for (const [text, nats] of parts) {
-    const level = $("coloured").checked && nats >= 0 ? `s${Math.min(6, Math.floor(nats))}` : "plain";
-    const kind = nats === "prompt" ? nats : level;
+    const kind = nats === "prompt" ? nats
+      : $("coloured").checked && nats >= 0 ? `s${Math.min(6, Math.floor(nats))}` : "plain";
     if (pre.lastChild?.className === kind) pre.lastChild.firstChild.appendData(text);
     else pre.append(make("span", { className: kind }, text));
   }
@@ -257,28 +249,25 @@ function release(place) {
 
 function key(value, place) {
   const button = make("button", { type: "button" }, value, make("small", {}, fingers[place] ?? ""));
-  const enters = ({ key, repeat }) => [" ", "Enter"].includes(key) && !repeat;
   button.onpointerdown = ({ pointerId }) => {
     button.setPointerCapture(pointerId);
     press(place);
   };
   button.onlostpointercapture = () => release(place);
-  button.onkeydown = (event) => { if (enters(event)) press(place); };
-  button.onkeyup = (event) => { if (enters(event)) release(place); };
   return button;
 }
 
-function finger(event) {
-  const place = fingers.indexOf(event.key), other = event.ctrlKey || event.metaKey || event.altKey;
-  if (place < 0 || event.repeat || other || event.target.matches("input, select")) return;
-  (event.type === "keydown" ? press : release)(place);
+function finger({ key, repeat, ctrlKey, metaKey, altKey, target, type }) {
+  const chosen = [" ", "Enter"].includes(key) ? [...$("row").children].indexOf(target) : -1;
+  const place = chosen < 0 ? fingers.indexOf(key) : chosen;
+  if (place < 0 || repeat || ctrlKey || metaKey || altKey || target.matches("input, select")) return;
+  (type === "keydown" ? press : release)(place);
 }
 
 function message([status, note, velocity]) {
   const near = notes.map(([own]) => Math.abs(own - note)), kind = status >> 4;
   const place = notes.length ? near.indexOf(Math.min(...near)) : (note + 60) % values.length;
-  if (kind === 9 && velocity) press(place);
-  else if (kind === 8 || kind === 9) release(place);
+  if (kind === 9 || kind === 8) (kind === 9 && velocity ? press : release)(place);
 }
 
 async function midi() {
@@ -363,14 +352,13 @@ function ready() {
     source = serve();
     opened("server");
   } else {
-    const programs = typeof WebAssembly === "object" ? model.programs.map(bytes) : [];
-    if (!programs.some((program) => WebAssembly.validate(program))) {
+    if (!self.WebAssembly || !model.programs.some((own) => WebAssembly.validate(bytes(own)))) {
       $("start").disabled = true;
       $("status").textContent = "";
       return trouble("This browser has no WebAssembly with SIMD, which runs the model. Chrome 91, " +
         "Firefox 89, Safari 16.4 and later ones have it.");
     }
-    source = workerSource(told, ({ relaxed }) => opened(relaxed ? "relaxed" : "plain"));
+    source = workerSource();
   }
   Object.assign($("controls"), { onsubmit: start, oninput: changed });
   $("coloured").onchange = rewrite;

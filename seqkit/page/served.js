@@ -16,7 +16,7 @@ function tail() {                          // of what is there, to go on from
 }
 
 // What is changed meanwhile goes on from the end of what was made, with the next seed.
-function serverSource(told) {
+function serverSource() {
   const headers = { Authorization: `Bearer ${query.get("token")}` };
   let run = {}, timer;
 
@@ -122,5 +122,5 @@ function serve() {
     event.preventDefault();
     record(event.dataTransfer.files[0]);
   };
-  return serverSource(told);
+  return serverSource();
 }

@@ -4,11 +4,13 @@ const BLOCK = 256;             // symbols between two looks at what the page wan
 const READ = 1024;             // symbols of the prompt between them, as many as step.c takes
 const STREAM = 1n << 33n, BEFORE = 100;     // of the writer: see generation/slow_tier.py
 
+const bytes = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+
 class Network {
   constructor(program, { arranged, weights }) {
     const step = this.step = new WebAssembly.Instance(program, {}).exports, { memory } = step;
-    const place = step.arrange(...arranged);
-    new Uint8Array(memory.buffer, place, weights.length).set(weights);
+    const place = step.arrange(...arranged), content = bytes(weights);
+    new Uint8Array(memory.buffer, place, content.length).set(content);
     step.prepare();
     this.kinds = Math.max(1, arranged[5]);
     const io = step.buffers(), size = step.state_size();
@@ -52,7 +54,7 @@ function begin() {
   lasting = 0;
   writer.step.uniforms(seed, STREAM, 0n, 1);
   const end = Math.floor(writer.draws[0] * codes.length) + BEFORE * codes.length;
-  const before = model.labelled ? [0]
+  const before = model.labels ? [0]
     : Array.from({ length: BEFORE }, (_, i) => codes[(end - BEFORE + i) % codes.length]);
   writer.begin((seed ^ STREAM) & ((1n << 63n) - 1n), before.shift());
   writer.feed(before, before.map(() => settings.label));
@@ -88,25 +90,26 @@ async function make(id, prompt) {
 }
 
 const orders = {
-  open({ programs, ...given }) {
-    const bytes = programs.find((program) => WebAssembly.validate(program));
-    const program = new WebAssembly.Module(bytes);
-    [model, main] = [given.model, new Network(program, given.main)];
+  open(given) {
+    const programs = given.programs.map(bytes);
+    const own = programs.find((program) => WebAssembly.validate(program));
+    const program = new WebAssembly.Module(own);
+    [model, main] = [given, new Network(program, given.main)];
     if (given.writer) writer = new Network(program, given.writer);
     writer?.step.rule(1, 0, 1, 0);
-    postMessage({ opened: true, relaxed: bytes === programs[0] });
+    postMessage({ opened: own === programs[0] ? "relaxed" : "plain" });
   },
-  start({ id, prompt, length, given }) {
+  start(id, prompt, length, given) {
     [run, granted, left] = [id, 0, length];
-    orders.set({ given, anew: true });
+    orders.set(given, true);
     make(id, prompt);
   },
-  set({ given, anew }) {
+  set(given, anew) {
     settings = given;
     main.step.rule(given.temperature, given.top_k, given.top_p, given.nats ? 1 : 0);
     if (anew) begin();
   },
-  more({ count }) { granted += count; },
+  more(count) { granted += count; },
   stop() { run = 0; },
 };
-onmessage = ({ data }) => { orders[data.order](data); wake(); };
+onmessage = ({ data: { order, given } }) => { orders[order](...given); wake(); };

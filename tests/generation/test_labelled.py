@@ -38,6 +38,9 @@ def test_values_name_their_rows() -> None:
     assert rows(VOICES, "7,bob") == [[0, 0, 1, 0, 0, 1]]
     assert rows(AUTHORS, "a") == [[0, 1, 0]]
     assert rows(AUTHORS, "none") == [[1, 0, 0]]
+    assert rows(VOICES, "digit:none,speaker:ann") == [[1, 0, 0, 0, 1, 0]]
+    assert set(choose(VOICES, "speaker:none", 200, 3).words) == {"digit:0", "digit:7"}
+    assert rows(Labels({"label": ["none", "a"]}), "label:none") == [[0, 1, 0]]
     for asked in ("a:0.7,b:0.3", "label:a:0.7, b:0.3"):
         np.testing.assert_allclose(rows(AUTHORS, asked), [[0, 0.7, 0.3]], rtol=1e-6)
     assert rows(Labels({"label": ["Austen, Jane", "E: a"]}), "Austen, Jane") == [[0, 1, 0]]

@@ -116,8 +116,8 @@ def test_pieces_are_played_without_a_seam(rate: int, opened: Opened) -> None:
         context = new OfflineAudioContext(1, 20000, model.rate);
         analyser = new GainNode(context);
         analyser.connect(context.destination);
-        for (let begin = 1, size = 1; begin + size < 15000; begin += size, size = size * 7 % 331 + 1)
-            play(Int16Array.from({ length: size }, (_, i) => begin + i));
+        for (let n = 1, length = 1; n < 15000; n += length, length = length * 7 % 331 + 1)
+            play(Int16Array.from({ length }, (_, i) => n + i));
         const heard = await context.startRendering();
         return Array.from(heard.getChannelData(0), (value) => value * 32768);
     })()""")

@@ -21,8 +21,7 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Floats, Integers
 
-_BLOCK = 1024  # symbols of a call at most
-_CONDITIONS, _SYMBOLS = 8 * _BLOCK, 12 * _BLOCK  # where they lie in step.c's buffers, after draws
+_CONDITIONS, _SYMBOLS = 8 << 10, 12 << 10  # where they lie in step.c's buffers, after draws
 
 
 class WasmEngine:
@@ -48,7 +47,7 @@ class WasmEngine:
         module = wasmtime.Module(engine, program(relaxed))
         exports = wasmtime.Instance(self._store, module, []).exports(self._store)
         self._exports: dict[str, Any] = {name: exports[name] for name in exports}
-        self._write(self._call("arrange", *arranged), weights)
+        self._exports["memory"].write(self._store, weights, self._call("arrange", *arranged))
         self._call("prepare")
         self._io, self._logits = self._call("buffers"), self._call("logits_at")
         self._size, self._config, self._hidden = size, model.config, int(arranged[1])
@@ -66,20 +65,16 @@ class WasmEngine:
         """See Engine."""
         places = self._hold(state)
         top_p = 1.0 if sampling.top_p is None else sampling.top_p
-        top_k = min(sampling.top_k or 0, self._size)
+        self._call("rule", sampling.temperature, min(sampling.top_k or 0, self._size), top_p, 0)
         for block, told in zip(draws, chain(conditions, repeat(None)), strict=False):
-            given = np.zeros(block.shape, np.int64) if told is None else told
-            drawn = np.zeros(block.shape, np.int64)
-            self._call("rule", sampling.temperature, top_k, top_p, 0)
-            for begin in range(0, len(block), _BLOCK):
-                part = slice(begin, begin + _BLOCK)
-                for stream, place in enumerate(places):
-                    self._write(self._io, block[part, stream].astype("<f8").tobytes())
-                    self._tell(given[part, stream])
-                    self._call("run", place, int(symbols[stream]), len(drawn[part]))
-                    made = self._read(self._io + _SYMBOLS, 4 * len(drawn[part]))
-                    drawn[part, stream] = np.frombuffer(made, "<i4")
-                symbols = drawn[part][-1]
+            given, drawn = np.zeros((2, *block.shape), np.int64)
+            given[:] = 0 if told is None else told
+            for stream, place in enumerate(places):
+                self._write(self._io, block[:, stream].astype("<f8"))
+                self._write(self._io + _CONDITIONS, given[:, stream].astype("<i4"))
+                self._call("run", place, int(symbols[stream]), len(block))
+                drawn[:, stream] = self._read(self._io + _SYMBOLS, len(block), "<i4")
+            symbols = drawn[-1]
             yield drawn
 
     def score(
@@ -90,10 +85,10 @@ class WasmEngine:
         told = np.zeros_like(symbols) if conditions is None else conditions
         logits = np.zeros((*symbols.shape, self._size), np.float32)
         for (step, stream), symbol in np.ndenumerate(symbols):
-            self._tell(told[step, stream])
-            self._write(self._io + _SYMBOLS, symbol.astype("<i4").tobytes())
+            self._write(self._io + _CONDITIONS, told[step, stream].astype("<i4"))
+            self._write(self._io + _SYMBOLS, symbol.astype("<i4"))
             self._call("feed", places[stream], 1)
-            logits[step, stream] = np.frombuffer(self._read(self._logits, 4 * self._size), "<f4")
+            logits[step, stream] = self._read(self._logits, self._size)
         return logits, self._held(len(places))
 
     def _hold(self, state: State) -> list[int]:
@@ -105,27 +100,24 @@ class WasmEngine:
         if len(h) > self._streams:
             self._begin = self._call("reserve", len(h) * self._state_bytes)
             self._streams = len(h)
-        self._write(self._begin, np.concatenate(rows, 1).astype("<f4").tobytes())
+        self._write(self._begin, np.concatenate(rows, 1).astype("<f4"))
         return [self._begin + stream * self._state_bytes for stream in range(len(h))]
 
     def _held(self, streams: int) -> State:
         """The state of S streams, read from memory."""
-        rows = np.frombuffer(self._read(self._begin, streams * self._state_bytes), "<f4")
-        rows = rows.reshape(streams, -1)
+        rows = self._read(self._begin, streams * self._state_bytes // 4).reshape(streams, -1)
         layers, width = self._config.num_layers, self._hidden
         values = rows[:, : 2 * layers * width].reshape(streams, 2, layers, width)
         h, c = values[..., : self._config.hidden_size].transpose(1, 2, 0, 3)
         past = rows[None, :, rows.shape[1] - self._config.lookback :]
         return State(*(torch.from_numpy(part.copy()) for part in (h, c, past)))
 
-    def _tell(self, conditions: npt.NDArray[np.int64] | np.int64) -> None:
-        self._write(self._io + _CONDITIONS, conditions.astype("<i4").tobytes())
-
     def _call(self, name: str, *given: float) -> Any:
         return self._exports[name](self._store, *given)
 
-    def _write(self, place: int, content: bytes) -> None:
-        self._exports["memory"].write(self._store, content, place)
+    def _write(self, place: int, values: npt.NDArray[Any] | np.generic) -> None:
+        self._exports["memory"].write(self._store, values.tobytes(), place)
 
-    def _read(self, place: int, count: int) -> bytes:
-        return bytes(self._exports["memory"].read(self._store, place, place + count))
+    def _read(self, place: int, count: int, kind: str = "<f4") -> npt.NDArray[Any]:
+        end = place + count * np.dtype(kind).itemsize
+        return np.frombuffer(self._exports["memory"].read(self._store, place, end), kind)

@@ -124,7 +124,7 @@ def test_the_program_has_the_draws_of_seqkit(position: int) -> None:
     engine = WasmEngine(network(1, 16, 5), 5)
     seed, stream = 2**63 - 7, (1 << 33) + 5
     engine._call("uniforms", seed, stream, position, 999)
-    found = np.frombuffer(engine._read(engine._io, 8 * 999))
+    found = engine._read(engine._io, 999, "<f8")
     assert np.array_equal(found, uniforms(seed, stream, position, 999))
 
 
