@@ -65,20 +65,15 @@ function prepare() {
     $("labels").append(make("label", {}, name, make("select", { name }, ...options)));
   }
   reseed();
-  new URLSearchParams(location.hash.slice(1)).forEach((value, name) => {
-    const own = fields().find((field) => (field.id || field.name) === name);
-    if (own) Object.assign(own, own.type === "checkbox" ? { checked: value === "true" } : { value });
-  });
+  for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
+    const own = $("controls").elements.namedItem(name);
+    if (own) Object.assign(own, own.type === "checkbox" ? { checked: true } : { value });
+  }
   changed();
 }
 
-// What a link to this page holds, so that it makes the same again.
-const fields = () => [...$("controls").querySelectorAll(
-  "textarea, input:not([type=file]), #labels select")];
-
-function remember() {
-  const held = (own) => (own.type === "checkbox" ? own.checked : own.value);
-  location.replace(`#${new URLSearchParams(fields().map((own) => [own.id || own.name, held(own)]))}`);
+function remember() {                  // what a link to this page holds, which makes the same again
+  location.replace(`#${new URLSearchParams(new FormData($("controls")))}`);
 }
 
 // ---- text
@@ -88,7 +83,8 @@ let written = [], decoder, waiting;    // parts [text, nats]; nats of a characte
 function encode(text) {                // its last symbols; they begin what is written
   if (model.newline === "lf") text = text.replace(/\r\n?/g, "\n");
   const letters = Array.from(text), read = letters.slice(-SHOWN);
-  const place = model.vocabulary && !model.choices ? read.findIndex((letter) => !numbers.has(letter)) : -1;
+  const known = !model.vocabulary || model.choices;      // or else the server says so
+  const place = known ? -1 : read.findIndex((letter) => !numbers.has(letter));
   if (place >= 0) {
     const point = read[place].codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
     throw new Error(`The model never saw ${JSON.stringify(read[place])} (U+${point}), character ` +
@@ -100,7 +96,6 @@ function encode(text) {                // its last symbols; they begin what is w
   written = read.length ? [[read.join(""), "prompt"]] : [];
   rewrite();
   [decoder, waiting] = [new TextDecoder(), 0];
-  if (model.choices) return read.join("");     // the server encodes it
   if (model.vocabulary) return read.map((letter) => numbers.get(letter));
   return [...new TextEncoder().encode(read.join(""))].slice(-SHOWN);
 }

@@ -1,5 +1,6 @@
 // What the page of a server has beside: the server as a source, a choice of models, recordings.
-const AT_ONCE = 1_000_000, TAIL = 2000;    // symbols of a request, and of what it goes on from
+const AT_ONCE = 1_000_000;                 // symbols of a request
+const TAIL = sounds ? 2000 : 8000;         // frames or characters that it goes on from
 const query = new URLSearchParams(location.search);
 let recorded = "", recorder;
 
@@ -52,7 +53,7 @@ function serverSource() {
   return {
     start(id, prompt, left, given) {
       run = { id, left, seed: BigInt(given.seed), keys: asked(given) };
-      ask(sounds ? recorded : prompt, run);
+      ask(tail(), run);
     },
     set(given, anew = false) {
       const own = run;
@@ -117,10 +118,5 @@ function serve() {
   };
   $("microphone").onclick = microphone;
   $("recording").onchange = () => record($("recording").files[0]);
-  document.ondragover = (event) => event.preventDefault();
-  document.ondrop = (event) => {
-    event.preventDefault();
-    record(event.dataTransfer.files[0]);
-  };
   return serverSource();
 }

@@ -11,7 +11,6 @@ class Network {
     const step = this.step = new WebAssembly.Instance(program, {}).exports, { memory } = step;
     const place = step.arrange(...arranged), content = bytes(weights);
     new Uint8Array(memory.buffer, place, content.length).set(content);
-    step.prepare();
     this.kinds = Math.max(1, arranged[5]);
     const io = step.buffers(), size = step.state_size();
     this.held = step.reserve(size);

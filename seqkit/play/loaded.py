@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from seqkit.api.generate_calls import GenerateKeys, config_of
+from seqkit.api.generate_calls import GenerateKeys
 from seqkit.api.model import Model
 from seqkit.api.symbol_reader import ModelState
 from seqkit.data.codecs import Quantiser
@@ -18,7 +18,6 @@ from seqkit.data.sound import reader, writer
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.stdout import to_bytes
-from seqkit.generation.medium import medium_of
 from seqkit.runs.checkpoint import Checkpoint
 
 _READ = 8_000  # characters or frames of a prompt that are read, the last ones
@@ -49,13 +48,6 @@ class Loaded:
         lf = self.saved.newline == "lf"
         return text.replace("\r\n", "\n").replace("\r", "\n") if lf else text
 
-    def check(self, keys: GenerateKeys) -> None:
-        """Raise ConfigError for keys out of range, and for a sample that is too long."""
-        config_of(keys)
-        medium = medium_of(self.codec)
-        if (length := medium.length(keys.get("length"), keys.get("seconds"))) > _MOST:
-            raise ConfigError(f"length={length}, in symbols: ask for at most {_MOST}")
-
     def made(self, prompt: Any, keys: GenerateKeys, lines: bool, nats: bool) -> Iterator[Piece]:
         """What follows a prompt, as `lines` or as a file has it, text or a WAV.
 
@@ -63,6 +55,9 @@ class Loaded:
             ConfigError, DeviceError: at the first piece, what cannot be made.
         """
         prompt, state, codec = prompt[-_READ:], None, self.codec
+        rate = self.model.sample_rate or 1
+        if max(keys.get("length") or 0, (keys.get("seconds") or 0) * rate) > _MOST:
+            raise ConfigError(f"ask for at most {_MOST} symbols, or seconds of so many samples")
         contents = self._contents(prompt, keys)
         if lines and nats:
             _, state = self.model.nats(prompt, return_state=True)

@@ -87,7 +87,6 @@ class Server:
         live, as_json, nats = (keys.pop(name, False) for name in ("live", "json", "nats"))
         loaded, prompt = await self._sent(request, keys)
         keys["sample"] = self._sample
-        loaded.check(keys)
         kind = "text/plain" if loaded.codec.kind == "text" else "application/octet-stream"
         kind = "application/jsonl" if as_json else "audio/wav" if loaded.sounds else kind
         pieces = self._in_turn(
@@ -113,18 +112,15 @@ class Server:
     async def _sent(self, request: Request, keys: dict[str, Any]) -> tuple[Loaded, Any]:
         """The model that is asked for, and what was sent to it; the other keys are left."""
         _, loaded = await self._loaded(keys)
-        most, body, size = _BODY[loaded.sounds], bytearray(), 0
+        most, body = _BODY[loaded.sounds], bytearray()
         try:
             async with asyncio.timeout(PATIENCE):
-                async for block in request.stream():
-                    size += len(block)
-                    if size <= most:  # the rest is taken, too, so that the answer is
-                        body += block
+                async for block in request.stream():  # all, so that the answer is taken
+                    body += block[: most + 1 - len(body)]
         except TimeoutError as error:
             raise HTTPException(408, f"not all was sent within {PATIENCE} s") from error
-        if size > most:
-            told = f"{size / 1e6:,.1f} MB were sent, and at most {most / 1e6:,.1f} MB are read"
-            raise HTTPException(413, f"{told}: send the end of it")
+        if len(body) > most:
+            raise HTTPException(413, f"more than {most:,} bytes were sent: send the end of it")
         return loaded, await asyncio.to_thread(loaded.content, bytes(body))
 
     async def _turn(self, work: Callable[[], _Made]) -> _Made:

@@ -43,7 +43,7 @@ def test_text_is_what_the_server_writes_and_its_link_writes_it_again(
     assert page.ask("new Set([...document.querySelectorAll('#written span')].map((own) => "
                     "own.className)).size") > 3  # fmt: skip
     page.open("about:blank")
-    page = visit("run#seed=5&length=700&temperature=2&prompt=the+rain+&coloured=true")
+    page = visit("run#seed=5&length=700&temperature=2&prompt=the+rain+&coloured=on")
     assert page.ask("document.querySelector('#coloured').checked")
     finish(page)
     assert page.ask(WRITTEN) == first
@@ -77,14 +77,16 @@ def test_sound_is_what_the_server_makes(visit: Visit, server: Server) -> None:
     assert np.array_equal(heard(page)[1], np.frombuffer(made[44:], "<i2"))
 
 
-def test_sound_goes_on_from_a_recording_that_is_dropped(visit: Visit, server: Server) -> None:
+def test_sound_goes_on_from_a_recording(visit: Visit, server: Server) -> None:
     page = visit("etude")
     fill(page, seed=5, length=1)
     page.ask("""(async () => {
         const tone = Int16Array.from({ length: 4000 }, (_, i) => 9000 * Math.sin(i / 3));
         const file = new File([wav([tone])], "a.wav"), dataTransfer = new DataTransfer();
         dataTransfer.items.add(file);
-        document.dispatchEvent(new DragEvent("drop", { dataTransfer, cancelable: true }));
+        const own = document.querySelector("#recording");
+        own.files = dataTransfer.files;
+        own.dispatchEvent(new Event("change", { bubbles: true }));
     })()""")
     page.wait(f"{STATUS}.includes('0.5 s of a recording')")
     finish(page)

@@ -21,7 +21,7 @@ typedef unsigned long long u64;
 typedef float f4 __attribute__((vector_size(16)));
 typedef int i4 __attribute__((vector_size(16)));
 typedef struct { short *values; float *scales; int rows; } Table;       // (rows, 4 H)
-typedef struct { float *bias, *scales; signed char *values; int rows, columns, *sums; } Matrix;
+typedef struct { float *bias, *scales; int *sums; signed char *values; int rows, columns; } Matrix;
 
 extern unsigned char __heap_base;
 static struct {
@@ -52,7 +52,8 @@ static Table table(int rows) { return (Table){take(8ull * H * rows), take(4ull *
 
 static Matrix matrix(int rows, int columns) {
   float *bias = take(4ull * rows), *scales = take(4ull * rows);
-  return (Matrix){bias, scales, take((u64)rows * columns), rows, columns, 0};
+  int *sums = take(4ull * rows);                      // of each row, times the activations' offset
+  return (Matrix){bias, scales, sums, take((u64)rows * columns), rows, columns};
 }
 
 EXPORT void *reserve(unsigned bytes) { return take(bytes); }
@@ -60,7 +61,7 @@ EXPORT void *buffers(void) { return &io; }
 EXPORT float *logits_at(void) { return logits; }
 EXPORT int state_size(void) { return 4 * (2 * L * H + K); }
 
-// Lay a network out in memory; its weights go to the address that is returned, then `prepare`.
+// Lay a network out in memory; its weights go to the address that is returned.
 EXPORT void *arrange(int layers, int hidden, int symbols, int rows, int codes, int labels,
                      int lookback, int has_skips, float limit) {
   L = layers; H = hidden; V = symbols; known = rows; kinds = labels; K = lookback;
@@ -74,22 +75,10 @@ EXPORT void *arrange(int layers, int hidden, int symbols, int rows, int codes, i
   }
   EACH(l, L) layer[l] = matrix(4 * H, l ? 2 * H : H);
   head = matrix((V + ROWS - 1) / ROWS * ROWS, H);
-  return begin;
-}
-
-static void add_up(Matrix *m) {                       // each row, times the activations' offset
-  m->sums = take(4ull * m->rows);
-  EACH(r, m->rows) m->sums[r] = 0;
-  EACH(i, m->rows * m->columns)                       // blocks of ROWS rows, of 4 columns each
-    m->sums[i / (ROWS * m->columns) * ROWS + i / 4 % ROWS] -= UNITS * m->values[i];
-}
-
-EXPORT void prepare(void) {
-  EACH(l, L) add_up(&layer[l]);
-  add_up(&head);
   gates = take(16ull * H); summed = take(4ull * H); activations = take(4ull * H);
   logits = take(4ull * head.rows); order = take(4ull * V);
   scaled = take(8ull * V); shares = take(8ull * V);
+  return begin;
 }
 
 EXPORT void rule(double divisor, int most, double share, int wants) {

@@ -80,11 +80,15 @@ def _table(rows: Tensor | None) -> list[np.ndarray]:
 
 
 def _matrix(weight: Floats, bias: Floats, top: int) -> list[np.ndarray]:
-    """Bias, scales and integers of a matrix (N, C) that is multiplied by activations in ±top."""
+    """Bias, scales, sums and integers of a matrix (N, C) that is multiplied by activations in ±top.
+
+    Activations are made positive by an offset; the sums take that out of the products.
+    """
     scales = _scales(weight, 127)
     integers = np.round(weight / scales[:, None]).astype(np.int8)
     blocks = integers.reshape(-1, _ROWS, weight.shape[1] // 4, 4).swapaxes(1, 2)
-    return [bias.astype("<f4"), (scales * top / _UNITS).astype("<f4"), np.ascontiguousarray(blocks)]
+    sums = -_UNITS * integers.sum(1, np.int32)
+    return [bias.astype("<f4"), (scales * top / _UNITS).astype("<f4"), sums, blocks]
 
 
 def _scales(rows: Floats, most: int) -> Floats:
