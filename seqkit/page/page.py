@@ -43,13 +43,13 @@ def page_of(saved: Checkpoint, title: str) -> bytes:
             f"the codec {codec.name} is a plug-in's: pages know characters, bytes and sound"
         )
     labels = None if saved.labels is None else labelled.every(saved.labels)
-    model = _shown(saved, title) | {
+    model = {
         "programs": [_text(program(relaxed)) for relaxed in (True, False)],
         "main": _packed(network, codec.size, labels),
     }
-    if saved.slow is not None:
-        model |= _of_codes(saved.slow, model["phases"], labels)
-    content = _filled(saved, model)
+    if saved.slow is not None and isinstance(codec, Quantiser):
+        model |= _of_codes(saved.slow, codec.phases, labels)
+    content = _filled(saved, title, model)
     if len(content) > _MOST:
         raise ConfigError(
             f"this model makes a page of {len(content) / 1e6:,.1f} MB, and browsers open up to "
@@ -61,18 +61,28 @@ def page_of(saved: Checkpoint, title: str) -> bytes:
 
 def served_page(saved: Checkpoint, title: str, choices: Sequence[str]) -> bytes:
     """The page for a model that runs where the page comes from, one of those to choose from."""
-    return _filled(saved, _shown(saved, title) | {"choices": choices})
+    return _filled(saved, title, {"choices": choices})
 
 
-def _shown(saved: Checkpoint, title: str) -> dict[str, Any]:
-    """What people see of a model, and how it samples if they change nothing."""
-    codec, labels = saved.codec, saved.labels and saved.labels.values
-    return {
+def _filled(saved: Checkpoint, title: str, own: dict[str, Any]) -> bytes:
+    """The page of a model; `own` is what a page that runs it has, or one that is served."""
+    config, codec, labels = saved.model, saved.codec, saved.labels and saved.labels.values
+    kind, files = "sound" if codec.kind == "audio" else codec.kind, resources.files("seqkit.page")
+    model = {
         **{"title": title, "kind": codec.kind, "size": codec.size, "start": codec.start},
         **dataclasses.asdict(sampling_of(as_trained(Config(), saved.config))),
-        **_of_codec(codec),
-        **{"labels": labels, "newline": saved.newline},
+        **{"labels": labels, "newline": saved.newline, **_of_codec(codec), **own},
     }
+    parts = {name: (files / name).read_text("utf-8") for name in _FILES} | {
+        "title": html.escape(title),
+        "about": f"A model of {kind}: {counted(config.num_layers, 'layer')} of "
+        f"{config.hidden_size}, {counted(codec.size, 'symbol')}.",
+        "connects": "'self'" if "choices" in own else "'none'",
+        # Nothing in it can end the element: no <, and nothing beyond ASCII.
+        "model": json.dumps(model, allow_nan=False).replace("<", "\\u003c"),
+    }
+    page = re.sub(r"\{\{([\w.]+)\}\}", lambda m: parts[m[1]], parts["page.html"])
+    return page.encode("utf-8", "replace")
 
 
 def _of_codec(codec: Codec) -> dict[str, Any]:
@@ -88,23 +98,6 @@ def _of_codec(codec: Codec) -> dict[str, Any]:
     if isinstance(codec, Bytes):
         return {}
     return {"vocabulary": [codec.decode([symbol]) for symbol in range(codec.size)]}
-
-
-def _filled(saved: Checkpoint, model: dict[str, Any]) -> bytes:
-    """The page of a model, which runs in it, or where it is served."""
-    config, kind = saved.model, "sound" if saved.codec.kind == "audio" else saved.codec.kind
-    served, files = "choices" in model, resources.files("seqkit.page")
-    parts = {name: (files / name).read_text("utf-8") for name in _FILES} | {
-        "title": html.escape(model["title"]),
-        "about": f"A model of {kind}: {counted(config.num_layers, 'layer')} of "
-        f"{config.hidden_size}, {counted(saved.codec.size, 'symbol')}.",
-        "connects": "'self'" if served else "'none'",
-        # Nothing in it can end the element: no <, and nothing beyond ASCII.
-        "model": json.dumps(model, allow_nan=False).replace("<", "\\u003c"),
-    }
-    parts["source"] = parts["served.js"] if served else ""
-    page = re.sub(r"\{\{([\w.]+)\}\}", lambda m: parts[m[1]], parts["page.html"])
-    return page.encode("utf-8", "replace")
 
 
 def _of_codes(slow: SlowTier, phases: int, labels: Tensor | None) -> dict[str, Any]:

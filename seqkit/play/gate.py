@@ -43,22 +43,18 @@ class Gate:
         app = JSONResponse({"error": refused}, 403) if refused else self._app
         await app(scope, receive, answer)
 
-    def _refusal(self, headers: Headers, query: QueryParams) -> str:
-        """Why a request is refused; empty if it is not."""
+    def _refusal(self, headers: Headers, query: QueryParams) -> str | None:
+        """Why a request is refused, if it is."""
         host, origin = headers.get("host", ""), headers.get("origin")
-        if not self._is_own(host):
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+            if name not in self._names:
+                ipaddress.ip_address(name)  # nobody else has its address
+        except ValueError:
             return f"Host {host[:80]} is not this machine"
         if origin is not None and origin.partition("//")[2] != host:
             return f"Origin {origin[:80]} is another site"
         known = headers.get("authorization", "").removeprefix("Bearer ") or query.get("token", "")
         if not secrets.compare_digest(known.encode(), self._token.encode()):
             return "open the link with the token that the server has printed, or send the token"
-        return ""
-
-    def _is_own(self, host: str) -> bool:
-        """Whether a Host, with or without a port, is this machine; nobody else has its address."""
-        try:
-            name = urlsplit(f"//{host}").hostname or ""
-            return name in self._names or bool(ipaddress.ip_address(name))
-        except ValueError:
-            return False
+        return None
