@@ -32,9 +32,10 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     places, chosen = _offered(config), device.choose_device(config.device)
 
     def load(name: str) -> Loaded:
-        return Loaded(load_checkpoint(places[name], catalogue, Console(quiet=True)), chosen)
+        saved = load_checkpoint(places[name], catalogue, Console(quiet=True))
+        return Loaded(saved, chosen, config.sample)
 
-    server = Server([*places], load, config.sample, console.notice)
+    server = Server([*places], load, console.notice)
     with console.progress("loading the first model"):
         server.load(next(iter(places)))
     token = secrets.token_urlsafe(18)

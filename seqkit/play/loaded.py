@@ -1,6 +1,7 @@
 """A model that is served: what it makes and scores, in pieces that take a moment."""
 
 import codecs
+import dataclasses
 import json
 import time
 from collections.abc import Iterable, Iterator
@@ -12,6 +13,7 @@ import torch
 from seqkit.api.generate_calls import GenerateKeys
 from seqkit.api.model import Model
 from seqkit.api.symbol_reader import ModelState
+from seqkit.config import SampleConfig
 from seqkit.data.codecs import Quantiser
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import reader, writer
@@ -31,9 +33,14 @@ Piece = tuple[bytes, int]
 class Loaded:
     """A model, beside its checkpoint. One thread at a time may use it."""
 
-    def __init__(self, saved: Checkpoint, device: torch.device) -> None:
+    def __init__(self, saved: Checkpoint, device: torch.device, sample: SampleConfig) -> None:
+        """With sample.engine=auto, LSTMs on a CPU run as in a page: the same symbols, at once."""
         self.saved, self.codec, self.model = saved, saved.codec, Model[Any](saved, device)
         self.sounds = isinstance(saved.codec, Quantiser)
+        as_page = saved.model.cell == "lstm" and device.type == "cpu"
+        self._auto, self._sample = sample, sample
+        if as_page and (sample.engine, sample.precision) == ("auto", "auto"):
+            self._sample = dataclasses.replace(sample, engine="wasm")
 
     def content(self, body: bytes) -> Any:
         """What was sent: text in UTF-8, bytes, or a file of sound. Raises ConfigError."""
@@ -75,9 +82,10 @@ class Loaded:
         begins = range(0, len(content), _PIECE)
         return self._lines(content[begin : begin + _PIECE] for begin in begins)
 
-    def _contents(self, prompt: Any, keys: GenerateKeys) -> Iterator[Any]:
+    def _contents(self, prompt: Any, keys: Any) -> Iterator[Any]:
         """What follows a prompt."""
-        stream = self.model.stream(prompt, **keys)
+        sample = self._auto if keys.get("label_strength", 1) != 1 else self._sample
+        stream = self.model.stream(prompt, **keys, sample=sample)
         if len(prompt):
             next(stream)
         for first in stream:

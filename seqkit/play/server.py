@@ -21,7 +21,6 @@ from starlette.routing import Route
 from starlette.types import Send
 
 from seqkit.api.generate_calls import GenerateKeys
-from seqkit.config import SampleConfig
 from seqkit.foundation.errors import ConfigError, DataError, SeqkitError, of_plugin
 from seqkit.foundation.settings import nearest
 from seqkit.page.page import served_page
@@ -47,11 +46,9 @@ Notice = Callable[[str], None]
 class Server:
     """What is answered at each path."""
 
-    def __init__(
-        self, names: Sequence[str], load: Load, sample: SampleConfig, notice: Notice
-    ) -> None:
+    def __init__(self, names: Sequence[str], load: Load, notice: Notice) -> None:
         """`names` are offered, and loaded when asked for; `notice` is told of faults."""
-        self._names, self._sample, self._notice = names, sample, notice
+        self._names, self._notice = names, notice
         self.load = functools.lru_cache(_KEPT)(load)
         self._thread = ThreadPoolExecutor(1)
         self._places = asyncio.Semaphore(_AT_ONCE)
@@ -86,7 +83,6 @@ class Server:
         keys: Any = {"seed": secrets.randbelow(_SEEDS)} | _keys(request)
         live, as_json, nats = (keys.pop(name, False) for name in ("live", "json", "nats"))
         loaded, prompt = await self._sent(request, keys)
-        keys["sample"] = self._sample
         kind = "text/plain" if loaded.codec.kind == "text" else "application/octet-stream"
         kind = "application/jsonl" if as_json else "audio/wav" if loaded.sounds else kind
         pieces = self._in_turn(

@@ -17,6 +17,7 @@ import pytest
 import soundfile
 
 import seqkit
+from seqkit.config import SampleConfig
 from tests.conftest import Run
 from tests.play.conftest import Answer, Server, serving
 
@@ -36,7 +37,8 @@ def lines(answer: Answer) -> list[dict[str, Any]]:
 def test_text_is_what_the_command_writes(server: Server, run: Run, trained: Path) -> None:
     made = server.ask(body=PROMPT.encode(), length=300, seed=7, temperature=3, top_k=9)
     words = [f"prompt={PROMPT}", "length=300", "seed=7", "temperature=3", "top_k=9"]
-    printed = run("generate", f"checkpoint={trained}", *words, "device=cpu").out
+    words += ["device=cpu", "sample.engine=wasm"]
+    printed = run("generate", f"checkpoint={trained}", *words).out
     assert PROMPT.encode() + made.body == printed
     assert made.headers["content-type"] == "text/plain; charset=utf-8"
     again = server.ask(body=PROMPT.encode(), length=300, temperature=3, top_k=9)
@@ -66,7 +68,8 @@ def test_sound_is_a_wav_and_goes_on_from_a_recording(server: Server) -> None:
     voice: Any = seqkit.load("etude", device="cpu")
     made = server.ask(checkpoint="etude", seconds=0.3, seed=1)
     assert made.headers["content-type"] == "audio/wav"
-    expected = np.round(voice.generate(seconds=0.3, seed=1) * 32768).astype(np.int16)
+    page = SampleConfig(engine="wasm")
+    expected = np.round(voice.generate(seconds=0.3, seed=1, sample=page) * 32768).astype(np.int16)
     assert np.array_equal(np.frombuffer(made.body[44:], "<i2"), expected)
     tone = 0.3 * np.sin(2 * np.pi * 440 * np.arange(8000) / 8000)
     tone = np.round(tone * 32768).astype(np.float32) / 32768
@@ -75,7 +78,7 @@ def test_sound_is_a_wav_and_goes_on_from_a_recording(server: Server) -> None:
         soundfile.write(recording, tone, 8000, format=kind, subtype="PCM_16")
         body = recording.getvalue()
         after = server.ask(body=body, checkpoint="etude", seconds=0.2, seed=1, live="true")
-        expected = np.round(voice.generate(tone, seconds=0.2, seed=1)[8000:] * 32768)
+        expected = np.round(voice.generate(tone, seconds=0.2, seed=1, sample=page)[8000:] * 32768)
         assert np.array_equal(np.frombuffer(after.body[44:], "<i2"), expected)
         scored = lines(server.ask("score", body, checkpoint="etude"))
         symbols = np.concatenate([one["symbols"] for one in scored])

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from seqkit.config import ModelConfig
+from seqkit.foundation.device import has_vnni
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.generation.engine import Engine
 from seqkit.generation.engines import cuda_graph, fused
@@ -34,7 +35,8 @@ def choose_engine(
 
     auto takes the fastest engine of the precision, and of fp32 where that is auto, too: the same
     seed then gives the same text wherever arithmetic rounds alike. onnx takes 8 bits if the request
-    is for that. An engine that cannot run here is passed over, with a notice.
+    is for that, or wasm does if the processor has no VNNI. An engine that cannot run here is passed
+    over, with a notice.
 
     Args:
         model: on the device that was chosen.
@@ -47,9 +49,12 @@ def choose_engine(
     """
     names, precision = _candidates(request, model.head.weight.device)
     light = request.eight_bits and request.precision == "auto"
+    suits_wasm = request.streams == 1 and model.config.cell == "lstm"
+    if light and request.engine == "auto" and names[0] == "onnx" and suits_wasm and not has_vnni():
+        names = ["wasm", *names]
 
     def built(name: str) -> Engine:
-        own = "int8" if light and name == "onnx" else precision
+        own = "int8" if light and name in ("onnx", "wasm") else precision
         engine = build_engine(name, own, model, size, request.streams)
         if request.precision == "auto" and own != "fp32":
             notice(f"the {name} engine computes in {own}")
@@ -83,10 +88,8 @@ def check_engine(config: ModelConfig, size: int, request: Request, device: torch
             fused.lay_out_on(device, config, size, request.streams)
         case "cuda_graph":
             cuda_graph.check(device, size)
-        case "onnx":
-            _import_onnx()
-        case "wasm":
-            _import_wasm()
+        case "onnx" | "wasm" as name:
+            _imported(name)
 
 
 def build_engine(name: str, precision: str, model: CharRNN, size: int, streams: int) -> Engine:
@@ -97,7 +100,7 @@ def build_engine(name: str, precision: str, model: CharRNN, size: int, streams: 
         case "cuda_graph":
             return CudaGraphEngine(model, size, streams, precision)
         case "onnx":
-            return _import_onnx()(model, size, precision)
+            return _imported(name)(model, size, precision)
         case "wasm":
             return wasm_engine(model, size)
         case _:
@@ -127,25 +130,21 @@ def _candidates(request: Request, device: torch.device) -> tuple[list[str], str]
 
 def wasm_engine(model: CharRNN, size: int, labels: Tensor | None = None) -> Engine:
     """The wasm engine, told choices of labels: see `wasm_layout.pack`. Raises ConfigError."""
-    return _import_wasm()(model, size, labels)
+    return _imported("wasm")(model, size, labels)
 
 
-def _import_wasm() -> Callable[[CharRNN, int, Tensor | None], Engine]:
+def _imported(name: str) -> Callable[..., Engine]:
+    """The class of onnx or wasm. Raises ConfigError if the library that it calls does not load."""
+    library = {"onnx": "ONNX Runtime", "wasm": "wasmtime"}[name]
     try:
+        if name == "onnx":
+            from seqkit.generation.engines.onnx import OnnxEngine
+
+            return OnnxEngine
         from seqkit.generation.engines.wasm import WasmEngine
-    except ImportError as error:
-        raise ConfigError(
-            "sample.engine=wasm needs wasmtime: pip install 'seqkit[wasm]'"
-        ) from error
-    return WasmEngine
 
-
-def _import_onnx() -> Callable[[CharRNN, int, str], Engine]:
-    try:
-        from seqkit.generation.engines.onnx import OnnxEngine
+        return WasmEngine
     except (ImportError, OSError) as error:
         raise ConfigError(
-            f"sample.engine=onnx: ONNX Runtime does not load ({error}): install the packages "
-            "onnxruntime and onnx anew"
+            f"sample.engine={name}: {library} does not load ({error}): install seqkit anew"
         ) from error
-    return OnnxEngine

@@ -9,6 +9,7 @@ import torch
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.generation.engine import Engine
+from seqkit.generation.engines import choose
 from seqkit.generation.engines.choose import check_engine, choose_engine
 from seqkit.generation.engines.onnx import OnnxEngine
 from seqkit.generation.engines.pytorch import TorchEngine
@@ -48,13 +49,26 @@ def test_auto_on_a_cpu_is_onnx_in_fp32_without_a_word() -> None:
     [("auto", "auto", True), ("onnx", "auto", True), ("auto", "fp32", False)],
 )
 def test_a_request_for_8_bits_has_them_with_a_word(
-    name: str, precision: str, in_8_bits: bool
+    name: str, precision: str, in_8_bits: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(choose, "has_vnni", lambda: True)
     engine, told = chosen(name, precision, eight_bits=True)
     symbols, state = np.zeros((40, 1), np.int64), network(1, 8, 5).zero_state(1)
     of_fp32, _ = OnnxEngine(network(1, 8, 5), 5).score(symbols, state)
     assert (engine.score(symbols, state)[0] == of_fp32).all() == (not in_8_bits)
     assert told == ["the onnx engine computes in int8"] * in_8_bits
+
+
+def test_without_vnni_wasm_is_the_engine_of_8_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose, "has_vnni", lambda: False)
+    engine, told = chosen(eight_bits=True)
+    assert isinstance(engine, WasmEngine)
+    assert told == ["the wasm engine computes in int8"]
+    assert isinstance(chosen()[0], OnnxEngine)
+    assert isinstance(chosen("onnx", eight_bits=True)[0], OnnxEngine)
+    gru, several = network(1, 8, 5, cell="gru"), Request(1, 2, eight_bits=True)
+    assert isinstance(choose_engine(gru, 5, Request(1, eight_bits=True), told.append), OnnxEngine)
+    assert isinstance(choose_engine(network(1, 8, 5), 5, several, told.append), OnnxEngine)
 
 
 @pytest.mark.parametrize(
@@ -88,6 +102,7 @@ def test_on_a_gpu_that_is_not_there_precisions_and_sizes_are_checked() -> None:
 
 
 def test_without_onnx_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose, "has_vnni", lambda: True)
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     monkeypatch.delitem(sys.modules, "seqkit.generation.engines.onnx")
     engine, told = chosen()
@@ -114,7 +129,7 @@ def test_without_wasmtime(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wasmtime", None)
     monkeypatch.delitem(sys.modules, "seqkit.generation.engines.wasm")
     for call in (chosen, check):
-        with pytest.raises(ConfigError, match=r"pip install 'seqkit\[wasm\]'"):
+        with pytest.raises(ConfigError, match="wasmtime does not load"):
             call("wasm")
 
 
@@ -125,20 +140,20 @@ def test_auto_on_a_gpu_keeps_fp32_and_falls_back_with_a_word() -> None:
 
     told: list[str] = []
 
-    def choose(model: CharRNN, name: str, precision: str) -> Engine:
+    def taken(model: CharRNN, name: str, precision: str) -> Engine:
         return choose_engine(model, 33, Request(1, engine=name, precision=precision), told.append)
 
     model = network(1, 64, 33, device="cuda")
-    assert isinstance(choose(model, "auto", "auto"), CudaGraphEngine)
-    assert isinstance(choose(model, "auto", "fp16"), FusedEngine)
+    assert isinstance(taken(model, "auto", "auto"), CudaGraphEngine)
+    assert isinstance(taken(model, "auto", "fp16"), FusedEngine)
     assert told == []
-    assert isinstance(choose(model, "fused", "auto"), FusedEngine)
+    assert isinstance(taken(model, "fused", "auto"), FusedEngine)
     assert told == ["the fused engine computes in fp16"]
     gru = network(1, 64, 33, "gru", device="cuda")
-    assert isinstance(choose(gru, "auto", "fp16"), CudaGraphEngine)
+    assert isinstance(taken(gru, "auto", "fp16"), CudaGraphEngine)
     assert "lstm" in told[1]
     with pytest.raises(ConfigError, match="lstm"):
-        choose(gru, "fused", "auto")
+        taken(gru, "fused", "auto")
     device = torch.device("cuda", 0)
     with pytest.raises(ConfigError, match="256 streams"):
         check_engine(model.config, 33, Request(1, streams=257, engine="fused"), device)
