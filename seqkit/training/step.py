@@ -156,9 +156,9 @@ class TrainingStep:
         )
         nats = cross_entropy(logits, window.targets, "sum")
         scale = self._optimizer.scale / self._count
-        # torch.autograd.grad, which would import SymPy to compare the shapes of nats and scale.
-        run = torch.autograd.graph._engine_run_backward
-        gradients = run((nats,), (scale,), False, False, (*weights.leaves,), accumulate_grad=False)
+        # Were it given to `grad`, SymPy would be imported to compare their shapes.
+        nats.register_hook(lambda _: scale)  # type: ignore[no-untyped-call]
+        gradients = torch.autograd.grad(nats, weights.leaves)
         if self._network.side_stream is not None:
             self._network.side_stream.join()
         weights.take_gradients(gradients, dropped)
