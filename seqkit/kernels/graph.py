@@ -60,11 +60,11 @@ def _recorder(device: torch.device) -> torch.cuda.Stream:
 class SideStream:
     """A second stream, for work that nothing waits for for a while; a graph can replay both.
 
-    It gives way to the recorded one.
+    It gives way to the recorded one. A CPU has none: there all goes in turn.
     """
 
     def __init__(self, device: torch.device) -> None:
-        self._stream = torch.cuda.Stream(device, priority=0)  # type: ignore[no-untyped-call]
+        self._stream = torch.cuda.Stream(device, priority=0) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
         self._kept: list[Tensor | None] = []
 
     @contextmanager
@@ -74,12 +74,14 @@ class SideStream:
         `used`: the tensors of the current stream that it reads. What it makes may be used after
         `join`.
         """
-        self._stream.wait_stream(torch.cuda.current_stream(self._stream.device))
+        if self._stream is not None:
+            self._stream.wait_stream(torch.cuda.current_stream(self._stream.device))
         self._kept += used  # their memory must not be handed out again before `join`
         with torch.cuda.stream(self._stream):
             yield
 
     def join(self) -> None:
         """Let the current stream wait for all that runs beside it."""
-        torch.cuda.current_stream(self._stream.device).wait_stream(self._stream)
+        if self._stream is not None:
+            torch.cuda.current_stream(self._stream.device).wait_stream(self._stream)
         self._kept.clear()

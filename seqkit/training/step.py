@@ -60,10 +60,10 @@ class TrainingStep:
         )
         # Not zero once the persistent kernel gave up; from then on nothing changes any more.
         self._gave_up: Tensor | None = None
-        self._network = self.weights.network
+        self._network, self._side = self.weights.network, SideStream(device)
         if execution.kernel == "persistent":
             self._gave_up = self._network.failed
-            self._network = self._network._replace(side_stream=SideStream(device))
+            self._network = self._network._replace(side_stream=self._side)
         scaled = execution.precision == "fp16"
         self._optimizer = OptimizerStep(
             optimizer, train, self.weights, scaled=scaled, gave_up=self._gave_up
@@ -134,33 +134,29 @@ class TrainingStep:
 
     def _learn(self) -> None:
         """The gradient of this process's lanes, and their state after the step."""
-        weights = self.weights
-        window = self._windows.current()
+        weights, masks = self.weights, self._masks
         lanes, dtype = self._state.h.shape[1], weights.leaves[-1].dtype
-        masks = self._masks
+        with self._side.running():  # beside the window's many small kernels
+            dropped = masks.weights()
+            weights.drop(dropped)
+            units, inputs = masks.units(lanes, dtype), masks.inputs(lanes, dtype)
+        window = self._windows.current()
         state_resets = masks.state_resets(lanes)
         # Not in place: a step that cannot be made must leave the state as it was.
         fresh = window.fresh if state_resets is None else window.fresh | state_resets
         state = self._state.begun_anew(fresh)
         if self._errors is not None:
             window = self._errors(window, fresh)
-        dropped = masks.weights()
-        weights.drop(dropped)
+        self._side.join()
         logits, after = self._network(
-            window.inputs,
-            state,
-            masks.units(lanes, dtype),
-            window.resets,
-            masks.inputs(lanes, dtype),
-            window.conditions,
+            window.inputs, state, units, window.resets, inputs, window.conditions
         )
         nats = cross_entropy(logits, window.targets, "sum")
         scale = self._optimizer.scale / self._count
         # Were it given to `grad`, SymPy would be imported to compare their shapes.
         nats.register_hook(lambda _: scale)  # type: ignore[no-untyped-call]
         gradients = torch.autograd.grad(nats, weights.leaves)
-        if self._network.side_stream is not None:
-            self._network.side_stream.join()
+        self._side.join()
         weights.take_gradients(gradients, dropped)
         self._learned = nats.detach(), State(*after).detached()
 
@@ -170,8 +166,12 @@ class TrainingStep:
             self._ranks.max(self._gave_up)
 
     def _update(self) -> None:
-        self._optimizer.update()
-        self._keep()
+        with self._side.running():  # neither changes what the other one reads
+            self._keep()
+        try:
+            self._optimizer.update()
+        finally:  # a recording that failed would tell of the open stream instead
+            self._side.join()
 
     def _keep(self) -> None:
         """Count the step, its nats and its state, unless the kernel gave up in it or before it."""
