@@ -155,7 +155,7 @@ class Kernel:
             options += [f"-D{key}={int(value)}" for key, value in constants.items()]
             major, minor = ctypes.c_int(), ctypes.c_int()
             self._nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
-            made_of = [f"NVRTC {major.value}.{minor.value}", name, *options, source]
+            made_of = [f"NVRTC {major.value}.{minor.value}", *options, source]
             code = kept(made_of, lambda: self._compile(name, source, options))
             module = ctypes.c_void_p()
             self._function = ctypes.c_void_p()

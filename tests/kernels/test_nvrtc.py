@@ -2,6 +2,7 @@
 
 import ctypes
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -97,6 +98,27 @@ def test_a_kernel_of_a_text_and_a_file_runs(tmp_path: Path) -> None:
     values = torch.zeros(64, device=device)
     kernel.launch({"values": values}, blocks=2, threads=32)
     assert values.tolist() == [3.0] * 64
+
+
+def test_two_kernels_of_one_source_are_compiled_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path))
+    compiled: list[str] = []
+    compile_ = Kernel._compile
+
+    def noted(own: Kernel, name: str, *given: Any) -> bytes:
+        compiled.append(name)
+        return compile_(own, name, *given)
+
+    monkeypatch.setattr(Kernel, "_compile", noted)
+    values = torch.zeros(32, device="cuda")
+    both = STRUCT + ADD + ADD.replace("add", "add_again")
+    for name in ("add", "add_again"):
+        kernel = Kernel(name, sources=[both], constants={"ADDED": 3}, device=values.device)
+        kernel.launch({"values": values}, blocks=1, threads=32)
+    assert values.tolist() == [6.0] * 32
+    assert compiled == ["add"]
 
 
 def test_code_that_does_not_compile_is_named() -> None:

@@ -62,8 +62,32 @@ def test_the_kernel_that_will_run_is_asked_how_many_clusters_fit(
     monkeypatch.setattr(launch, "_kernel", kernel)
     device = torch.device("cuda", 63)  # of which nothing is remembered
     assert launch.clusters_at_once(device, hidden, lanes) == clusters
-    assert compiled == [("backward", device, hidden, tile)]
+    assert compiled == [("forward", device, hidden, tile)]
     assert tiling(lanes, max(clusters, 1)).lanes == tile or not clusters
+
+
+@pytest.mark.parametrize("failing", [None, "forward", "backward"])
+def test_both_kernels_are_compiled_before_a_training(
+    monkeypatch: pytest.MonkeyPatch, failing: str | None
+) -> None:
+    compiled = set()
+
+    def kernel(name: str, *given: object) -> SimpleNamespace:
+        if name == failing:
+            raise DeviceError("no NVRTC")
+        compiled.add((name, *given))
+        return SimpleNamespace(clusters_at_once=lambda **launched: 7)
+
+    about = SimpleNamespace(multi_processor_count=132, major=9, minor=0)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: about)
+    monkeypatch.setattr(launch, "_kernel", kernel)
+    device = torch.device("cuda", 62 if failing is None else 61)
+    said = launch.refusal(device, 512, 104 if failing is None else 96)
+    if failing is None:
+        assert said is None
+        assert compiled == {(name, device, 512, 16) for name in ("forward", "backward")}
+    else:
+        assert said == "does not start: no NVRTC"
 
 
 def test_a_cpu_is_refused() -> None:

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,21 +69,24 @@ def tiling(lanes: int, at_once: int) -> Tiling:
     return min(map(shared_out, TILES), key=cost)
 
 
+def _tile(hidden: int, lanes: int) -> int:
+    """The lanes of a tile where no multiprocessor is left over, as nearly always."""
+    return tiling(lanes, _GROUPS * (_GROUP // blocks(hidden))).lanes
+
+
 @functools.cache
 def clusters_at_once(device: torch.device, hidden: int, lanes: int) -> int:
     """The clusters that a GPU runs at the same time for layers of this width; 0 if none.
 
-    Each of their blocks has a multiprocessor of its own. The kernel that is asked is the one that
-    B = `lanes` will most probably take, so that hardly ever another one is compiled for it.
+    Each of their blocks has a multiprocessor of its own. The forward kernel is asked, in the tiles
+    that B = `lanes` will most probably take, so that hardly ever another one is compiled for it.
 
     Raises:
         DeviceError: it cannot compile the kernels.
     """
-    tile = tiling(lanes, _GROUPS * (_GROUP // blocks(hidden))).lanes
-    found = _kernel("backward", device, hidden, tile).clusters_at_once(
-        cluster=blocks(hidden),
-        threads=THREADS,
-        shared=_shared("backward", hidden, tile),
+    tile = _tile(hidden, lanes)
+    found = _kernel("forward", device, hidden, tile).clusters_at_once(
+        cluster=blocks(hidden), threads=THREADS, shared=_shared("forward", hidden, tile)
     )
     about = torch.cuda.get_device_properties(device)
     return min(found, about.multi_processor_count // blocks(hidden))
@@ -93,13 +97,13 @@ def refusal(device: torch.device, hidden: int, lanes: int) -> str | None:
     if device.type != "cuda":
         return "needs a GPU of capability 9.0 (Hopper)"
     about = torch.cuda.get_device_properties(device)
-    if (about.major, about.minor) != (9, 0):
-        return (
-            f"needs a GPU of capability 9.0 (Hopper), and {about.name} has "
-            f"{about.major}.{about.minor}"
-        )
+    if (has := f"{about.major}.{about.minor}") != "9.0":
+        return f"needs a GPU of capability 9.0 (Hopper), and {about.name} has {has}"
     try:
-        found = clusters_at_once(device, hidden, lanes)
+        with ThreadPoolExecutor() as pool:  # a training takes both: they are compiled side by side
+            backward = pool.submit(_kernel, "backward", device, hidden, _tile(hidden, lanes))
+            found = clusters_at_once(device, hidden, lanes)
+            backward.result()
     except DeviceError as error:
         return f"does not start: {error}"
     if not found:

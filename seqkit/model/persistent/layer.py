@@ -102,9 +102,8 @@ class _Layer(torch.autograd.Function):
         launch.launch("backward", arguments, dy.device, hidden, ctx.tiling)
         dx = dgates @ w if ctx.needs_input_grad[0] else None
         bias = dbias.sum(0).to(w.dtype)
-        used = dgates, y, x
         stream = ctx.side_stream
-        with contextlib.nullcontext() if stream is None else stream.running(*used):
+        with contextlib.nullcontext() if stream is None else stream.running(dgates, y, x):
             dw, du = _weight_gradients(dgates, x, y[:-1], w.shape[1])
         return dx, None, dh0, dc0, dw, du, bias, bias, None, None
 
