@@ -30,15 +30,15 @@ from seqkit.symbols import IGNORED, Floats, Integers
 CHUNK = 4096
 """Steps of one call, at most."""
 
-_SYMBOLS = 8192  # of one call, in all lanes
+_SYMBOLS = 8192, 32768  # of one call, in all lanes, on a CPU and on a GPU
 _FEW = 3  # lanes that a CPU runs faster one after the other than side by side
 _UNIT_BYTES, _LOGIT_BYTES = 4, 8  # for each of a call's symbols: an output, logits and shares
 
 
-def call_bytes(model: ModelConfig, symbols: int) -> int:
+def call_bytes(model: ModelConfig, symbols: int, *, on_gpu: bool) -> int:
     """What one call over so many symbols takes beside the weights, by estimate."""
     outputs = _UNIT_BYTES * (model.num_layers + 1) * model.hidden_size
-    return min(_SYMBOLS, symbols) * (outputs + _LOGIT_BYTES * model.vocabulary_size)
+    return min(_SYMBOLS[on_gpu], symbols) * (outputs + _LOGIT_BYTES * model.vocabulary_size)
 
 
 def require_memory(model: ModelConfig, symbols: int, device: torch.device, copies: int = 1) -> None:
@@ -49,8 +49,9 @@ def require_memory(model: ModelConfig, symbols: int, device: torch.device, copie
     Raises:
         DeviceError: more is needed than is free.
     """
-    advice = "Try device=cpu." if device.type == "cuda" else ""
-    needed = 4 * copies * count_parameters(model) + call_bytes(model, symbols)
+    on_gpu = device.type == "cuda"
+    advice = "Try device=cpu." if on_gpu else ""
+    needed = 4 * copies * count_parameters(model) + call_bytes(model, symbols, on_gpu=on_gpu)
     free = machine.free_bytes(device)
     machine.require(needed, free, "this evaluation", advice, device)
 
@@ -169,7 +170,7 @@ def _chunks(
 ) -> Iterator[Chunk]:
     """Run the segments of some rows of a table; the arguments are those of `chunks`."""
     device = model.head.weight.device
-    last = len(part) - 1
+    last, together = len(part) - 1, _SYMBOLS[device.type == "cuda"]
     with SharedCores(device) as cores:
         for group in _groups(rows, device):
             warm, begin, end = segments[group].T
@@ -180,7 +181,7 @@ def _chunks(
                 for values, given in zip(state, begin_state, strict=True):
                     values[:, group == 0] = given
             length = int((end - warm).max())
-            steps = min(1 << (_SYMBOLS // len(group)).bit_length() - 1, CHUNK)
+            steps = min(1 << (together // len(group)).bit_length() - 1, CHUNK)
             for offset in range(0, length, steps):
                 cores.adapt()
                 places = warm + np.arange(offset, min(offset + steps, length))[:, None]

@@ -79,7 +79,7 @@ class TrainingShape:
     @property
     def most(self) -> int:
         """The most that the training's device needs at a time."""
-        validation = self.kept + scoring.call_bytes(self.model, self.scored)
+        validation = self.kept + scoring.call_bytes(self.model, self.scored, on_gpu=self.on_gpu)
         return max(self.step, validation) + (0 if self.on_gpu else self.saving)
 
     @property

@@ -100,3 +100,21 @@ def test_the_end_of_a_document_is_no_symbol_that_could_have_followed(model: Char
     settings = DynamicConfig(rate=0.0)
     learnt = dynamic.evaluate(with_ends, data, start=START, settings=settings)
     assert learnt.loss == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_gpu_is_expected_to_take_more_symbols_in_a_call(model: CharRNN) -> None:
+    few, more = (scoring.call_bytes(model.config, 1 << 20, on_gpu=gpu) for gpu in (False, True))
+    assert more == 4 * few
+
+
+@pytest.mark.gpu
+def test_a_gpu_scores_in_longer_calls_what_a_cpu_does(model: CharRNN) -> None:
+    data = part(40_000)
+    longest, losses = [], []
+    for device in ("cpu", "cuda"):
+        given = {"start": START, "segments": protocols.warmed(data)}
+        chunks = [*scoring.chunks(model.to(device), data, **given)]  # type: ignore[arg-type]
+        longest.append(max(len(chunk.places) for chunk in chunks))
+        losses.append(sum(float(chunk.counted_nats()[1].sum()) for chunk in chunks))
+    assert longest == [128, 512]
+    assert losses[1] == pytest.approx(losses[0], rel=1e-3)
