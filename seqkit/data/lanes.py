@@ -207,8 +207,8 @@ class Lanes:
         told = self._conditions
         conditions = None if told is None else _unsigned(told[index[1:]])
         if self._part.label_numbers > 1:
-            codes = 0 if conditions is None else conditions * self._part.label_numbers
-            conditions = labels.expand(places.shape) + codes
+            labels, numbers = labels.expand(places.shape), self._part.label_numbers
+            conditions = labels if conditions is None else labels + conditions * numbers
         return Window(inputs, targets, grid.idle | (step % self.steps == 0), resets, conditions)
 
     def fetch(self, step: int) -> Tensor:

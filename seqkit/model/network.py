@@ -187,13 +187,14 @@ class Network(NamedTuple):
         if mask is not None:
             read[0] = read[0] * mask
         if "conditions" in self.tables or "labels" in self.tables:
-            told = torch.zeros_like(symbols) if conditions is None else conditions
-            numbers = self.config.label_numbers
-            conditions = told // numbers if "labels" in self.tables else told
-            if "conditions" in self.tables:
+            told = conditions = torch.zeros_like(symbols) if conditions is None else conditions
+            coded, numbers = "conditions" in self.tables, self.config.label_numbers
+            if numbers > 1 and (coded or self.prediction is not None):  # else it is labels alone
+                told, conditions = conditions % numbers, conditions // numbers
+            if coded:
                 read.append(_rows(conditions, self.tables["conditions"]))
             if "labels" in self.tables:
-                read.append(self._of_labels(told % numbers))
+                read.append(self._of_labels(told))
         if self.prediction is not None:
             following, past = self.prediction(symbols, past, conditions, resets)
             read.append(_rows(following, self.tables["predicted"]))
@@ -201,12 +202,12 @@ class Network(NamedTuple):
 
     def _of_labels(self, number: Tensor) -> Tensor:
         """The sum of the embeddings of all labels that a number (T, B) stands for, (T, B, X)."""
-        read = []
-        rows = [count + 1 for count in self.config.labels]
-        for table in torch.split(self.tables["labels"], rows):
+        read, rows = [], [count + 1 for count in self.config.labels]
+        *others, last = torch.split(self.tables["labels"], rows)
+        for table in others:
             read.append(_rows(number % len(table), table))
             number = number // len(table)
-        return sum(read[1:], read[0])
+        return sum(read, _rows(number, last))
 
     def _symbols(self, symbols: Tensor, resets: Tensor | None) -> Tensor:
         """One-hot rows or embeddings of the symbols, (T, B, X); or the symbols, where they do."""

@@ -16,10 +16,11 @@ from torch import Tensor
 from seqkit.data.augmentation import Errors
 from seqkit.data.lanes import Window
 from seqkit.foundation.randomness import dropout_keys, hashes, normal, uniform
+from seqkit.training.dropout_masks import masks
 
 _SILENT_START, _SILENT = 0.5, 0.07  # share of windows that silence begins: of fresh lanes, others
 _GONE = 0.04  # share of the time at which nothing but silence is read
-_HELD, _OF_STEP = 6, 3  # keys of what is drawn for some windows, and for each
+_HELD, _OF_STEP = 7, 3  # keys of what is drawn for some windows, and for each
 _UNLABELLED = 0.1  # share of the time at which no label is told
 _SEED = 1 << 40  # what makes their seeds others than that of dropout masks
 
@@ -40,31 +41,27 @@ class InputErrors:
         self._noise = torch.tensor(errors.noise, device=device)
         # What a recorded graph reads of the step's number.
         self._keys = torch.zeros(_HELD + _OF_STEP, dtype=torch.int32, device=device)
-        self._label_key = torch.zeros(1, dtype=torch.int32, device=device)
 
     def set_step(self, step: int) -> None:
         """Draw for this step from now on."""
         seed = self._seed ^ _SEED
-        held = dropout_keys(seed, step // self._errors.steps, _HELD + 1)
-        self._label_key.copy_(torch.from_numpy(held[_HELD:]), non_blocking=True)
-        held = held[:_HELD]
+        held = dropout_keys(seed, step // self._errors.steps, _HELD)
         keys = np.concatenate([held, dropout_keys(seed ^ 2 * _SEED, step, _OF_STEP)])
         self._keys.copy_(torch.from_numpy(keys), non_blocking=True)
 
     def __call__(self, window: Window, fresh: Tensor) -> Window:
         """The window as it is read. `fresh` (B,) marks the lanes that start from the zero state."""
         errors, (steps, lanes), device = self._errors, window.inputs.shape, fresh.device
-        lane = torch.arange(self._first, self._first + lanes, dtype=torch.int32, device=device)
         conditions, numbers = window.conditions, errors.label_numbers
-        labels: Tensor | int = 0
         if conditions is not None and numbers > 1:
-            told = uniform(hashes(self._label_key, lane))[0] >= _UNLABELLED
-            labels, conditions = conditions % numbers * told, conditions // numbers
+            key = self._keys[_HELD - 1 : _HELD]
+            told = masks(key, (lanes,), _UNLABELLED, torch.float32, self._first)[0] > 0
+            conditions = torch.where(told, conditions, conditions // numbers * numbers)
         if not errors.share:
-            return dataclasses.replace(window, conditions=_joined(conditions, numbers, labels))
-        wrong, size, other, code, untold, gone, silent, length = uniform(
-            hashes(self._keys[:-1], lane)
-        )
+            return dataclasses.replace(window, conditions=conditions)
+        lane = torch.arange(self._first, self._first + lanes, dtype=torch.int32, device=device)
+        drawn = uniform(hashes(self._keys[:-1], lane))
+        wrong, size, other, code, untold, gone, _, silent, length = drawn
         wrong = wrong < errors.share
 
         # Another reading of every symbol, the same for some windows.
@@ -92,13 +89,7 @@ class InputErrors:
             read = torch.where(is_silent, self._silence[place % phases], read)
 
         if conditions is not None and self._codes is not None:
-            drawn = self._codes[(code * len(self._codes)).long(), conditions]
+            drawn = self._codes[(code * len(self._codes)).long(), conditions // numbers]
             drawn = torch.where(untold < errors.untold, 0, drawn)
-            conditions = torch.where(wrong, drawn, conditions)
-        conditions = _joined(conditions, numbers, labels)
+            conditions = torch.where(wrong, drawn * numbers + conditions % numbers, conditions)
         return dataclasses.replace(window, inputs=read, conditions=conditions)
-
-
-def _joined(codes: Tensor | None, numbers: int, labels: Tensor | int) -> Tensor | None:
-    """The conditions (T, B) that a network reads: see `Part.told`."""
-    return codes if codes is None or numbers == 1 else codes * numbers + labels

@@ -139,3 +139,25 @@ def test_a_gpu_reads_the_same_errors() -> None:
         assert here.conditions is not None
         assert there.conditions is not None
         assert torch.equal(here.conditions, there.conditions.cpu())
+
+
+@pytest.mark.parametrize("wrong", [0.0, 1.0])
+def test_a_tenth_of_the_lanes_is_told_a_code_but_no_label(wrong: float) -> None:
+    codes = np.array([[0, 3, 2, 1]])
+    own = dataclasses.replace(NOTHING, share=wrong, codes=codes, label_numbers=7)
+
+    def told(step: int, first: int = 0, lanes: int = B) -> Tensor:
+        made = InputErrors(own, 5, DEVICE, first)
+        made.set_step(step)
+        found = made(window(condition=3 * 7 + 4, lanes=lanes), torch.zeros(lanes, dtype=torch.bool))
+        assert found.conditions is not None
+        assert (found.conditions // 7 == (1 if wrong else 3)).all()
+        assert (found.conditions == found.conditions[0]).all()
+        return found.conditions[0] % 7
+
+    labels = told(STEPS)
+    assert set(labels.tolist()) == {0, 4}
+    assert (labels == 0).float().mean() == pytest.approx(0.1, abs=0.02)
+    assert torch.equal(labels, told(2 * STEPS - 1))
+    assert not torch.equal(labels, told(2 * STEPS))
+    assert torch.equal(labels[1001:1100], told(STEPS, first=1001, lanes=99))
