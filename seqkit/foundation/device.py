@@ -111,11 +111,6 @@ def has_fast_bf16() -> bool:
     return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
 
 
-def has_vnni() -> bool:
-    """Whether this processor multiplies 8-bit integers in hardware, as ONNX Runtime does."""
-    return bool(torch.cpu._is_vnni_supported())
-
-
 def choose_precision(name: str, device: torch.device) -> str:
     """fp32, bf16 or fp16; auto takes the one in which the device runs an LSTM fastest.
 

@@ -28,13 +28,17 @@ _SEED = 1 << 40  # what makes their seeds others than that of dropout masks
 class InputErrors:
     """Applies `Errors` to windows whose first lane is the lane `first` of all."""
 
-    def __init__(self, errors: Errors, seed: int, device: torch.device, first: int = 0) -> None:
+    def __init__(
+        self, errors: Errors, seed: int, device: torch.device, first: int = 0, coded: bool = True
+    ) -> None:
+        """`coded`: whether codes may be told, and not labels alone."""
+
         def table(values: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Tensor:
             return torch.from_numpy(values).to(device)
 
         self._errors = errors
         self._seed = seed
-        self._first = first
+        self._first, self._coded = first, coded
         self._readings = table(errors.readings)
         self._codes = None if errors.codes is None else table(errors.codes)
         self._silence = table(errors.silence)
@@ -56,7 +60,8 @@ class InputErrors:
         if conditions is not None and numbers > 1:
             key = self._keys[_HELD - 1 : _HELD]
             told = masks(key, (lanes,), _UNLABELLED, torch.float32, self._first)[0] > 0
-            conditions = torch.where(told, conditions, conditions // numbers * numbers)
+            codes = conditions // numbers * numbers if self._coded else 0
+            conditions = torch.where(told, conditions, codes)
         if not errors.share:
             return dataclasses.replace(window, conditions=conditions)
         lane = torch.arange(self._first, self._first + lanes, dtype=torch.int32, device=device)

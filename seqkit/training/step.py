@@ -73,7 +73,8 @@ class TrainingStep:
         # What a recorded graph reads of the step's number.
         first = lanes.own.start
         self._masks = DropoutMasks(model.config, train, seed, device, first)
-        self._errors = None if errors is None else InputErrors(errors, seed, device, first)
+        own = seed, device, first, model.config.conditions > 0
+        self._errors = None if errors is None else InputErrors(errors, *own)
         self._count = torch.ones((), device=device)
         self._nats = torch.zeros((), dtype=torch.float64, device=device)
         self._learned = self._nats, self._state  # the last step's nats, and the state after it

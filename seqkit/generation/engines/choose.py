@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from seqkit.config import ModelConfig
-from seqkit.foundation.device import has_vnni
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.generation.engine import Engine
 from seqkit.generation.engines import cuda_graph, fused
@@ -33,10 +32,9 @@ def choose_engine(
 ) -> Engine:
     """The engine for sample.engine and sample.precision.
 
-    auto takes the fastest engine of the precision, and of fp32 where that is auto, too: the same
-    seed then gives the same text wherever arithmetic rounds alike. onnx takes 8 bits if the request
-    is for that, or wasm does if the processor has no VNNI. An engine that cannot run here is passed
-    over, with a notice.
+    auto takes the fastest engine of the precision, fp32 by default: a seed gives the same text
+    wherever arithmetic rounds alike. A request for 8 bits is for onnx, or wasm if the processor has
+    no VNNI. An engine that cannot run here is passed over, with a notice.
 
     Args:
         model: on the device that was chosen.
@@ -49,8 +47,8 @@ def choose_engine(
     """
     names, precision = _candidates(request, model.head.weight.device)
     light = request.eight_bits and request.precision == "auto"
-    suits_wasm = request.streams == 1 and model.config.cell == "lstm"
-    if light and request.engine == "auto" and names[0] == "onnx" and suits_wasm and not has_vnni():
+    alone = request.streams == 1 and model.config.cell == "lstm" and names[0] == "onnx"
+    if light and alone and request.engine == "auto" and not torch.cpu._is_vnni_supported():
         names = ["wasm", *names]
 
     def built(name: str) -> Engine:
