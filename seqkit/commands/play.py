@@ -9,7 +9,7 @@ from seqkit.api.model import load_checkpoint
 from seqkit.config import Config
 from seqkit.foundation import device, stdout
 from seqkit.foundation.console import Console
-from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.runs import named_checkpoint
 from seqkit.runs.layout import find_runs, runs_below
@@ -29,15 +29,25 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         from seqkit.play.server import Server
     except ImportError as error:
         raise ConfigError("play needs starlette and uvicorn: pip install 'seqkit[play]'") from error
-    places, chosen = _offered(config), device.choose_device(config.device)
+    names, chosen = _offered(config), device.choose_device(config.device)
 
     def load(name: str) -> Loaded:
-        saved = load_checkpoint(places[name], catalogue, Console(quiet=True))
+        saved = load_checkpoint(name, catalogue, Console(quiet=True))
         return Loaded(saved, chosen, config.sample)
 
-    server = Server([*places], load, console.notice)
+    def loads(name: str) -> bool:
+        try:
+            return bool(server.load(name))
+        except CheckpointError as error:
+            if len(names) == 1:
+                raise
+            console.notice(f"not offered: {error}")
+            return False
+
+    server = Server(names, load, console.notice)
     with console.progress("loading the first model"):
-        server.load(next(iter(places)))
+        while not loads(names[0]):
+            names.pop(0)
     token = secrets.token_urlsafe(18)
     with _listening(config.host, config.port) as own:
         if not ipaddress.ip_address(own.getsockname()[0]).is_loopback:
@@ -53,19 +63,13 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         uvicorn.Server(settings).run([own])
 
 
-def _offered(config: Config) -> dict[str, str]:
-    """The checkpoints that can be chosen, by what they are called on the page.
-
-    Raises ConfigError if `runs` is given and names none.
-    """
+def _offered(config: Config) -> list[str]:
+    """The checkpoints that can be chosen. Raises ConfigError if `runs` is given and names none."""
     if config.checkpoint is not None:
-        return {config.checkpoint: config.checkpoint}
-    folder = Path(config.runs)
-    found = runs_below(folder) if config.runs == Config().runs else find_runs(config.runs)[0]
-    runs = {
-        str(run.relative_to(folder) if folder in run.parents else run): str(run) for run in found
-    }
-    return runs | {name: name for name in named_checkpoint.ready_made() if name not in runs}
+        return [config.checkpoint]
+    here = config.runs == Config().runs
+    found = runs_below(Path(config.runs)) if here else find_runs(config.runs)[0]
+    return [*map(str, found), *named_checkpoint.ready_made()]
 
 
 def _listening(host: str, port: int) -> socket.socket:

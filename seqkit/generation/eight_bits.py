@@ -5,7 +5,9 @@ from torch import from_numpy
 
 from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
-from seqkit.generation.engines.choose import build_engine
+from seqkit.generation.engine import Engine
+from seqkit.generation.engines.choose import build_engine, choose_engine
+from seqkit.generation.request import Request
 from seqkit.model.cells import GATES
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import cross_entropy
@@ -28,7 +30,7 @@ def is_heavy(model: ModelConfig, rate: float) -> bool:
 
 
 def added_nats(model: CharRNN, size: int, part: Part, start: int) -> float | None:
-    """How many nats per symbol ONNX Runtime's int8 adds to its fp32, on stretches of a part.
+    """How many nats per symbol this CPU's engine of 8 bits adds to fp32, on stretches of a part.
 
     None: the part is too short to tell. `start` is the codec's start symbol, `size` its V.
 
@@ -44,9 +46,10 @@ def added_nats(model: CharRNN, size: int, part: Part, start: int) -> float | Non
     targets = np.stack(stretches, 1).astype(np.int64)
     fed = np.concatenate([np.full((1, lanes), start), targets[:-1]])
 
-    def nats(precision: str) -> Floats:
-        engine = build_engine("onnx", precision, model, size, lanes)
+    def nats(engine: Engine) -> Floats:
         logits, _ = engine.score(fed, model.zero_state(lanes), told)
         return cross_entropy(from_numpy(logits), from_numpy(targets), "none").numpy()
 
-    return float((nats("int8") - nats("fp32"))[_WARM:].mean(dtype=np.float64))
+    light = choose_engine(model, size, Request(1, eight_bits=True), lambda text: None)
+    exact = build_engine("onnx", "fp32", model, size, lanes)
+    return float((nats(light) - nats(exact))[_WARM:].mean(dtype=np.float64))

@@ -1,6 +1,7 @@
 """Which labels a sample has: those that are asked for, or drawn as often as the data has them."""
 
 import math
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -71,8 +72,12 @@ def every(labels: Labels) -> Tensor:
 def _parsed(labels: Labels, asked: str) -> Shares:
     """The labels that are asked for. Raises ConfigError."""
     found: Shares = {}
-    whole = any(asked in own for own in labels.values.values())
-    for piece in [asked] if whole else filter(None, map(str.strip, asked.split(","))):
+    known = [f"{name}:{value}" for name, own in labels.values.items() for value in own]
+    names, pieces = "|".join(map(re.escape, labels.values)), list[str]()
+    for part in re.split(rf",\s*(?=(?:{names}):)", asked):  # a value may have commas
+        whole = part in known or any(part in own for own in labels.values.values())
+        pieces += [part] if whole else filter(None, map(str.strip, part.split(",")))
+    for piece in pieces:
         name, _, value = piece.partition(":")
         if value == "none" and value not in labels.values.get(name, ["none"]):
             found[name] = {}

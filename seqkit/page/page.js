@@ -6,9 +6,11 @@ const make = (tag, given, ...parts) => {
   return element;
 };
 const model = JSON.parse($("model").textContent), sounds = model.kind === "audio";
-const SHOWN = 100_000;     // symbols that are kept on the page, and read of a prompt
+const SHOWN = 100_000;     // characters that are kept on the page
+const READ = model.read ?? SHOWN;      // characters of a prompt, or frames of a recording
 const UNIT = sounds ? model.rate * model.phases : 1;     // symbols of a second, or a character
-const AHEAD = sounds ? Math.ceil(0.3 * UNIT) : 1024;     // symbols that are asked for at a time
+const whole = (symbols) => Math.round(symbols / (model.phases ?? 1)) * (model.phases ?? 1);
+const AHEAD = sounds ? whole(0.3 * UNIT) : 1024;         // symbols that are asked for at a time
 const KEPT = 10 * 60;      // seconds of sound that can be saved
 const bytes = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 const counted = (number) => number.toLocaleString("en");
@@ -39,8 +41,8 @@ function settings() {
   for (const own of document.querySelectorAll("#labels select"))
     [label, step] = [label + step * own.selectedIndex, step * own.length];
   const [temperature, top_k, top_p] = ["temperature", "top_k", "top_p"].map((n) => +$(n).value);
-  const all = top_k >= model.size, seed = $("seed").value, nats = $("coloured").checked;
-  return { temperature, top_k: all ? 0 : top_k, top_p, seed, nats, label, code };
+  const all = top_k >= model.size, seed = $("seed").value;
+  return { temperature, top_k: all ? 0 : top_k, top_p, seed, label, code };
 }
 
 function changed() {
@@ -65,6 +67,10 @@ function prepare() {
     $("labels").append(make("label", {}, name, make("select", { name }, ...options)));
   }
   reseed();
+  restore();
+}
+
+function restore() {                   // the settings of a link
   for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
     const own = $("controls").elements.namedItem(name);
     if (own) Object.assign(own, own.type === "checkbox" ? { checked: true } : { value });
@@ -72,7 +78,7 @@ function prepare() {
   changed();
 }
 
-function remember() {                  // what a link to this page holds, which makes the same again
+function remember() {                  // the settings, so that a link to this page repeats them
   location.replace(`#${new URLSearchParams(new FormData($("controls")))}`);
 }
 
@@ -82,7 +88,7 @@ let written = [], decoder, waiting;    // parts [text, nats]; nats of a characte
 
 function encode(text) {                // its last symbols; they begin what is written
   if (model.newline === "lf") text = text.replace(/\r\n?/g, "\n");
-  const letters = Array.from(text), read = letters.slice(-SHOWN);
+  const letters = Array.from(text), read = letters.slice(-READ);
   const known = !model.vocabulary || model.choices;      // or else the server says so
   const place = known ? -1 : read.findIndex((letter) => !numbers.has(letter));
   if (place >= 0) {
@@ -90,14 +96,16 @@ function encode(text) {                // its last symbols; they begin what is w
     throw new Error(`The model never saw ${JSON.stringify(read[place])} (U+${point}), character ` +
       `${counted(letters.length - read.length + place + 1)} of the prompt: please leave it out.`);
   }
-  if (letters.length > SHOWN)
+  if (letters.length > READ) {
+    $("prompt").value = read.join("");
     trouble(`Of the ${counted(letters.length)} characters of the prompt the last ` +
-      `${counted(SHOWN)} are read.`);
+      `${counted(READ)} are kept.`);
+  }
   written = read.length ? [[read.join(""), "prompt"]] : [];
   rewrite();
   [decoder, waiting] = [new TextDecoder(), 0];
   if (model.vocabulary) return read.map((letter) => numbers.get(letter));
-  return [...new TextEncoder().encode(read.join(""))].slice(-SHOWN);
+  return [...new TextEncoder().encode(read.join(""))].slice(-READ);
 }
 
 function append(parts) {               // those of one kind, one after the other, into one element
@@ -137,7 +145,7 @@ function write({ symbols, nats }) {
 }
 
 // ---- sound: its pieces are played one after the other, and more is asked for as they end
-let context, analyser, next = 0, playing = new Set(), samples = [], seconds = 0, cut = [], gaps = 0;
+let context, analyser, next = 0, playing = new Set(), samples = [], seconds = 0, gaps = 0;
 
 function play(pcm) {
   const { channels, rate } = model, length = pcm.length / channels;
@@ -160,24 +168,23 @@ function play(pcm) {
   };
 }
 
-function silence() {                   // how many symbols are not heard
-  let dropped = 0;
-  for (const node of playing) {
-    node.onended = null;
-    node.stop();
-    dropped += node.buffer.length * model.phases;
-  }
+function silence() {                   // how many symbols are not heard, nor saved
+  const dropped = [...playing];
   playing.clear();
   next = 0;
-  return dropped;
+  samples.length -= Math.min(samples.length, dropped.length);
+  return dropped.reduce((sum, node) => {
+    node.onended = null;
+    node.stop();
+    seconds -= node.buffer.duration;
+    return sum + node.buffer.length * model.phases;
+  }, 0);
 }
 
 function levels(symbols) {
-  const known = [...cut, ...symbols], whole = known.length - known.length % model.phases;
-  cut = known.slice(whole);
-  return Int16Array.from({ length: whole / model.digits }, (_, i) => model.pcm[
-    model.digits === 1 ? known[i]
-      : Math.min(known[2 * i] * model.size + known[2 * i + 1], model.pcm.length - 1)]);
+  return Int16Array.from({ length: symbols.length / model.digits }, (_, i) => model.pcm[
+    model.digits === 1 ? symbols[i]
+      : Math.min(symbols[2 * i] * model.size + symbols[2 * i + 1], model.pcm.length - 1)]);
 }
 
 function sound({ symbols }) {
@@ -229,17 +236,16 @@ function press(place) {
   $("row").children[place].classList.add("down");
   if (notes.length) code = notes[place][1];
   else document.querySelector("#labels select").selectedIndex = place + 1;
-  if (!id) return start();
+  if (!id || ending) return start();
   source.set(settings(), !notes.length);
   if (!notes.length) source.more(silence());
 }
 
 function release(place) {
   $("row").children[place].classList.remove("down");
-  if (notes.length && !$("row").querySelector(".down")) {
-    code = 0;
-    source.set(settings());
-  }
+  const held = [...$("row").children].findIndex((own) => own.matches(".down"));
+  code = notes.length && held >= 0 ? notes[held][1] : 0;
+  if (notes.length) source.set(settings());
 }
 
 function key(value, place) {
@@ -252,16 +258,17 @@ function key(value, place) {
   return button;
 }
 
+const FIELDS = "textarea, select, input:not([type=range])";
 function finger({ key, repeat, ctrlKey, metaKey, altKey, target, type }) {
   const chosen = [" ", "Enter"].includes(key) ? [...$("row").children].indexOf(target) : -1;
   const place = chosen < 0 ? fingers.indexOf(key) : chosen;
-  if (place < 0 || repeat || ctrlKey || metaKey || altKey || target.matches("input, select")) return;
+  if (place < 0 || repeat || ctrlKey || metaKey || altKey || target.matches(FIELDS)) return;
   (type === "keydown" ? press : release)(place);
 }
 
 function message([status, note, velocity]) {
   const near = notes.map(([own]) => Math.abs(own - note)), kind = status >> 4;
-  const place = notes.length ? near.indexOf(Math.min(...near)) : (note + 60) % values.length;
+  const place = notes.length ? near.indexOf(Math.min(...near)) : note % values.length;
   if (kind === 9 || kind === 8) (kind === 9 && velocity ? press : release)(place);
 }
 
@@ -277,7 +284,7 @@ async function midi() {
 
 // ---- start and stop
 function report(word) {
-  const rate = 1000 * made / (performance.now() - begun), missed = gaps && `, ${gaps} gaps`;
+  const rate = 1000 * made / (performance.now() - begun), missed = gaps && `, gaps: ${gaps}`;
   const shown = sounds ? `${(made / UNIT).toFixed()} s${missed || ""}`
     : `${counted(Math.round(rate))} characters a second`;
   $("status").textContent = made ? `${word}: ${shown}` : `${word}.`;
@@ -306,7 +313,7 @@ async function start(event) {
   event?.preventDefault();
   stop();
   trouble("");
-  [made, begun, gaps, samples, seconds, cut] = [0, performance.now(), 0, [], 0, []];
+  [made, begun, gaps, samples, seconds] = [0, performance.now(), 0, [], 0];
   try {
     if (!/^\d{1,18}$/.test($("seed").value)) throw new Error("The seed is a whole number.");
     const prompt = sounds ? [] : encode($("prompt").value), own = id = ++runs;
@@ -320,7 +327,7 @@ async function start(event) {
       if (own !== id) return;          // stopped meanwhile
       picture(own);
     }
-    source.start(id, prompt, Math.round($("length").value * UNIT) || Infinity, settings());
+    source.start(id, prompt, whole($("length").value * UNIT) || Infinity, settings());
     source.more(AHEAD);
     $("stop").disabled = false;
     remember();
@@ -357,6 +364,7 @@ function ready() {
   }
   Object.assign($("controls"), { onsubmit: start, oninput: changed });
   $("coloured").onchange = rewrite;
+  window.onhashchange = restore;
   for (const [name, call] of Object.entries({ stop, other: reseed, wav: save, midi }))
     $(name).onclick = call;
   if (!sounds || !shown.length) return;

@@ -5,7 +5,6 @@ import dataclasses
 import html
 import json
 import re
-from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
@@ -49,7 +48,7 @@ def page_of(saved: Checkpoint, title: str) -> bytes:
     }
     if saved.slow is not None and isinstance(codec, Quantiser):
         model |= _of_codes(saved.slow, codec.phases, labels)
-    content = _filled(saved, title, model)
+    content = filled(saved, title, model)
     if len(content) > _MOST:
         raise ConfigError(
             f"this model makes a page of {len(content) / 1e6:,.1f} MB, and browsers open up to "
@@ -59,13 +58,8 @@ def page_of(saved: Checkpoint, title: str) -> bytes:
     return content
 
 
-def served_page(saved: Checkpoint, title: str, choices: Sequence[str]) -> bytes:
-    """The page for a model that runs where the page comes from, one of those to choose from."""
-    return _filled(saved, title, {"choices": choices})
-
-
-def _filled(saved: Checkpoint, title: str, own: dict[str, Any]) -> bytes:
-    """The page of a model; `own` is what a page that runs it has, or one that is served."""
+def filled(saved: Checkpoint, title: str, own: dict[str, Any]) -> bytes:
+    """The page of a model; `own` is what one that runs it has, or one that is served: `choices`."""
     config, codec, labels = saved.model, saved.codec, saved.labels and saved.labels.values
     kind, files = "sound" if codec.kind == "audio" else codec.kind, resources.files("seqkit.page")
     model = {

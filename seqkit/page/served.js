@@ -1,13 +1,13 @@
 // What the page of a server has beside: the server as a source, a choice of models, recordings.
-const AT_ONCE = 1_000_000;                 // symbols of a request
-const TAIL = sounds ? 2000 : 8000;         // frames or characters that it goes on from
+const AT_ONCE = 5_000_000, TAIL = 2000;    // symbols of a request, and of what it goes on from
 const query = new URLSearchParams(location.search);
 let recorded = "", recorder;
 
-function asked({ temperature, top_p, top_k, nats }) {
+function asked({ temperature, top_p, top_k }) {
   const label = [...document.querySelectorAll("#labels select")].map((own) => `${own.name}:${own.value}`);
   return new URLSearchParams({ checkpoint: model.title, temperature, top_p, ...(top_k && { top_k }),
-    ...(model.labels && { label }), json: true, nats, live: true });
+    ...(model.labels && { label }), json: true, live: true,
+    nats: $("coloured").checked });
 }
 
 function tail() {                          // of what is there, to go on from
@@ -53,13 +53,13 @@ function serverSource() {
   return {
     start(id, prompt, left, given) {
       run = { id, left, seed: BigInt(given.seed), keys: asked(given) };
-      ask(tail(), run);
+      ask(sounds ? recorded : $("prompt").value, run);
     },
     set(given, anew = false) {
       const own = run;
       own.keys = asked(given);
       clearTimeout(timer);
-      if (!own.id || (!anew && `${own.keys}` === own.known)) return;
+      if (!own.id || own.left <= 0 || (!anew && `${own.keys}` === own.known)) return;
       timer = setTimeout(() => {           // once a slider rests
         own.abort.abort();
         ask(anew ? "" : tail(), own);
@@ -75,11 +75,13 @@ function serverSource() {
 }
 
 async function record(file) {
+  recorded = "";
+  if (!file) return;
   try {
     const context = new OfflineAudioContext(1, 1, model.rate);   // which changes the rate, too
     const heard = await context.decodeAudioData(await file.arrayBuffer());
     const channels = Array.from({ length: heard.numberOfChannels }, (_, c) => heard.getChannelData(c));
-    const kept = Math.min(heard.length, 10 * model.rate), first = heard.length - kept;
+    const kept = Math.min(heard.length, READ), first = heard.length - kept;
     const pcm = Int16Array.from({ length: kept }, (_, i) => 32767 * Math.max(-1, Math.min(1,
       channels.reduce((sum, own) => sum + own[first + i], 0) / channels.length)));
     recorded = wav([pcm], 1);
@@ -114,7 +116,8 @@ function serve() {
   $("choice").value = model.title;
   $("choice").onchange = () => {
     query.set("checkpoint", $("choice").value);
-    location.href = `?${query}`;
+    remember();
+    location.search = query;
   };
   $("microphone").onclick = microphone;
   $("recording").onchange = () => record($("recording").files[0]);

@@ -1,7 +1,7 @@
 "use strict";
 // Makes symbols, in a worker: of a text, or of sound and of the codes that a second network writes.
 const BLOCK = 256;             // symbols between two looks at what the page wants
-const READ = 1024;             // symbols of the prompt between them, as many as step.c takes
+const FED = 64, ROOM = 1024;   // symbols of a prompt that step.c takes at a time; its buffers'
 const STREAM = 1n << 33n, BEFORE = 100;     // of the writer: see generation/slow_tier.py
 
 const bytes = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
@@ -15,10 +15,10 @@ class Network {
     const io = step.buffers(), size = step.state_size();
     this.held = step.reserve(size);
     this.state = new Uint8Array(memory.buffer, this.held, size);
-    this.draws = new Float64Array(memory.buffer, io, READ);
-    this.told = new Int32Array(memory.buffer, io + 8 * READ, READ);
-    this.symbols = new Int32Array(memory.buffer, io + 12 * READ, READ);
-    this.probabilities = new Float32Array(memory.buffer, io + 16 * READ, READ);
+    this.draws = new Float64Array(memory.buffer, io, ROOM);
+    this.told = new Int32Array(memory.buffer, io + 8 * ROOM, ROOM);
+    this.symbols = new Int32Array(memory.buffer, io + 12 * ROOM, ROOM);
+    this.probabilities = new Float32Array(memory.buffer, io + 16 * ROOM, ROOM);
   }
   begin(seed, symbol) {
     this.state.fill(0);
@@ -59,7 +59,7 @@ function begin() {
   writer.feed(before, before.map(() => settings.label));
 }
 
-function told(count) {         // of each symbol: its code, of which each lasts, and the labels
+function told(count) {         // codes and labels; the writer draws a code for each `hop` symbols
   return Int32Array.from({ length: count }, () => {
     if (writer && !settings.code && !lasting--) {
       [code] = writer.draw(1, [settings.label]);
@@ -70,8 +70,8 @@ function told(count) {         // of each symbol: its code, of which each lasts,
 }
 
 async function make(id, prompt) {
-  for (let i = 0; i < prompt.length && id === run; i += READ) {
-    const part = prompt.slice(i, i + READ);
+  for (let i = 0; i < prompt.length && id === run; i += FED) {
+    const part = prompt.slice(i, i + FED);
     main.feed(part, told(part.length));
     await turn();
   }
@@ -80,7 +80,7 @@ async function make(id, prompt) {
     if (count) {
       const symbols = main.draw(count, told(count));
       [granted, left] = [granted - count, left - count];
-      const nats = settings.nats && main.probabilities.slice(0, count).map((p) => -Math.log(p));
+      const nats = main.probabilities.slice(0, count).map((p) => -Math.log(p));
       postMessage({ id, symbols, nats });
     } else await new Promise((done) => { wake = done; });
     await turn();
@@ -105,7 +105,7 @@ const orders = {
   },
   set(given, anew) {
     settings = given;
-    main.step.rule(given.temperature, given.top_k, given.top_p, given.nats ? 1 : 0);
+    main.step.rule(given.temperature, given.top_k, given.top_p, model.kind === "audio" ? 0 : 1);
     if (anew) begin();
   },
   more(count) { granted += count; },

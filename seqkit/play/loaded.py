@@ -2,12 +2,14 @@
 
 import codecs
 import dataclasses
+import io
 import json
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
+import soundfile
 import torch
 
 from seqkit.api.generate_calls import GenerateKeys
@@ -15,14 +17,14 @@ from seqkit.api.model import Model
 from seqkit.api.symbol_reader import ModelState
 from seqkit.config import SampleConfig
 from seqkit.data.codecs import Quantiser
-from seqkit.data.files import BadFileError
-from seqkit.data.sound import reader, writer
-from seqkit.foundation import disk
+from seqkit.data.sound import writer
+from seqkit.data.sound.resample import resampled
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.stdout import to_bytes
 from seqkit.runs.checkpoint import Checkpoint
 
-_READ = 8_000  # characters or frames of a prompt that are read, the last ones
+READ = {False: 4_000, True: 16_000}
+"""Characters of a prompt that are read, the last ones, or frames of a sound."""
 _PIECE, _MOMENT = 256, 0.02  # characters or frames, and seconds
 _MOST = 5_000_000  # symbols of a sample
 _LONGEST = 120  # seconds of a recording
@@ -34,7 +36,7 @@ class Loaded:
     """A model, beside its checkpoint. One thread at a time may use it."""
 
     def __init__(self, saved: Checkpoint, device: torch.device, sample: SampleConfig) -> None:
-        """With sample.engine=auto, LSTMs on a CPU run as in a page: the same symbols, at once."""
+        """With sample.engine=auto, LSTMs on a CPU run as in a page, and make its symbols."""
         self.saved, self.codec, self.model = saved, saved.codec, Model[Any](saved, device)
         self.sounds = isinstance(saved.codec, Quantiser)
         as_page = saved.model.cell == "lstm" and device.type == "cpu"
@@ -61,7 +63,7 @@ class Loaded:
         Raises:
             ConfigError, DeviceError: at the first piece, what cannot be made.
         """
-        prompt, state, codec = prompt[-_READ:], None, self.codec
+        prompt, state, codec = prompt[-READ[self.sounds] :], None, self.codec
         rate = self.model.sample_rate or 1
         if max(keys.get("length") or 0, (keys.get("seconds") or 0) * rate) > _MOST:
             raise ConfigError(f"ask for at most {_MOST} symbols, or seconds of so many samples")
@@ -110,14 +112,14 @@ class Loaded:
 
 def _wave(body: bytes, codec: Quantiser) -> Any:
     """A recording as the codec takes it, (N,) or (N, 2). Raises ConfigError."""
-    with disk.scratch(disk.cache_dir() / "played.wav") as (stream, path):
-        stream.write(body)
-        stream.flush()
-        try:
-            opened = reader.Reader(path)
-            if opened.frames > _LONGEST * opened.sample_rate:
+    try:
+        with soundfile.SoundFile(io.BytesIO(body)) as file:
+            if file.frames > _LONGEST * file.samplerate:
                 raise ConfigError(f"the recording is longer than {_LONGEST} s: cut it")
-            frames = np.concatenate([*opened.resampled(codec.sample_rate, codec.channels)])
-        except BadFileError as error:
-            raise ConfigError(f"the recording: {error.reason}") from error
-    return frames if codec.channels > 1 else frames[:, 0]
+            frames, rate = file.read(dtype="float32", always_2d=True), file.samplerate
+    except soundfile.SoundFileError as error:
+        raise ConfigError(f"the recording cannot be read as sound: {error}") from error
+    if frames.shape[1] != codec.channels:
+        frames = np.repeat(frames.mean(1, keepdims=True), codec.channels, 1)
+    found = np.concatenate([*resampled([frames], rate, codec.sample_rate, codec.channels)])
+    return found if codec.channels > 1 else found[:, 0]

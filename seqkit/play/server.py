@@ -23,13 +23,14 @@ from starlette.types import Send
 from seqkit.api.generate_calls import GenerateKeys
 from seqkit.foundation.errors import ConfigError, DataError, SeqkitError, of_plugin
 from seqkit.foundation.settings import nearest
-from seqkit.page.page import served_page
+from seqkit.page.page import filled
 from seqkit.play.gate import PATIENCE
-from seqkit.play.loaded import Loaded, Piece
+from seqkit.play.loaded import READ, Loaded, Piece
 
 _AT_ONCE, _WAITING = 16, 64  # samples that take turns, each with an engine, and those after them
 _SEEDS = 10**9  # that are drawn from
 _AHEAD = 0.5  # seconds of sound that are made before they are heard, with live=true
+_CHARACTERS = 2000  # a second, with live=true: nobody reads faster
 _BODY = {False: 1 << 20, True: 8 << 20}  # bytes that may be sent to a model of text, of sound
 _KINDS = {
     **{name: get_args(kind)[0] for name, kind in get_type_hints(GenerateKeys).items()},
@@ -77,7 +78,8 @@ class Server:
 
     async def _page(self, request: Request) -> Response:
         name, loaded = await self._loaded(_keys(request))
-        return HTMLResponse(served_page(loaded.saved, name, self._names))
+        own = {"choices": self._names, "read": READ[loaded.sounds]}
+        return HTMLResponse(filled(loaded.saved, name, own))
 
     async def _generate(self, request: Request) -> Response:
         keys: Any = {"seed": secrets.randbelow(_SEEDS)} | _keys(request)
@@ -85,9 +87,8 @@ class Server:
         loaded, prompt = await self._sent(request, keys)
         kind = "text/plain" if loaded.codec.kind == "text" else "application/octet-stream"
         kind = "application/jsonl" if as_json else "audio/wav" if loaded.sounds else kind
-        pieces = self._in_turn(
-            loaded.made(prompt, keys, as_json, nats), loaded.model.sample_rate if live else None
-        )
+        rate = live and (loaded.model.sample_rate or _CHARACTERS)
+        pieces = self._in_turn(loaded.made(prompt, keys, as_json, nats), rate)
         return _Streamed(pieces, media_type=kind, headers={"Seed": str(keys["seed"])})
 
     async def _score(self, request: Request) -> Response:
@@ -123,10 +124,8 @@ class Server:
         """What work gives when its turn has come; whoever is cancelled before has none."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
-    async def _in_turn(
-        self, pieces: Iterator[Piece], rate: int | None = None
-    ) -> AsyncGenerator[bytes]:
-        """Each piece when its turn has come, once there is a place; with a rate, as it is heard."""
+    async def _in_turn(self, pieces: Iterator[Piece], rate: int = 0) -> AsyncGenerator[bytes]:
+        """Each piece when its turn has come, once there is a place; not faster than a rate."""
         clock = asyncio.get_running_loop().time
         self._asked += 1
         try:

@@ -1,5 +1,6 @@
 """The command `play`: what it offers, and where it listens."""
 
+import shutil
 import signal
 import socket
 from pathlib import Path
@@ -13,19 +14,15 @@ from tests.conftest import Run
 from tests.play.conftest import serving
 
 
-def test_runs_come_first_and_the_ready_made_models_after_them(trained: Path) -> None:
+def test_runs_come_first_and_the_ready_made_models_after_them(
+    trained: Path, tmp_path: Path
+) -> None:
     config = Config(runs=str(trained.parent))
     first, *_, before, last = _offered(config)  # other tests may have added runs
-    assert (first, before, last) == ("run", "etude", "shakespeare")
-    assert next(iter(_offered(Config(runs=str(trained))))) == str(trained)
+    assert (first, before, last) == (str(trained), "etude", "shakespeare")
+    assert _offered(Config(runs=str(trained)))[0] == str(trained)
     config.checkpoint = "etude"
-    assert _offered(config) == {"etude": "etude"}
-
-
-def test_a_run_hides_a_ready_made_model_of_its_name(trained: Path, tmp_path: Path) -> None:
-    (tmp_path / "etude").symlink_to(trained)
-    offered = _offered(Config(runs=str(tmp_path)))
-    assert offered == {"etude": str(tmp_path / "etude"), "shakespeare": "shakespeare"}
+    assert _offered(config) == ["etude"]
     with pytest.raises(ConfigError):
         _offered(Config(runs=str(tmp_path / "typo")))
 
@@ -57,3 +54,14 @@ def test_it_listens_where_it_is_told_and_ends_with_ctrl_c() -> None:
         assert own.process.wait() == 130
         assert own.process.stderr is not None
         assert "Traceback" not in own.process.stderr.read()
+
+
+def test_a_damaged_run_is_left_out(trained: Path, tmp_path: Path) -> None:
+    shutil.copytree(trained, tmp_path / "a")
+    shutil.copytree(trained, tmp_path / "b")
+    for file in (tmp_path / "a/checkpoints").iterdir():
+        file.write_bytes(file.read_bytes()[:-9])
+    with serving(f"runs={tmp_path}") as own:
+        assert own.ask(length=5).status == 200
+        assert own.ask(checkpoint=str(tmp_path / "a")).status == 400
+        assert own.ask(checkpoint=str(tmp_path / "b"), length=5).status == 200

@@ -9,7 +9,7 @@ import torch
 from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.generation.eight_bits import added_nats, is_heavy
-from seqkit.generation.engines.onnx import OnnxEngine
+from seqkit.generation.engines.choose import build_engine
 from seqkit.model.network import cross_entropy
 from tests.generation.engines.networks import network
 
@@ -20,7 +20,11 @@ def part(length: int) -> Part:
     return dataclasses.replace(made, conditions=draw.integers(0, 9, length).astype(np.uint8))
 
 
-def test_it_is_the_loss_in_int8_less_the_networks_own() -> None:
+@pytest.mark.parametrize(("processor", "name"), [("AVX512", "onnx"), ("AVX2", "wasm")])
+def test_it_is_the_loss_in_int8_less_the_networks_own(
+    processor: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: processor)
     model, own = network(2, 32, 20, embedding=True, conditions=9, lookback=6), part(161)
     symbols = own.symbols[:160].astype(np.int64)[:, None]
     told = own.told(np.arange(160)[:, None])
@@ -29,7 +33,7 @@ def test_it_is_the_loss_in_int8_less_the_networks_own() -> None:
     state, targets = model.zero_state(1), torch.from_numpy(symbols)
     with torch.inference_mode():
         logits, _ = model(torch.from_numpy(fed), state, conditions=torch.from_numpy(told))
-    in_int8, _ = OnnxEngine(model, 20, "int8").score(fed, state, told)
+    in_int8, _ = build_engine(name, "int8", model, 20, 1).score(fed, state, told)
     nats = [cross_entropy(found, targets, "none") for found in (torch.from_numpy(in_int8), logits)]
     expected = float((nats[0] - nats[1])[32:].mean())  # the first ones, which warm up, left out
     assert abs(expected) > 1e-4

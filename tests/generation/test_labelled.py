@@ -43,7 +43,10 @@ def test_values_name_their_rows() -> None:
     assert rows(Labels({"label": ["none", "a"]}), "label:none") == [[0, 1, 0]]
     for asked in ("a:0.7,b:0.3", "label:a:0.7, b:0.3"):
         np.testing.assert_allclose(rows(AUTHORS, asked), [[0, 0.7, 0.3]], rtol=1e-6)
-    assert rows(Labels({"label": ["Austen, Jane", "E: a"]}), "Austen, Jane") == [[0, 1, 0]]
+    named = Labels({"label": ["Austen, Jane", "E: a"], "b": ["x"]})
+    assert rows(Labels({"label": named.values["label"]}), "Austen, Jane") == [[0, 1, 0]]
+    for asked in ("b:none,label:Austen, Jane", "label:Austen, Jane,b:none"):
+        assert rows(named, asked) == [[0, 1, 0, 1, 0]]
     twice = Labels({"digit": ["1"], "take": ["1"]})
     assert rows(twice, "digit:1,take:1") == [[0, 1, 0, 1]]
     with pytest.raises(ConfigError, match="give digit:1 or take:1"):

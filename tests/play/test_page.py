@@ -17,10 +17,10 @@ Visit = Callable[..., Page]
 
 
 @pytest.fixture
-def visit(server: Server, chromium: Page) -> Visit:
-    """Open the page of a model."""
+def visit(server: Server, chromium: Page, trained: Path) -> Visit:
+    """Open the page of a model, by default that of the run."""
 
-    def call(name: str = "run", link: str = server.link) -> Page:
+    def call(name: str = str(trained), link: str = server.link) -> Page:
         chromium.errors.clear()
         chromium.open(f"{link}&checkpoint={name}", width=900)
         assert chromium.ask("document.body.dataset.ready") == "server"
@@ -30,7 +30,7 @@ def visit(server: Server, chromium: Page) -> Visit:
 
 
 def test_text_is_what_the_server_writes_and_its_link_writes_it_again(
-    visit: Visit, server: Server
+    visit: Visit, server: Server, trained: Path
 ) -> None:
     page = visit()
     fill(page, prompt="the rain ", seed=5, length=700)
@@ -43,7 +43,7 @@ def test_text_is_what_the_server_writes_and_its_link_writes_it_again(
     assert page.ask("new Set([...document.querySelectorAll('#written span')].map((own) => "
                     "own.className)).size") > 3  # fmt: skip
     page.open("about:blank")
-    page = visit("run#seed=5&length=700&temperature=2&prompt=the+rain+&coloured=on")
+    page = visit(f"{trained}#seed=5&length=700&temperature=2&prompt=the+rain+&coloured=on")
     assert page.ask("document.querySelector('#coloured').checked")
     finish(page)
     assert page.ask(WRITTEN) == first
@@ -99,14 +99,16 @@ def test_sound_goes_on_from_a_recording(visit: Visit, server: Server) -> None:
     page.wait(f"{TROUBLE}.includes('no recording')")
 
 
-def test_another_model_can_be_chosen(visit: Visit) -> None:
+def test_another_model_can_be_chosen(visit: Visit, trained: Path) -> None:
     page = visit()
     names = page.ask("[...document.querySelector('#choice').options].map((own) => own.value)")
-    assert [names[0], *names[-2:]] == ["run", "etude", "shakespeare"]  # others may add runs
+    assert [names[0], *names[-2:]] == [str(trained), "etude", "shakespeare"]  # others may add runs
+    fill(page, seed=77)
     page.ask("""(() => { const own = document.querySelector('#choice'); own.value = 'etude';
         own.dispatchEvent(new Event('change', {bubbles: true})); })()""")
     while page.ask("document.title") != "etude" or not page.ask("document.body.dataset.ready"):
         pass
+    assert page.ask("document.querySelector('#seed').value") == "77"
     assert page.errors == []
 
 

@@ -101,7 +101,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "unknown key lenght: did you mean length?": {"lenght": 3},
     "unknown key like": {"like": "/etc/passwd"},
     "ask for at most 5000000": {"length": 5_000_001},
-    "checkpoint=rum: not offered: did you mean run?": {"checkpoint": "rum"},
+    "checkpoint=etudes: not offered: did you mean etude?": {"checkpoint": "etudes"},
     "json=maybe: expected bool": {"json": "maybe"},
     "unknown key ahead.": {"ahead": 1},
     "this model writes text": {"seconds": 1},

@@ -33,8 +33,8 @@ def choose_engine(
     """The engine for sample.engine and sample.precision.
 
     auto takes the fastest engine of the precision, fp32 by default: a seed gives the same text
-    wherever arithmetic rounds alike. A request for 8 bits is for onnx, or wasm if the processor has
-    no VNNI. An engine that cannot run here is passed over, with a notice.
+    wherever arithmetic rounds alike. If the request is for 8 bits, onnx makes them, or wasm on a
+    processor with AVX2 alone. An engine that cannot run here is passed over, with a notice.
 
     Args:
         model: on the device that was chosen.
@@ -48,7 +48,8 @@ def choose_engine(
     names, precision = _candidates(request, model.head.weight.device)
     light = request.eight_bits and request.precision == "auto"
     alone = request.streams == 1 and model.config.cell == "lstm" and names[0] == "onnx"
-    if light and alone and request.engine == "auto" and not torch.cpu._is_vnni_supported():
+    slow = torch.backends.cpu.get_cpu_capability() == "AVX2"  # for ONNX Runtime's products in int8
+    if light and alone and slow and request.engine == "auto":
         names = ["wasm", *names]
 
     def built(name: str) -> Engine:

@@ -12,7 +12,8 @@
 #include <wasm_simd128.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define BLOCK 1024    // symbols of a call at most
+#define BLOCK 1024    // symbols that `run` draws at most,
+#define FED 64        // and that are fed at most
 #define ROWS 16       // of a matrix that are multiplied side by side
 #define UNITS 64      // an activation in [-1, 1) is a multiple of its inverse
 #define EACH(i, count) for (int i = 0; i < (count); i++)
@@ -58,7 +59,7 @@ static Matrix matrix(int rows, int columns) {
 
 EXPORT void *reserve(unsigned bytes) { return take(bytes); }
 EXPORT void *buffers(void) { return &io; }
-EXPORT float *logits_at(void) { return logits; }
+EXPORT float *logits_at(void) { return logits; }      // FED rows of V, rounded up to 16
 EXPORT int state_size(void) { return 4 * (2 * L * H + K); }
 
 // Lay a network out in memory; its weights go to the address that is returned.
@@ -76,7 +77,7 @@ EXPORT void *arrange(int layers, int hidden, int symbols, int rows, int codes, i
   EACH(l, L) layer[l] = matrix(4 * H, l ? 2 * H : H);
   head = matrix((V + ROWS - 1) / ROWS * ROWS, H);
   gates = take(16ull * H); summed = take(4ull * H); activations = take(4ull * H);
-  logits = take(4ull * head.rows); order = take(4ull * V);
+  logits = take(4ull * FED * head.rows); order = take(4ull * V);
   scaled = take(8ull * V); shares = take(8ull * V);
   return begin;
 }
@@ -199,7 +200,7 @@ static int predict(float *past, int symbol, int condition) {
   return below;
 }
 
-static void step(float *state, int symbol, int condition) {
+static void step(float *state, int symbol, int condition, float *to) {
   float *h = state, *c = state + L * H;
   int kind = kinds ? condition % kinds : 0, code = kinds ? condition / kinds : condition;
   __builtin_memcpy(gates, layer[0].bias, 16 * H);
@@ -216,7 +217,7 @@ static void step(float *state, int symbol, int condition) {
   __builtin_memcpy(summed, h + (L - 1) * H, 4 * H);
   if (skips) EACH(k, (L - 1) * H) summed[k % H] += h[k];
   quantise(summed, 0, skips ? (float)UNITS / L : UNITS);
-  multiply(&head, head.bias, logits);
+  multiply(&head, head.bias, to);
 }
 
 static double exponential(double x) {                 // of x <= 0, to 1e-15 of the result
@@ -277,13 +278,15 @@ static int draw(double uniform, float *probability) {
   return drawn;
 }
 
-// Feed the first n symbols of the buffer, with what is told after each; the logits stay.
-EXPORT void feed(float *state, int n) { EACH(i, n) step(state, io.symbols[i], io.conditions[i]); }
+// Feed the first n symbols of the buffer, with what is told after each.
+EXPORT void feed(float *state, int n) {
+  EACH(i, n) step(state, io.symbols[i], io.conditions[i], logits + i * head.rows);
+}
 
 // Feed a symbol, draw one, feed that, and so on, n times.
 EXPORT void run(float *state, int symbol, int n) {
   EACH(i, n) {
-    step(state, symbol, io.conditions[i]);
+    step(state, symbol, io.conditions[i], logits);
     io.symbols[i] = symbol = draw(io.draws[i], &io.probabilities[i]);
   }
 }

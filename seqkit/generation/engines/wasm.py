@@ -3,9 +3,9 @@
 The exported page runs the same bytes, so that it makes the same symbols from the same draws.
 """
 
+import itertools
 import weakref
 from collections.abc import Iterable, Iterator
-from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from seqkit.model.network import State
 from seqkit.symbols import Floats, Integers
 
 _CONDITIONS, _SYMBOLS = 8 << 10, 12 << 10  # where they lie in step.c's buffers, after draws
+_FED = 64  # symbols of a call of its `feed`
 
 
 class WasmEngine:
@@ -65,7 +66,8 @@ class WasmEngine:
         places = self._hold(state)
         top_p = 1.0 if sampling.top_p is None else sampling.top_p
         self._call("rule", sampling.temperature, min(sampling.top_k or 0, self._size), top_p, 0)
-        for block, told in zip(draws, chain(conditions, repeat(None)), strict=False):
+        all_told = itertools.chain(conditions, itertools.repeat(None))
+        for block, told in zip(draws, all_told, strict=False):
             given, drawn = np.zeros((2, *block.shape), np.int64)
             given[:] = 0 if told is None else told
             for stream, place in enumerate(places):
@@ -82,13 +84,15 @@ class WasmEngine:
         """See Engine."""
         places = self._hold(state)
         told = np.zeros_like(symbols) if conditions is None else conditions
-        logits = np.zeros((*symbols.shape, self._size), np.float32)
-        for (step, stream), symbol in np.ndenumerate(symbols):
-            self._write(self._io + _CONDITIONS, told[step, stream].astype("<i4"))
-            self._write(self._io + _SYMBOLS, symbol.astype("<i4"))
-            self._call("feed", places[stream], 1)
-            logits[step, stream] = self._read(self._logits, self._size)
-        return logits, self._held(len(places))
+        logits = np.zeros((*symbols.shape, -(-self._size // 16) * 16), np.float32)
+        for begin, stream in itertools.product(range(0, len(symbols), _FED), range(len(places))):
+            part = slice(begin, begin + _FED), stream
+            self._write(self._io + _CONDITIONS, told[part].astype("<i4"))
+            self._write(self._io + _SYMBOLS, symbols[part].astype("<i4"))
+            self._call("feed", places[stream], len(symbols[part]))
+            found = self._read(self._logits, logits[part].size)
+            logits[part] = found.reshape(-1, logits.shape[-1])
+        return logits[..., : self._size], self._held(len(places))
 
     def _hold(self, state: State) -> list[int]:
         """Write the state of S streams to memory: where that of each lies."""

@@ -50,7 +50,7 @@ def test_auto_on_a_cpu_is_onnx_in_fp32_without_a_word() -> None:
 def test_a_request_for_8_bits_has_them_with_a_word(
     name: str, precision: str, in_8_bits: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(torch.cpu, "_is_vnni_supported", lambda: True)
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
     engine, told = chosen(name, precision, eight_bits=True)
     symbols, state = np.zeros((40, 1), np.int64), network(1, 8, 5).zero_state(1)
     of_fp32, _ = OnnxEngine(network(1, 8, 5), 5).score(symbols, state)
@@ -58,8 +58,8 @@ def test_a_request_for_8_bits_has_them_with_a_word(
     assert told == ["the onnx engine computes in int8"] * in_8_bits
 
 
-def test_without_vnni_wasm_is_the_engine_of_8_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cpu, "_is_vnni_supported", lambda: False)
+def test_with_avx2_alone_wasm_is_the_engine_of_8_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
     engine, told = chosen(eight_bits=True)
     assert isinstance(engine, WasmEngine)
     assert told == ["the wasm engine computes in int8"]
@@ -101,7 +101,7 @@ def test_on_a_gpu_that_is_not_there_precisions_and_sizes_are_checked() -> None:
 
 
 def test_without_onnx_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cpu, "_is_vnni_supported", lambda: True)
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     monkeypatch.delitem(sys.modules, "seqkit.generation.engines.onnx")
     engine, told = chosen()
