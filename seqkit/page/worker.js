@@ -1,7 +1,7 @@
 "use strict";
 // Makes symbols, in a worker: of a text, or of sound and of the codes that a second network writes.
 const BLOCK = 256;             // symbols between two looks at what the page wants
-const FED = 64, ROOM = 1024;   // symbols of a prompt that step.c takes at a time; its buffers'
+const FED = 128, ROOM = 1024;   // symbols of a prompt that step.c takes at a time; its buffers'
 const STREAM = 1n << 33n, BEFORE = 100;     // of the writer: see generation/slow_tier.py
 
 const bytes = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
@@ -40,11 +40,11 @@ class Network {
   }
 }
 
-let main, writer, model, settings, code, lasting, turning, wake = () => {};
-let run = 0, granted = 0, left = 0;
+let main, writer, model, settings, code, lasting, prompt = [], run = 0, granted = 0, left = 0;
 const channel = new MessageChannel();
-channel.port1.onmessage = () => turning();
-const turn = () => new Promise((done) => { turning = done; channel.port2.postMessage(0); });
+let going = false;             // a block is to be made, after the orders that came meanwhile
+channel.port1.onmessage = () => { going = false; make(); };
+const goOn = () => { if (!going) channel.port2.postMessage(going = true); };
 
 function begin() {
   const seed = BigInt(settings.seed), { codes } = model;
@@ -69,23 +69,20 @@ function told(count) {         // codes and labels; the writer draws a code for 
   });
 }
 
-async function make(id, prompt) {
-  for (let i = 0; i < prompt.length && id === run; i += FED) {
-    const part = prompt.slice(i, i + FED);
-    main.feed(part, told(part.length));
-    await turn();
+function make() {              // a block
+  const count = Math.min(BLOCK, granted, left), part = prompt.splice(0, FED);
+  if (!run || (!part.length && left && !count)) return;
+  if (part.length) main.feed(part, told(part.length));
+  else if (left) {
+    const symbols = main.draw(count, told(count));
+    [granted, left] = [granted - count, left - count];
+    const nats = main.probabilities.slice(0, count).map((p) => -Math.log(p));
+    postMessage({ id: run, symbols, nats });
+  } else {
+    postMessage({ id: run, ended: true });
+    run = 0;
   }
-  while (id === run && left > 0) {
-    const count = Math.min(BLOCK, granted, left);
-    if (count) {
-      const symbols = main.draw(count, told(count));
-      [granted, left] = [granted - count, left - count];
-      const nats = main.probabilities.slice(0, count).map((p) => -Math.log(p));
-      postMessage({ id, symbols, nats });
-    } else await new Promise((done) => { wake = done; });
-    await turn();
-  }
-  if (id === run) postMessage({ id, ended: true });
+  goOn();
 }
 
 const orders = {
@@ -98,10 +95,9 @@ const orders = {
     writer?.step.rule(1, 0, 1, 0);
     postMessage({ opened: own === programs[0] ? "relaxed" : "plain" });
   },
-  start(id, prompt, length, given) {
-    [run, granted, left] = [id, 0, length];
+  start(id, symbols, length, given) {
+    [run, prompt, granted, left] = [id, symbols, 0, length];
     orders.set(given, true);
-    make(id, prompt);
   },
   set(given, anew) {
     settings = given;
@@ -111,4 +107,4 @@ const orders = {
   more(count) { granted += count; },
   stop() { run = 0; },
 };
-onmessage = ({ data: { order, given } }) => { orders[order](...given); wake(); };
+onmessage = ({ data: { order, given } }) => { orders[order](...given); goOn(); };

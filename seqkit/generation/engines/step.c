@@ -13,7 +13,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define BLOCK 1024    // symbols that `run` draws at most,
-#define FED 64        // and that are fed at most
+#define FED 128       // and that are fed at most
 #define ROWS 16       // of a matrix that are multiplied side by side
 #define UNITS 64      // an activation in [-1, 1) is a multiple of its inverse
 #define EACH(i, count) for (int i = 0; i < (count); i++)

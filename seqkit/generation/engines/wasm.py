@@ -22,7 +22,7 @@ from seqkit.model.network import State
 from seqkit.symbols import Floats, Integers
 
 _CONDITIONS, _SYMBOLS = 8 << 10, 12 << 10  # where they lie in step.c's buffers, after draws
-_FED = 64  # symbols of a call of its `feed`
+_FED = 128  # symbols of a call of its `feed`
 
 
 class WasmEngine:
