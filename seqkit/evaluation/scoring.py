@@ -30,7 +30,8 @@ from seqkit.symbols import IGNORED, Floats, Integers
 CHUNK = 4096
 """Steps of one call, at most."""
 
-_SYMBOLS = 8192, 32768  # of one call, in all lanes, on a CPU and on a GPU
+_SYMBOLS = 8192  # of one call, in all lanes, and
+_SYMBOLS_ON_GPU, _LOGITS = 32768, 1 << 26  # if so many logits are not more
 _FEW = 3  # lanes that a CPU runs faster one after the other than side by side
 _UNIT_BYTES, _LOGIT_BYTES = 4, 8  # for each of a call's symbols: an output, logits and shares
 
@@ -38,7 +39,13 @@ _UNIT_BYTES, _LOGIT_BYTES = 4, 8  # for each of a call's symbols: an output, log
 def call_bytes(model: ModelConfig, symbols: int, *, on_gpu: bool) -> int:
     """What one call over so many symbols takes beside the weights, by estimate."""
     outputs = _UNIT_BYTES * (model.num_layers + 1) * model.hidden_size
-    return min(_SYMBOLS[on_gpu], symbols) * (outputs + _LOGIT_BYTES * model.vocabulary_size)
+    most = min(symbols, _together(model, on_gpu))
+    return most * (outputs + _LOGIT_BYTES * model.vocabulary_size)
+
+
+def _together(model: ModelConfig, on_gpu: bool) -> int:
+    """The symbols of one call, in all lanes."""
+    return max(_SYMBOLS, min(_SYMBOLS_ON_GPU, _LOGITS // model.vocabulary_size) * on_gpu)
 
 
 def require_memory(model: ModelConfig, symbols: int, device: torch.device, copies: int = 1) -> None:
@@ -170,7 +177,7 @@ def _chunks(
 ) -> Iterator[Chunk]:
     """Run the segments of some rows of a table; the arguments are those of `chunks`."""
     device = model.head.weight.device
-    last, together = len(part) - 1, _SYMBOLS[device.type == "cuda"]
+    last, together = len(part) - 1, _together(model.config, device.type == "cuda")
     with SharedCores(device) as cores:
         for group in _groups(rows, device):
             warm, begin, end = segments[group].T

@@ -75,21 +75,22 @@ def _parsed(labels: Labels, asked: str) -> Shares:
     known = [f"{name}:{value}" for name, own in labels.values.items() for value in own]
     names, pieces = "|".join(map(re.escape, labels.values)), list[str]()
     for part in re.split(rf",\s*(?=(?:{names}):)", asked):  # a value may have commas
-        whole = part in known or any(part in own for own in labels.values.values())
+        named = {part, part.rpartition(":")[0]}  # without its share
+        whole = not named.isdisjoint(known) or any(part in own for own in labels.values.values())
         pieces += [part] if whole else filter(None, map(str.strip, part.split(",")))
     for piece in pieces:
         name, _, value = piece.partition(":")
         if value == "none" and value not in labels.values.get(name, ["none"]):
-            found[name] = {}
+            found.setdefault(name, {})[""] = 1.0
             continue
         name, value, share = _read(labels, asked, piece)
         found.setdefault(name, {})[value] = share
     for name, own in found.items():
-        if own and not (min(own.values()) >= 0 and abs(sum(own.values()) - 1) <= _ROUNDING):
+        if not min(own.values()) >= 0 or not abs(sum(own.values()) - 1) <= _ROUNDING:
             raise ConfigError(
                 f"label={asked}: give one {name}, or shares that add up to 1, as in a:0.7,b:0.3"
             )
-    return found
+    return {name: {} if "" in own else own for name, own in found.items()}
 
 
 def _read(labels: Labels, asked: str, piece: str) -> tuple[str, str, float]:

@@ -74,8 +74,10 @@ class SideStream:
         `used`: the tensors of the current stream that it reads. What it makes may be used after
         `join`.
         """
-        if self._stream is not None:
-            self._stream.wait_stream(torch.cuda.current_stream(self._stream.device))
+        if self._stream is None:
+            yield
+            return
+        self._stream.wait_stream(torch.cuda.current_stream(self._stream.device))
         self._kept += used  # their memory must not be handed out again before `join`
         with torch.cuda.stream(self._stream):
             yield

@@ -20,11 +20,7 @@ def part(length: int) -> Part:
     return dataclasses.replace(made, conditions=draw.integers(0, 9, length).astype(np.uint8))
 
 
-@pytest.mark.parametrize(("processor", "name"), [("AVX512", "onnx"), ("AVX2", "wasm")])
-def test_it_is_the_loss_in_int8_less_the_networks_own(
-    processor: str, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: processor)
+def test_it_is_the_loss_in_int8_less_the_networks_own() -> None:
     model, own = network(2, 32, 20, embedding=True, conditions=9, lookback=6), part(161)
     symbols = own.symbols[:160].astype(np.int64)[:, None]
     told = own.told(np.arange(160)[:, None])
@@ -33,11 +29,14 @@ def test_it_is_the_loss_in_int8_less_the_networks_own(
     state, targets = model.zero_state(1), torch.from_numpy(symbols)
     with torch.inference_mode():
         logits, _ = model(torch.from_numpy(fed), state, conditions=torch.from_numpy(told))
-    in_int8, _ = build_engine(name, "int8", model, 20, 1).score(fed, state, told)
-    nats = [cross_entropy(found, targets, "none") for found in (torch.from_numpy(in_int8), logits)]
-    expected = float((nats[0] - nats[1])[32:].mean())  # the first ones, which warm up, left out
-    assert abs(expected) > 1e-4
-    assert added_nats(model, 20, own, start=7) == pytest.approx(expected, abs=1e-5)
+    expected = cross_entropy(logits, targets, "none")
+    costs = []
+    for name in ("onnx", "wasm"):
+        in_int8, _ = build_engine(name, "int8", model, 20, 1).score(fed, state, told)
+        nats = cross_entropy(torch.from_numpy(in_int8), targets, "none")
+        costs.append(float((nats - expected)[32:].mean()))  # but for those that warm up
+    assert abs(costs[0] - costs[1]) > 1e-4
+    assert added_nats(model, 20, own, start=7) == pytest.approx(max(costs), abs=1e-5)
 
 
 def test_a_network_is_heavy_by_its_size_and_its_rate() -> None:

@@ -47,6 +47,11 @@ def test_values_name_their_rows() -> None:
     assert rows(Labels({"label": named.values["label"]}), "Austen, Jane") == [[0, 1, 0]]
     for asked in ("b:none,label:Austen, Jane", "label:Austen, Jane,b:none"):
         assert rows(named, asked) == [[0, 1, 0, 1, 0]]
+    mixed = rows(named, "label:Austen, Jane:0.75,label:E: a:0.25,b:x")
+    assert mixed == [[0, 0.75, 0.25, 0, 1]]
+    for asked in ("b:x,b:none", "b:none,b:x"):
+        with pytest.raises(ConfigError, match="give one b"):
+            rows(named, asked)
     twice = Labels({"digit": ["1"], "take": ["1"]})
     assert rows(twice, "digit:1,take:1") == [[0, 1, 0, 1]]
     with pytest.raises(ConfigError, match="give digit:1 or take:1"):

@@ -3,11 +3,10 @@
 import pytest
 import torch
 
-from seqkit.kernels.graph import Recording
-
-pytestmark = pytest.mark.gpu
+from seqkit.kernels.graph import Recording, SideStream
 
 
+@pytest.mark.gpu
 def test_a_replay_does_again_what_was_recorded() -> None:
     total = torch.zeros((), device="cuda")
     calls: list[int] = []
@@ -23,6 +22,7 @@ def test_a_replay_does_again_what_was_recorded() -> None:
     assert (len(calls), float(total)) == (3, 4.0)
 
 
+@pytest.mark.gpu
 def test_a_recording_that_fails_leaves_the_stream_as_it_was() -> None:
     before = torch.cuda.current_stream()
     total = torch.zeros(1, device="cuda")
@@ -35,3 +35,15 @@ def test_a_recording_that_fails_leaves_the_stream_as_it_was() -> None:
     with pytest.raises(RuntimeError, match="cannot be captured"):
         Recording(run, torch.device("cuda", 0))
     assert torch.cuda.current_stream() == before
+
+
+def test_a_cpu_has_no_second_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*given: object) -> None:  # as on a Mac, where asking for a stream of None fails
+        raise AttributeError("current_device")
+
+    monkeypatch.setattr(torch.cuda, "stream", fail)
+    side = SideStream(torch.device("cpu"))
+    with side.running(torch.ones(1)):
+        made = torch.ones(2)
+    side.join()
+    assert made.sum() == 2

@@ -70,7 +70,7 @@ def test_the_kernel_that_will_run_is_asked_how_many_clusters_fit(
 def test_both_kernels_are_compiled_before_a_training(
     monkeypatch: pytest.MonkeyPatch, failing: str | None
 ) -> None:
-    compiled = set()
+    compiled, devices = set(), list[torch.device]()
 
     def kernel(name: str, *given: object) -> SimpleNamespace:
         if name == failing:
@@ -81,10 +81,12 @@ def test_both_kernels_are_compiled_before_a_training(
     about = SimpleNamespace(multi_processor_count=132, major=9, minor=0)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: about)
     monkeypatch.setattr(launch, "_kernel", kernel)
+    monkeypatch.setattr(torch.cuda, "set_device", devices.append)
     device = torch.device("cuda", 62 if failing is None else 61)
     said = launch.refusal(device, 512, 104 if failing is None else 96)
     if failing is None:
         assert said is None
+        assert devices == [device]  # of the thread that compiles beside this one
         assert compiled == {(name, device, 512, 16) for name in ("forward", "backward")}
     else:
         assert said == "does not start: no NVRTC"

@@ -161,3 +161,16 @@ def test_a_tenth_of_the_lanes_is_told_a_code_but_no_label(wrong: float) -> None:
     assert torch.equal(labels, told(2 * STEPS - 1))
     assert not torch.equal(labels, told(2 * STEPS))
     assert torch.equal(labels[1001:1100], told(STEPS, first=1001, lanes=99))
+
+
+def test_of_labels_alone_a_tenth_is_not_told() -> None:
+    own = dataclasses.replace(NOTHING, share=0.0, codes=None, label_numbers=7)
+    found = []
+    for coded in (True, False):  # the same result, by fewer kernels
+        made = InputErrors(own, 5, DEVICE, 0, coded)
+        made.set_step(STEPS)
+        told = made(window(condition=4), torch.zeros(B, dtype=torch.bool)).conditions
+        assert told is not None
+        found.append(told)
+    assert torch.equal(*found)
+    assert set(found[0].flatten().tolist()) == {0, 4}

@@ -100,7 +100,8 @@ def refusal(device: torch.device, hidden: int, lanes: int) -> str | None:
     if (has := f"{about.major}.{about.minor}") != "9.0":
         return f"needs a GPU of capability 9.0 (Hopper), and {about.name} has {has}"
     try:
-        with ThreadPoolExecutor() as pool:  # a training takes both: they are compiled side by side
+        # A training takes both: they are compiled side by side.
+        with ThreadPoolExecutor(1, "", torch.cuda.set_device, (device,)) as pool:
             backward = pool.submit(_kernel, "backward", device, hidden, _tile(hidden, lanes))
             found = clusters_at_once(device, hidden, lanes)
             backward.result()
