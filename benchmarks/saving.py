@@ -20,13 +20,13 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from seqkit.api.prepare_training import Training, opened
 from seqkit.compose import compose
 from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.resume import find_last
 from seqkit.runs.saver import Saver
+from seqkit.stages.training import Training, opened
 
 _LONGER = 1.5  # times as long as a save are the steps among which it is made
 _FIRST = 20  # steps that are not timed

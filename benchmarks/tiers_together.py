@@ -20,12 +20,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqkit.api.comparison import recording_of
 from seqkit.config import DataConfig
 from seqkit.data import augmentation
 from seqkit.data.codecs import Quantiser
 from seqkit.data.load import load_corpus
 from seqkit.foundation.plugins import Catalogue
+from seqkit.stages.prepare_sound import recording_of
 
 _FRAME, _FRAMES, _LANES = 16, 32, 32  # samples of a frame, frames of a window, lanes
 _HIDDEN, _EMBEDDED = 384, 64

@@ -6,10 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from seqkit.config import DataConfig
-from seqkit.data import augmentation
 from seqkit.data.codecs import Codec, Quantiser
-from seqkit.data.corpus import Corpus, Part
 from seqkit.evaluation.likeness import Distances
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import DataError
@@ -18,9 +15,6 @@ from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.request import Request
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.symbols import Integers
-
-_MOST = 600  # seconds of a corpus that are compared with
-_STRETCHES = 20  # that these are taken from, where it is longer
 
 
 def of_model(
@@ -36,7 +30,7 @@ def of_model(
     Args:
         saved: the model, of sound.
         request: for as many sounds as are to be measured.
-        recording: see `recording_of`.
+        recording: see `prepare_sound.recording_of`.
         chosen: where the model runs.
         notice: told what the engine is.
         watch: told how many samples of each sound there are.
@@ -71,30 +65,6 @@ def of_model(
         + ("is" if like == 1 else "are")
         + " like the recording",
     }
-
-
-def recording_of(corpus: Corpus, data: DataConfig) -> Recording:
-    """The sound of a corpus as it is learnt, to compare with; of a long one some stretches.
-
-    Raises:
-        DataError: it is too short, or silent.
-    """
-    codec, part = corpus.codec, corpus.whole
-    assert isinstance(codec, Quantiser)
-    symbols = part.symbols
-    most = _MOST * codec.symbol_rate
-    if len(symbols) > most:
-        length = most // _STRETCHES
-        begins = np.linspace(0, len(symbols) - length, _STRETCHES).astype(int)
-        begins -= begins % codec.phases
-        pieces = [symbols[begin : begin + length] for begin in begins]
-        part = Part.of(*pieces, frame=part.frame)
-    if data.trim_silence:
-        part = augmentation.without_silence(part, codec, data.trim_silence)
-    try:
-        return Recording.of(codec.decode(part.symbols[:]), codec.sample_rate)
-    except ValueError as error:
-        raise DataError(f"{corpus.name}: nothing to compare a sound with: {error}") from error
 
 
 def judge_of(recording: Recording | None, codec: Codec, prompt: int) -> Callable[[Integers], str]:

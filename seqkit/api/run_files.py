@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from seqkit.api.prepare_training import Notice, Training
 from seqkit.data.codecs import Quantiser
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device
@@ -27,6 +26,7 @@ from seqkit.report import page
 from seqkit.runs.checkpoint import load as load_checkpoint
 from seqkit.runs.layout import find_checkpoint
 from seqkit.runs.observers import draw
+from seqkit.stages.training import Notice, Training
 from seqkit.symbols import Symbols
 
 _SOUGHT = 60  # seconds of the data's sound of which the loudest one is shown

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from seqkit.api.comparison import judge_of
-from seqkit.api.prepare_training import Notice, Training
 from seqkit.api.run_files import about_run, measure_eight_bits, sample, summary
 from seqkit.data.codecs import Quantiser
 from seqkit.evaluation.recording import ENOUGH
@@ -39,6 +38,7 @@ from seqkit.runs.events import (
 from seqkit.runs.observers import Checkpoints, Observer, Observers, Records, Samples
 from seqkit.runs.saver import Saver
 from seqkit.runs.tensorboard import TensorBoard
+from seqkit.stages.training import Notice, Training
 from seqkit.symbols import Integers
 from seqkit.training.events import CheckpointDue, Stepped, Trained
 
@@ -54,7 +54,7 @@ def run_training(
     """Train to the end, and write what a run leaves.
 
     Args:
-        training: what `prepare_training.opened` set up.
+        training: what `stages.training.opened` set up.
         observers: told of every event, beside those that write the run's files.
         notice: told what no event tells.
         stop: asked after each step and within validations; a reason ends the training, its state

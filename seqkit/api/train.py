@@ -10,7 +10,6 @@ from typing import Any
 
 from seqkit import compose
 from seqkit.api.model import Model, load
-from seqkit.api.prepare_training import opened
 from seqkit.api.run_files import save_closing_sample
 from seqkit.api.run_training import run_training
 from seqkit.api.training_config import compose_training
@@ -19,6 +18,7 @@ from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.settings import check_list, check_type
 from seqkit.runs.events import Event
 from seqkit.runs.layout import RunFiles
+from seqkit.stages.training import opened
 
 _LOG = logging.getLogger("seqkit")
 

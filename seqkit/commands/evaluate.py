@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from seqkit.api import agreement, checkpoint_data, comparison
+from seqkit.api import checkpoint_data, comparison
 from seqkit.api.model import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.config import Config
@@ -25,6 +25,7 @@ from seqkit.foundation.wording import json_text
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import as_trained, request_of
 from seqkit.runs.checkpoint import Checkpoint
+from seqkit.stages import agreement, prepare_sound
 
 _SHARED = ("streaming", "windowed")
 """Protocols that several processes share. The dynamic one learns from symbol to symbol, through
@@ -137,7 +138,7 @@ def _likeness(
     recording, sha256 = saved.recording, str(saved.data.get("sha256"))
     if config.data.path or recording is None:  # refused before anything is made
         corpus = checkpoint_data.corpus_asked_for(config, saved, catalogue, console)
-        recording, sha256 = comparison.recording_of(corpus, config.data), corpus.sha256
+        recording, sha256 = prepare_sound.recording_of(corpus, config.data), corpus.sha256
     config = as_trained(dataclasses.replace(config, seed=config.fixed_seed), saved.config)
     length = medium_of(saved.codec).length(config.length, config.seconds or _SECONDS)
     request = dataclasses.replace(request_of(config, length), streams=_SOUNDS)

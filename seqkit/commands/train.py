@@ -3,7 +3,6 @@
 import contextlib
 import signal
 
-from seqkit.api.prepare_training import Training, opened
 from seqkit.api.run_files import closing_file, closing_sample, draw_closing_sample
 from seqkit.api.run_training import advice, run_training
 from seqkit.commands import outputs
@@ -18,6 +17,7 @@ from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.ranks import joined
 from seqkit.runs.events import PRUNED
 from seqkit.runs.observers import ProgressBar
+from seqkit.stages.training import Training, opened
 from seqkit.sweeps.study import Pruning
 
 

@@ -7,6 +7,7 @@ from seqkit.config import DataConfig
 from seqkit.data.codecs import Bytes, MuLaw
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.sound import Wave
+from seqkit.stages import prepare_sound
 
 CODEC = MuLaw(256, 8000)
 NOISE = np.random.default_rng(0).uniform(-0.5, 0.5, 8000).astype(np.float32)
@@ -17,7 +18,7 @@ def corpus(wave: Wave) -> Corpus:
 
 
 def test_a_sample_is_judged_without_its_prompt() -> None:
-    recording = comparison.recording_of(corpus(NOISE), DataConfig())
+    recording = prepare_sound.recording_of(corpus(NOISE), DataConfig())
     judge, sample = (
         comparison.judge_of(recording, CODEC, 4000),
         CODEC.encode(NOISE).astype(np.int64),
@@ -29,13 +30,13 @@ def test_a_sample_is_judged_without_its_prompt() -> None:
 
 def test_silence_that_is_not_learnt_is_not_compared_with() -> None:
     silent = np.concatenate([NOISE, np.zeros(16000, np.float32), NOISE[:4000]])
-    trimmed = comparison.recording_of(corpus(silent), DataConfig(trim_silence=40))
-    whole = comparison.recording_of(corpus(silent), DataConfig())
+    trimmed = prepare_sound.recording_of(corpus(silent), DataConfig(trim_silence=40))
+    whole = prepare_sound.recording_of(corpus(silent), DataConfig())
     assert trimmed.quietest > whole.quietest + 20
 
 
 def test_of_a_long_recording_stretches_are_compared_with() -> None:
     loud, quiet = np.tile(NOISE, 330), 0.01 * np.tile(NOISE, 330)
-    found = comparison.recording_of(corpus(np.concatenate([loud, quiet])), DataConfig())
+    found = prepare_sound.recording_of(corpus(np.concatenate([loud, quiet])), DataConfig())
     both = np.concatenate([NOISE, 0.01 * NOISE])
     assert found.measure(both, 8000).loudness < 0.1 < found.measure(NOISE, 8000).loudness

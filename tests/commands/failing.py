@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 from seqkit import cli
-from seqkit.api import training_data
 from seqkit.foundation.processes import place
+from seqkit.stages import read_corpus
 
-_read = training_data.read
+_read = read_corpus.read
 
 
 def read(*arguments: Any) -> Any:
@@ -18,5 +18,5 @@ def read(*arguments: Any) -> Any:
 
 
 if __name__ == "__main__":
-    training_data.read = read  # type: ignore[assignment]
+    read_corpus.read = read  # type: ignore[assignment]
     cli.entry()

@@ -13,10 +13,10 @@ import torch
 import yaml
 
 import seqkit
-from seqkit.api import training_data
 from seqkit.data.corpus import Corpus
 from seqkit.data.load import load_corpus
 from seqkit.runs.events import Event
+from seqkit.stages import read_corpus
 from tests.conftest import (
     EARLIER_RUNS,
     SENTENCE,
@@ -312,7 +312,7 @@ def test_a_run_that_did_not_record_its_sample_finds_it_again(
         return dataclasses.replace(load_corpus(*given, **named), stand_in=None)
 
     with monkeypatch.context() as earlier:
-        earlier.setattr(training_data, "load_corpus", unrecorded)
+        earlier.setattr(read_corpus, "load_corpus", unrecorded)
         assert run(*words, "train.max_steps=3").code == 0
     assert saved(tmp_path / "a").config["data"]["path"] == []
     for line in ([words[-1], "plugins=my_words", "resume=auto"], [*words, "resume=auto"]):

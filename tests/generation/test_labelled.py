@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from seqkit.api import learn_slow_tier
 from seqkit.config import ModelConfig
 from seqkit.data import augmentation
 from seqkit.data.codecs import Characters, MuLaw
@@ -22,6 +21,7 @@ from seqkit.generation.labelled import choose, every
 from seqkit.generation.request import Request
 from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
+from seqkit.stages import learn_slow_tier
 
 VOICES = Labels({"digit": ["0", "7"], "speaker": ["ann", "bob"]}, {4: 10, 5: 30, 7: 60})
 AUTHORS = Labels({"label": ["a", "b"]}, {1: 1, 2: 1})

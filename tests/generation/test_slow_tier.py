@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from seqkit.api import learn_slow_tier
 from seqkit.data import augmentation
 from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Part
@@ -19,6 +18,7 @@ from seqkit.generation.request import Request
 from seqkit.generation.sampling import Sampling
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
+from seqkit.stages import learn_slow_tier
 from seqkit.symbols import Symbols
 from tests.generation.engines.networks import network
 

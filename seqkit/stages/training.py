@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 import torch
 
-from seqkit.api import agreement, build_network, training_data, training_sound
-from seqkit.api.claimed_run import claimed
 from seqkit.config import Config
 from seqkit.data import remote
 from seqkit.data.corpus import Corpus, Part
@@ -33,6 +31,8 @@ from seqkit.runs import resume, tensorboard
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.resume import Found
+from seqkit.stages import agreement, build_network, prepare_sound, read_corpus
+from seqkit.stages.claim import claimed
 from seqkit.symbols import Symbols
 from seqkit.training import footprint
 from seqkit.training.trainer import Trainer
@@ -219,11 +219,9 @@ def _set_up(
     with ranks.turn(ranks.place.local_rank == 0):  # the others find what it left in the cache
         if saved is not None:
             resume.require_data(config, saved)
-        here = training_data.locate(config, notice, progress)
+        here = read_corpus.locate(config, notice, progress)
         origin = saved or build_network.initial(config, catalogue, notice, progress)
-        corpus, origin = training_data.read(
-            config, here, origin, saved, catalogue, notice, progress
-        )
+        corpus, origin = read_corpus.read(config, here, origin, saved, catalogue, notice, progress)
     ranks.check_same({"the data's sha256": corpus.sha256})
     judged_anew = resume.reads_otherwise(changed)
     if saved is not None:
@@ -242,9 +240,9 @@ def _set_up(
     check_engine(model_config, corpus.codec.size, request, chosen)  # now, not after the training
     training, validation, _ = corpus.split(config.data.split)
     require_enough(config, corpus, training)
-    corpus = training_data.with_counts(corpus, training, notice)
+    corpus = read_corpus.with_counts(corpus, training, notice)
     given = config, corpus, model_config, training, validation, saved, origin
-    sound = training_sound.hear(*given, ranks, notice, progress)
+    sound = prepare_sound.hear(*given, ranks, notice, progress)
     model_config, training, validation = sound.model, sound.training, sound.validation
     lanes = build_network.lanes(
         config, training, corpus.codec.start, model_config, ranks.place, notice
@@ -276,7 +274,7 @@ def _set_up(
             clock=ranks.clock if config.train.max_minutes else time.monotonic,
             closing_sample=request.length / min(request.length, medium.glimpse),
             ranks=ranks,
-            errors=training_sound.errors_of(corpus, config, sound.slow),
+            errors=prepare_sound.errors_of(corpus, config, sound.slow),
         )
         if saved is not None:
             averaged = bool(saved.config.get("train", {}).get("average"))

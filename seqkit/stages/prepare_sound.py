@@ -4,11 +4,10 @@ import dataclasses
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.api import build_network, learn_slow_tier
-from seqkit.api.comparison import recording_of
 from seqkit.config import Config, DataConfig, ModelConfig
 from seqkit.data import augmentation, transposition
 from seqkit.data.codecs import Quantiser
@@ -21,6 +20,10 @@ from seqkit.foundation.ranks import Ranks
 from seqkit.foundation.wording import duration
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.runs.checkpoint import Checkpoint
+from seqkit.stages import build_network, learn_slow_tier
+
+_MOST = 600  # seconds of a corpus that are compared with
+_STRETCHES = 20  # that these are taken from, where it is longer
 
 
 class Sound(NamedTuple):
@@ -181,3 +184,27 @@ def _recording(config: Config, corpus: Corpus, saved: Checkpoint | None) -> Reco
         return recording_of(corpus, config.data)
     except DataError:
         return None
+
+
+def recording_of(corpus: Corpus, data: DataConfig) -> Recording:
+    """The sound of a corpus as it is learnt, to compare with; of a long one some stretches.
+
+    Raises:
+        DataError: it is too short, or silent.
+    """
+    codec, part = corpus.codec, corpus.whole
+    assert isinstance(codec, Quantiser)
+    symbols = part.symbols
+    most = _MOST * codec.symbol_rate
+    if len(symbols) > most:
+        length = most // _STRETCHES
+        begins = np.linspace(0, len(symbols) - length, _STRETCHES).astype(int)
+        begins -= begins % codec.phases
+        pieces = [symbols[begin : begin + length] for begin in begins]
+        part = Part.of(*pieces, frame=part.frame)
+    if data.trim_silence:
+        part = augmentation.without_silence(part, codec, data.trim_silence)
+    try:
+        return Recording.of(codec.decode(part.symbols[:]), codec.sample_rate)
+    except ValueError as error:
+        raise DataError(f"{corpus.name}: nothing to compare a sound with: {error}") from error

@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
-from seqkit.api import build_network
 from seqkit.config import Config, DataConfig
 from seqkit.data import remote
 from seqkit.data.codecs import Quantiser
@@ -19,6 +18,7 @@ from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.wording import duration
 from seqkit.runs import named_checkpoint
 from seqkit.runs.checkpoint import Checkpoint
+from seqkit.stages import build_network
 
 _MOST_FAULTS = 2  # of the data, the worst, that a training tells; `doctor` tells all
 _PATIENCE_OF_A_SAMPLE = 2  # validations: the recipe is for a text many times as long

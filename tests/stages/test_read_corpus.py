@@ -5,10 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from seqkit.api import training_data
 from seqkit.config import DataConfig
 from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Corpus, Part
+from seqkit.stages import read_corpus
 
 
 def sound_of(*seconds: float) -> Corpus:
@@ -29,11 +29,11 @@ def sound_of(*seconds: float) -> Corpus:
 def test_a_validation_part_of_another_size_than_was_asked_for_is_told(
     seconds: tuple[float, ...], split: tuple[float, ...], told: str
 ) -> None:
-    found = training_data.uneven_split(sound_of(*seconds), DataConfig(split=[*split]))
+    found = read_corpus.uneven_split(sound_of(*seconds), DataConfig(split=[*split]))
     assert told in found
     assert bool(told) == bool(found)
 
 
 def test_a_data_set_with_a_part_of_its_own_is_split_as_it_asks() -> None:
     corpus = dataclasses.replace(sound_of(4, 5, 6), validation_start=9 * 8000)
-    assert not training_data.uneven_split(corpus, DataConfig())
+    assert not read_corpus.uneven_split(corpus, DataConfig())

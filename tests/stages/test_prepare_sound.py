@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit.api import training_sound
 from seqkit.config import DataConfig
 from seqkit.data.load import load_corpus
 from seqkit.foundation.plugins import Catalogue
+from seqkit.stages import prepare_sound
 
 
 @pytest.mark.parametrize(("quiet", "told"), [(0.02, ""), (0.2, "0.2 s of silence left out (")])
@@ -22,6 +22,6 @@ def test_silence_too_short_to_be_measured_is_not_told_about(
     data = DataConfig(path=[str(tmp_path / "a.wav")], trim_silence=40)
     corpus = load_corpus(data, catalogue=Catalogue(), notice=lambda text: None)
     notices: list[str] = []
-    part = training_sound.training_part(corpus.whole, corpus, data, notices.append)
+    part = prepare_sound.training_part(corpus.whole, corpus, data, notices.append)
     assert len(part) < len(corpus.whole)
     assert [notice.partition(": ")[2][: len(told)] for notice in notices] == [told] * bool(told)
