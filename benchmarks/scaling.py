@@ -35,14 +35,14 @@ WINDOWS = 20  # of each lane in an epoch
 
 def measured(config: Config, ranks: Ranks, steps: int = STEPS) -> dict[str, Any]:
     """Train for some steps; what this took."""
-    chosen = device.choose_device(device.own(config.device, ranks.place))
+    chosen = device.choose_device(device.own(config.device, ranks.rank))
     train = config.train
     symbols = random_symbols(config, WINDOWS * train.batch_size * train.sequence_length)
     lanes = Lanes(
         Part(symbols.numpy().astype(np.uint16), np.zeros(1, np.int64)),
         *(0, train.batch_size, train.sequence_length),
     )
-    lanes.share_out(ranks.place.rank, ranks.place.size)
+    lanes.share_out(ranks.rank.number, ranks.rank.size)
     model = CharRNN(config.model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
     precisions = device.candidate_precisions(train.precision, chosen)
     execution = ranks.shared(lambda: choose_execution(model, lanes, precisions=precisions))
@@ -62,7 +62,7 @@ def measured(config: Config, ranks: Ranks, steps: int = STEPS) -> dict[str, Any]
     rates = [event.symbols_per_second for event in reports if event.step > min(WARM, steps // 2)]
     middle = float(np.median(rates))
     return {
-        "processes": ranks.place.size,
+        "processes": ranks.rank.size,
         "device": device.describe(chosen),
         "batch_size": lanes.batch_size,
         "execution": str(execution),
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str]) -> None:
     config = compose.compose(
         [f"train.max_steps={STEPS}", "train.validate_every=0", *arguments], []
     ).config
-    with joined(processes.place()) as ranks:
+    with joined(processes.own_rank()) as ranks:
         found = measured(config, ranks, config.train.max_steps or STEPS)
         if ranks.leads:
             sys.stdout.write(json.dumps(found) + "\n")

@@ -7,7 +7,7 @@ import sys
 from types import FrameType
 
 from seqkit.foundation.errors import NOT_BEGUN
-from seqkit.foundation.processes import place
+from seqkit.foundation.processes import own_rank
 
 _CODES = {"SIGINT": 130, "SIGTERM": 75, "SIGHUP": 75, "SIGUSR1": 75}
 
@@ -28,7 +28,7 @@ def _end(number: int, frame: FrameType | None) -> None:
     name = signal.Signals(number).name
     said = "interrupted" if name == "SIGINT" else f"stopped by {name}"
     line = "\r\033[K" if os.isatty(2) else ""  # which may show progress
-    if place().leads:  # of several processes one speaks
+    if own_rank().leads:  # of several processes one speaks
         with contextlib.suppress(OSError):  # closed
             os.write(2, f"{line}seqkit: error: {said}: {NOT_BEGUN}\n".encode())
     os._exit(_CODES[name])

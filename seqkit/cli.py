@@ -45,7 +45,7 @@ def _exit_code(arguments: list[str]) -> int:
     try:
         return _main(arguments)
     except SeqkitError as error:
-        if not processes.place().leads:
+        if not processes.own_rank().leads:
             if isinstance(error, (StoppedError, InterruptedRunError)):
                 return error.exit_code  # the launcher ends it: rank 0 tells
             processes.let_first_speak()
@@ -54,7 +54,7 @@ def _exit_code(arguments: list[str]) -> int:
         _report(str(error))
         return error.exit_code
     except KeyboardInterrupt:
-        if processes.place().leads:
+        if processes.own_rank().leads:
             _report("interrupted")
         return 130
     except BrokenPipeError:
@@ -81,14 +81,14 @@ def entry() -> NoReturn:
     except SystemExit as error:  # in silence: another process tells
         code = int(error.code or 0)
     except Exception:
-        if processes.place().size == 1:
+        if processes.own_rank().size == 1:
             raise
         traceback.print_exc()
         code = 1
     with contextlib.suppress(KeyboardInterrupt):
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)  # one that comes now changes no exit code
-    if processes.place().size > 1:
+    if processes.own_rank().size > 1:
         processes.end(code)
     sys.exit(code)
 
@@ -101,7 +101,7 @@ def _main(arguments: list[str]) -> int:
     command = words[0] if words and "=" not in words[0] else "train"
     shared = command in COMMANDS and COMMANDS[command].shared
     printed = not arguments or given.version or asks or given.cfg
-    if not processes.place().leads and (printed or not shared):
+    if not processes.own_rank().leads and (printed or not shared):
         return 0  # rank 0 does it
     if given.version or command == "version":
         stdout.write(seqkit.__version__)
@@ -172,7 +172,7 @@ def _run(command: str, composed: "Composed", words: Sequence[str]) -> int:
     from seqkit import compose
 
     config, catalogue = composed
-    console = Console(config.quiet or not processes.place().leads)
+    console = Console(config.quiet or not processes.own_rank().leads)
     keys = compose.given_keys(words)
     if "shape" in keys and not commands.reads(command, "shape"):  # it would set other keys
         raise ConfigError(f"shape=: a key of the command bench, which {command} does not read")
@@ -180,7 +180,7 @@ def _run(command: str, composed: "Composed", words: Sequence[str]) -> int:
         console.notice(f"{command} does not read {', '.join(ignored)}")
     with console.progress("seqkit: starting"):
         if commands.reads(command, "device"):
-            driver.wake(config.device, processes.place().local_rank)
+            driver.wake(config.device, processes.own_rank().local_number)
         run = commands.load(command)  # PyTorch takes a second or two
     with ended_by_signals():  # from here on something may have been begun
         run(config, catalogue, console)
@@ -191,7 +191,7 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
     """Train once for every combination; the exit code is the first failure's."""
     if command != "train":
         raise ConfigError(f"--multirun is for train, not for {command}")
-    if processes.place().size > 1:
+    if processes.own_rank().size > 1:
         raise ConfigError("--multirun starts trainings of one process each: leave torchrun out")
     from seqkit.commands import multirun
 

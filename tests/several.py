@@ -10,7 +10,7 @@ from seqkit.foundation.ranks import Ranks, joined
 
 
 def check(ranks: Ranks) -> None:
-    rank, size = ranks.place.rank, ranks.place.size
+    rank, size = ranks.rank.number, ranks.rank.size
     assert size == 3
     values = torch.tensor([1.0, float(rank)])
     ranks.sum(values)
@@ -58,6 +58,6 @@ def check(ranks: Ranks) -> None:
 
 
 if __name__ == "__main__":
-    with joined(processes.place()) as three:
+    with joined(processes.own_rank()) as three:
         check(three)
     processes.end(0)

@@ -45,7 +45,7 @@ def about_run(training: Training) -> dict[str, Any]:
         save_sample(training.medium, _excerpt(training), training.folder.files.sample("data"))
     return {
         **_of_both(training),
-        "local_processes": training.ranks.place.local_size,
+        "local_processes": training.ranks.rank.local_size,
         "total_steps": training.trainer.total_steps,
         "data": {
             **corpus.record(),
@@ -83,7 +83,7 @@ def summary(training: Training, int8_nats: float | None) -> dict[str, Any]:
 def _of_both(training: Training) -> dict[str, Any]:
     return {
         "device": training.device_words,
-        "processes": training.ranks.place.size,
+        "processes": training.ranks.rank.size,
         "dtype": training.execution.precision,
         "parameters": training.parameters,
         "versions": device.versions(),

@@ -104,7 +104,7 @@ def _run(
             saver.save(saved)
             saver.wait()
         step, plugins = trainer.progress.step, training.catalogue.modules
-        stopped = Stopped(step, reason, folder.path, plugins, ranks.place)
+        stopped = Stopped(step, reason, folder.path, plugins, ranks.rank)
         followers.tell(stopped)
         return describe(stopped)
 
@@ -266,5 +266,5 @@ def advice(training: Training) -> str:
     folder = training.folder
     if not folder.is_begun:
         return NOT_BEGUN.capitalize()
-    again = go_on_with(folder.path, training.catalogue.modules, training.ranks.place)
+    again = go_on_with(folder.path, training.catalogue.modules, training.ranks.rank)
     return f"The run's last checkpoint is whole. To go on: {again}"

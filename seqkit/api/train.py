@@ -80,7 +80,7 @@ def train(
     Raises:
         SeqkitError: what the command would end with, in the same words.
     """
-    if processes.place().size > 1:
+    if processes.own_rank().size > 1:
         raise ConfigError("seqkit.train runs in one process: for several, torchrun -m seqkit …")
     if recipe is not None:
         check_type("recipe", recipe, str)

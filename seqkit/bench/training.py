@@ -22,7 +22,7 @@ from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.timing import Build, Row
-from seqkit.model import fused
+from seqkit.model import fused_calls
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.model.network import State, cross_entropy
@@ -131,7 +131,7 @@ def _trainer(
 def _network(config: Config, device: torch.device, execution: Execution) -> Callable[[], object]:
     """Forward and backward."""
     model = _model(config, config.model, device)
-    network = model.leaves(dtype=execution.dtype, kernel=execution.kernel, separators=False)
+    network = model.trainable_copy(dtype=execution.dtype, kernel=execution.kernel, separators=False)
     leaves = network.tensors()
     inputs, targets = window(config, device, execution.lanes)
     state = State(*(values.to(leaves[-1].dtype) for values in model.zero_state(execution.lanes)))
@@ -156,7 +156,7 @@ def _bare(config: Config, device: torch.device, execution: Execution) -> Callabl
     The persistent kernel's inputs are symbols where the network's are, as in training.
     """
     model = _model(config, config.model, device)
-    network = model.leaves(dtype=execution.dtype, kernel=execution.kernel, separators=False)
+    network = model.trainable_copy(dtype=execution.dtype, kernel=execution.kernel, separators=False)
     layers, failed = network.layers, network.failed
     leaves = [part for layer in layers for part in layer]
     shape = (config.train.sequence_length, execution.lanes, config.model.input_width)
@@ -170,14 +170,14 @@ def _bare(config: Config, device: torch.device, execution: Execution) -> Callabl
     def step() -> None:
         y = x
         if execution.kernel == "stacked":
-            y = fused.fused_stack(cell, layers, x, h, h).y
+            y = fused_calls.fused_stack(cell, layers, x, h, h).y
         else:
             for index, layer in enumerate(layers):
                 state = h[index], h[index]
                 if failed is not None:
                     y = persistent_layer(layer, y, *state, failed=failed).y
                 else:
-                    y = fused.fused_layer(cell, layer, y, *state).y
+                    y = fused_calls.fused_layer(cell, layer, y, *state).y
         torch.autograd.grad(y, leaves, dy)
 
     return step

@@ -41,13 +41,13 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     With protocol=spectral, print how much the model's sound is like all of that data. With
     torchrun this is one of several processes that share the symbols out, and the first prints.
     """
-    place = processes.place()
-    if config.protocol not in _SHARED and place.size > 1:
-        if not place.leads:
+    rank = processes.own_rank()
+    if config.protocol not in _SHARED and rank.size > 1:
+        if not rank.leads:
             return
         console.notice(f"protocol={config.protocol} runs in one process, the others have ended")
-        place = ALONE
-    with joined(place, _ADVICE, console.progress) as ranks:
+        rank = ALONE
+    with joined(rank, _ADVICE, console.progress) as ranks:
         _evaluate(config, catalogue, console, ranks)
 
 
@@ -60,7 +60,7 @@ def _evaluate(config: Config, catalogue: Catalogue, console: Console, ranks: Ran
     agreement.check_settings(config, ranks)
     saved = load_checkpoint(config.checkpoint, catalogue, console)
     agreement.check_checkpoint(saved, ranks)
-    chosen = device.choose_device(device.own(config.device, ranks.place))
+    chosen = device.choose_device(device.own(config.device, ranks.rank))
     agreement.check_device(chosen, ranks)
     if config.protocol == "spectral":
         found, sha256 = _likeness(config, saved, catalogue, chosen, console)
@@ -71,7 +71,7 @@ def _evaluate(config: Config, catalogue: Catalogue, console: Console, ranks: Ran
         result = {
             **found,
             "checkpoint": saved.name or str(saved.file),
-            "device": device.describe(chosen, ranks.place),
+            "device": device.describe(chosen, ranks.rank),
             "data_sha256": sha256,
             **beside,
         }
@@ -88,7 +88,7 @@ def _prediction(
     ranks: Ranks,
 ) -> tuple[dict[str, Any], str, dict[str, Any]]:
     """How well the part of a corpus is predicted, its digest, and baselines; all in rank 0."""
-    with ranks.turn(ranks.place.local_rank == 0):  # the others find what it left in the cache
+    with ranks.turn(ranks.rank.local_number == 0):  # the others find what it left in the cache
         part, corpus = checkpoint_data.asked_for(config, saved, catalogue, console)
         if not config.data.path:
             part = checkpoint_data.as_trained(part, corpus, saved)

@@ -25,7 +25,7 @@ from seqkit.foundation.console import Console, unseen
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.stdout import Product
-from seqkit.model.cells import quantity
+from seqkit.model.cells import activation_name
 from seqkit.model.char_rnn import CharRNN
 from seqkit.report.surprise_of_sound import SurpriseOfSound
 from seqkit.report.surprise_of_text import ALTERNATIVES, Names, SurpriseOfText, contents_of, text_of
@@ -70,7 +70,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
                 console.notice(f"label={saved.labels.describe(number)}: {bits:.4f} bits per symbol")
             places = scored.places(_TOLD)
             if is_page:
-                shown = f"Cell {cell}, {quantity(saved.model.cell)}" if cell else ""
+                shown = f"Cell {cell}, {activation_name(saved.model.cell)}" if cell else ""
                 write(scored.page(Names(corpus.name, saved.name or str(saved.file), shown)))
     for place in places:
         console.notice(f"most surprising: {place}")

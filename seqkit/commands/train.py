@@ -29,7 +29,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     with contextlib.ExitStack() as held:
         with ended_by_signals(NOT_BEGUN):
             ranks = held.enter_context(
-                joined(processes.place(), NOT_BEGUN.capitalize(), console.progress)
+                joined(processes.own_rank(), NOT_BEGUN.capitalize(), console.progress)
             )
             with console.progress("setting up"):
                 training = held.enter_context(

@@ -150,7 +150,7 @@ def chunks(
         GaveUpError: the persistent kernel gave up.
     """
     own = np.argsort(segments[:, 0] - segments[:, 2], kind="stable")  # the longest first
-    own = own[ranks.place.rank :: ranks.place.size]
+    own = own[ranks.rank.number :: ranks.rank.size]
     wanted, done = int((segments[:, 2] - segments[:, 1]).sum()), 0
     with torch.no_grad():
         network = model.network(dtype=DTYPES[precision], kernel=kernel)
@@ -159,7 +159,7 @@ def chunks(
         if chunk is not None:
             yield chunk
             done += int(chunk.counted.sum())
-        watch(min(done * ranks.place.size, wanted))
+        watch(min(done * ranks.rank.size, wanted))
     if network.failed is not None:
         ranks.max(network.failed)
         launch.check(network.failed)

@@ -42,7 +42,7 @@ def evaluate(
     """
     tally = Tally(part)
     run(
-        *(model, part, pieces(protocols.streaming(part), ranks.place.size)),
+        *(model, part, pieces(protocols.streaming(part), ranks.rank.size)),
         start=start,
         take=lambda chunk: tally.add(*chunk.counted_nats()),
         take_back=tally.take_back,

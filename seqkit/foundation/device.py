@@ -10,7 +10,7 @@ import torch
 
 import seqkit
 from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.foundation.processes import Place
+from seqkit.foundation.processes import Rank
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 """The names of precisions."""
@@ -55,29 +55,29 @@ def choose_device(name: str) -> torch.device:
     return _on(torch.device("cuda", index))
 
 
-def own(name: str, place: Place) -> str:
+def own(name: str, rank: Rank) -> str:
     """The name of this process's device, where several processes share the GPUs of a machine.
 
     Raises:
         ConfigError: one GPU for all of them.
         DeviceError: fewer GPUs than processes.
     """
-    if place.size == 1 or name == "cpu" or (name == "auto" and not torch.cuda.is_available()):
+    if rank.size == 1 or name == "cpu" or (name == "auto" and not torch.cuda.is_available()):
         return name
-    if name.startswith("cuda:") and place.local_size > 1:
+    if name.startswith("cuda:") and rank.local_size > 1:
         raise ConfigError(
-            f"device={name}: {place.local_size} processes on this machine take a GPU each: leave "
+            f"device={name}: {rank.local_size} processes on this machine take a GPU each: leave "
             "it out"
         )
     if name not in ("auto", "cuda"):
         return name
     count = torch.cuda.device_count()
-    if count < place.local_size:
+    if count < rank.local_size:
         raise DeviceError(
-            f"{place.local_size} processes on this machine and {count} GPU(s): give "
+            f"{rank.local_size} processes on this machine and {count} GPU(s): give "
             f"--nproc-per-node={count}, or device=cpu"
         )
-    return f"cuda:{place.local_rank}"
+    return f"cuda:{rank.local_number}"
 
 
 def _on(device: torch.device) -> torch.device:
@@ -88,13 +88,13 @@ def _on(device: torch.device) -> torch.device:
     return device
 
 
-def describe(device: torch.device, place: Place | None = None) -> str:
-    """The device in words, for logs and summaries; with a `place`, those of all processes."""
+def describe(device: torch.device, rank: Rank | None = None) -> str:
+    """The device in words, for logs and summaries; with a `rank`, those of all processes."""
     threads = torch.get_num_threads()
     own = f"cpu ({threads} thread{'s' if threads > 1 else ''})"
     if device.type == "cuda":
         own = torch.cuda.get_device_name(device)
-    return own if place is None or place.size == 1 else f"{place.size} × {own}"
+    return own if rank is None or rank.size == 1 else f"{rank.size} × {own}"
 
 
 def versions() -> dict[str, str]:

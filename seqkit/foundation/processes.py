@@ -15,28 +15,28 @@ _SET_BY_TORCHRUN = (
 
 
 @dataclass(frozen=True)
-class Place:
-    """One of `size` processes, numbered by `rank`; the first of them leads.
+class Rank:
+    """One of `size` processes, numbered from 0; the first of them leads.
 
-    `local_rank` numbers the `local_size` ones on this machine.
+    `local_number` is its number among the `local_size` ones on this machine.
     """
 
-    rank: int = 0
+    number: int = 0
     size: int = 1
-    local_rank: int = 0
+    local_number: int = 0
     local_size: int = 1
 
     @property
     def leads(self) -> bool:
         """Whether this process is the one that writes and speaks."""
-        return self.rank == 0
+        return self.number == 0
 
 
-ALONE = Place()
-"""The place of the only process."""
+ALONE = Rank()
+"""The only process."""
 
 
-def place() -> Place:
+def own_rank() -> Rank:
     """As the environment says; alone where it does not say all of it.
 
     Clusters set some of these variables for programs that know nothing of them.
@@ -46,7 +46,7 @@ def place() -> Place:
     except (KeyError, ValueError):
         return ALONE
     complete = all(name in os.environ for name in _SET_BY_TORCHRUN)
-    return Place(given[0], given[1], given[2], given[3]) if complete else ALONE
+    return Rank(given[0], given[1], given[2], given[3]) if complete else ALONE
 
 
 def let_first_speak() -> None:
@@ -59,8 +59,8 @@ def let_first_speak() -> None:
 
 def named(message: str) -> str:
     """A message with the rank that it comes from, where that is not the first."""
-    own = place()
-    return message if own.leads else f"rank {own.rank}: {message}"
+    own = own_rank()
+    return message if own.leads else f"rank {own.number}: {message}"
 
 
 def end(code: int) -> NoReturn:

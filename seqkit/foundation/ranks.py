@@ -27,7 +27,7 @@ from seqkit.foundation.errors import (
     StoppedError,
     expected,
 )
-from seqkit.foundation.processes import Place
+from seqkit.foundation.processes import Rank
 from seqkit.foundation.workers import within
 
 _TIMEOUT = datetime.timedelta(days=1)  # a process may validate, or read data, while others wait
@@ -48,13 +48,13 @@ class Ranks:
     method returns at once.
     """
 
-    def __init__(self, place: Place, store: Store | None = None, advice: str = "") -> None:
+    def __init__(self, rank: Rank, store: Store | None = None, advice: str = "") -> None:
         """Args:
-        place: of this process.
+        rank: of this process.
         store: holds what a process leaves for the others when it ends; None if it is alone.
         advice: what the user can do when another process has ended.
         """
-        self.place = place
+        self.rank = rank
         self._store = store
         self._advice: Callable[[], str] = lambda: advice
         self._is_begun = False
@@ -62,12 +62,12 @@ class Ranks:
     @property
     def alone(self) -> bool:
         """Whether there is no other process."""
-        return self.place.size == 1
+        return self.rank.size == 1
 
     @property
     def leads(self) -> bool:
         """Whether this process is the one that writes and speaks."""
-        return self.place.leads
+        return self.rank.leads
 
     def advise(self, advice: Callable[[], str]) -> None:
         """Have it called from now on when another process has ended: what the user can do then.
@@ -104,8 +104,8 @@ class Ranks:
 
     def first(self, value: T | None) -> T | None:
         """The value of the lowest rank that has one."""
-        size, rank = self.place.size, self.place.rank
-        found = size - self._largest(0 if value is None else size - rank)
+        size, own = self.rank.size, self.rank.number
+        found = size - self._largest(0 if value is None else size - own)
         return None if found == size else self._from(found, value)
 
     def shared(self, make: Callable[[], T]) -> T:
@@ -185,7 +185,7 @@ class Ranks:
 
     def _objects(self, own: T) -> list[T]:
         """What each process has."""
-        found = [own] * self.place.size
+        found = [own] * self.rank.size
         if self.alone:
             return found
         with self._others_alive():
@@ -216,7 +216,7 @@ class Ranks:
             raise error
         with contextlib.suppress(RuntimeError):  # the store may have ended, too
             if not self.leads and not common:
-                store.set(_FAILURE, f"rank {self.place.rank}: {error}")
+                store.set(_FAILURE, f"rank {self.rank.number}: {error}")
             if self.leads and common and store.check([_FAILURE]):
                 failure = store.get(_FAILURE).decode()
                 advice = f"\n{self._advice()}" if self._is_begun else ""
@@ -226,11 +226,11 @@ class Ranks:
         raise SystemExit(error.exit_code) from error
 
 
-ALONE = Ranks(Place())
+ALONE = Ranks(Rank())
 
 
 @contextlib.contextmanager
-def joined(place: Place, advice: str = "", progress: Progress = unseen) -> Iterator[Ranks]:
+def joined(rank: Rank, advice: str = "", progress: Progress = unseen) -> Iterator[Ranks]:
     """Join the processes that were started for one command; a process alone joins nothing.
 
     `advice` is what the user can do when another process has ended; `progress` shows that the
@@ -241,12 +241,12 @@ def joined(place: Place, advice: str = "", progress: Progress = unseen) -> Itera
         KeyboardInterrupt: a signal came while the others were waited for.
         SystemExit: this process does not lead, and failed: rank 0 tells.
     """
-    if place.size == 1:
+    if rank.size == 1:
         yield ALONE
         return
     with progress("waiting for the other processes"):
-        store = within(None, lambda: _connected(place))  # in C++, which hears no signal
-    ranks = Ranks(place, store, advice)
+        store = within(None, lambda: _connected(rank))  # in C++, which hears no signal
+    ranks = Ranks(rank, store, advice)
     try:
         yield ranks
     except (SeqkitError, KeyboardInterrupt) as error:
@@ -257,28 +257,28 @@ def joined(place: Place, advice: str = "", progress: Progress = unseen) -> Itera
         ranks.leave(expected(error))
 
 
-def _connected(place: Place) -> Store:
+def _connected(rank: Rank) -> Store:
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
     try:
         left: Store = next(rendezvous("env://"))[0]
-        store = PrefixStore(name_of_start(left, place), left)
+        store = PrefixStore(name_of_start(left, rank), left)
         dist.init_process_group(
             backend,
             store=PrefixStore("group", store),
-            rank=place.rank,
-            world_size=place.size,
+            rank=rank.number,
+            world_size=rank.size,
             timeout=_TIMEOUT,
         )
     except (RuntimeError, ValueError) as error:
         said = str(error).strip().partition("\n")[0]
         raise ConfigError(
-            f"no way to the other {place.size - 1} process(es): {said}. Is the port in use "
+            f"no way to the other {rank.size - 1} process(es): {said}. Is the port in use "
             "(torchrun --master-port=…), are all machines reachable?"
         ) from error
     return store
 
 
-def name_of_start(store: Store, place: Place) -> str:
+def name_of_start(store: Store, rank: Rank) -> str:
     """A name that the processes of this start have in common, and no earlier ones had.
 
     Where torchrun starts processes again, its store still has what those that ended left there,
@@ -286,17 +286,17 @@ def name_of_start(store: Store, place: Place) -> str:
     very answer has confirmed it.
     """
     own = secrets.token_hex(8)
-    if not place.leads:
-        store.set(f"greeting {place.rank}", own)
+    if not rank.leads:
+        store.set(f"greeting {rank.number}", own)
         found = str(store.get(f"answer to {own}").decode())
-        store.set(f"confirmed {found} {place.rank}", "")
+        store.set(f"confirmed {found} {rank.number}", "")
         return found
-    missing = set(range(1, place.size))
+    missing = set(range(1, rank.size))
     while missing:
-        for rank in sorted(missing):
-            if store.check([f"greeting {rank}"]):
-                store.set(f"answer to {store.get(f'greeting {rank}').decode()}", own)
-            if store.check([f"confirmed {own} {rank}"]):
-                missing.remove(rank)
+        for other in sorted(missing):
+            if store.check([f"greeting {other}"]):
+                store.set(f"answer to {store.get(f'greeting {other}').decode()}", own)
+            if store.check([f"confirmed {own} {other}"]):
+                missing.remove(other)
         time.sleep(_MEETING)
     return own

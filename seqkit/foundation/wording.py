@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 from unicodedata import east_asian_width
 
-from seqkit.foundation.processes import ALONE, Place
+from seqkit.foundation.processes import ALONE, Rank
 
 _HUGE = 1e6  # beyond it decimals tell nothing
 _INVISIBLE = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
@@ -124,16 +124,16 @@ def _written_out(character: str) -> str:
     return repr(character)[1:-1]
 
 
-def command_line(*words: str, place: Place = ALONE) -> str:
+def command_line(*words: str, rank: Rank = ALONE) -> str:
     """`python -m seqkit` with these words, each quoted so that it arrives letter for letter.
 
     For a process that is one of several it is torchrun's, which starts as many. Of several machines
     one does not know how many processes the others have: the options of torchrun are left open.
     """
     launcher = "python"
-    if place.size > 1 and place.size == place.local_size:
-        launcher = f"torchrun --standalone --nproc-per-node={place.size}"
-    elif place.size > 1:
+    if rank.size > 1 and rank.size == rank.local_size:
+        launcher = f"torchrun --standalone --nproc-per-node={rank.size}"
+    elif rank.size > 1:
         launcher = "on each machine, torchrun …"
     return " ".join([launcher, "-m seqkit", *map(_quoted, words)])
 

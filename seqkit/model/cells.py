@@ -43,7 +43,7 @@ class Outputs(NamedTuple):
     c: Tensor
 
 
-def quantity(cell: str) -> str:
+def activation_name(cell: str) -> str:
     """What `Network.activations` gives of a kind of cell."""
     return "tanh(c)" if cell == "lstm" else "h"
 

@@ -190,7 +190,7 @@ class CharRNN(nn.Module):
         return network.packed(separators) if packs else network
 
     @torch.no_grad()
-    def leaves(self, *, dtype: torch.dtype, kernel: str, separators: bool) -> Network:
+    def trainable_copy(self, *, dtype: torch.dtype, kernel: str, separators: bool) -> Network:
         """`network(…)` made of leaf tensors, to take gradients of.
 
         A tensor that needs neither cast nor padding shares its memory with the parameter.

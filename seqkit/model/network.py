@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from seqkit.config import ModelConfig
 from seqkit.kernels.graph import SideStream
-from seqkit.model import cells, fused
+from seqkit.model import cells, fused_calls
 from seqkit.model.cells import LayerWeights
 from seqkit.model.persistent.layer import persistent_layer
 from seqkit.model.prediction import Prediction
@@ -88,10 +88,10 @@ class Network(NamedTuple):
         layers, cell, device = list(self.layers), self.config.cell, self.head_weight.device
         failed = None
         if self.kernel == "stacked":
-            layers = fused.pack(layers, cell, False)
+            layers = fused_calls.pack(layers, cell, False)
         elif self.kernel == "layerwise":
             marked = separators and cell == "lstm"
-            layers = [fused.pack([layer], cell, marked)[0] for layer in layers]
+            layers = [fused_calls.pack([layer], cell, marked)[0] for layer in layers]
         elif self.kernel == "persistent":
             layers[0] = layers[0]._replace(w=_padded(layers[0].w, 1))
             failed = torch.zeros(1, dtype=torch.int32, device=device)
@@ -160,7 +160,7 @@ class Network(NamedTuple):
         if self.kernel == "stacked":
             if masks is not None or resets is not None or self.config.skip_connections:
                 raise ValueError("one call of the stack takes neither masks nor resets nor skips")
-            x, h, c = fused.fused_stack(self.config.cell, self.layers, x, h, c)
+            x, h, c = fused_calls.fused_stack(self.config.cell, self.layers, x, h, c)
             outputs = [x]
         else:
             outputs, h, c = self._layer_by_layer(x, h, c, masks, resets)
@@ -260,7 +260,7 @@ class Network(NamedTuple):
                         *given, failed=self.failed, resets=resets, side_stream=self.side_stream
                     )
                 case _:
-                    out = fused.fused_layer(cell, *given, resets=resets)
+                    out = fused_calls.fused_layer(cell, *given, resets=resets)
             x = out.y if masks is None else out.y * masks[index]
             seen.append(x)
             last_h.append(out.h)
@@ -283,7 +283,7 @@ def _rows(numbers: Tensor, table: Tensor) -> Tensor:
 
 def _padded(values: Tensor, side: int, filling: float = 0.0) -> Tensor:
     """A matrix or vector whose side of this number is whole tiles long; itself where it is."""
-    missing = -values.shape[side] % fused.TENSOR_CORE
+    missing = -values.shape[side] % fused_calls.TENSOR_CORE
     sides = [0, 0] * (values.dim() - 1 - side) + [0, missing]
     return F.pad(values, sides, value=filling) if missing else values
 

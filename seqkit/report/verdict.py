@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from seqkit.config import Config
 from seqkit.evaluation.baselines import CONSTANT_BITS
-from seqkit.foundation.processes import Place
+from seqkit.foundation.processes import Rank
 from seqkit.foundation.wording import command_line, percent
 from seqkit.report.diagnosis import (
     BEATEN,
@@ -229,6 +229,6 @@ def _more(record: Record, settings: Config) -> str:
 def _command(record: Record, settings: Config, *words: str) -> str:
     """The command line with these words, for as many processes as the run had, and its plug-ins."""
     size, here = (int(record.number(key) or 1) for key in ("processes", "local_processes"))
-    place = Place(size=size, local_size=here)
+    rank = Rank(size=size, local_size=here)
     plugins = [f"plugins={','.join(settings.plugins)}"] if settings.plugins else []
-    return command_line(*words, *plugins, place=place)
+    return command_line(*words, *plugins, rank=rank)

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from seqkit.foundation.processes import ALONE, Place
+from seqkit.foundation.processes import ALONE, Rank
 from seqkit.foundation.wording import command_line, counted, duration, percent, visible_line
 from seqkit.training import events as training
 from seqkit.training.events import Trained, Validated
@@ -56,7 +56,7 @@ class Stopped:
     run_dir: Path
     plugins: tuple[str, ...] = ()
     """The modules that have to be given again."""
-    place: Place = ALONE
+    rank: Rank = ALONE
     """Of this process among those that train together."""
 
 
@@ -120,7 +120,7 @@ def describe(event: Event) -> str | None:
         case Stopped():
             return (
                 f"stopped by {event.reason} at step {event.step}; the state is saved: go on with: "
-                + go_on_with(event.run_dir, event.plugins, event.place)
+                + go_on_with(event.run_dir, event.plugins, event.rank)
             )
         case Diverged():
             return event.reason
@@ -143,9 +143,9 @@ def _share(scored: int, total: int) -> str:
     return "" if scored >= total else f", on {percent(scored / total)} of the validation part"
 
 
-def go_on_with(run_dir: Path, plugins: tuple[str, ...], place: Place) -> str:
+def go_on_with(run_dir: Path, plugins: tuple[str, ...], rank: Rank) -> str:
     """The command line that goes on with a run, in as many processes."""
-    return command_line(f"run_dir={run_dir}", "resume=auto", *_given(plugins), place=place)
+    return command_line(f"run_dir={run_dir}", "resume=auto", *_given(plugins), rank=rank)
 
 
 def _given(plugins: tuple[str, ...]) -> list[str]:

@@ -14,7 +14,7 @@ from seqkit.data.lanes import Lanes
 from seqkit.foundation.console import Progress
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
-from seqkit.foundation.processes import Place
+from seqkit.foundation.processes import Rank
 from seqkit.foundation.wording import counted
 from seqkit.model.char_rnn import CharRNN, with_label_values, with_vocabulary
 from seqkit.model.execution import Execution
@@ -165,7 +165,7 @@ def lanes(
     part: Part,
     start: int,
     model: ModelConfig,
-    place: Place,
+    rank: Rank,
     notice: Callable[[str], None],
 ) -> Lanes:
     """The lanes of this process."""
@@ -179,7 +179,7 @@ def lanes(
         )
     end = model.symbols if model.ends and several else None
     lanes = Lanes(part, start, train.batch_size, train.sequence_length, shift_seed, end)
-    lanes.share_out(place.rank, place.size)
+    lanes.share_out(rank.number, rank.size)
     if lanes.batch_size < train.batch_size:
         wanted = f"train.batch_size={train.batch_size}"
         notice(f"the data is short: {counted(lanes.batch_size, 'lane')} in place of {wanted}")

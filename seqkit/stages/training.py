@@ -77,7 +77,7 @@ class Training:
     @property
     def device_words(self) -> str:
         """The devices of all processes, in words."""
-        return device.describe(self.device, self.ranks.place)
+        return device.describe(self.device, self.ranks.rank)
 
     @property
     def parameters(self) -> int:
@@ -163,7 +163,7 @@ def opened(
             resume.allowed(config, saved, changed)
             if said := resume.clock_left(config, saved):
                 notice(said)
-        chosen = device.choose_device(device.own(config.device, ranks.place))
+        chosen = device.choose_device(device.own(config.device, ranks.rank))
         agreement.check_device(chosen, ranks)
         with device.settings_of_training(chosen, config.train.deterministic):
             given = config, chosen, folder, found, changed, catalogue, notice, progress, ranks
@@ -216,7 +216,7 @@ def _set_up(
     """Data, lanes, network, trainer, and the state to go on from, in this order."""
     precisions = device.candidate_precisions(config.train.precision, chosen)
     saved = found and found.checkpoint
-    with ranks.turn(ranks.place.local_rank == 0):  # the others find what it left in the cache
+    with ranks.turn(ranks.rank.local_number == 0):  # the others find what it left in the cache
         if saved is not None:
             resume.require_data(config, saved)
         here = read_corpus.locate(config, notice, progress)
@@ -245,7 +245,7 @@ def _set_up(
     sound = prepare_sound.hear(*given, ranks, notice, progress)
     model_config, training, validation = sound.model, sound.training, sound.validation
     lanes = build_network.lanes(
-        config, training, corpus.codec.start, model_config, ranks.place, notice
+        config, training, corpus.codec.start, model_config, ranks.rank, notice
     )
     shape = footprint.shape_of(
         config, model_config, lanes.widest, precisions[0], chosen, len(validation)
@@ -260,7 +260,7 @@ def _set_up(
         if sound.prediction is not None:
             model.predict(*sound.prediction)
         config = build_network.with_model(config, model_config)
-        running = config, model, lanes, precisions, saved, notice, ranks.place.size
+        running = config, model, lanes, precisions, saved, notice, ranks.rank.size
         execution = ranks.shared(lambda: build_network.execution(*running))
         trainer = Trainer(
             model=model,

@@ -10,7 +10,7 @@ from seqkit.data.lanes import Lanes
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.timing import interleave
-from seqkit.model import fused
+from seqkit.model import fused_calls
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import (
     Execution,
@@ -18,7 +18,7 @@ from seqkit.model.execution import (
     plainest_kernel,
     usable_kernels,
 )
-from seqkit.model.fused import TENSOR_CORE, round_up
+from seqkit.model.fused_calls import TENSOR_CORE, round_up
 from seqkit.model.network import cross_entropy
 from seqkit.model.persistent import launch
 
@@ -109,7 +109,7 @@ def forward_backward(
     """The forward and backward pass over one window, as a CUDA graph, and `Network.failed`."""
     device = model.head.weight.device
     shape = (lanes.sequence_length, execution.lanes)
-    network = model.leaves(
+    network = model.trainable_copy(
         dtype=execution.dtype, kernel=execution.kernel, separators=lanes.has_separators
     )
     leaves = network.tensors()
@@ -137,7 +137,7 @@ def advice(model: CharRNN, execution: Execution) -> list[str]:
     if expected and (reason := _refusal(model, execution.lanes)):
         found.append(f"cuDNN runs the layers: the persistent kernel {reason}")
     own = execution.kernel == "unrolled"
-    if not own and fused.has_wrong_gradients(config.cell, hidden, device, execution.dtype):
+    if not own and fused_calls.has_wrong_gradients(config.cell, hidden, device, execution.dtype):
         found.append(
             f"this PyTorch computes wrong gradients for layers of {hidden} units in bf16 on this "
             "processor: they run in fp32, which is right and slower"

@@ -67,7 +67,7 @@ class Trainer:
         self._lanes = lanes
         self._validates = len(validation) > 0
         self._ranks = ranks
-        self._report_every = _EVERY if ranks.place.size <= _FEW else _EVERY_OF_MANY
+        self._report_every = _EVERY if ranks.rank.size <= _FEW else _EVERY_OF_MANY
         self._config = train
         self._optimizer = optimizer
         self._execution = execution
@@ -284,7 +284,7 @@ class Trainer:
             "progress": dataclasses.asdict(self.progress),
             "time": dataclasses.asdict(self._time.spent),
             "execution": self._execution.to_record(),
-            "processes": self._ranks.place.size,
+            "processes": self._ranks.rank.size,
         }
         return values, self._step.state()
 

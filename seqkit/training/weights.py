@@ -12,7 +12,7 @@ from seqkit.kernels.gather import Gather
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
-from seqkit.model.fused import round_up, without_padding
+from seqkit.model.fused_calls import round_up, without_padding
 from seqkit.training.progress import require_tensors
 
 
@@ -90,7 +90,7 @@ class TrainingWeights:
         """
         self._model = model
         self.parameters = model.network().tensors()
-        self.network = model.leaves(
+        self.network = model.trainable_copy(
             dtype=execution.dtype, kernel=execution.kernel, separators=separators
         )
         self.leaves = self.network.tensors()

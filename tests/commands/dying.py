@@ -10,7 +10,7 @@ from typing import IO
 
 from seqkit import cli
 from seqkit.foundation import disk
-from seqkit.foundation.processes import place
+from seqkit.foundation.processes import own_rank
 
 MARK = "SEQKIT_TEST_MARK"
 """The variable that names the file by which the first tells the second that it writes."""
@@ -39,7 +39,7 @@ def die() -> None:
 
 
 if __name__ == "__main__":
-    if place().leads:
+    if own_rank().leads:
         disk.open_file = open_file
     else:
         threading.Thread(target=die, daemon=True).start()

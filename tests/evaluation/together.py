@@ -48,7 +48,7 @@ def recorded(found: dict[str, Score]) -> dict[str, list[list[float]]]:
 
 
 if __name__ == "__main__":
-    with joined(processes.place()) as own:
+    with joined(processes.own_rank()) as own:
         found = recorded(scores(own))
-        Path(f"{sys.argv[1]}.{own.place.rank}").write_text(json.dumps(found))
+        Path(f"{sys.argv[1]}.{own.rank.number}").write_text(json.dumps(found))
     processes.end(0)

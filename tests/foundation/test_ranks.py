@@ -10,7 +10,7 @@ import torch
 from torch._C._distributed_c10d import HashStore
 
 from seqkit.foundation.errors import DataError, LostProcessError
-from seqkit.foundation.processes import Place, place
+from seqkit.foundation.processes import Rank, own_rank
 from seqkit.foundation.ranks import ALONE, Ranks, joined, name_of_start
 from tests.conftest import TINY, environment, torchrun
 
@@ -29,7 +29,7 @@ def test_three_processes_agree() -> None:
 
 def test_a_process_alone_agrees_with_itself() -> None:
     values = torch.ones(2)
-    with joined(Place()) as ranks:
+    with joined(Rank()) as ranks:
         ranks.sum(values)
         ranks.max(values)
         ranks.settle(torch.device("cpu"))
@@ -46,7 +46,7 @@ def test_a_process_alone_agrees_with_itself() -> None:
 
 def test_rank_0_ends_with_the_failure_of_another_which_ends_in_silence() -> None:
     store = HashStore()
-    first, second = (Ranks(Place(rank, 2, rank, 2), store) for rank in range(2))
+    first, second = (Ranks(Rank(rank, 2, rank, 2), store) for rank in range(2))
     with pytest.raises(SystemExit) as ended:
         second.leave(DataError("no data"))
     assert ended.value.code == DataError.exit_code
@@ -57,7 +57,7 @@ def test_rank_0_ends_with_the_failure_of_another_which_ends_in_silence() -> None
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_signal_is_raised_in_every_process(rank: int) -> None:
     with pytest.raises(KeyboardInterrupt):
-        Ranks(Place(rank, 2, rank, 2), HashStore()).leave(KeyboardInterrupt())
+        Ranks(Rank(rank, 2, rank, 2), HashStore()).leave(KeyboardInterrupt())
 
 
 _BROKEN = """
@@ -86,15 +86,15 @@ def test_an_unexpected_failure_of_one_process_does_not_wait_for_the_others(
 
 
 def test_the_place_is_what_torchrun_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert place() == Place(0, 1, 0, 1)
+    assert own_rank() == Rank(0, 1, 0, 1)
     said = {"RANK": "5", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "4"}
     for name, value in said.items():
         monkeypatch.setenv(name, value)
-    assert place() == Place()  # as on a cluster that sets some of them for every program
+    assert own_rank() == Rank()  # as on a cluster that sets some of them for every program
     monkeypatch.setenv("MASTER_ADDR", "localhost")
     monkeypatch.setenv("MASTER_PORT", "29500")
-    assert place() == Place(5, 8, 1, 4)
-    assert not place().leads
+    assert own_rank() == Rank(5, 8, 1, 4)
+    assert not own_rank().leads
 
 
 def test_processes_that_start_again_do_not_meet_those_that_ended() -> None:
@@ -102,9 +102,9 @@ def test_processes_that_start_again_do_not_meet_those_that_ended() -> None:
     store.set("greeting 1", "of one that ended")
 
     def started() -> set[str]:
-        places = [Place(rank, 3, rank, 3) for rank in range(3)]
+        ranks = [Rank(number, 3, number, 3) for number in range(3)]
         with ThreadPoolExecutor(3) as pool:
-            return set(pool.map(lambda place: name_of_start(store, place), places))
+            return set(pool.map(lambda rank: name_of_start(store, rank), ranks))
 
     first, second = started(), started()
     assert len(first) == len(second) == 1

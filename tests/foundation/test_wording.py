@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from seqkit.foundation.processes import Place
+from seqkit.foundation.processes import Rank
 from seqkit.foundation.wording import (
     byte_count,
     command_line,
@@ -102,8 +102,8 @@ def test_a_shell_reads_what_was_meant(word: str) -> None:
 
 
 def test_several_processes_are_started_by_torchrun() -> None:
-    two = command_line("resume=auto", place=Place(1, 2, 1, 2))
+    two = command_line("resume=auto", rank=Rank(1, 2, 1, 2))
     assert two == "torchrun --standalone --nproc-per-node=2 -m seqkit resume=auto"
     for local_size in (4, 5):
-        eight = command_line("resume=auto", place=Place(5, 8, 1, local_size))
+        eight = command_line("resume=auto", rank=Rank(5, 8, 1, local_size))
         assert eight == "on each machine, torchrun … -m seqkit resume=auto"

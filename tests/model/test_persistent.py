@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from seqkit.foundation.errors import DeviceError
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.nvrtc import HOPPER, Kernel
-from seqkit.model import cells, fused
+from seqkit.model import cells, fused_calls
 from seqkit.model.cells import LayerWeights
 from seqkit.model.persistent import launch
 from seqkit.model.persistent.launch import Tiling, tiling
@@ -133,7 +133,8 @@ class Case:
 
     def cudnn(self) -> list[Tensor]:
         leaves = [v.requires_grad_() for v in (*self.weights, self.h, self.c, self.x)]
-        out = fused.fused_layer("lstm", self.weights, self.x, self.h, self.c, resets=self.resets)
+        state = self.h, self.c
+        out = fused_calls.fused_layer("lstm", self.weights, self.x, *state, resets=self.resets)
         return [*out, *torch.autograd.grad(out, leaves, self.gradients)]
 
     def exact(self) -> list[Tensor]:

@@ -21,7 +21,7 @@ def check(ranks: Ranks) -> None:
         training.update()
     assert step.take_missing() == 0
     nats, before = step._nats.clone(), step._state.h.clone()
-    word.fill_(ranks.place.rank == ranks.place.size - 1)
+    word.fill_(ranks.rank.number == ranks.rank.size - 1)
     for _ in range(2):
         training.update()
     assert word.item() == 1
@@ -36,6 +36,6 @@ def check(ranks: Ranks) -> None:
 
 
 if __name__ == "__main__":
-    with joined(processes.place()) as joined_ranks:
+    with joined(processes.own_rank()) as joined_ranks:
         check(joined_ranks)
     processes.end(0)

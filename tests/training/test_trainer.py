@@ -58,7 +58,7 @@ def trainer(
     network = CharRNN(config, torch.Generator().manual_seed(1)).to(device)
     size = settings.batch_size, settings.sequence_length
     lanes = Lanes(part(900, 1), 0, *size, shift_seed=3 if shifted else None)
-    lanes.share_out(ranks.place.rank, ranks.place.size)
+    lanes.share_out(ranks.rank.number, ranks.rank.size)
     validation = part(valid, 2) if valid else Part(np.zeros(0, np.uint8), np.zeros(0, np.int64))
     optimizer = OptimizerConfig(lr=lr, warmup_steps=5)
     execution = Execution(plainest_kernel(config), precision, width(network, lanes))

@@ -6,7 +6,7 @@ import torch
 from seqkit.config import ModelConfig
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
-from seqkit.model.fused import without_padding
+from seqkit.model.fused_calls import without_padding
 from seqkit.training.weights import TrainingWeights, WeightAverage
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]

@@ -62,7 +62,7 @@ def train(
     place: str = "cpu",
 ) -> None:
     """Leave the files that the module names."""
-    own = folder / f"{ranks.place.size}.pt"
+    own = folder / f"{ranks.rank.size}.pt"
     found = {"straight": outcome(made(ranks, place), own)}
     with ranks.turn(ranks.leads):
         pass  # the state is written
@@ -73,7 +73,7 @@ def train(
 
 
 if __name__ == "__main__":
-    with joined(processes.place()) as joined_ranks:
-        own = choose_device(device.own(sys.argv[1], joined_ranks.place))
+    with joined(processes.own_rank()) as joined_ranks:
+        own = choose_device(device.own(sys.argv[1], joined_ranks.rank))
         train(joined_ranks, Path(sys.argv[2]), sys.argv[3:], str(own))
     processes.end(0)

@@ -11,7 +11,7 @@ from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.fused import round_up
+from seqkit.model.fused_calls import round_up
 
 _ROWS = 16  # of a tile: 4 hidden units, 4 gates each
 MOST_STREAMS = 4

@@ -11,7 +11,7 @@ from seqkit.foundation.errors import DeviceError
 from seqkit.generation.engines.fused_layout import MOST_SYMBOLS, PackedWeights, Spread, check_limits
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.fused import round_up
+from seqkit.model.fused_calls import round_up
 
 _UNITS = 8  # of a block, in every layer
 _ROWS = 4 * _UNITS

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from seqkit.kernels.graph import SideStream
 from seqkit.kernels.nvrtc import Value
 from seqkit.model.cells import LayerWeights, Outputs
-from seqkit.model.fused import TENSOR_CORE
+from seqkit.model.fused_calls import TENSOR_CORE
 from seqkit.model.persistent import launch
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqkit.model import fused
+from seqkit.model import fused_calls
 from seqkit.model.cells import LayerWeights, unrolled
 
 
@@ -18,7 +18,7 @@ def gradients(run: str, hidden: int, dtype: torch.dtype) -> list[Tensor]:
     resets = torch.zeros(5, 2, dtype=torch.bool)
     resets[2, 1] = True
     weights, (x, h, c) = LayerWeights(*given[:4]), given[4:]
-    layer = unrolled if run == "unrolled" else fused.fused_layer
+    layer = unrolled if run == "unrolled" else fused_calls.fused_layer
     out = layer("lstm", weights, x, h, c, resets=resets)
     kept = out.y * ~resets[..., None]
     asked = torch.autograd.grad(kept.float().square().sum() + out.c.float().sum(), given)
@@ -31,7 +31,7 @@ def test_gradients_in_bf16_are_those_of_the_equations(
     hidden: int, suspect: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if suspect:  # as on a processor where PyTorch's are wrong
-        monkeypatch.setattr(fused, "_is_wrong_in_bf16", lambda hidden: True)
+        monkeypatch.setattr(fused_calls, "_is_wrong_in_bf16", lambda hidden: True)
     right = gradients("unrolled", hidden, torch.float32)
     for found, wanted in zip(gradients("fused", hidden, torch.bfloat16), right, strict=True):
         assert (found - wanted).norm() < 0.02 * wanted.norm()
