@@ -61,7 +61,7 @@ def corpus_asked_for(
         ConfigError: keys that do not fit the checkpoint.
     """
     if config.data.path:
-        data = remote.settled(config.data, disk.cache_dir(), console.notice, console.progress)
+        data = remote.localised(config.data, disk.cache_dir(), console.notice, console.progress)
         data = dataclasses.replace(saved.as_read(data), max_vocabulary=0)
         if saved.labels is None and (data.label or data.label_column):
             key = "label" if data.label else "label_column"
@@ -100,7 +100,7 @@ def _own_data(saved: Checkpoint, catalogue: Catalogue) -> DataConfig:
     Raises:
         DataError: the data is not found, or cannot be those.
     """
-    data = remote.kept(recorded(saved), disk.cache_dir())
+    data = remote.cached(recorded(saved), disk.cache_dir())
     problem = None
     if data.path:
         problem = recorded_path_problem(data, saved.codec, saved.data)
@@ -143,7 +143,7 @@ def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, A
     recorded = record.get("bytes")
     if recorded is None:
         return f"the checkpoint does not say how large {' and '.join(data.path)} was"
-    if away := next(filter(partial(remote.is_away, data, disk.cache_dir()), data.path), None):
+    if away := next(filter(partial(remote.is_uncached, data, disk.cache_dir()), data.path), None):
         key = "data.kind=hf " if data.of_rows else ""
         return f"{away} is not in the cache, and is fetched only if {key}data.path={away} is given"
     search = Search.of(data, codec.kind)

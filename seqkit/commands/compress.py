@@ -73,7 +73,7 @@ def source_of(config: Config, console: Console) -> Path:
     if len(config.data.path) != 1:
         raise ConfigError("give one file as data.path=FILE, or data.path=- for stdin")
     given = DataConfig(path=config.data.path)
-    (source,) = remote.settled(given, disk.cache_dir(), console.notice, console.progress).path
+    (source,) = remote.localised(given, disk.cache_dir(), console.notice, console.progress).path
     path = Path(source)
     if file_search.is_folder(path):
         raise ConfigError(f"data.path={path}: a folder: give one file")

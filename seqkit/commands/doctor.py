@@ -49,9 +49,9 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     if not (config.data.path or config.data.dataset):
         raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or run_dir=FOLDER of a run")
     cache = disk.cache_dir()
-    given = remote.without_streams(config.data.path, cache, console.notice, console.progress)
+    given = remote.read_streams(config.data.path, cache, console.notice, console.progress)
     config.data.path = given
-    config.data = remote.here(config.data, cache, console.notice, console.progress)
+    config.data = remote.fetch(config.data, cache, console.notice, console.progress)
     config = _with_recipe(config, catalogue, console)
     chosen = device.choose_device(config.device)
     on_bad_file = config.data.on_bad_file

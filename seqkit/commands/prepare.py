@@ -26,7 +26,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     if out.exists() and not out.is_dir():
         raise OutputError(f"out={out} is a file: give a folder for the shards")
     outputs.refuse_in_run(out)
-    data = remote.settled(config.data, disk.cache_dir(), console.notice, console.progress)
+    data = remote.localised(config.data, disk.cache_dir(), console.notice, console.progress)
     with ended_by_signals("the same command goes on with what it has written"):
         index = prepare(
             data,

@@ -14,7 +14,7 @@ from pathlib import Path
 from seqkit.data.datasets import Folders, Located
 from seqkit.foundation import disk, temporary_files
 from seqkit.foundation.errors import DataError, OutputError
-from seqkit.foundation.workers import HangingError, within
+from seqkit.foundation.workers import HangingError, call_with_timeout
 
 ANSWER_SECONDS = 8.0
 """How long a download may take to begin, the look-up of the name included."""
@@ -159,7 +159,9 @@ def _download(url: str) -> bytes:
     Raises OSError, ValueError, HTTPException.
     """
     try:
-        answer = within(ANSWER_SECONDS, lambda: urllib.request.urlopen(url, timeout=ANSWER_SECONDS))
+        answer = call_with_timeout(
+            ANSWER_SECONDS, lambda: urllib.request.urlopen(url, timeout=ANSWER_SECONDS)
+        )
         with answer as response:
             content: bytes = response.read()
             return content

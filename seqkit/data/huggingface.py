@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data.copies import Copies, asked
 from seqkit.data.files import Meter, stamp
 from seqkit.data.text_encoder import line_of
+from seqkit.data.url_cache import CachedCopy, call_library
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.wording import counted
 
-_PATIENCE = 300.0  # seconds: of Parquet many megabytes have to come for the first row
+_TIMEOUT = 300.0  # seconds: of Parquet many megabytes have to come for the first row
 _ROWS = 100  # read at a time
 _KINDS = {f".{kind}": kind for kind in ("parquet", "json", "csv", "arrow")} | {".jsonl": "json"}
 
 
-def fetched(
+def fetch(
     name: str, data: DataConfig, cache: Path, notice: Callable[[str], None], meter: Meter
 ) -> Path:
     """The file of rows that a data set's column was copied to, now or before.
@@ -38,10 +38,10 @@ def fetched(
         DataError: there is no such data set, split, subset or column, or it cannot be read.
         OutputError: the cache cannot be written, or its disk is full.
     """
-    copies = copies_of(name, data, cache)
+    copies = copy_of(name, data, cache)
     try:
         with meter.shown(f"looking for {copies.path.name}", 0):
-            rows, identity, files = asked(name, lambda: _opened(name, data), _PATIENCE)
+            rows, identity, files = call_library(name, lambda: _opened(name, data), _TIMEOUT)
     except (DataError, ConfigError) as error:  # without a network, or without the library
         if not copies.path.exists():
             raise
@@ -78,11 +78,11 @@ def fetched(
     return copies.path
 
 
-def copies_of(name: str, data: DataConfig, cache: Path) -> Copies:
+def copy_of(name: str, data: DataConfig, cache: Path) -> CachedCopy:
     """What was copied of a data set's column, or would be, called as the data set is."""
     known = str(Path(name).absolute()) if Path(name).exists() else name
     origin = json.dumps([known, data.hf_subset, data.hf_split, *_columns(data)])
-    return Copies(cache, "hf", origin, Path(name).name)
+    return CachedCopy(cache, "hf", origin, Path(name).name)
 
 
 def _columns(data: DataConfig) -> list[str]:
@@ -144,7 +144,7 @@ def _rows(name: str, rows: Any, data: DataConfig) -> Iterator[tuple[str | None, 
     """The text of each row and its label, or the text once more. Raises DataError."""
     kinds = ("column", "text", str | None), ("label_column", "text or integer", str | int | None)
     batches = rows.iter(batch_size=_ROWS)
-    while batch := asked(name, lambda: next(batches, None), _PATIENCE):
+    while batch := call_library(name, lambda: next(batches, None), _TIMEOUT):
         for column, (key, what, kind) in zip(_columns(data), kinds, strict=False):
             if column not in batch:
                 only = ", ".join(batch)

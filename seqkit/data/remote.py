@@ -1,4 +1,4 @@
-"""Data elsewhere (streams, URLs, data sets of Hugging Face) is read from copies in the cache."""
+"""Streams, URLs and data sets of Hugging Face are read from copies in the cache."""
 
 import hashlib
 import os
@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from seqkit.config import DataConfig
-from seqkit.data import copies, huggingface
+from seqkit.data import huggingface, url_cache
 from seqkit.data.files import Meter
 from seqkit.foundation import disk
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.workers import HangingError, within
+from seqkit.foundation.workers import HangingError, call_with_timeout
 
-_PATIENCE = 10.0  # seconds until the first byte of a stream has come
+_TIMEOUT = 10.0  # seconds until the first byte of a stream has come
 _BLOCK = 1 << 20  # bytes
 _STDIN = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 Notice = Callable[[str], None]
@@ -34,36 +34,38 @@ def is_pipe(place: str) -> bool:
         return False
 
 
-def is_kept_stream(path: str, cache: Path) -> bool:
+def is_cached_stream(path: str, cache: Path) -> bool:
     """Whether a path is the file of a stream that was read, and is still there."""
     return Path(path).parent.parent == (cache / "streams").absolute() and Path(path).is_file()
 
 
-def is_away(data: DataConfig, cache: Path, path: str) -> bool:
-    """Whether a path of `kept` is a URL, or a data set, that has no copy in the cache."""
+def is_uncached(data: DataConfig, cache: Path, path: str) -> bool:
+    """Whether a path of `cached` is a URL, or a data set, that has no copy in the cache."""
     in_cache = Path(path).parent.parent == (cache / "hf").absolute()
     return not in_cache if data.of_rows else is_remote(path)
 
 
 def absolute(data: DataConfig) -> list[str]:
     """The paths as they are known from every folder; URLs and names on the hub are already."""
-    named = [not Path(path).exists() if data.of_rows else is_remote(path) for path in data.path]
-    pairs = zip(data.path, named, strict=True)
-    return [path if is_name else str(Path(path).absolute()) for path, is_name in pairs]
+
+    def is_name(path: str) -> bool:
+        return not Path(path).exists() if data.of_rows else is_remote(path)
+
+    return [path if is_name(path) else str(Path(path).absolute()) for path in data.path]
 
 
-def settled(
+def localised(
     data: DataConfig, cache: Path, notice: Notice, progress: Progress = unseen
 ) -> DataConfig:
     """The keys with files of the cache in the place of streams, URLs and data sets.
 
-    Raises what `without_streams` and `here` raise.
+    Raises what `read_streams` and `fetch` raise.
     """
-    files = without_streams(data.path, cache, notice, progress)
-    return here(replace(data, path=files), cache, notice, progress)
+    files = read_streams(data.path, cache, notice, progress)
+    return fetch(replace(data, path=files), cache, notice, progress)
 
 
-def without_streams(
+def read_streams(
     paths: Sequence[str], cache: Path, notice: Notice, progress: Progress = unseen
 ) -> list[str]:
     """The paths, with the file of the cache in the place of each stream, which is read to its end.
@@ -73,41 +75,40 @@ def without_streams(
         OutputError: the cache cannot be written.
     """
     new = [path for path in dict.fromkeys(paths) if is_pipe(path)]
-    files = {path: _keep(path, cache, notice, Meter(progress)) for path in new}
+    files = {path: _read_stream(path, cache, notice, Meter(progress)) for path in new}
     return [files.get(path, path) for path in paths]
 
 
-def here(data: DataConfig, cache: Path, notice: Notice, progress: Progress = unseen) -> DataConfig:
-    """The keys with copies in the cache in the place of URLs, or of data sets.
+def fetch(data: DataConfig, cache: Path, notice: Notice, progress: Progress = unseen) -> DataConfig:
+    """The keys with copies in the cache, brought up to date, in the place of URLs or data sets.
 
     Raises:
-        ConfigError: keys of data sets without data.kind=hf, or of files with it; and as `fetched`.
-        DataError: as `fetched` of `copies` and `huggingface`.
+        ConfigError: keys of data sets without data.kind=hf, or of files with it; and as `fetch`.
+        DataError: as `fetch` of `url_cache` and `huggingface`.
     """
     _check_keys(data)
-    fetched = huggingface.fetched if data.of_rows else copies.fetched
-    return _in_place(data, lambda path: fetched(path, data, cache, notice, Meter(progress)))
+    fetch_one = huggingface.fetch if data.of_rows else url_cache.fetch
+    return _with_copies(data, lambda name: fetch_one(name, data, cache, notice, Meter(progress)))
 
 
-def kept(data: DataConfig, cache: Path) -> DataConfig:
+def cached(data: DataConfig, cache: Path) -> DataConfig:
     """The keys with the copy in the place of each URL, or data set, that was fetched.
 
     No store is asked.
     """
-    copies_of = huggingface.copies_of if data.of_rows else copies.copies_of
+    copy_of = huggingface.copy_of if data.of_rows else url_cache.copy_of
 
-    def known(path: str) -> Path | None:
-        copy = copies_of(path, data, cache).path
-        return copy if copy.exists() else None
+    def copy_or_name(name: str) -> str | Path:
+        copy = copy_of(name, data, cache).path
+        return copy if copy.exists() else name
 
-    return _in_place(data, known)
+    return _with_copies(data, copy_or_name)
 
 
-def _in_place(data: DataConfig, copy_of: Callable[[str], Path | None]) -> DataConfig:
-    """The keys with copies in the place of URLs, or of data sets, that have one."""
-    far = [data.of_rows or is_remote(path) for path in data.path]
-    pairs = zip(data.path, far, strict=True)
-    return replace(data, path=[str((away and copy_of(path)) or path) for path, away in pairs])
+def _with_copies(data: DataConfig, copy_of: Callable[[str], str | Path]) -> DataConfig:
+    """The keys with what `copy_of` returns in the place of each URL, or data set."""
+    paths = [copy_of(path) if data.of_rows or is_remote(path) else path for path in data.path]
+    return replace(data, path=[*map(str, paths)])
 
 
 def _check_keys(data: DataConfig) -> None:
@@ -129,7 +130,7 @@ def stream_blocks(place: str) -> Iterator[bytes]:
     """
     shown = _name_of(place)
     try:
-        handle, block = within(_PATIENCE, lambda: _begun(place))
+        handle, block = call_with_timeout(_TIMEOUT, lambda: _opened(place))
         with os.fdopen(handle, "rb", buffering=0) as stream:
             if not block:
                 raise DataError(f"{shown}: empty: nothing was written to it")
@@ -137,13 +138,13 @@ def stream_blocks(place: str) -> Iterator[bytes]:
                 yield block
                 block = stream.read(_BLOCK)
     except HangingError as error:
-        said = f"nothing came in {_PATIENCE:g} s: is anything written to it?"
+        said = f"nothing came in {_TIMEOUT:g} s: is anything written to it?"
         raise DataError(f"{shown}: {said}") from error
     except OSError as error:
         raise DataError(f"{shown}: cannot be read: {disk.describe(error)}") from error
 
 
-def _begun(place: str) -> tuple[int, bytes]:
+def _opened(place: str) -> tuple[int, bytes]:
     """A handle of its own for a stream, and the first bytes of it. Raises DataError, OSError."""
     handle = os.dup(0) if place in _STDIN else os.open(place, os.O_RDONLY)
     mode = os.fstat(handle).st_mode
@@ -159,7 +160,7 @@ def _name_of(place: str) -> str:
     return "pipe" if place.startswith("/dev/fd/") else Path(place).name
 
 
-def _keep(place: str, cache: Path, notice: Notice, meter: Meter) -> str:
+def _read_stream(place: str, cache: Path, notice: Notice, meter: Meter) -> str:
     """Read a stream into the cache; the path of the file, which is called as the stream is."""
     name, streams = _name_of(place), (cache / "streams").absolute()
     digest, size = hashlib.sha256(), 0

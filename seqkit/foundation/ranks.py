@@ -28,7 +28,7 @@ from seqkit.foundation.errors import (
     expected,
 )
 from seqkit.foundation.processes import Rank
-from seqkit.foundation.workers import within
+from seqkit.foundation.workers import call_with_timeout
 
 _TIMEOUT = datetime.timedelta(days=1)  # a process may validate, or read data, while others wait
 _MEETING = 0.02  # seconds between looks at who has come
@@ -245,7 +245,7 @@ def joined(rank: Rank, advice: str = "", progress: Progress = unseen) -> Iterato
         yield ALONE
         return
     with progress("waiting for the other processes"):
-        store = within(None, lambda: _connected(rank))  # in C++, which hears no signal
+        store = call_with_timeout(None, lambda: _connected(rank))  # in C++, which hears no signal
     ranks = Ranks(rank, store, advice)
     try:
         yield ranks

@@ -33,8 +33,8 @@ class HangingError(Exception):
     """A call did not return in time; a TimeoutError is one that the call itself raised."""
 
 
-def within(patience: float | None, call: Callable[[], T]) -> T:
-    """What a call returns in so many seconds, in a thread that is left behind if it hangs.
+def call_with_timeout(timeout: float | None, call: Callable[[], T]) -> T:
+    """What a call returns; if it takes more than `timeout` seconds, its thread is left behind.
 
     Signals are heard meanwhile, also where the call is one of C++: at the latest after half a
     second, since a wait without end misses one that comes just before it. None waits for ever.
@@ -50,7 +50,7 @@ def within(patience: float | None, call: Callable[[], T]) -> T:
             answer.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
-    left = math.inf if patience is None else patience
+    left = math.inf if timeout is None else timeout
     while not wait([answer], min(left, _HEAR)).done:
         left -= _HEAR
         if left <= 0:

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from seqkit.config import DataConfig
-from seqkit.data import copies
+from seqkit.data import url_cache
 from seqkit.data.files import Meter
 from seqkit.data.remote import is_remote
 from seqkit.foundation import disk
@@ -93,9 +93,9 @@ def _fetched(url: str, notice: Callable[[str], None], progress: Progress) -> Pat
         raise ConfigError(f"{url}: give the URL of a file *{SUFFIX}, or hf://USER/NAME")
     data, cache = DataConfig(), disk.cache_dir()
     try:
-        return copies.fetched(place, data, cache, notice, Meter(progress))
+        return url_cache.fetch(place, data, cache, notice, Meter(progress))
     except DataError as error:
-        copy = copies.copies_of(place, data, cache).path
+        copy = url_cache.copy_of(place, data, cache).path
         if not copy.is_file():
             raise CheckpointError(str(error)) from error
         notice(f"{error}; read from its copy, {copy}")

@@ -202,7 +202,7 @@ def take_place(config: Config, saved: Checkpoint, notice: Callable[[str], None])
         config.data.path = [*map(str, kept)]
     elif isinstance(kept, list) and len(kept) == len(paths):
         for number, (old, path) in enumerate(zip(kept, paths, strict=True)):
-            if remote.is_pipe(path) and remote.is_kept_stream(str(old), disk.cache_dir()):
+            if remote.is_pipe(path) and remote.is_cached_stream(str(old), disk.cache_dir()):
                 notice(f"data.path={path} is not read again: the run goes on with {old}")
                 paths[number] = old
 

@@ -34,7 +34,7 @@ def locate(config: Config, notice: Callable[[str], None], progress: Progress) ->
     """
     prompt = [] if config.prompt_file is None else [config.prompt_file]
     wanted = [*config.data.path, *prompt]  # each is read once
-    files = remote.without_streams(wanted, disk.cache_dir(), notice, progress)
+    files = remote.read_streams(wanted, disk.cache_dir(), notice, progress)
     config.data.path = files[: len(config.data.path)]
     if prompt:
         config.prompt_file = files[-1]
@@ -43,7 +43,7 @@ def locate(config: Config, notice: Callable[[str], None], progress: Progress) ->
     for key in ("prompt_file", "prompt_audio"):
         if path := getattr(config, key):
             setattr(config, key, str(Path(path).absolute()))
-    here = remote.here(config.data, disk.cache_dir(), notice, progress)
+    here = remote.fetch(config.data, disk.cache_dir(), notice, progress)
     config.data = opened.settled(config.data)
     return here.path
 

@@ -184,8 +184,8 @@ def _take_over(config: Config, saved: Checkpoint, notice: Notice) -> list[str]:
     resume.take_place(config, saved, notice)
     resume.leave_out_new_keys(config, saved, notice)
     cache = disk.cache_dir()
-    if any(map(remote.is_remote, remote.kept(config.data, cache).path)):
-        remote.here(config.data, cache, notice)  # shards say in their index how they are read
+    if any(map(remote.is_remote, remote.cached(config.data, cache).path)):
+        remote.fetch(config.data, cache, notice)  # shards say in their index how they are read
     config.data = shards.settled(config.data)  # as the run's own were
     changed = resume.differences(config, saved.config)
     config.init_from = saved.config.get("init_from")

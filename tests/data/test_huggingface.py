@@ -27,7 +27,7 @@ def fetch(
     data = DataConfig(kind="hf", path=[str(path)], column=column, hf_split=split, hf_subset=subset)
     data.label_column = labels
     said = list[str]() if told is None else told
-    here = remote.here(data, cache, said.append)
+    here = remote.fetch(data, cache, said.append)
     return Path(here.path[0])
 
 
@@ -76,11 +76,11 @@ def test_a_data_set_is_read_again_only_when_it_changed(tmp_path: Path) -> None:
 def test_the_copy_is_found_without_asking(tmp_path: Path) -> None:
     cache, path = tmp_path / "cache", store(tmp_path / "set", TEXTS)
     data = DataConfig(kind="hf", path=[str(path)], column=COLUMN)
-    assert remote.is_away(data, cache, remote.kept(data, cache).path[0])
+    assert remote.is_uncached(data, cache, remote.cached(data, cache).path[0])
     file = fetch(path, cache)
-    kept = remote.kept(data, cache)
+    kept = remote.cached(data, cache)
     assert kept.path == [str(file)]
-    assert not remote.is_away(data, cache, kept.path[0])
+    assert not remote.is_uncached(data, cache, kept.path[0])
 
 
 @pytest.mark.parametrize(
@@ -183,4 +183,4 @@ def test_what_has_no_subsets_takes_none(kind: str, tmp_path: Path) -> None:
 )
 def test_keys_that_do_not_go_together(data: DataConfig, said: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=said):
-        remote.here(data, tmp_path, print)
+        remote.fetch(data, tmp_path, print)

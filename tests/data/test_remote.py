@@ -15,7 +15,7 @@ pytestmark = pytest.mark.faults
 
 
 def settle(place: str, cache: Path) -> str:
-    (path,) = remote.without_streams([place], cache, lambda text: None)
+    (path,) = remote.read_streams([place], cache, lambda text: None)
     return path
 
 
@@ -51,7 +51,7 @@ def pipe_with(write: Callable[[int], object]) -> Iterator[int]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "_PATIENCE", 0.2)
+    monkeypatch.setattr(remote, "_TIMEOUT", 0.2)
 
 
 @pytest.mark.parametrize("place", ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
@@ -60,7 +60,7 @@ def test_stdin_is_read_into_the_cache(place: str, tmp_path: Path) -> None:
         path = settle(place, tmp_path / "cache")
     assert Path(path).read_bytes() == b"some text\n"
     assert Path(path).name == "stdin"
-    assert remote.is_kept_stream(path, tmp_path / "cache")
+    assert remote.is_cached_stream(path, tmp_path / "cache")
     assert [*(tmp_path / "cache" / "streams").iterdir()] == [Path(path).parent]
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from seqkit.foundation import workers
 from seqkit.foundation.errors import DataError, DeviceError
-from seqkit.foundation.workers import HangingError, share_out, within
+from seqkit.foundation.workers import HangingError, call_with_timeout, share_out
 from tests.conftest import environment
 
 Watch = Callable[[int], None]
@@ -126,16 +126,16 @@ def test_what_a_call_returns_or_raises_comes_through() -> None:
     def failing() -> None:
         raise TimeoutError("its own")
 
-    assert within(10.0, lambda: 7) == within(None, lambda: 7) == 7
+    assert call_with_timeout(10.0, lambda: 7) == call_with_timeout(None, lambda: 7) == 7
     for patience in (10.0, None):
         with pytest.raises(TimeoutError, match="its own"):
-            within(patience, failing)
+            call_with_timeout(patience, failing)
 
 
 def test_a_call_that_hangs_is_left_behind() -> None:
     go_on = threading.Event()
     with pytest.raises(HangingError):
-        within(0.05, go_on.wait)
+        call_with_timeout(0.05, go_on.wait)
     go_on.set()
 
 
@@ -153,5 +153,5 @@ def test_a_signal_that_comes_just_before_the_wait_is_heard(
         return wait(answers, patience)
 
     monkeypatch.setattr(workers, "wait", noted)
-    assert within(None, go_on.wait)
+    assert call_with_timeout(None, go_on.wait)
     assert max(waits) <= 1

@@ -47,7 +47,7 @@ def settled(data: DataConfig) -> DataConfig:
         ConfigError: one was given that asks for something else.
         DataError: the index cannot be read.
     """
-    folder = folder_of(remote.kept(data, disk.cache_dir()))
+    folder = folder_of(remote.cached(data, disk.cache_dir()))
     return data if folder is None else as_prepared(data, folder, read_index(folder)[0].settings)
 
 

@@ -155,4 +155,4 @@ def _stamp(file: Path) -> list[int]:
     except OSError as error:
         raise BadFileError.of(file, error) from error
     # The path of what came out of a stream tells its content: it may be read again.
-    return [size] if remote.is_kept_stream(str(file), disk.cache_dir()) else [size, *times]
+    return [size] if remote.is_cached_stream(str(file), disk.cache_dir()) else [size, *times]

@@ -316,7 +316,7 @@ def test_what_the_index_keeps_of_the_preparation_is_told(
     assert re.fullmatch(pattern, said)
     lines = tmp_path / "rows.jsonl"
     lines.write_text('{"text": "tea"}\n' * 3)
-    data = remote.here(DataConfig(kind="hf", path=[str(lines)]), disk.cache_dir(), print)
+    data = remote.fetch(DataConfig(kind="hf", path=[str(lines)]), disk.cache_dir(), print)
     (said,) = told(source=Path(data.path[0]), kind="hf")
     assert said == "prepared from rows.jsonl: 1 file, 3 documents"
     sounds = tmp_path / "sounds"

@@ -28,7 +28,7 @@ def test_shards_of_rows_are_what_reading_them_gives(
     small(size)
     path = store(tmp_path / "set", ROWS)
     data = DataConfig(kind="hf", path=[str(path)], column=COLUMN, codec=codec)
-    here = remote.here(data, tmp_path / "cache", print)
+    here = remote.fetch(data, tmp_path / "cache", print)
     index = prepared(kind="hf", path=here.path, codec=codec)
     symbols, starts, spec = encoded(kind="hf", path=here.path, codec=codec)
     assert read(tmp_path / "shards", index) == symbols
@@ -61,7 +61,7 @@ def test_labels_of_rows_are_those_of_the_documents_that_are_left(
     ]
     keys = {"kind": "hf", "label_column": "author", "max_vocabulary": 6, "unknown": "skip"}
     data = DataConfig(**keys, path=[*map(str, paths)], column=COLUMN)  # type: ignore[arg-type]
-    here = remote.here(data, tmp_path / "cache", print)
+    here = remote.fetch(data, tmp_path / "cache", print)
     texts = [row.replace("☃", "") for row in ROWS]
     wanted = [*zip(authors, texts, strict=True), ("a/b, jr", "a row\n")]
     loaded = partial(load_corpus, catalogue=Catalogue(), notice=print)

@@ -9,7 +9,7 @@ import fsspec
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import copies, remote
+from seqkit.data import remote, url_cache
 from seqkit.foundation.errors import ConfigError, DataError, OutputError
 from tests.conftest import fill_disk
 from tests.data.replacing import moved
@@ -24,7 +24,7 @@ def served() -> Iterator[Site]:
 
 def fetch(url: str, cache: Path, pattern: str = "", told: list[str] | None = None) -> Path:
     said = [] if told is None else told
-    (path,) = remote.here(DataConfig(path=[url], pattern=pattern), cache, said.append).path
+    (path,) = remote.fetch(DataConfig(path=[url], pattern=pattern), cache, said.append).path
     return Path(path)
 
 
@@ -98,7 +98,7 @@ def test_names_of_a_store_lead_nowhere_else(tmp_path: Path) -> None:
     assert {path.name for path in left_of(copy)} == {"ok.txt", "twice.txt"}
     assert not [*tmp_path.rglob("out.txt")]
     for url in ("memory://bucket/..", "http://x/%00", "s3://"):
-        assert copies.copies_of(url, DataConfig(), tmp_path).path.name == "data"
+        assert url_cache.copy_of(url, DataConfig(), tmp_path).path.name == "data"
 
 
 @pytest.mark.parametrize("cut", [0, 1000])
@@ -116,7 +116,7 @@ def test_a_source_that_stalls_is_given_up(
 ) -> None:
     go_on = threading.Event()
     served.cut, served.during = 1000, go_on.wait
-    monkeypatch.setattr(copies, "PATIENCE", 0.5)
+    monkeypatch.setattr(url_cache, "TIMEOUT", 0.5)
     with pytest.raises(DataError, match=r"nothing came for 0\.5 s after 1,000 of 2,000 bytes"):
         fetch(f"{served.url}/novel.txt", tmp_path)
     go_on.set()
