@@ -29,17 +29,21 @@ class Recording:
         """
         self._run = run
         self._graph = torch.cuda.CUDAGraph()
-        stream, before = _recorder(device), torch.cuda.current_stream(device)
+        with torch.cuda.device(device):  # which setting its stream makes the current one
+            self._record(_recorder(device), warm)
+
+    def _record(self, stream: torch.cuda.Stream, warm: int) -> None:
+        before = torch.cuda.current_stream()
         stream.wait_stream(before)
         with torch.cuda.stream(stream):
             for _ in range(warm):
-                run()
+                self._run()
         before.wait_stream(stream)
         gc.collect()  # destroying an older graph during a recording would break the recording
         try:
             # What other threads do meanwhile does not matter: NCCL's asks how far it has come.
             with torch.cuda.graph(self._graph, stream=stream, capture_error_mode="thread_local"):
-                run()
+                self._run()
         finally:
             torch.cuda.set_stream(before)  # PyTorch does not when a recording fails
 

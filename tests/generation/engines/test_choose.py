@@ -8,14 +8,20 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.generation.engine import Engine
-from seqkit.generation.engines.choose import check_engine, choose_engine
+from seqkit.generation.engine import Engine, generate_blocks
+from seqkit.generation.engines.choose import (
+    PRECISIONS,
+    build_engine,
+    check_engine,
+    choose_engine,
+)
 from seqkit.generation.engines.onnx import OnnxEngine
 from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.engines.wasm import WasmEngine
 from seqkit.generation.request import Request
+from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
-from tests.generation.engines.networks import network
+from tests.generation.engines.networks import network, random_state
 
 
 def chosen(
@@ -158,3 +164,19 @@ def test_auto_on_a_gpu_keeps_fp32_and_falls_back_with_a_word() -> None:
         check_engine(model.config, 33, Request(1, streams=257, engine="fused"), device)
     for streams in (1, 5, 256):
         check_engine(model.config, 33, Request(1, streams=streams, engine="fused"), device)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="fewer than two GPUs")
+@pytest.mark.parametrize("name", ["torch", "cuda_graph", "fused"])
+@pytest.mark.parametrize("streams", [1, 8])
+def test_a_gpu_that_is_not_the_current_one_writes_the_same(name: str, streams: int) -> None:
+    texts = []
+    for device in ("cuda:0", "cuda:1"):
+        model = network(2, 64, 33, device=device)
+        engine = build_engine(name, PRECISIONS[name][0], model, 33, streams)
+        state, begin = random_state(model, streams), np.zeros((streams, 33))
+        blocks = generate_blocks(engine, begin, state, 300, Sampling(seed=2))
+        texts.append(np.concatenate([*blocks]).tolist())
+        assert torch.cuda.current_device() == 0
+    assert texts[0] == texts[1]
