@@ -290,7 +290,7 @@ def _codec(path: Path, record: dict[str, Any], catalogue: Catalogue) -> Codec:
     except ConfigError as error:
         name = record["codec"]["name"]
         if name in catalogue.names("codecs"):
-            raise CheckpointError(f"{path}: {error}") from error
+            raise UnreadableError(f"{path}: {error}") from error
         given = record["config"].get("plugins") or ()
         hint = f"plugins={','.join(given)}, as in its training" if given else "plugins=MODULE"
         raise UnreadableError(

@@ -16,7 +16,7 @@ from seqkit.data.remote import is_remote
 from seqkit.foundation import disk
 from seqkit.foundation.checkpoint_files import SUFFIX, is_run
 from seqkit.foundation.console import Progress, unseen
-from seqkit.foundation.errors import CheckpointError, ConfigError, DataError
+from seqkit.foundation.errors import CheckpointError, ConfigError, DataError, UnreadableError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import nearest
 from seqkit.runs import checkpoint
@@ -63,7 +63,7 @@ def read(
         with progress("reading the checkpoint"):
             saved = checkpoint.load(file, catalogue)
     except CheckpointError as error:
-        if not shared:
+        if not shared or isinstance(error, UnreadableError):
             raise
         disk.remove(file)
         raise CheckpointError(f"{name}: {error}. Its copy is removed, and fetched again") from error
