@@ -21,7 +21,9 @@ from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint_file import verified_record
 from seqkit.runs.named_checkpoint import HUB, IN_REPOSITORY
 
-_NAME = re.compile(rf"{HUB}([\w.-]+/[\w.-]+)", re.ASCII)
+_NAME = r"[\w-][\w.-]*"
+_REPOSITORY = re.compile(rf"{HUB}({_NAME}/{_NAME})", re.ASCII)
+_DATA_SET = re.compile(rf"({_NAME}/)?{_NAME}", re.ASCII)
 _LICENCE = re.compile(r"[a-z0-9.-]+")
 _GROUPS = ("data", "model", "optimizer", "train")
 _PUBLIC = (*_GROUPS, "recipe", "plugins", "seed", "temperature", "top_k", "top_p", "sample")
@@ -36,7 +38,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     A README.md that is there stays. Left out are the state of the training, and all settings that
     say nothing of the model; of places, all but the names of files and public addresses.
     """
-    if not config.to or not (name := _NAME.fullmatch(config.to)):
+    if not config.to or not (name := _REPOSITORY.fullmatch(config.to)):
         raise ConfigError(f"to={config.to or ''}: give the repository, to=hf://USER/NAME")
     if config.licence and not _LICENCE.fullmatch(config.licence):
         raise ConfigError(f"licence={config.licence}: give the hub's name of it, as in cc-by-4.0")
@@ -84,8 +86,11 @@ def _public(settings: Mapping[str, Any]) -> dict[str, Any]:
     """What a checkpoint's settings say of the model, and no place that only its maker knows."""
     found = {key: value for key, value in settings.items() if key in _PUBLIC}
     data = dict(found.get("data", {}))
-    if data.get("kind") != "hf":
-        data["path"] = [_address(place) for place in data.get("path", ())]
+    of_rows = data.get("kind") == "hf"
+    data["path"] = [
+        place if of_rows and _DATA_SET.fullmatch(place) else _address(place)
+        for place in data.get("path", ())
+    ]
     origin = settings.get("init_from")
     return {**found, "data": data, "init_from": origin and _address(origin)}
 

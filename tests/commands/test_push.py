@@ -116,8 +116,14 @@ def test_only_what_says_something_of_the_model_is_public() -> None:
     assert public["data"]["path"] == ["a.txt", "b.txt", "d.zip", "s3://bucket/e.txt"]
     assert public["init_from"] == "https://site.org/a.safetensors"
     assert public.keys() == {"recipe", "data", "init_from"}
-    rows = {"data": {"kind": "hf", "path": ["ann/stories"]}, "init_from": "hf://ann/rain"}
-    assert push._public(rows) == rows
+
+
+def test_of_a_data_set_on_the_disk_the_name_alone_is_public() -> None:
+    folders = ["/home/ann/stories", "./stories", "file:///home/ann/stories"]
+    paths = ["ann/stories", "stories", *folders, "https://ann:word@site.org/a.csv"]
+    public = push._public({"data": {"kind": "hf", "path": paths}, "init_from": "hf://ann/rain"})
+    assert public["data"]["path"] == ["ann/stories", *["stories"] * 4, "https://site.org/a.csv"]
+    assert public["init_from"] == "hf://ann/rain"
 
 
 def test_a_licence_is_a_name_of_the_hubs(run: Run, trained: Path) -> None:
