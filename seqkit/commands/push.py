@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -54,7 +54,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     )
     content = b"".join(public.content())
     digest = verified_record(Path(IN_REPOSITORY), content)[1]
-    card = "\n".join(_card(public, config.to, digest, config.licence))
+    card = _card(public, config.to, digest, config.licence)
     added = {IN_REPOSITORY: content, _CARD: card.encode(errors="replace")}
     api = HfApi(library_name="seqkit")
     try:
@@ -103,22 +103,11 @@ def _address(place: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def _card(saved: Checkpoint, place: str, digest: str, licence: str | None) -> Iterator[str]:
-    """The lines of a model card, as the hub shows it."""
+def _card(saved: Checkpoint, place: str, digest: str, licence: str | None) -> str:
+    """A model card, as the hub shows it."""
+    from huggingface_hub import ModelCard, ModelCardData
+
     model, data, metrics = saved.model, saved.data, saved.metrics
-    yield "---"
-    yield "library_name: seqkit"
-    yield from [f"license: {licence}"] if licence else []
-    yield f"tags: [seqkit, {saved.codec.kind}]"
-    yield "---"
-    yield f"# {place.rpartition('/')[2]}\n"
-    yield f"A sequence model of {saved.codec.kind}, trained with seqkit.\n"
-    yield "```sh"
-    out = " seconds=5 out=five.wav" if saved.codec.kind == "audio" else " length=500"
-    yield f"python -m seqkit generate checkpoint={place}{out}"
-    yield "```\n"
-    yield "| | |"
-    yield "|---|---|"
     rows = {
         "network": f"{model.num_layers} × {model.hidden_size} ({model.cell}), "
         f"{count_parameters(model):,} parameters, {saved.codec.size} symbols",
@@ -135,8 +124,9 @@ def _card(saved: Checkpoint, place: str, digest: str, licence: str | None) -> It
         "versions": ", ".join(f"{key} {value}" for key, value in saved.versions.items()),
         "digest": f"`{digest}`",
     }
-    yield from [f"| {key} | {value} |" for key, value in rows.items() if value]
-    yield ""
+    kind, template = saved.codec.kind, Path(__file__).with_name("model_card.md")
+    head = ModelCardData(library_name="seqkit", license=licence, tags=["seqkit", kind])
+    return str(ModelCard.from_template(head, str(template), place=place, kind=kind, rows=rows))
 
 
 def _short(value: float | None) -> str:
