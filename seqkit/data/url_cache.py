@@ -189,9 +189,12 @@ def _files(url: str, store: Any, root: str) -> dict[str, Info]:
 
 
 def _versions(files: dict[str, Info], pattern: str) -> dict[str, dict[str, str]]:
-    """What changes with the content of each file that matches: all that its store says of it."""
+    """What changes with the content of each file that matches: all that its store says of it.
+
+    Left out are the addresses at which it is now: some are signed anew for each request.
+    """
     return {
-        name: {key: str(value) for key, value in info.items()}
+        name: {key: str(value) for key, value in info.items() if "://" not in str(value)}
         for name, info in files.items()
         if not name or matches(name, pattern)
     }

@@ -2,6 +2,7 @@
 
 import contextlib
 import http.server
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -18,6 +19,7 @@ class Site:
     cut: how many bytes of each file are sent; None for all.
     during: called when a file is asked for, before its content is sent.
     status: of each answer.
+    signed: whether each request is sent on to an address that is signed for it alone.
     got: the paths of which the content was asked for.
     """
 
@@ -26,6 +28,7 @@ class Site:
     cut: int | None = None
     during: Callable[[], object] = lambda: None
     status: int = 200
+    signed: bool = False
     got: list[str] = field(default_factory=list)
 
 
@@ -39,14 +42,20 @@ def site() -> Iterator[Site]:
             self.head()
 
         def do_GET(self) -> None:
-            about.got.append(self.path)
             if content := self.head():
+                about.got.append(self.path.partition("?")[0])
                 self.wfile.write(content[: about.cut])
                 self.wfile.flush()
                 about.during()
 
         def head(self) -> bytes:
-            content = about.files.get(self.path, b"")
+            path, _, signature = self.path.partition("?")
+            if about.signed and not signature:
+                self.send_response(302)
+                self.send_header("Location", f"{path}?signature={uuid.uuid4()}")
+                self.end_headers()
+                return b""
+            content = about.files.get(path, b"")
             self.send_response(about.status if content else 404)
             self.send_header("Content-Length", str(len(content)))
             self.send_header("ETag", f'"{hash(content)}"')

@@ -50,6 +50,18 @@ def test_a_file_is_fetched_once_and_again_when_it_changed(served: Site, tmp_path
     assert len(served.got) == 3
 
 
+def test_an_address_that_leads_to_signed_ones_is_read_and_known_again(
+    served: Site, tmp_path: Path
+) -> None:
+    served.signed = True
+    url = f"{served.url}/novel.txt"
+    assert fetch(url, tmp_path).read_bytes() == CONTENT
+    assert fetch(url, tmp_path).read_bytes() == CONTENT
+    assert served.got == ["/novel.txt"]
+    served.files["/novel.txt"] = CONTENT[::-1]
+    assert fetch(url, tmp_path).read_bytes() == CONTENT[::-1]
+
+
 def test_of_a_folder_what_matches_is_copied_and_kept_up_to_date(tmp_path: Path) -> None:
     folder, cache = tmp_path / "corpus", tmp_path / "cache"
     for name in ("a.txt", "deep/b.txt", "deep/c.c", ".hidden/d.txt"):
