@@ -3,6 +3,7 @@
 Each call starts from the zero state, or from a state that it is given. Arrays are NumPy's.
 """
 
+import contextlib
 import io
 import itertools
 import logging
@@ -21,7 +22,7 @@ from seqkit.compression.container import Reader
 from seqkit.config import DynamicConfig
 from seqkit.data.sound import Wave
 from seqkit.foundation.console import Console
-from seqkit.foundation.device import choose_device, memory_errors
+from seqkit.foundation.device import exact_fp32, find_device, memory_errors
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import check_section, check_type
@@ -40,7 +41,11 @@ Content = TypeVar("Content")
 _LOG = logging.getLogger("seqkit")
 
 
-_ADVICE = "Try device='cpu'."
+@contextlib.contextmanager
+def _own_settings() -> Iterator[None]:
+    """Compute as seqkit does, whatever the caller has set; words for memory that runs out."""
+    with memory_errors("Try device='cpu'."), exact_fp32, torch.inference_mode(False):
+        yield
 
 
 class Model(Generic[Content]):
@@ -103,7 +108,7 @@ class Model(Generic[Content]):
         **keys: Unpack[GenerateKeys],
     ) -> tuple[Content, ModelState]: ...
 
-    @memory_errors(_ADVICE)
+    @_own_settings()
     def generate(
         self,
         prompt: Content | None = None,
@@ -128,7 +133,7 @@ class Model(Generic[Content]):
         content: Any = self._medium.decode(whole)
         return (content, self._reader.after(whole, begin)) if return_state else content
 
-    @memory_errors(_ADVICE)
+    @_own_settings()
     def stream(
         self,
         prompt: Content | None = None,
@@ -156,7 +161,7 @@ class Model(Generic[Content]):
         self, content: Content, *, state: ModelState | None = ..., return_state: Literal[True]
     ) -> tuple[Floats, ModelState]: ...
 
-    @memory_errors(_ADVICE)
+    @_own_settings()
     def nats(
         self, content: Content, *, state: ModelState | None = None, return_state: bool = False
     ) -> Floats | tuple[Floats, ModelState]:
@@ -164,7 +169,7 @@ class Model(Generic[Content]):
         found, after = self._reader.nats(self._encode("content", content), state)
         return (found, after) if return_state else found
 
-    @memory_errors(_ADVICE)
+    @_own_settings()
     def dynamic_nats(self, content: Content, dynamic: DynamicConfig | None = None) -> Floats:
         """`nats` by a copy of the network that learns as it reads: `evaluate protocol=dynamic`."""
         symbols = self._encode("content", content)
@@ -184,7 +189,7 @@ class Model(Generic[Content]):
         self, content: Content, *, state: ModelState | None = ..., return_state: Literal[True]
     ) -> tuple[Floats, ModelState]: ...
 
-    @memory_errors(_ADVICE)
+    @_own_settings()
     def logits(
         self, content: Content, *, state: ModelState | None = None, return_state: bool = False
     ) -> Floats | tuple[Floats, ModelState]:
@@ -192,19 +197,19 @@ class Model(Generic[Content]):
         found, after = self._reader.logits(self._encode("content", content), state)
         return (found, after) if return_state else found
 
-    @memory_errors(_ADVICE)
+    @_own_settings()
     def activations(self, content: Content) -> Floats:
         """What each cell holds when a symbol is predicted, (N, L, H): tanh(c); h but for LSTMs."""
         return self._reader.activations(self._encode("content", content))
 
-    @memory_errors(_ADVICE)
+    @_own_settings()
     def state(
         self, content: Content | None = None, *, state: ModelState | None = None
     ) -> ModelState:
         """The state after reading something; of nothing, the state that every call starts from."""
         return self._reader.after(self._encode("content", content), self._reader.begin(state))
 
-    @memory_errors(_ADVICE)
+    @_own_settings()
     def compress(self, content: bytes | Wave, learn: DynamicConfig | None = None) -> bytes:
         """What `python -m seqkit compress` writes; with `learn`, a copy learns meanwhile."""
         check_type("learn", learn, DynamicConfig | None)
@@ -219,7 +224,7 @@ class Model(Generic[Content]):
         compress(self.char_rnn, self.codec, [whole], len(whole), made.append, learn=learn)
         return b"".join(made)
 
-    @memory_errors(_ADVICE)
+    @_own_settings()
     def decompress(self, packed: bytes) -> bytes | Wave:
         """What `compress` was given, of sound the wave of its symbols.
 
@@ -250,9 +255,13 @@ class Model(Generic[Content]):
         return self._told(itertools.chain([symbols], blocks))
 
     def _told(self, pieces: Iterator[Symbols | Integers]) -> Iterator[Symbols | Integers]:
-        """The pieces, with words for memory that runs out meanwhile."""
-        with memory_errors(_ADVICE):
-            yield from pieces
+        """The pieces; what is between them runs with the caller's settings."""
+        while True:
+            with _own_settings():
+                piece = next(pieces, None)
+            if piece is None:
+                return
+            yield piece
 
     def _encode(self, name: str, content: Content | None, unknown: str = "error") -> Symbols:
         """The symbols (N,) of what a call was given, none for None."""
@@ -296,6 +305,6 @@ def load(
     """
     check_type("checkpoint", checkpoint, str | os.PathLike)
     check_type("device", device, str)
-    saved = load_checkpoint(os.fspath(checkpoint), Catalogue(plugins), Console(quiet=True))
-    with memory_errors(_ADVICE):
-        return Model(saved, choose_device(device))
+    with _own_settings():
+        saved = load_checkpoint(os.fspath(checkpoint), Catalogue(plugins), Console(quiet=True))
+        return Model(saved, find_device(device))

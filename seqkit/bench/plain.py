@@ -23,7 +23,7 @@ from torch.nn import functional as F
 from seqkit.bench.training import window
 from seqkit.config import Config
 from seqkit.foundation.console import Progress, unseen
-from seqkit.foundation.device import DTYPES, has_fast_bf16
+from seqkit.foundation.device import DTYPES, has_fast_bf16, set_fp32
 from seqkit.kernels.graph import Recording
 from seqkit.kernels.timing import Row, fastest
 from seqkit.model import cells
@@ -188,9 +188,8 @@ def _optimizer(
 @contextmanager
 def _tf32() -> Iterator[None]:
     """Matrix products in TF32, as most loops allow them on a GPU."""
-    before = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+    before = set_fp32("tf32", "tf32")
     try:
         yield
     finally:
-        torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = before
+        set_fp32(*before)

@@ -4,7 +4,9 @@ import contextlib
 import ctypes
 import os
 import platform
+import threading
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 
@@ -20,6 +22,7 @@ _LARGE = 1 << 30  # bytes
 
 
 _FULL = "Another program fills the GPU (nvidia-smi tells which): end it, or give device=cpu"
+_EXACT = ("ieee", "ieee")
 _NO_MEMORY = (  # in messages of errors that are no OutOfMemoryError
     *("can't allocate memory", "Storage size calculation overflowed"),
     *("CUDA error: out of memory", "STATUS_ALLOC_FAILED"),
@@ -27,16 +30,23 @@ _NO_MEMORY = (  # in messages of errors that are no OutOfMemoryError
 
 
 def choose_device(name: str) -> torch.device:
-    """The device for auto, cpu, cuda or cuda:N.
+    """`find_device`, for a process of seqkit's own: its current GPU, and fp32 means fp32 there."""
+    device = find_device(name)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+        set_fp32(*_EXACT)
+    return device
+
+
+def find_device(name: str) -> torch.device:
+    """The device for auto, cpu, cuda or cuda:N. Nothing of the process is set.
 
     Raises:
         ConfigError: any other name.
         DeviceError: no such GPU, or one whose results cannot be trusted.
     """
     if name == "auto":
-        if torch.cuda.is_available():
-            return _on(torch.device("cuda", 0))
-        return torch.device("cpu")
+        name = "cuda" if torch.cuda.is_available() else "cpu"
     kind, _, number = name.partition(":")
     if kind == "mps":
         raise DeviceError(
@@ -52,7 +62,10 @@ def choose_device(name: str) -> torch.device:
     if index >= count:
         found = f"{count} GPU(s), cuda:0 to cuda:{count - 1}," if count else "no GPU"
         raise DeviceError(f"device={name}: PyTorch finds {found} on this machine; try device=auto")
-    return _on(torch.device("cuda", index))
+    device = torch.device("cuda", index)
+    with memory_errors(_FULL):
+        torch.cuda.synchronize(device)  # which sets it up
+    return device
 
 
 def own(name: str, rank: Rank) -> str:
@@ -80,12 +93,42 @@ def own(name: str, rank: Rank) -> str:
     return f"cuda:{rank.local_number}"
 
 
-def _on(device: torch.device) -> torch.device:
-    """Make a GPU the current one, and fp32 mean fp32 on it: PyTorch's LSTM would use TF32."""
-    with memory_errors(_FULL):
-        torch.cuda.set_device(device)
-    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
-    return device
+def set_fp32(lstm: str, products: str) -> tuple[str, str]:
+    """Set what fp32 means on GPUs, ieee or tf32, in cuDNN's LSTM and in products; what it meant."""
+    rnn: Any = torch.backends.cudnn.rnn
+    matmul = torch.backends.cuda.matmul
+    before = rnn.fp32_precision, matmul.fp32_precision
+    rnn.fp32_precision, matmul.fp32_precision = lstm, products
+    return before
+
+
+class _ExactFp32(contextlib.AbstractContextManager[None]):
+    """Lets fp32 mean fp32 on GPUs in a block: PyTorch's LSTM would use TF32.
+
+    That is a setting of the whole process. Blocks may overlap in several threads: the last one to
+    end leaves it as the first one found it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._blocks = 0
+        self._before = _EXACT
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._blocks:
+                self._before = set_fp32(*_EXACT)
+            self._blocks += 1
+
+    def __exit__(self, *raised: object) -> None:
+        with self._lock:
+            self._blocks -= 1
+            if not self._blocks:
+                set_fp32(*self._before)
+
+
+exact_fp32 = _ExactFp32()
+"""The one of this process."""
 
 
 def describe(device: torch.device, rank: Rank | None = None) -> str:
@@ -150,13 +193,15 @@ def settings_of_training(device: torch.device, deterministic: bool) -> Iterator[
     The C library goes on keeping freed memory on a CPU: that cannot be taken back.
     """
     before = torch.are_deterministic_algorithms_enabled()
-    set_deterministic(deterministic or before)
-    if device.type == "cpu":
-        _keep_memory()
-    try:
-        yield
-    finally:
-        set_deterministic(before)
+    current = torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext()
+    with current, exact_fp32, torch.inference_mode(False):
+        set_deterministic(deterministic or before)
+        if device.type == "cpu":
+            _keep_memory()
+        try:
+            yield
+        finally:
+            set_deterministic(before)
 
 
 def _keep_memory() -> None:

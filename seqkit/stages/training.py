@@ -163,7 +163,7 @@ def opened(
             resume.allowed(config, saved, changed)
             if said := resume.clock_left(config, saved):
                 notice(said)
-        chosen = device.choose_device(device.own(config.device, ranks.rank))
+        chosen = device.find_device(device.own(config.device, ranks.rank))
         agreement.check_device(chosen, ranks)
         with device.settings_of_training(chosen, config.train.deterministic):
             given = config, chosen, folder, found, changed, catalogue, notice, progress, ranks

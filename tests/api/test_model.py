@@ -230,6 +230,38 @@ def test_nats_of_a_copy_that_learns(trained: Path) -> None:
         model.dynamic_nats("the", seqkit.DynamicConfig(window=0))
 
 
+@pytest.mark.parametrize("outer", [torch.inference_mode, torch.no_grad])
+def test_a_model_is_the_same_whatever_mode_it_is_loaded_and_called_in(
+    outer: type, text: Model[Any]
+) -> None:
+    with outer():
+        loaded = seqkit.load(EARLIER_RUNS / "characters", device="cpu")
+    wanted = text.generate("the ", length=20, seed=3), text.dynamic_nats("the rain").tolist()
+    found = loaded.generate("the ", length=20, seed=3), loaded.dynamic_nats("the rain").tolist()
+    assert found == wanted
+    with outer():
+        within = "".join(loaded.stream("the ", length=20, seed=3))
+        assert (within, loaded.dynamic_nats("the rain").tolist()) == wanted
+
+
+@pytest.mark.gpu
+def test_a_model_leaves_the_settings_of_gpus_to_the_caller() -> None:
+    """Also between the pieces of a stream."""
+
+    def settings() -> tuple[int, str, bool]:
+        matmul = torch.backends.cuda.matmul
+        return torch.cuda.current_device(), matmul.fp32_precision, torch.backends.cudnn.allow_tf32
+
+    before = settings()
+    loaded = seqkit.load(EARLIER_RUNS / "characters", f"cuda:{torch.cuda.device_count() - 1}")
+    assert settings() == before
+    loaded.nats("the rain")
+    assert settings() == before
+    for _ in loaded.stream("the ", length=300, seed=3):
+        assert settings() == before
+    assert settings() == before
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

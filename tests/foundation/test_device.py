@@ -1,8 +1,13 @@
 """What is set up for the whole process."""
 
+from contextlib import ExitStack
+from typing import Any
+
 import pytest
+import torch
 
 from seqkit.foundation import device
+from seqkit.foundation.device import exact_fp32
 from seqkit.foundation.errors import DeviceError
 
 
@@ -10,3 +15,40 @@ from seqkit.foundation.errors import DeviceError
 def test_a_mac_s_gpu_is_refused_with_the_reason(name: str) -> None:
     with pytest.raises(DeviceError, match=r"wrong results .* give device=cpu"):
         device.choose_device(name)
+
+
+def precisions() -> tuple[str, str]:
+    """What fp32 means now, in cuDNN's LSTM and in products."""
+    rnn: Any = torch.backends.cudnn.rnn
+    return rnn.fp32_precision, torch.backends.cuda.matmul.fp32_precision
+
+
+@pytest.mark.parametrize("first_to_end", [0, 1])
+def test_fp32_is_exact_until_the_last_block_ends_and_then_as_it_was(first_to_end: int) -> None:
+    before = precisions()
+    blocks = ExitStack(), ExitStack()
+    for block in blocks:
+        block.enter_context(exact_fp32)
+    blocks[first_to_end].close()
+    assert precisions() == ("ieee", "ieee")
+    blocks[1 - first_to_end].close()
+    assert precisions() == before
+
+
+@pytest.mark.parametrize("outer", [torch.inference_mode, torch.no_grad])
+def test_a_training_takes_gradients_whatever_is_around_it(outer: type) -> None:
+    with outer():
+        with device.settings_of_training(torch.device("cpu"), deterministic=False):
+            assert precisions() == ("ieee", "ieee")
+            weight = torch.ones(1, requires_grad=True)
+            assert torch.autograd.grad(weight.square(), weight)[0] == 2
+        assert not torch.is_grad_enabled()
+    assert precisions() != ("ieee", "ieee")
+
+
+@pytest.mark.gpu
+def test_to_find_a_gpu_sets_nothing() -> None:
+    before = torch.cuda.current_device(), precisions()
+    last = torch.cuda.device_count() - 1
+    assert device.find_device(f"cuda:{last}") == torch.device("cuda", last)
+    assert (torch.cuda.current_device(), precisions()) == before

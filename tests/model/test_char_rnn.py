@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from seqkit.config import ModelConfig
+from seqkit.foundation.device import exact_fp32
 from seqkit.model.char_rnn import CharRNN, with_vocabulary
 from seqkit.model.network import State, cross_entropy
 
@@ -222,7 +223,7 @@ def test_a_packed_head_gives_the_same_nats(backend: str) -> None:
     config = ModelConfig(num_layers=1, hidden_size=16, vocabulary_size=13, backend=backend)
     net = CharRNN(config, torch.Generator().manual_seed(1)).to("cuda")
     symbols = torch.arange(35, device="cuda").view(7, 5) % 13
-    with torch.backends.cudnn.flags(allow_tf32=False):
+    with exact_fp32:
         plain, _ = net(symbols, net.zero_state(5))
         packed, _ = net.network(dtype=torch.float32)(symbols, net.zero_state(5))
     assert (plain.shape[-1], packed.shape[-1]) == (13, 16)

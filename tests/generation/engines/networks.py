@@ -4,6 +4,7 @@ import numpy as np
 import torch
 
 from seqkit.config import ModelConfig
+from seqkit.foundation.device import exact_fp32
 from seqkit.foundation.randomness import uniforms
 from seqkit.generation.engine import Engine, generate_blocks
 from seqkit.generation.sampling import Sampling, draw, probabilities
@@ -81,7 +82,7 @@ def differences(
     state = random_state(model, streams)
     told = conditions_of(model, steps, streams)
     logits, after = engine.score(symbols, state, told)
-    with torch.inference_mode(), torch.backends.cudnn.flags(allow_tf32=False):
+    with torch.inference_mode(), exact_fp32:
         device = state.h.device
         read = None if told is None else torch.from_numpy(told).to(device)
         fed = torch.from_numpy(symbols).to(device)
