@@ -1,6 +1,7 @@
 """Files of sound, read in blocks and checked."""
 
 import codecs
+import functools
 import itertools
 import os
 import stat
@@ -16,6 +17,7 @@ from seqkit.data import files
 from seqkit.data.files import TEXT_HINT, BadFileError
 from seqkit.data.sound import Frames, Wave
 from seqkit.data.sound.resample import resampled
+from seqkit.data.sound.streams import Stream, streams
 
 SUFFIXES = frozenset(
     {f".{name.lower()}" for name in soundfile.available_formats() if name != "RAW"}
@@ -25,13 +27,15 @@ SUFFIXES = frozenset(
 
 FRAMES = 1 << 13
 """In a block; larger ones are faster, and fragment the process's memory."""
+_CHUNKS = {b"WAVE": ("<4sI", b"data"), b"AIFF": (">4sI", b"SSND"), b"AIFC": (">4sI", b"SSND")}
+"""By the kind of a form: what its chunks begin with, and which of them holds the sound."""
 # Sizes that programs write into a header when they do not know where the sound will end.
-_OPEN_SIZES = (0x7FFFF000, 0x7FFFFFFF, 0x80000000)
+_OPEN_SIZES = (*range(0x7EFFFC00, 0x7F000009), 0x7FFFF000, 0x7FFFFFFF, 0x80000000)
 _OPEN_SIZES_FROM = 0xFFFFFFFF - (1 << 10)  # the largest size, or that less a header
 # Times that resampling may make a file longer. From 4000 Hz, the least that recorders of sound
 # have, to the highest rate of a model it is 96; 1 Hz in a header makes terabytes of megabytes.
 _MOST_GROWTH = 100
-_UNKNOWN = 1 << 62  # frames; libsndfile reports more where the header does not say
+_UNKNOWN = 1 << 40  # frames; libsndfile reports more where no header says how many
 
 
 def is_sound(file: Path) -> bool:
@@ -40,10 +44,24 @@ def is_sound(file: Path) -> bool:
         with file.open("rb") as stream:
             if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
                 return False  # libsndfile would look for an MP3 in it, and say on stderr if not
+            if any(streams(file, stream)):
+                return True
         soundfile.info(os.fsencode(file))
+    except BadFileError:  # sound that is truncated
+        return True
     except (soundfile.SoundFileError, OSError, TypeError):  # TypeError: a .raw has no header
         return False
     return True
+
+
+class _InOrder(soundfile.SoundFile):  # type: ignore[misc]
+    """Read from beginning to end; soundfile seeks after each block where it can.
+
+    An MP3 is not the same after that, and some formats then end.
+    """
+
+    def seekable(self) -> bool:
+        return False
 
 
 class Reader:
@@ -57,14 +75,24 @@ class Reader:
                 raise BadFileError(path, "no file of sound")
             with path.open("rb") as stream:
                 _check_length(path, stream)
-            self._file = soundfile.SoundFile(os.fsencode(path))  # a str has to be UTF-8
+            parts = [(sound.samplerate, sound.channels, sound.frames) for sound in self._parts()]
         except (soundfile.SoundFileError, TypeError) as error:  # TypeError: a .raw has no header
             raise _no_sound(path, error) from error
         except OSError as error:
             raise BadFileError.of(path, error) from error
-        self.sample_rate: int = self._file.samplerate
-        self.channels: int = self._file.channels
-        self.frames: int = self._file.frames
+        self.sample_rate, self.channels, _ = parts[0]
+        for rate, channels, _ in parts:
+            if (rate, channels) != (self.sample_rate, self.channels):
+                told = (
+                    f"{self.sample_rate} Hz and {rate} Hz, {self.channels} and {channels} channels"
+                )
+                raise BadFileError(path, f"its parts differ ({told}): make a file of each")
+        self._promised = sum(frames for _, _, frames in parts)
+
+    @functools.cached_property
+    def frames(self) -> int:
+        """How many there are, counted where no header says it. Raises BadFileError."""
+        return self._promised if self._promised < _UNKNOWN else sum(map(len, self.all_channels()))
 
     def resampled(
         self, rate: int, channels: int = 1, channel: str = "mix", most: int = FRAMES
@@ -118,27 +146,36 @@ class Reader:
             BadFileError: a sample that is not finite, or fewer samples than the header promises.
         """
         read = 0
-        with self._file as file:
-            while True:
-                try:
-                    frames = file.read(most, dtype="float32", always_2d=True)
-                except soundfile.SoundFileError as error:
-                    raise BadFileError(self.path, f"damaged after {read} samples") from error
-                if not len(frames):
-                    break
-                finite = np.isfinite(frames)
-                if not finite.all():
-                    index, place = map(int, np.argwhere(~finite)[0])
-                    value = frames[index, place]
-                    raise BadFileError(self.path, f"sample {read + index} is not finite ({value})")
-                read += len(frames)
-                yield frames
+        try:
+            for sound in self._parts():
+                end = read + sound.frames
+                while len(frames := sound.read(most, dtype="float32", always_2d=True)):
+                    finite = np.isfinite(frames)
+                    if not finite.all():
+                        index, place = map(int, np.argwhere(~finite)[0])
+                        told = f"sample {read + index} is not finite ({frames[index, place]})"
+                        raise BadFileError(self.path, told)
+                    read += len(frames)
+                    yield frames
+                if read < end < _UNKNOWN and sound.format != "MP3":  # whose frames were counted
+                    told = f"the header promises {end} samples, {read} are there"
+                    raise BadFileError(self.path, f"truncated: {told}")
+        except soundfile.SoundFileError as error:
+            raise BadFileError(self.path, f"damaged after {read} samples") from error
+        except OSError as error:
+            raise BadFileError.of(self.path, error) from error
         if read == 0:
             raise BadFileError(self.path, "it holds no samples")
-        if read < self.frames < _UNKNOWN:
-            raise BadFileError(
-                self.path, f"truncated: the header promises {self.frames} samples, {read} are there"
-            )
+
+    def _parts(self) -> Iterator[soundfile.SoundFile]:
+        """Each stream of sound from its beginning. Raises SoundFileError, OSError, BadFileError."""
+        whole: list[Stream | bytes] = [os.fsencode(self.path)]  # a str has to be UTF-8
+        with self.path.open("rb") as file:
+            for part in [*streams(self.path, file)] or whole:
+                with _InOrder(part) as sound:
+                    yield sound
+                if isinstance(part, Stream) and part.error:
+                    raise part.error
 
 
 def read_whole(path: Path, seconds: float | None = None) -> tuple[Wave, int]:
@@ -159,15 +196,16 @@ def _no_sound(path: Path, error: Exception) -> BadFileError:
 
 
 def _check_length(path: Path, stream: IO[bytes]) -> None:
-    """Refuse a WAV whose end is missing; libsndfile would read it as if whole."""
+    """Refuse a WAV or AIFF whose end is missing; libsndfile would read it as if whole."""
     form = stream.read(12)
-    if (form[:4], form[8:]) != (b"RIFF", b"WAVE"):
+    if form[:4] not in (b"RIFF", b"FORM") or form[8:] not in _CHUNKS:
         return
+    head, wanted = _CHUNKS[form[8:]]
     size = stream.seek(0, os.SEEK_END)
     stream.seek(12)
     while len(chunk := stream.read(8)) == 8:
-        name, length = struct.unpack("<4sI", chunk)
-        if name != b"data":
+        name, length = struct.unpack(head, chunk)
+        if name != wanted:
             stream.seek(length + length % 2, os.SEEK_CUR)
             continue
         there = size - stream.tell()

@@ -1,5 +1,6 @@
 """Files of sound as the world has them: every format is read, every fault is told."""
 
+import contextlib
 import struct
 from pathlib import Path
 
@@ -43,6 +44,104 @@ def test_every_format_is_read(form: str, subtype: str, tolerance: float, tmp_pat
     assert reader.is_sound(path)
 
 
+@pytest.mark.parametrize("form", sorted(soundfile.available_formats().keys() - {"RAW"}))
+def test_blocks_are_the_whole(form: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    noise = np.random.default_rng(1).uniform(-0.5, 0.5, 12_345)
+    for subtype in soundfile.available_subtypes(form).keys() - {"DWVW_12"}:  # it cannot be read
+        path = tmp_path / subtype
+        with contextlib.suppress(soundfile.SoundFileError):  # some cannot be written
+            soundfile.write(path, noise, RATE, subtype, format=form)
+            (whole,) = reader.Reader(path).all_channels(1 << 20)
+            assert len(whole) >= noise.size
+            blocks = np.concatenate([*reader.Reader(path).all_channels(1000)])
+            assert np.array_equal(blocks, whole), subtype
+    assert capfd.readouterr().err == ""
+
+
+def mp3(wave: Wave, folder: Path, mode: str = "CONSTANT") -> tuple[bytes, bytes]:
+    """A file, and what of it comes after the Xing header."""
+    path = folder / "made.mp3"
+    with soundfile.SoundFile(path, "w", RATE, 1, format="MP3", bitrate_mode=mode) as file:
+        file.write(wave)
+    data = path.read_bytes()
+    return data, data[data.index(data[:2], 4) :]
+
+
+def loud_then_quiet() -> Wave:
+    """Whose frames in an MP3 of variable rate are not as long as the first."""
+    noise = np.random.default_rng(1).uniform(-0.5, 0.5, 3 * RATE)
+    return np.concatenate([noise, tone(6, level=0.01)]).astype(np.float32)
+
+
+def test_an_mp3_is_read_to_its_end(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, junk = tmp_path / "a.mp3", b"ID3\3\0\0\0\0\1\0" + bytes(128) + b"\xff\xfb" * 1000
+    for mode in ("CONSTANT", "VARIABLE"):
+        for wave in (loud_then_quiet(), loud_then_quiet()[::-1]):
+            data, bare = mp3(wave, tmp_path, mode)
+            path.write_bytes(data)
+            once, _ = reader.read_whole(path)
+            assert once.size == wave.size
+            path.write_bytes(bare)
+            all_frames, _ = reader.read_whole(path)
+            begin = 1105  # of encoder and decoder, which a Xing header tells of
+            np.testing.assert_allclose(all_frames[begin : begin + once.size], once, atol=1e-6)
+            assert all_frames.size % 576 == 0
+            assert reader.Reader(path).frames == all_frames.size
+            for parts in ([data, data], [bare, data], [data, bare], [bare, junk, data, junk]):
+                path.write_bytes(b"".join(parts))
+                expected = [
+                    all_frames if part is bare else once for part in parts if part is not junk
+                ]
+                assert np.array_equal(reader.read_whole(path)[0], np.concatenate(expected))
+    assert capfd.readouterr().err == ""
+
+
+def written(form: str, folder: Path) -> bytes:
+    path = folder / "written"
+    soundfile.write(path, loud_then_quiet(), RATE, format=form)
+    return path.read_bytes()
+
+
+def test_chained_oggs_are_read_one_after_the_other(tmp_path: Path) -> None:
+    for subtype in ("VORBIS", "OPUS"):
+        path = tmp_path / "a.ogg"
+        soundfile.write(path, loud_then_quiet(), RATE, subtype)
+        once, _ = reader.read_whole(path)
+        path.write_bytes(path.read_bytes() * 3)
+        assert np.array_equal(reader.read_whole(path)[0], np.tile(once, 3))
+        assert reader.Reader(path).frames == 3 * once.size
+
+
+def test_what_was_written_into_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
+    flac, aiff = written("FLAC", tmp_path), written("AIFF", tmp_path)
+    no_frames = bytes([flac[21] & 0xF0, 0, 0, 0, 0])
+    sound, frames = aiff.index(b"SSND") + 4, aiff.index(b"COMM") + 10
+    contents = [flac[:21] + no_frames + flac[26:]]
+    for size in (0, 0x7F000008, 0xFFFFFFFF):
+        told = struct.pack(">I", size)
+        piped = aiff[:4] + told + aiff[8:frames] + told + aiff[frames + 4 : sound] + told
+        contents.append(piped + aiff[sound + 4 :])
+    for content in contents:
+        path = tmp_path / "a"
+        path.write_bytes(content)
+        wave, _ = reader.read_whole(path)
+        np.testing.assert_allclose(wave, loud_then_quiet(), atol=1e-4)
+        assert reader.Reader(path).frames == wave.size
+
+
+def test_parts_that_do_not_go_together_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.ogg"
+    parts = []
+    for rate in (RATE, 2 * RATE):
+        soundfile.write(path, tone(), rate)
+        parts.append(path.read_bytes())
+    path.write_bytes(b"".join(parts))
+    with pytest.raises(BadFileError, match="8000 Hz and 16000 Hz, 1 and 1 channels"):
+        reader.Reader(path)
+
+
 def wav(data: bytes, promised: int, more: bytes = b"") -> bytes:
     form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, RATE, 2 * RATE, 2, 16)
     return b"RIFF" + struct.pack("<I", 36 + promised) + b"WAVE" + form + more + (
@@ -71,12 +170,20 @@ def test_faults_are_named(content: bytes, said: str, tmp_path: Path) -> None:
     assert str(path) in str(caught.value)
 
 
-def test_a_truncated_flac_is_noticed(tmp_path: Path) -> None:
-    path = tmp_path / "a.flac"
-    soundfile.write(path, np.random.default_rng(1).uniform(-1, 1, 50_000), RATE)
-    path.write_bytes(path.read_bytes()[:-9_000])
-    with pytest.raises(BadFileError, match=r"truncated|damaged"):
-        reader.read_whole(path)
+@pytest.mark.parametrize("form", ["FLAC", "AIFF", "OGG", "MP3"])
+def test_what_is_truncated_is_noticed(
+    form: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a"
+    content = written(form, tmp_path)
+    contents = [content[:-900], content[: len(content) // 2]]
+    contents += [mp3(loud_then_quiet(), tmp_path)[1][:-9]] * (form == "MP3")
+    for content in contents:
+        path.write_bytes(content)
+        with pytest.raises(BadFileError, match=r"truncated|damaged"):
+            reader.read_whole(path)
+        assert reader.is_sound(path)
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
