@@ -82,7 +82,7 @@ def blocks(
 
 
 def stamp(status: os.stat_result) -> list[int]:
-    """What is another for a file that changed: size, two times in ns, and inode.
+    """Identifies one version of a file: size, two times in ns, and inode.
 
     `cp -p` and rsync put the first time back (mtime). The second, of the last change of any kind
     (ctime), no program can.

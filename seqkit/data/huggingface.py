@@ -7,7 +7,7 @@ import json
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from seqkit.config import DataConfig
 from seqkit.data.files import Meter, stamp
@@ -38,50 +38,50 @@ def fetch(
         DataError: there is no such data set, split, subset or column, or it cannot be read.
         OutputError: the cache cannot be written, or its disk is full.
     """
-    copies = copy_of(name, data, cache)
+    copy = copy_of(name, data, cache)
     try:
-        with meter.shown(f"looking for {copies.path.name}", 0):
-            rows, identity, files = call_library(name, lambda: _opened(name, data), _TIMEOUT)
+        with meter.shown(f"looking for {copy.path.name}", 0):
+            split = call_library(name, lambda: _open_split(name, data), _TIMEOUT)
     except (DataError, ConfigError) as error:  # without a network, or without the library
-        if not copies.path.exists():
+        if not copy.path.exists():
             raise
-        notice(f"{error}; read from its copy, {copies.path}")
-        return copies.path
-    if copies.has("", identity):
-        notice(f"{name}: read from its copy, {copies.path}")
-        return copies.path
-    of_files = f", {counted(files, 'file')}" if files else ""
+        notice(f"{error}; read from its copy, {copy.path}")
+        return copy.path
+    if copy.has("", split.version):
+        notice(f"{name}: read from its copy, {copy.path}")
+        return copy.path
+    of_files = f", {counted(split.files, 'file')}" if split.files else ""
     notice(f"{name}: reading {data.column} of the split {data.hf_split}{of_files}")
-    found, empty, unlabelled = 0, 0, list[int]()
+    written, empty, unlabelled = 0, 0, list[int]()
 
     def lines() -> Iterator[bytes]:
-        nonlocal found, empty
-        for number, (text, label) in enumerate(_rows(name, rows, data), 1):
+        nonlocal written, empty
+        for number, (text, label) in enumerate(_rows(name, split.rows, data), 1):
             if text:
                 if label in (None, ""):
                     unlabelled.append(number)
                 line = line_of([str(label), text] if data.label_column else text)
                 meter.add(len(line))
                 yield line
-            found, empty = found + bool(text), empty + (not text)
-        if not found:
+            written, empty = written + bool(text), empty + (not text)
+        if not written:
             raise DataError(f"{name}: the split {data.hf_split} has no text in {data.column}")
         if unlabelled:
             bad = f"{counted(len(unlabelled), 'row')} without a label, the first is {unlabelled[0]}"
             raise DataError(f"data.label_column={data.label_column}: {name} has {bad}: label them")
 
-    with meter.shown(f"reading {copies.path.name}", 0):
-        copies.write("", identity, lines())
+    with meter.shown(f"reading {copy.path.name}", 0):
+        copy.write("", split.version, lines())
     without = f", {empty:,} empty ones left out" if empty else ""
-    told = f"{counted(found, 'row')}{without}, each a document, kept as {copies.path}"
-    notice(f"{name}: {told}")
-    return copies.path
+    rows = f"{counted(written, 'row')}{without}, each a document"
+    notice(f"{name}: {rows}, kept as {copy.path}")
+    return copy.path
 
 
 def copy_of(name: str, data: DataConfig, cache: Path) -> CachedCopy:
-    """What was copied of a data set's column, or would be, called as the data set is."""
-    known = str(Path(name).absolute()) if Path(name).exists() else name
-    origin = json.dumps([known, data.hf_subset, data.hf_split, *_columns(data)])
+    """The copy of a data set's column, there or not, called as the data set is."""
+    place = str(Path(name).absolute()) if Path(name).exists() else name
+    origin = json.dumps([place, data.hf_subset, data.hf_split, *_columns(data)])
     return CachedCopy(cache, "hf", origin, Path(name).name)
 
 
@@ -89,17 +89,19 @@ def _columns(data: DataConfig) -> list[str]:
     return [data.column, *([data.label_column] if data.label_column else [])]
 
 
-def _opened(name: str, data: DataConfig) -> tuple[Any, list[Any], int]:
-    """The columns in the rows of a split, which come as they are read.
+class _Split(NamedTuple):
+    """A split of a data set, with the columns that are asked for."""
 
-    With them comes what changes with the rows, and how many files they are in, if that is known.
+    rows: Any  # the library's stream of them, which come as they are read
+    version: list[Any]  # changes with the rows
+    files: int = 0  # hold the rows; 0 if that is not known
 
-    Raises ConfigError, DataError and what the library does.
-    """
+
+def _open_split(name: str, data: DataConfig) -> _Split:
+    """The split of a data set. Raises ConfigError, DataError and what the library does."""
     try:
         import datasets
         import huggingface_hub
-        from datasets.packaged_modules.parquet.parquet import Parquet
     except ImportError as error:
         raise ConfigError(
             f"data.kind=hf needs another package: pip install 'seqkit[hf]' ({error})"
@@ -107,7 +109,7 @@ def _opened(name: str, data: DataConfig) -> tuple[Any, list[Any], int]:
     datasets.disable_progress_bars()
     for library in (datasets, huggingface_hub):  # what goes wrong is told once
         library.logging.set_verbosity(logging.CRITICAL)
-    split, path = data.hf_split, Path(name)
+    split, path, columns = data.hf_split, Path(name), _columns(data)
     was_saved = any((path / file).is_file() for file in ("state.json", "dataset_dict.json"))
     if data.hf_subset and (path.is_file() or was_saved):
         raise ConfigError(f"data.hf_subset={data.hf_subset}: {name} has no subsets: leave it out")
@@ -116,20 +118,19 @@ def _opened(name: str, data: DataConfig) -> tuple[Any, list[Any], int]:
         splits = saved if isinstance(saved, datasets.DatasetDict) else {"train": saved}
         if split not in splits:
             raise DataError(f"data.hf_split={split}: {name} has only {', '.join(splits)}")
-        rows = _narrowed(splits[split].to_iterable_dataset(), _columns(data))
-        return rows, [splits[split]._fingerprint, *_stamps(path)], 0
+        return _Split(_narrowed(splits[split].to_iterable_dataset(), columns), _stamps(path))
     if path.is_file():
         if path.suffix not in _KINDS:
             raise DataError(f"{name}: no data set: its name ends in none of {', '.join(_KINDS)}")
         builder = datasets.load_dataset_builder(_KINDS[path.suffix], data_files=name)
     else:
         builder = datasets.load_dataset_builder(name, data.hf_subset or None)
-    rows = _narrowed(builder.as_streaming_dataset(split=split), _columns(data))
-    if isinstance(builder, Parquet):
-        builder.config.columns = _columns(data)  # the bytes of the others need not come
+    rows = _narrowed(builder.as_streaming_dataset(split=split), columns)
+    if hasattr(builder.config, "columns"):  # as of Parquet: the bytes of the others need not come
+        builder.config.columns = columns
         rows = builder.as_streaming_dataset(split=split)
     files = (builder.config.data_files or {}).get(split, [])
-    return rows, [builder.cache_dir, *_stamps(path)], len(files)
+    return _Split(rows, [builder.cache_dir, *_stamps(path)], len(files))
 
 
 def _narrowed(rows: Any, columns: list[str]) -> Any:
@@ -151,8 +152,8 @@ def _rows(name: str, rows: Any, data: DataConfig) -> Iterator[tuple[str | None, 
                 raise DataError(f"data.{key}={column}: {name} has no such column, only {only}")
             for value in batch[column]:
                 if not isinstance(value, kind):
-                    own = type(value).__name__
-                    raise DataError(f"data.{key}={column}: {name} has no {what} there, but {own}")
+                    other = type(value).__name__
+                    raise DataError(f"data.{key}={column}: {name} has no {what} there, but {other}")
         yield from zip(batch[data.column], batch[_columns(data)[-1]], strict=True)
 
 
