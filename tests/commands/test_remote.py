@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SENTENCE, TINY, Run, environment, process, saved
-from tests.data.stores import Site, site
+from tests.data.stores import Site, files_in, site
 from tests.warm_python import python
 
 TEXT = SENTENCE.encode() * 40
@@ -132,6 +132,6 @@ def test_a_stop_while_fetching_leaves_nothing(served: Site, cache: Path, tmp_pat
     _, err = going.communicate()
     go_on.set()
     assert (going.returncode, "Traceback" in err) == (130, False), err
-    assert not [path for path in cache.rglob("*") if path.is_file()]
+    assert not files_in(cache)
     served.cut, served.during = None, lambda: None
     assert process(*words, cwd=tmp_path).returncode == 0

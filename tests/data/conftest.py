@@ -1,5 +1,6 @@
 """Small data, and where data sets look."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import soundfile
 from seqkit.data import symbol_files
 from seqkit.data.datasets import Folders
 from seqkit.data.symbol_files import StoredFile
+from tests.data.stores import Site, site
 
 WORDS = "sing a song of sixpence\n"
 VALUES = np.random.default_rng(0).integers(0, 300, 5000).astype(np.uint16)
@@ -34,6 +36,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of the test's own."""
     monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
+
+
+@pytest.fixture
+def served() -> Iterator[Site]:
+    """A site with one file, /novel.txt."""
+    with site() as about:
+        yield about
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import http.server
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tests.serving import served
 
@@ -30,6 +31,11 @@ class Site:
     status: int = 200
     signed: bool = False
     got: list[str] = field(default_factory=list)
+
+
+def files_in(folder: Path) -> list[Path]:
+    """All files below a folder, half ones included."""
+    return [path for path in folder.rglob("*") if path.is_file()]
 
 
 @contextlib.contextmanager

@@ -1,11 +1,10 @@
 """Downloads are looked for in the order of the contract, and checked."""
 
 import hashlib
-import http.server
 import io
+import socket
 import tarfile
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,39 +14,7 @@ from seqkit.data.datasets import Folders
 from seqkit.data.download import TINY_SHAKESPEARE, Archive, Download
 from seqkit.foundation.errors import DataError, OutputError
 from tests.conftest import fill_disk
-
-CONTENT = b"words, words, words\n" * 10
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    """A site with one file, one damaged file, and one that takes too long."""
-
-    def do_GET(self) -> None:
-        if self.path == "/slow":
-            self.server.patience.wait(20)  # type: ignore[attr-defined]
-            return
-        if self.path == "/gone":
-            self.send_error(404)
-            return
-        self.send_response(200)
-        if self.path == "/broken":
-            self.send_header("Content-Length", str(len(CONTENT) + 5))
-        self.end_headers()
-        self.wfile.write(CONTENT if self.path == "/good" else CONTENT[:-3])
-
-    def log_message(self, *arguments: object) -> None:
-        pass
-
-
-@pytest.fixture(scope="module")
-def site() -> Iterator[str]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.patience = threading.Event()  # type: ignore[attr-defined]
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.patience.set()  # type: ignore[attr-defined]
-    server.shutdown()
-    server.server_close()
+from tests.data.stores import CONTENT, Site, files_in
 
 
 def download(url: str) -> Download:
@@ -56,26 +23,42 @@ def download(url: str) -> Download:
     )
 
 
-def test_a_download_is_kept_in_the_cache(site: str, folders: Folders, notices: list[str]) -> None:
-    located = download(f"{site}/good").locate(folders)
+def test_a_download_is_kept_in_the_cache(
+    served: Site, folders: Folders, notices: list[str]
+) -> None:
+    located = download(f"{served.url}/novel.txt").locate(folders)
     assert located.path.read_bytes() == CONTENT
     assert folders.cache in located.path.parents
     again = download("http://127.0.0.1:1/none").locate(folders)
     assert (again.path, notices) == (located.path, [])
 
 
-@pytest.mark.parametrize("page", ["bad", "gone", "slow", "broken"])
+@pytest.mark.parametrize("fault", ["bad", "gone", "slow", "nameless", "broken"])
 def test_the_sample_stands_in_with_one_line(
-    page: str, site: str, folders: Folders, notices: list[str], monkeypatch: pytest.MonkeyPatch
+    fault: str,
+    served: Site,
+    folders: Folders,
+    notices: list[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(downloads, "ANSWER_SECONDS", 0.5)
-    located = download(f"{site}/{page}").locate(folders)
+    url, go_on = f"{served.url}/{fault}", threading.Event()
+    served.files = {"/bad": CONTENT[:-3], "/broken": CONTENT}
+    with socket.create_server(("127.0.0.1", 0)) as silent, monkeypatch.context() as patch:
+        if fault == "broken":
+            served.cut = 100
+        if fault == "slow":
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        if fault == "nameless":
+            patch.setattr(socket, "getaddrinfo", lambda *_, **__: go_on.wait())
+        located = download(url).locate(folders)
+        go_on.set()
     assert located.name == "verse.txt"
     assert len(located.path.read_bytes()) > 60_000
     assert len(notices) == 1
     assert "data.path" in notices[0]
     assert "SEQKIT_DATA_DIR" in notices[0]
-    assert not [file for file in folders.cache.rglob("*") if file.is_file()]
+    assert not files_in(folders.cache)
 
 
 def packed(names: dict[str, bytes]) -> bytes:
@@ -115,7 +98,7 @@ def test_an_archive_is_known_by_what_it_holds(folders: Folders, tmp_path: Path) 
 def test_a_wrong_archive_leaves_nothing(content: bytes, folders: Folders, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"c/recordings of a folder named by SEQKIT_DATA_DIR"):
         archive(tmp_path, content).locate(folders)
-    assert not [file for file in folders.cache.rglob("*") if file.is_file()]
+    assert not files_in(folders.cache)
 
 
 def test_a_full_disk_leaves_nothing_of_an_archive(

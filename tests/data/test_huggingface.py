@@ -10,6 +10,7 @@ from seqkit.config import DataConfig
 from seqkit.data import remote
 from seqkit.foundation.errors import ConfigError, DataError
 from tests.data.hf_store import COLUMN, damage, store
+from tests.data.stores import files_in
 
 TEXTS = ["one", "two\nlines", "☃"]
 
@@ -33,10 +34,6 @@ def fetch(
 
 def documents(file: Path) -> list[object]:
     return [json.loads(line) for line in file.read_bytes().splitlines()]
-
-
-def files_in(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file()]
 
 
 @pytest.mark.parametrize("kind", ["parquet", "jsonl", "saved", "splits"])

@@ -2,7 +2,6 @@
 
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import fsspec
@@ -13,24 +12,13 @@ from seqkit.data import remote, url_cache
 from seqkit.foundation.errors import ConfigError, DataError, OutputError
 from tests.conftest import fill_disk
 from tests.data.replacing import moved
-from tests.data.stores import CONTENT, Site, site
-
-
-@pytest.fixture
-def served() -> Iterator[Site]:
-    with site() as about:
-        yield about
+from tests.data.stores import CONTENT, Site, files_in
 
 
 def fetch(url: str, cache: Path, pattern: str = "", told: list[str] | None = None) -> Path:
     said = [] if told is None else told
     (path,) = remote.fetch(DataConfig(path=[url], pattern=pattern), cache, said.append).path
     return Path(path)
-
-
-def left_of(cache: Path) -> list[Path]:
-    """All files below the cache, half ones included."""
-    return [path for path in cache.rglob("*") if path.is_file()]
 
 
 def test_a_file_is_fetched_once_and_again_when_it_changed(served: Site, tmp_path: Path) -> None:
@@ -71,7 +59,7 @@ def test_of_a_folder_what_matches_is_copied_and_kept_up_to_date(tmp_path: Path) 
     def copied(pattern: str = "") -> list[str]:
         copy = fetch(f"file://{folder}", cache, pattern)
         assert copy.name == "corpus"
-        return sorted(str(path.relative_to(copy)) for path in left_of(copy))
+        return sorted(str(path.relative_to(copy)) for path in files_in(copy))
 
     assert copied("*.txt") == ["a.txt", "deep/b.txt"]
     assert copied() == ["a.txt", "deep/b.txt", "deep/c.c"]
@@ -107,7 +95,7 @@ def test_names_of_a_store_lead_nowhere_else(tmp_path: Path) -> None:
     for name in ("/bucket/ok.txt", "/bucket//twice.txt", "/bucket/a/../../../out.txt"):
         memory.store[name] = fsspec.implementations.memory.MemoryFile(memory, name, b"x")
     copy = fetch("memory://bucket", tmp_path / "cache")
-    assert {path.name for path in left_of(copy)} == {"ok.txt", "twice.txt"}
+    assert {path.name for path in files_in(copy)} == {"ok.txt", "twice.txt"}
     assert not [*tmp_path.rglob("out.txt")]
     for url in ("memory://bucket/..", "http://x/%00", "s3://"):
         assert url_cache.copy_of(url, DataConfig(), tmp_path).path.name == "data"
@@ -120,7 +108,7 @@ def test_a_source_that_ends_early_leaves_nothing(served: Site, tmp_path: Path, c
         DataError, match=r"novel\.txt: cannot be read after 1?,?0+ of 2,000 bytes: C"
     ):
         fetch(f"{served.url}/novel.txt", tmp_path)
-    assert not left_of(tmp_path)
+    assert not files_in(tmp_path)
 
 
 def test_a_source_that_stalls_is_given_up(
@@ -132,7 +120,7 @@ def test_a_source_that_stalls_is_given_up(
     with pytest.raises(DataError, match=r"nothing came for 0\.5 s after 1,000 of 2,000 bytes"):
         fetch(f"{served.url}/novel.txt", tmp_path)
     go_on.set()
-    assert not left_of(tmp_path)
+    assert not files_in(tmp_path)
 
 
 def test_a_source_that_changes_meanwhile_is_refused(served: Site, tmp_path: Path) -> None:
@@ -155,7 +143,7 @@ def test_what_is_not_there_or_not_allowed_is_said(served: Site, tmp_path: Path) 
     served.status = 500
     with pytest.raises(DataError, match=r"cannot be read: ClientResponseError: 500"):
         fetch(f"{served.url}/novel.txt", tmp_path)
-    assert not left_of(tmp_path)
+    assert not files_in(tmp_path)
 
 
 def test_what_is_to_be_installed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
