@@ -65,7 +65,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
                 del added[_CARD]
             api.create_commit(
                 name[1],
-                [CommitOperationAdd(path, given) for path, given in added.items()],
+                [CommitOperationAdd(path, file) for path, file in added.items()],
                 commit_message=f"Add the checkpoint {digest[:12]}",
             )
     except Exception as error:  # each layer of the library raises its own
@@ -84,15 +84,15 @@ def _said(place: str, error: Exception) -> str:
 
 def _public(settings: Mapping[str, Any]) -> dict[str, Any]:
     """What a checkpoint's settings say of the model, and no place that only its maker knows."""
-    found = {key: value for key, value in settings.items() if key in _PUBLIC}
-    data = dict(found.get("data", {}))
+    public = {key: value for key, value in settings.items() if key in _PUBLIC}
+    data = dict(public.get("data", {}))
     of_rows = data.get("kind") == "hf"
     data["path"] = [
         place if of_rows and _DATA_SET.fullmatch(place) else _address(place)
         for place in data.get("path", ())
     ]
     origin = settings.get("init_from")
-    return {**found, "data": data, "init_from": origin and _address(origin)}
+    return {**public, "data": data, "init_from": origin and _address(origin)}
 
 
 def _address(place: str) -> str:
@@ -124,9 +124,10 @@ def _card(saved: Checkpoint, place: str, digest: str, licence: str | None) -> st
         "versions": ", ".join(f"{key} {value}" for key, value in saved.versions.items()),
         "digest": f"`{digest}`",
     }
-    kind, template = saved.codec.kind, Path(__file__).with_name("model_card.md")
+    kind, template = saved.codec.kind, str(Path(__file__).with_name("model_card.md"))
     head = ModelCardData(library_name="seqkit", license=licence, tags=["seqkit", kind])
-    return str(ModelCard.from_template(head, str(template), place=place, kind=kind, rows=rows))
+    card = ModelCard.from_template(head, template_path=template, place=place, kind=kind, rows=rows)
+    return str(card)
 
 
 def _short(value: float | None) -> str:
@@ -145,13 +146,13 @@ def _differing(saved: Checkpoint) -> list[str]:
     recipe, config = saved.config.get("recipe"), saved.config
     words = [f"recipe={recipe}", *(f"plugins={name}" for name in config.get("plugins") or ())]
     try:
-        own = values_of(compose.compose(words if recipe else [], []).config)
+        of_recipe = values_of(compose.compose(words if recipe else [], []).config)
     except ConfigError:  # no recipe of this machine
         return []
-    found = []
+    differing = []
     for name, _ in options():
         group, _, key = name.rpartition(".")
         then = config.get(group, {}).get(key) if group in _GROUPS else None
-        if then is not None and then != own[name] and name != "data.path":
-            found.append(f"{name}={then}")
-    return found
+        if then is not None and then != of_recipe[name] and name != "data.path":
+            differing.append(f"{name}={then}")
+    return differing

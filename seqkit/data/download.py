@@ -124,8 +124,8 @@ class Archive:
 
 def _place(name: str, folders: Folders) -> Path:
     """Where a data set lies: in the user's own folder, or else in the cache."""
-    if folders.data and (own := folders.data / name).exists():
-        return own
+    if folders.data and (path := folders.data / name).exists():
+        return path
     return folders.cache / "downloads" / name
 
 
