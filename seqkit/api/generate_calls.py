@@ -8,9 +8,9 @@ from typing import TypedDict
 
 from seqkit.config import Config, SampleConfig, check
 from seqkit.foundation.settings import check_type
-from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.continuation import continue_prompt, engine_for
 from seqkit.generation.engine import Engine
-from seqkit.generation.engines.choose import choose_engine
+from seqkit.generation.labelled import choose
 from seqkit.generation.request import Request
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
@@ -91,39 +91,40 @@ class KeptEngine:
 
         Nothing else uses the engine until the last block, or until they are closed.
         """
-        # It depends on the request but for its draws, and on the weights that it copied.
+        saved, choice = self._saved, None
+        if saved.labels is not None:
+            choice = choose(saved.labels, request.label, request.streams, request.sampling.seed)
+        # It depends on the request but for its draws, on the labels, and on weights that it copied.
         weights = [(own.data_ptr(), own._version) for own in self._network.parameters()]
-        size = request.size(self._saved.codec)
+        size, labels = request.size(saved.codec), choice and choice.weights.tolist()
         sampling = dataclasses.replace(request.sampling, seed=0)
-        usual = dataclasses.replace(request, length=1, sampling=sampling, ending=None, like=None)
-        key = usual, size, weights
-        kept = self._kept
-        if self._saved.labels is not None:  # another network for other labels
-            kept = None
-        elif kept is None or not kept.free or kept.key != key:
+        usual = dataclasses.replace(
+            request, length=1, sampling=sampling, label=None, ending=None, like=None
+        )
+        key, kept = (usual, size, labels, weights), self._kept
+        if kept is None or not kept.free or kept.key != key:
             kept = self._kept = None  # its memory first
-            kept = self._kept = _Kept(key, choose_engine(self._network, size, request, _LOG.info))
-        if kept is not None:
-            kept.free = False
+            engine = engine_for(self._network, size, request, choice, _LOG.info, slow=saved.slow)
+            kept = self._kept = _Kept(key, engine)
+        kept.free = False
         blocks = continue_prompt(
             self._network,
-            self._saved.codec,
+            saved.codec,
             prompt,
             request,
             notice=_LOG.info,
             begin=begin,
-            engine=None if kept is None else kept.engine,
-            slow=self._saved.slow,
-            recording=self._saved.recording,
-            labels=self._saved.labels,
+            engine=kept.engine,
+            slow=saved.slow,
+            recording=saved.recording,
+            labels=saved.labels,
         )
         return _until_free(blocks, kept)
 
 
-def _until_free(blocks: Iterator[Integers], kept: _Kept | None) -> Iterator[Integers]:
+def _until_free(blocks: Iterator[Integers], kept: _Kept) -> Iterator[Integers]:
     """Hand on blocks (N, 1) as (N,); the engine that makes them is free after the last one."""
     with contextlib.suppress(GeneratorExit):
         for block in blocks:
             yield block[:, 0]
-    if kept is not None:
-        kept.free = True
+    kept.free = True

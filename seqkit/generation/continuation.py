@@ -55,7 +55,7 @@ def continue_prompt(
 
     `begin` is a state, (L, 1, H), and the symbol that is fed first: by default zeros and the
     codec's start symbol. `slow` writes what the model is told of sound, and `labels` are those that
-    it learnt. `engine` is one that nothing else uses meanwhile; by default a new one.
+    it learnt. `engine` is one of `engine_for` that nothing else uses; by default a new one.
 
     What can fail (an engine that cannot run, memory) fails here, before the first block.
 
@@ -71,16 +71,11 @@ def continue_prompt(
         raise ConfigError(
             f"sample.engine={request.engine}: label_strength is for sample.engine=torch"
         )
-    if exact and engine is None:
-        check_engine(model.config, size, request, model.head.weight.device)
-        engine = wasm_engine(model, size, None if choice is None else choice.weights)
+    engine = engine or engine_for(model, size, request, choice, notice, slow=slow)
     if choice is not None:
         model = model.with_labels(choice.weights)
     if slow is not None:
         strength = 1.0  # it goes to the writer of the codes
-    if strength != 1:
-        engine = TorchEngine(model, size, strength)
-    engine = engine or choose_engine(model, size, request, notice)
     if len(prompt) > REMEMBERED:
         notice(
             f"of the {len(prompt):,} symbols of the prompt the model reads the last {REMEMBERED:,}"
@@ -121,6 +116,26 @@ def continue_prompt(
     if request.like is not None:  # it has the rests of what it follows, which are no faults
         return levelled(blocks, codec, request.like.decibels)
     return sound_faults.report(blocks, codec, prompt, notice, recording)
+
+
+def engine_for(
+    model: CharRNN,
+    size: int,
+    request: Request,
+    choice: Choice | None,
+    notice: Callable[[str], None],
+    *,
+    slow: SlowTier | None = None,
+) -> Engine:
+    """A new engine, told the labels of a choice; arguments and errors as of `continue_prompt`."""
+    weights = None if choice is None else choice.weights
+    if request.engine == "wasm":
+        check_engine(model.config, size, request, model.head.weight.device)
+        return wasm_engine(model, size, weights)
+    told = model if weights is None else model.with_labels(weights)
+    if request.label_strength != 1 and slow is None:
+        return TorchEngine(told, size, request.label_strength)
+    return choose_engine(told, size, request, notice)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ import soundfile
 import torch
 
 import seqkit
-from seqkit.api import generate_calls
 from seqkit.api.model import Model
 from seqkit.api.symbol_reader import ModelState
 from seqkit.foundation.errors import DeviceError
+from seqkit.generation import continuation
 from seqkit.generation.engines import choose
 from tests.conftest import EARLIER_RUNS, SENTENCE, Run
 
@@ -182,7 +182,7 @@ def test_an_engine_is_kept_and_never_shared(
         made.append(choose.choose_engine(*given))
         return made[-1]
 
-    monkeypatch.setattr(generate_calls, "choose_engine", counted)
+    monkeypatch.setattr(continuation, "choose_engine", counted)
     assert text.generate("a ", seed=1, **keys) == expected[1]
     assert text.generate("a ", seed=2, **keys) == expected[2]
     assert not made
@@ -200,7 +200,7 @@ def test_an_engine_is_kept_of_a_sample_that_is_given_up(
     next(stream)
     next(stream)
     stream.close()  # type: ignore[attr-defined]
-    monkeypatch.setattr(generate_calls, "choose_engine", None)  # none is made
+    monkeypatch.setattr(continuation, "choose_engine", None)  # none is made
     assert text.generate("a ", length=25, seed=1) == expected
 
 

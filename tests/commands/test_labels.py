@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ import soundfile
 import torch
 
 import seqkit
+from seqkit.api import generate_calls
+from seqkit.generation import continuation
 from tests.conftest import SMALL, Run, saved
 
 WORDS = {"sea": "wave gull sail ", "wood": "oak owl fox "}
@@ -48,6 +51,26 @@ def test_it_says_what_it_is_asked_for(run: Run, learnt: Path) -> None:
     refused = run("generate", f"checkpoint={learnt}", "label=see")
     assert refused.code == 2 and "did you mean sea? It knows label: sea, wood" in refused.err
     assert "labels of" in run("generate", f"checkpoint={learnt}", "--help").out.decode()
+
+
+def test_an_engine_is_kept_while_the_labels_are_the_same(
+    learnt: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[object] = []
+
+    def counted(*given: Any, **named: Any) -> Any:
+        made.append(given)
+        return continuation.engine_for(*given, **named)
+
+    model = seqkit.load(learnt, "cpu")
+    for strength, count in ((1.0, 2), (2.0, 4)):
+        for label, seed in (("sea", 1), ("sea", 2), ("wood", 2)):
+            keys: Any = {"label": label, "seed": seed, "length": 40, "label_strength": strength}
+            own = seqkit.load(learnt, "cpu").generate(**keys)
+            with monkeypatch.context() as patch:
+                patch.setattr(generate_calls, "engine_for", counted)
+                assert model.generate(**keys) == own
+        assert len(made) == count
 
 
 def test_it_is_scored_with_the_labels_of_its_data(run: Run, learnt: Path, tmp_path: Path) -> None:
