@@ -37,6 +37,7 @@ from seqkit.foundation.plugins import Catalogue
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.events import Validated
 from seqkit.training.kernel_choice import choose_execution
+from seqkit.training.plan import Plan
 from seqkit.training.trainer import Trainer
 
 DEFAULTS = {"lanes": "16,64,256,1024,4096", "targets": "1.8,1.6", "seconds": "200", "share": "0/1"}
@@ -72,16 +73,8 @@ def curve(config: Config, corpus: Corpus, target: float, until: float) -> list[t
     model = CharRNN(config.model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
     precisions = device.candidate_precisions(train.precision, chosen)
     execution = choose_execution(model, lanes, precisions=precisions)
-    trainer = Trainer(
-        model=model,
-        lanes=lanes,
-        validation=validation,
-        start=corpus.codec.start,
-        optimizer=config.optimizer,
-        train=train,
-        seed=config.fixed_seed,
-        execution=execution,
-    )
+    plan = Plan(config.optimizer, train, config.fixed_seed, execution)
+    trainer = Trainer(model, lanes, validation, plan)
     trainer.prepare()
     found: list[tuple[int, float]] = []
     try:

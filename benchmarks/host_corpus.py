@@ -32,6 +32,7 @@ from seqkit.kernels.timing import interleave
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.training.kernel_choice import choose_execution
+from seqkit.training.plan import Plan
 from seqkit.training.trainer import Trainer
 
 SIZE = 1 << 30  # symbols, a byte each
@@ -81,16 +82,10 @@ def little_memory(chosen: torch.device, left: int) -> Iterator[None]:
 
 def trainer(config: Config, lanes: Lanes, execution: Execution, chosen: torch.device) -> Trainer:
     """A training as `train` makes it, on a device."""
-    return Trainer(
-        model=CharRNN(config.model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen),
-        lanes=lanes,
-        validation=Part(np.zeros(0, np.uint8), np.zeros(0, np.int64)),
-        start=0,
-        optimizer=config.optimizer,
-        train=config.train,
-        seed=config.fixed_seed,
-        execution=execution,
-    )
+    model = CharRNN(config.model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
+    empty = Part(np.zeros(0, np.uint8), np.zeros(0, np.int64))
+    plan = Plan(config.optimizer, config.train, config.fixed_seed, execution)
+    return Trainer(model, lanes, empty, plan)
 
 
 def mean_step(training: Trainer, chosen: torch.device, steps: int) -> float:

@@ -26,7 +26,8 @@ from seqkit.foundation.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.resume import find_last
 from seqkit.runs.saver import Saver
-from seqkit.stages.training import Training, opened
+from seqkit.stages.session import Session
+from seqkit.stages.training import Training, set_up
 
 _LONGER = 1.5  # times as long as a save are the steps among which it is made
 _FIRST = 20  # steps that are not timed
@@ -42,7 +43,7 @@ def report(keys: Sequence[str], rounds: int = 7) -> str:
     with tempfile.TemporaryDirectory() as name:
         words = ["recipe=shakespeare", *keys, f"run_dir={Path(name) / 'run'}"]
         config, catalogue = compose(words, [])
-        with opened(config, catalogue, _tell) as training:
+        with set_up(config, Session(catalogue, _tell)) as training:
             assert training is not None
             training.trainer.prepare()
             training.folder.make()

@@ -27,6 +27,7 @@ from seqkit.foundation.ranks import Ranks, joined
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.events import Trained
 from seqkit.training.kernel_choice import choose_execution
+from seqkit.training.plan import Plan
 from seqkit.training.trainer import Trainer
 
 STEPS, WARM = 300, 50
@@ -46,17 +47,9 @@ def measured(config: Config, ranks: Ranks, steps: int = STEPS) -> dict[str, Any]
     model = CharRNN(config.model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
     precisions = device.candidate_precisions(train.precision, chosen)
     execution = ranks.shared(lambda: choose_execution(model, lanes, precisions=precisions))
-    trainer = Trainer(
-        model=model,
-        lanes=lanes,
-        validation=Part(np.zeros(0, np.uint8), np.zeros(0, np.int64)),
-        start=0,
-        optimizer=config.optimizer,
-        train=train,
-        seed=config.fixed_seed,
-        execution=execution,
-        ranks=ranks,
-    )
+    empty = Part(np.zeros(0, np.uint8), np.zeros(0, np.int64))
+    plan = Plan(config.optimizer, train, config.fixed_seed, execution)
+    trainer = Trainer(model, lanes, empty, plan, ranks=ranks)
     reason = trainer.prepare()
     reports = [event for event in trainer.run() if isinstance(event, Trained)]
     rates = [event.symbols_per_second for event in reports if event.step > min(WARM, steps // 2)]

@@ -21,11 +21,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from seqkit.config import DataConfig
-from seqkit.data import augmentation
 from seqkit.data.codecs import Quantiser
 from seqkit.data.load import load_corpus
+from seqkit.data.sound.part import SoundPart
 from seqkit.foundation.plugins import Catalogue
-from seqkit.stages.prepare_sound import recording_of
+from seqkit.stages.conditions import recording_of
+from seqkit.stages.parts import trimmed
 
 _FRAME, _FRAMES, _LANES = 16, 32, 32  # samples of a frame, frames of a window, lanes
 _HIDDEN, _EMBEDDED = 384, 64
@@ -119,11 +120,12 @@ def main() -> None:
     corpus = load_corpus(data, catalogue=Catalogue(), notice=print)
     codec = corpus.codec
     assert isinstance(codec, Quantiser)
-    part = augmentation.without_silence(corpus.whole, codec, data.trim_silence)
+    whole = SoundPart(corpus.whole, codec)
+    part = trimmed(whole, data.trim_silence).part
     symbols = torch.from_numpy(part.symbols[:].astype(np.int64))
     model, steps = train(symbols, codec.size, 60 * asked.minutes)
     print(f"{steps} steps, {sum(own.numel() for own in model.parameters()):,} parameters")
-    recording = recording_of(corpus, data)
+    recording = recording_of(whole, corpus.name, data)
     made = generate(model, codec.start, _SECONDS * codec.sample_rate, _SOUNDS)
     for sound in made.T.numpy():
         print("it", recording.judged(codec.decode(sound), codec.sample_rate).words)

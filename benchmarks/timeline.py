@@ -25,9 +25,9 @@ from seqkit.foundation import processes
 
 _PARTS = {
     "the GPU": ["foundation.device:choose_device"],
-    "data": ["stages.read_corpus:read"],
-    "network": ["stages.build_network:network"],
-    "choice of kernels": ["stages.build_network:execution"],
+    "data": ["stages.read_corpus:read_corpus"],
+    "network": ["stages.network:build"],
+    "choice of kernels": ["stages.network:execution"],
     "kernels": ["kernels.nvrtc:Kernel.__init__"],
     "the training's tensors": ["training.trainer:Trainer.__init__"],
     "recording of the step": ["training.trainer:Trainer.prepare"],

@@ -30,7 +30,7 @@ def of_model(
     Args:
         saved: the model, of sound.
         request: for as many sounds as are to be measured.
-        recording: see `prepare_sound.recording_of`.
+        recording: see `stages.conditions.recording_of`.
         chosen: where the model runs.
         notice: told what the engine is.
         watch: told how many samples of each sound there are.

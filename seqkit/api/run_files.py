@@ -26,7 +26,8 @@ from seqkit.report import page
 from seqkit.runs.checkpoint import load as load_checkpoint
 from seqkit.runs.layout import find_checkpoint
 from seqkit.runs.observers import draw
-from seqkit.stages.training import Notice, Training
+from seqkit.stages.session import Notice
+from seqkit.stages.training import Training
 from seqkit.symbols import Symbols
 
 _SOUGHT = 60  # seconds of the data's sound of which the loudest one is shown
@@ -42,7 +43,9 @@ def about_run(training: Training) -> dict[str, Any]:
     """
     corpus = training.corpus
     if corpus.codec.kind == "audio":
-        save_sample(training.medium, _excerpt(training), training.folder.files.sample("data"))
+        save_sample(
+            training.closing.medium, _excerpt(training), training.folder.files.sample("data")
+        )
     return {
         **_of_both(training),
         "local_processes": training.ranks.rank.local_size,
@@ -93,10 +96,11 @@ def _of_both(training: Training) -> dict[str, Any]:
 def _excerpt(training: Training) -> Symbols:
     """The loudest second, symbols (n,), of the first minute that it is validated on."""
     part = training.validation if len(training.validation) else training.corpus.whole
-    length = min(training.medium.glimpse, len(part))
+    medium = training.closing.medium
+    length = min(medium.glimpse, len(part))
     begins = range(0, length * min(len(part) // length, _SOUGHT), length)
     pieces = [part.symbols[begin : begin + length] for begin in begins]
-    return max(pieces, key=lambda piece: float(np.square(training.medium.decode(piece)).mean()))
+    return max(pieces, key=lambda piece: float(np.square(medium.decode(piece)).mean()))
 
 
 def sample(
@@ -108,17 +112,19 @@ def sample(
 ) -> Blocks:
     """What a model of a training makes of the prompt: blocks (N, 1)."""
     config = dataclasses.replace(training.config, until=None)  # which a training does not read
-    ending = ending_of(config, training.medium, model.config, training.slow)
+    ending = ending_of(config, training.closing.medium, model.config, training.conditions.slow)
     sampling = request.sampling
     if training.corpus.labels is not None:  # each sample has labels that are drawn anew
         seed = sampling.seed + training.trainer.progress.step
         sampling = dataclasses.replace(sampling, seed=seed)
     alone = dataclasses.replace(request, streams=1, sampling=sampling, ending=ending)
-    given = model, training.corpus.codec, training.prompt, alone
     return continue_prompt(
-        *given,
+        model,
+        training.corpus.codec,
+        training.closing.prompt,
+        alone,
         notice=notice,
-        slow=training.slow,
+        slow=training.conditions.slow,
         recording=recording,
         labels=training.corpus.labels,
     )
@@ -129,26 +135,27 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
 
     They have the full length, or what a tenth of train.max_minutes suffices for.
     """
-    best = load_checkpoint(find_checkpoint(training.folder.path), training.catalogue)
+    best = load_checkpoint(find_checkpoint(training.folder.path), training.session.catalogue)
     light = best.runs_in_eight_bits
-    request = request_of(training.config, training.length, eight_bits=light)
+    request = request_of(training.config, training.closing.length, eight_bits=light)
     model = best.build(training.device)
-    blocks = sample(training, model, request, notice, training.recording)
+    blocks = sample(training, model, request, notice, training.conditions.recording)
     return _in_time(blocks, training, notice) if training.config.train.max_minutes else blocks
 
 
 def _in_time(blocks: Blocks, training: Training, notice: Notice) -> Blocks:
     """The blocks that come within the time that the closing sample may take, and at least two."""
-    minutes, end, made = training.config.train.max_minutes, math.inf, 0
+    minutes, length = training.config.train.max_minutes, training.closing.length
+    end, made = math.inf, 0
     for number, block in enumerate(blocks):
         if number == 1:  # the first symbol needs no step: by now the engine is set up
             end = time.monotonic() + max(60 * minutes * _SHARE, _LEAST)
         made += len(block)
         yield block
-        if time.monotonic() > end and made < training.length:
+        if time.monotonic() > end and made < length:
             notice(
                 f"the closing sample ends after {_amount(made, training)} of "
-                f"{_amount(training.length, training)}: train.max_minutes={minutes:g} leaves no "
+                f"{_amount(length, training)}: train.max_minutes={minutes:g} leaves no "
                 "time for more, and generate makes more"
             )
             return
@@ -167,17 +174,18 @@ def measure_eight_bits(training: Training) -> float | None:
     That is measured on the validation part, or without one on the training part. None: it is not.
     Raises OutputError if the checkpoint cannot be written.
     """
-    codec, part = training.corpus.codec, training.validation
+    codec = training.corpus.codec
+    part = training.validation if len(training.validation) else training.conditions.training
     if not isinstance(codec, Quantiser):
         return None
-    best = load_checkpoint(find_checkpoint(training.folder.path), training.catalogue)
+    best = load_checkpoint(find_checkpoint(training.folder.path), training.session.catalogue)
     if not is_heavy(best.model, codec.symbol_rate):
         return None
     network = best.build(HOST)
     try:
         if best.labels is not None:
             network = network.with_labels(labelled.every(best.labels))
-        cost = added_nats(network, codec.size, part if len(part) else training.learnt, codec.start)
+        cost = added_nats(network, codec.size, part, codec.start)
     except (ConfigError, RuntimeError, ValueError):  # the last two of ONNX Runtime and protobuf
         return None
     best.metrics["int8_nats"] = cost
@@ -188,13 +196,13 @@ def measure_eight_bits(training: Training) -> float | None:
 def closing_file(training: Training) -> Path:
     """Where the closing sample goes if it is not printed. Raises OutputError as `check_own`."""
     training.folder.check_own()
-    return training.folder.files.sample("final").with_suffix(training.medium.suffix)
+    return training.folder.files.sample("final").with_suffix(training.closing.medium.suffix)
 
 
 def save_closing_sample(training: Training, notice: Notice) -> None:
     """Write the closing sample, after its prompt, while it is made."""
-    with training.medium.open(closing_file(training), overwrite=True) as write:
-        write(training.prompt)
+    with training.closing.medium.open(closing_file(training), overwrite=True) as write:
+        write(training.closing.prompt)
         for block in closing_sample(training, notice):
             write(block[:, 0])
     draw_closing_sample(training, notice)

@@ -38,7 +38,8 @@ from seqkit.runs.events import (
 from seqkit.runs.observers import Checkpoints, Observer, Observers, Records, Samples
 from seqkit.runs.saver import Saver
 from seqkit.runs.tensorboard import TensorBoard
-from seqkit.stages.training import Notice, Training
+from seqkit.stages.session import Notice
+from seqkit.stages.training import Training
 from seqkit.symbols import Integers
 from seqkit.training.events import CheckpointDue, Stepped, Trained
 
@@ -54,7 +55,7 @@ def run_training(
     """Train to the end, and write what a run leaves.
 
     Args:
-        training: what `stages.training.opened` set up.
+        training: what `stages.training.set_up` gives.
         observers: told of every event, beside those that write the run's files.
         notice: told what no event tells.
         stop: asked after each step and within validations; a reason ends the training, its state
@@ -103,7 +104,7 @@ def _run(
         if ranks.leads:
             saver.save(saved)
             saver.wait()
-        step, plugins = trainer.progress.step, training.catalogue.modules
+        step, plugins = trainer.progress.step, training.session.catalogue.modules
         stopped = Stopped(step, reason, folder.path, plugins, ranks.rank)
         followers.tell(stopped)
         return describe(stopped)
@@ -156,7 +157,7 @@ def _finish(training: Training, followers: Observers) -> None:
             scored=progress.scored or len(training.validation),
             total=len(training.validation),
             run_dir=folder.path,
-            plugins=training.catalogue.modules,
+            plugins=training.session.catalogue.modules,
         )
     )
 
@@ -170,7 +171,7 @@ class _Forecast:
         rate = codec.symbol_rate if isinstance(codec, Quantiser) else 0
         train = training.config.train
         ends_by_clock = train.max_minutes and not train.max_steps
-        self._wanted = ENOUGH * rate if training.slow and ends_by_clock else 0
+        self._wanted = ENOUGH * rate if training.conditions.slow and ends_by_clock else 0
         self._notice = notice
 
     def __call__(self, event: Event) -> None:
@@ -189,18 +190,19 @@ class _Forecast:
 
 def _writers(training: Training, saver: Saver, tell: Observer, notice: Notice) -> list[Observer]:
     """Those that make the files of the run."""
-    folder, medium, config = training.folder, training.medium, training.config
+    folder, config = training.folder, training.config
+    medium, prompt = training.closing.medium, training.closing.prompt
 
     def glimpse() -> Integers:
-        length = medium.glimpse if medium.printed else min(medium.glimpse, training.length)
+        length = medium.glimpse if medium.printed else min(medium.glimpse, training.closing.length)
         request = request_of(config, length)
         if medium.printed:  # so short a text is there before another engine is set up
             request = dataclasses.replace(request, engine="torch", precision="auto")
         blocks = sample(training, training.trainer.evaluation_model(), request, notice)
         made = [block[:, 0] for block in blocks]
-        return np.concatenate([training.prompt.astype(np.int64), *made])
+        return np.concatenate([prompt.astype(np.int64), *made])
 
-    judge = judge_of(training.recording, training.corpus.codec, training.prompt.size)
+    judge = judge_of(training.conditions.recording, training.corpus.codec, prompt.size)
     return [
         Records(folder),
         Checkpoints(
@@ -235,7 +237,7 @@ def begin(training: Training, saver: Saver, notice: Notice) -> None:
 
     However a training ends from then on, the run goes on with the settings that it has now.
     """
-    folder, found = training.folder, training.found
+    folder, found = training.folder, training.claim.found
     if training.ranks.leads:
         folder.make()
         training.ranks.advise(lambda: advice(training))
@@ -266,5 +268,5 @@ def advice(training: Training) -> str:
     folder = training.folder
     if not folder.is_begun:
         return NOT_BEGUN.capitalize()
-    again = go_on_with(folder.path, training.catalogue.modules, training.ranks.rank)
+    again = go_on_with(folder.path, training.session.catalogue.modules, training.ranks.rank)
     return f"The run's last checkpoint is whole. To go on: {again}"

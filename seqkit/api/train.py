@@ -18,7 +18,8 @@ from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.settings import check_list, check_type
 from seqkit.runs.events import Event
 from seqkit.runs.layout import RunFiles
-from seqkit.stages.training import opened
+from seqkit.stages.session import Session
+from seqkit.stages.training import set_up
 
 _LOG = logging.getLogger("seqkit")
 
@@ -102,11 +103,11 @@ def train(
         config.run_dir = str(Path(config.run_dir).absolute())
     config.runs = str(Path(config.runs).absolute())
     observers = [] if on_event is None else [on_event]
-    with opened(config, catalogue, _LOG.info) as training:
+    with set_up(config, Session(catalogue, _LOG.info)) as training:
         if training is None:
             return Run(Path(config.run_dir or "").absolute(), tuple(config.plugins))
         run_training(training, observers, _LOG.info)
-        if not training.medium.printed:
+        if not training.closing.medium.printed:
             with device.memory_errors(training.memory_advice):
                 save_closing_sample(training, _LOG.info)
         return Run(training.folder.path.absolute(), tuple(config.plugins))

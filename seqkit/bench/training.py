@@ -28,6 +28,7 @@ from seqkit.model.execution import Execution
 from seqkit.model.network import State, cross_entropy
 from seqkit.model.persistent.layer import persistent_layer
 from seqkit.training.kernel_choice import choose_execution, supported
+from seqkit.training.plan import Plan
 from seqkit.training.trainer import Trainer
 
 _WINDOWS = 20  # of each lane in an epoch
@@ -113,16 +114,8 @@ def _trainer(
 ) -> Callable[[], object]:
     model = _model(config, settings, device)
     empty = Part(np.zeros(0, np.uint8), np.zeros(0, np.int64))
-    trainer = Trainer(
-        model=model,
-        lanes=_lanes(config),
-        validation=empty,
-        start=0,
-        optimizer=config.optimizer,
-        train=config.train,
-        seed=config.fixed_seed,
-        execution=execution,
-    )
+    plan = Plan(config.optimizer, config.train, config.fixed_seed, execution)
+    trainer = Trainer(model, _lanes(config), empty, plan)
     if (reason := trainer.prepare()) and settings.backend != "unrolled":
         notice(reason)
     return trainer.update

@@ -13,6 +13,7 @@ from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
+from seqkit.data.sound.part import SoundPart
 from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming
 from seqkit.evaluation.score import Score, interval
 from seqkit.foundation import device, processes, stdout
@@ -25,7 +26,8 @@ from seqkit.foundation.wording import json_text
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import as_trained, request_of
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.stages import agreement, prepare_sound
+from seqkit.stages import agreement
+from seqkit.stages.conditions import recording_of
 
 _SHARED = ("streaming", "windowed")
 """Protocols that several processes share. The dynamic one learns from symbol to symbol, through
@@ -138,7 +140,8 @@ def _likeness(
     recording, sha256 = saved.recording, str(saved.data.get("sha256"))
     if config.data.path or recording is None:  # refused before anything is made
         corpus = checkpoint_data.corpus_asked_for(config, saved, catalogue, console)
-        recording, sha256 = prepare_sound.recording_of(corpus, config.data), corpus.sha256
+        sound = SoundPart(corpus.whole, saved.codec)
+        recording, sha256 = recording_of(sound, corpus.name, config.data), corpus.sha256
     config = as_trained(dataclasses.replace(config, seed=config.fixed_seed), saved.config)
     length = medium_of(saved.codec).length(config.length, config.seconds or _SECONDS)
     request = dataclasses.replace(request_of(config, length), streams=_SOUNDS)

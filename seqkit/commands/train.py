@@ -17,7 +17,8 @@ from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.ranks import joined
 from seqkit.runs.events import PRUNED
 from seqkit.runs.observers import ProgressBar
-from seqkit.stages.training import Training, opened
+from seqkit.stages.session import Session
+from seqkit.stages.training import Training, set_up
 from seqkit.sweeps.study import Pruning
 
 
@@ -31,10 +32,9 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             ranks = held.enter_context(
                 joined(processes.own_rank(), NOT_BEGUN.capitalize(), console.progress)
             )
+            session = Session(catalogue, console.notice, console.progress, ranks)
             with console.progress("setting up"):
-                training = held.enter_context(
-                    opened(config, catalogue, console.notice, console.progress, ranks)
-                )
+                training = held.enter_context(set_up(config, session))
         if training is None:
             return
         ended = _train(training, console)
@@ -80,18 +80,21 @@ def _stopped(interrupts: Interrupts, message: str) -> SeqkitError:
 
 def _print_sample(training: Training, console: Console) -> None:
     """Text to stdout while it is made; sound to a file of the run, whose name is printed."""
-    medium = training.medium
+    closing = training.closing
+    medium = closing.medium
     if medium.printed and stdout.stream() is None:
         console.notice("stdout is closed: no closing sample is printed")
         return
     codec = training.corpus.codec
     if isinstance(codec, Quantiser):  # text is seen as it is made
-        seconds = training.length / codec.symbol_rate
+        seconds = closing.length / codec.symbol_rate
         console.notice(f"making the closing sample, {seconds:.3g} s of sound")
     with ended_by_signals() as interrupts, device.memory_errors(training.memory_advice):
         with console.progress("setting up"):
             blocks = closing_sample(training, console.notice)
-        sample = Sample(blocks, medium, training.prompt, training.length, console, interrupts)
+        sample = Sample(
+            blocks, medium, training.closing.prompt, closing.length, console, interrupts
+        )
         if medium.printed:
             sample.print_one()
             return

@@ -113,7 +113,8 @@ class Lanes:
                 f"train.sequence_length={sequence_length}, which are {2 * sequence_length}: "
                 "give more data or shorter windows"
             )
-        self._start = start
+        self.start = start
+        """The codec's start symbol, which stands before a document."""
         self.sequence_length = sequence_length
         # Where each document begins and ends in the row: a separator before all but the first.
         # There may be a hundred million, so these two are the only arrays.
@@ -192,7 +193,7 @@ class Lanes:
         if document is not None:
             begins, ends = begins[document], ends[document]
             labels = labels[document] if len(labels) > 1 else labels
-        inputs = values[:-1].masked_fill(places == begins, self._start)
+        inputs = values[:-1].masked_fill(places == begins, self.start)
         over = (places >= ends) | grid.idle  # of a separator, or beyond the row
         targets = values[1:].masked_fill(over, IGNORED)
         if self._end is not None:

@@ -9,8 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from seqkit.data.codecs import Quantiser
-from seqkit.data.corpus import Part
+from seqkit.data.sound.part import SoundPart
 from seqkit.data.sound.resample import Resampler
 
 # The first few of them are spread evenly, too.
@@ -21,9 +20,10 @@ _REST, _RESTS, _RAMP = 0.4, 0.2, 0.02  # seconds of a rest, their share, and sec
 _STREAM = 2  # of draws
 
 
-def with_copies(part: Part, codec: Quantiser, seed: int) -> Part:
+def with_copies(sound: SoundPart, seed: int) -> SoundPart:
     """The part, and copies of its documents in other keys behind it."""
-    frames, draw = codec.frames(part.symbols[:]), np.random.default_rng([seed, _STREAM])
+    part, codec, frames = sound.part, sound.codec, sound.frames
+    draw = np.random.default_rng([seed, _STREAM])
     rest, ramp = (round(seconds * codec.sample_rate) for seconds in (_REST, _RAMP))
     symbols, starts = [part.symbols[:]], [part.starts]
     count = max(_LEAST, int(_SECONDS * codec.sample_rate / len(frames)))
@@ -36,9 +36,10 @@ def with_copies(part: Part, codec: Quantiser, seed: int) -> Part:
         sums = np.cumsum(np.pad(heard, (ramp, 0)))
         faded = (sums[ramp:] - sums[:-ramp])[: len(moved), None] / np.float32(ramp)
         symbols.append(codec.encode(moved * faded.astype(np.float32)))
-    return dataclasses.replace(
+    both = dataclasses.replace(
         part,
         symbols=np.concatenate(symbols),
         starts=np.concatenate(starts),
         labels=None if part.labels is None else np.tile(part.labels, len(symbols)),
     )
+    return SoundPart(both, codec)

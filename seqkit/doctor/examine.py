@@ -14,6 +14,7 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.data.file_search import Search
 from seqkit.data.files import BadFileError, blocks
 from seqkit.data.shards import opened
+from seqkit.data.sound.part import SoundPart
 from seqkit.data.symbol_files import StoredSymbols
 from seqkit.doctor import sound, text
 from seqkit.doctor.faults import Fault, require_enough
@@ -97,7 +98,8 @@ def _of_sound(
     corpus: Corpus, codec: Quantiser, paths: Sequence[Path], progress: Progress
 ) -> tuple[dict[str, Any], list[Fault]]:
     """Of the sound and of its files; a data set may have none of its own here."""
-    seconds, levels = len(corpus.whole) / codec.symbol_rate, sound.heard(corpus, codec)
+    seconds = len(corpus.whole) / codec.symbol_rate
+    levels = sound.levels_before_gain(SoundPart(corpus.whole, codec))
     with progress("listening", len(paths), unit="files") as bar:
         found = sound.facts(paths, bar.update)
     facts = {

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from seqkit.data.codecs import Quantiser
-from seqkit.data.corpus import Corpus
+from seqkit.data.corpus import Row
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Frames, Wave
+from seqkit.data.sound.part import SoundPart
 from seqkit.data.sound.reader import Reader
 from seqkit.doctor.faults import Fault
 from seqkit.foundation.wording import counted, duration
@@ -148,24 +149,25 @@ def levels_of(wave: Wave, sample_rate: int) -> Levels:
     )
 
 
-def heard(corpus: Corpus, codec: Quantiser) -> Levels:
+def levels_before_gain(sound: SoundPart) -> Levels:
     """The levels of a corpus before the gain, without what the quantiser adds to an offset.
 
     Of more than 8.4 million symbols some blocks are read that lie evenly among them.
     """
-    symbols = corpus.whole.symbols
-    step = _BLOCK * max(1, -(-len(symbols) // _MOST))
-    begins = range(0, len(symbols), step)
-    wave = np.concatenate([codec.decode(symbols[begin : begin + _BLOCK]) for begin in begins])
+    symbols, codec = sound.part.symbols, sound.codec
+    wave = sound.mono if len(symbols) <= _MOST else _blocks_of(symbols, codec)
     return levels_of(wave - np.float32(codec.silence), codec.sample_rate)
 
 
-def faults_of(corpus: Corpus) -> list[Fault]:
-    """The faults of the sound as a model will hear it, the worst first; none of text."""
-    codec = corpus.codec
-    if codec.kind != "audio":
-        return []
-    return [*faults(heard(corpus, codec), codec, len(corpus.whole) / codec.symbol_rate)]
+def _blocks_of(symbols: Row, codec: Quantiser) -> Wave:
+    begins = range(0, len(symbols), _BLOCK * -(-len(symbols) // _MOST))
+    return np.concatenate([codec.decode(symbols[begin : begin + _BLOCK]) for begin in begins])
+
+
+def faults_of(sound: SoundPart) -> list[Fault]:
+    """The faults of the sound as a model will hear it, the worst first."""
+    seconds = len(sound.part) / sound.codec.symbol_rate
+    return [*faults(levels_before_gain(sound), sound.codec, seconds)]
 
 
 def faults(

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -187,24 +188,25 @@ def clock_left(config: Config, saved: Checkpoint) -> str | None:
     )
 
 
-def take_place(config: Config, saved: Checkpoint, notice: Callable[[str], None]) -> None:
-    """Look for the data where the run did, in so far as the config does not say where.
+def with_place(config: Config, saved: Checkpoint, notice: Callable[[str], None]) -> Config:
+    """The config that looks for the data where the run did, if it does not say where itself.
 
     That is the path and the pattern, if none is given, and the file that a stream was read into:
     what comes out of the stream now would have to be the same.
     """
-    before = saved.config.get("data", {})
-    if not config.data.pattern and isinstance(before.get("pattern"), str):
-        config.data.pattern = before["pattern"]
-    kept, paths = before.get("path"), config.data.path
-    if not paths and isinstance(kept, list) and kept:
-        notice(f"the run goes on with its own data: {' and '.join(map(str, kept))}")
-        config.data.path = [*map(str, kept)]
-    elif isinstance(kept, list) and len(kept) == len(paths):
-        for number, (old, path) in enumerate(zip(kept, paths, strict=True)):
+    before, data = saved.config.get("data", {}), config.data
+    if not data.pattern and isinstance(before.get("pattern"), str):
+        data = replace(data, pattern=before["pattern"])
+    known, paths = before.get("path"), [*data.path]
+    if not paths and isinstance(known, list) and known:
+        notice(f"the run goes on with its own data: {' and '.join(map(str, known))}")
+        paths = [*map(str, known)]
+    elif isinstance(known, list) and len(known) == len(paths):
+        for number, (old, path) in enumerate(zip(known, data.path, strict=True)):
             if remote.is_pipe(path) and remote.is_cached_stream(str(old), disk.cache_dir()):
                 notice(f"data.path={path} is not read again: the run goes on with {old}")
                 paths[number] = old
+    return replace(config, data=replace(data, path=paths))
 
 
 def require_data(config: Config, saved: Checkpoint) -> None:
@@ -221,22 +223,22 @@ def require_data(config: Config, saved: Checkpoint) -> None:
             )
 
 
-def leave_out_new_keys(config: Config, saved: Checkpoint, notice: Callable[[str], None]) -> None:
-    """Give the keys that the run does not know the values that it goes on with: their defaults.
+def without_new_keys(config: Config, saved: Checkpoint, notice: Callable[[str], None]) -> Config:
+    """The config in which keys that the run does not know have their defaults.
 
     A recipe may have got them since the run began with an earlier seqkit.
     """
-    new = []
+    groups: dict[str, dict[str, Any]] = {"model": {}, "optimizer": {}, "train": {}}
     for name, item in options():
         group, _, key = name.partition(".")
-        known = saved.config.get(group, {})
-        if group in ("model", "optimizer", "train") and key not in known:
-            holder = getattr(config, group)
-            if getattr(holder, key) != default_of(item):
-                setattr(holder, key, default_of(item))
-                new.append(name)
-    if new:
+        if group in groups and key not in saved.config.get(group, {}):
+            default = default_of(item)
+            if getattr(getattr(config, group), key) != default:
+                groups[group][key] = default
+    if new := [f"{group}.{key}" for group, keys in groups.items() for key in keys]:
         notice(f"the run began with an earlier seqkit and goes on without {', '.join(new)}")
+    changed = {name: replace(getattr(config, name), **keys) for name, keys in groups.items()}
+    return replace(config, **changed)
 
 
 def is_same(config: Config, settings: Mapping[str, Any]) -> bool:

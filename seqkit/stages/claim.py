@@ -1,27 +1,38 @@
 """The run that a training works on: its folder, and the state it goes on from."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit.config import Config
 from seqkit.doctor.advice import suggested_recipe
 from seqkit.foundation.errors import CheckpointError, ConfigError
-from seqkit.foundation.plugins import Catalogue
-from seqkit.foundation.ranks import Ranks
 from seqkit.runs import resume
+from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.resume import Found
+from seqkit.stages.session import Session
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A run's folder, which nobody else writes to, and the state in it to go on from, if any."""
+
+    folder: RunFolder
+    found: Found | None
+
+    @property
+    def saved(self) -> Checkpoint | None:
+        """The run's own checkpoint; None if the run starts."""
+        return self.found and self.found.checkpoint
 
 
 @contextlib.contextmanager
-def claimed(
-    config: Config, catalogue: Catalogue, notice: Callable[[str], None], ranks: Ranks
-) -> Iterator[tuple[RunFolder, Found | None]]:
+def claimed(config: Config, session: Session) -> Iterator[Claim]:
     """Keep others out of the run's folder until the block ends.
 
-    Rank 0 keeps the folder; the other processes read the checkpoint that it found. Yields the
-    state with which `config` is to go on; None where the run starts.
+    Rank 0 keeps the folder; the other processes read the checkpoint that it found.
 
     Raises:
         ConfigError, CheckpointError, OutputError: the folder, or what is in it, does not allow it.
@@ -38,6 +49,7 @@ def claimed(
         folder = RunFolder(Path(config.run_dir))
     else:
         folder = RunFolder.timed(Path(config.runs), config.recipe)
+    ranks = session.ranks
     with contextlib.ExitStack() as held:
         with ranks.turn(ranks.leads):
             if ranks.leads:
@@ -48,5 +60,7 @@ def claimed(
                 raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
             if ranks.leads and not goes_on:
                 folder.check_new(config)
-            found = resume.find_last(folder.files, catalogue, notice) if goes_on else None
-        yield folder, found
+            found = None
+            if goes_on:
+                found = resume.find_last(folder.files, session.catalogue, session.notice)
+        yield Claim(folder, found)

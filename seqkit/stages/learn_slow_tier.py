@@ -7,7 +7,6 @@ import numpy as np
 import torch
 
 from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
-from seqkit.data import augmentation
 from seqkit.data.augmentation import Errors
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
@@ -18,6 +17,7 @@ from seqkit.foundation.machine import HOST, SharedCores, few_threads
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
+from seqkit.training.plan import Plan
 from seqkit.training.step import TrainingStep
 
 _STEPS, _WARM = 400, 50
@@ -28,22 +28,21 @@ _RATE = 4e-3
 _THREADS = 4  # with 32 it took minutes on a machine of 32 cores, and seconds with these
 
 
-def learn(
+def learn_writer(
     part: Part,
     codec: Quantiser,
-    seed: int,
-    progress: Progress,
     book: Codebook,
-    labels: Sequence[int] = (),
+    seed: int,
+    labels: Sequence[int],
+    progress: Progress,
 ) -> SlowTier:
-    """The codes of a part of sound, and their writer.
+    """The codes of a part of sound, told by them, and a network that learnt to write more.
 
     `labels` has the number of values of each label of its documents, if they have any.
     """
-    told = augmentation.told(part, codec, book).conditions
-    assert told is not None
+    assert part.conditions is not None
     hop = book.hop * codec.phases
-    codes = told[::hop]
+    codes = part.conditions[::hop]
     times = -(-_SHORTEST // len(codes))  # repeated until they are enough to train on
     row = Part.of(np.tile(codes, times))
     if part.labels is not None:
@@ -79,15 +78,9 @@ def _writer(row: Part, size: int, seed: int, progress: Progress, labels: Sequenc
     )
     model = CharRNN(config, torch.Generator().manual_seed(seed))
     lanes = Lanes(row, 0, 16, 64, seed, end=size if labels else None)
-    step = TrainingStep(
-        model=model,
-        lanes=lanes,
-        optimizer=OptimizerConfig(),
-        train=TrainConfig(clip_norm=1.0),
-        seed=seed,
-        execution=Execution("layerwise", "fp32", lanes.batch_size),
-        errors=errors,
-    )
+    execution = Execution("layerwise", "fp32", lanes.batch_size)
+    plan = Plan(OptimizerConfig(), TrainConfig(clip_norm=1.0), seed, execution, errors)
+    step = TrainingStep(model, lanes, plan)
     steps = _STEPS_WITH_LABELS if labels else _STEPS
     shown = progress("learning the slow tier", steps)
     with few_threads(_THREADS), SharedCores(HOST) as cores, shown as bar:

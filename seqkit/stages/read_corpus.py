@@ -1,134 +1,113 @@
 """The data of a training, read as its config and the weights that it starts from want it."""
 
 import dataclasses
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit.config import Config, DataConfig
-from seqkit.data import remote
 from seqkit.data.codecs import Quantiser
-from seqkit.data.corpus import Corpus, Part
+from seqkit.data.corpus import Corpus
 from seqkit.data.load import load_corpus
-from seqkit.data.shards import opened
+from seqkit.data.sound.part import SoundPart
 from seqkit.doctor import sound
 from seqkit.doctor.faults import CONSTANT
-from seqkit.foundation import disk
-from seqkit.foundation.console import Progress
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.wording import duration
-from seqkit.runs import named_checkpoint
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.stages import build_network
+from seqkit.stages.grow import grown
+from seqkit.stages.session import Notice, Session
+from seqkit.stages.sources import Origin, Sources
 
 _MOST_FAULTS = 2  # of the data, the worst, that a training tells; `doctor` tells all
 _PATIENCE_OF_A_SAMPLE = 2  # validations: the recipe is for a text many times as long
 _UNEVEN = 0.5  # of the share for validation; what differs by more is told
 
 
-def locate(config: Config, notice: Callable[[str], None], progress: Progress) -> list[str]:
-    """The local paths of the data, with streams and URLs copied to files of the cache.
+@dataclass(frozen=True)
+class Reading:
+    """The data of a training as symbols.
 
-    In `config` the paths become absolute, because a run may be resumed from another folder, files
-    of the cache take the place of streams, and the keys that shards were made with are filled in.
-    URLs stay, so that a run goes on where the cache has no copy. Raises DataError.
+    config: with what the data and the weights decide.
+    origin: the weights to start from, grown by what is new in the data.
+    sound: the corpus as waves; None of text.
     """
-    prompt = [] if config.prompt_file is None else [config.prompt_file]
-    wanted = [*config.data.path, *prompt]  # each is read once
-    files = remote.read_streams(wanted, disk.cache_dir(), notice, progress)
-    config.data.path = files[: len(config.data.path)]
-    if prompt:
-        config.prompt_file = files[-1]
-    config.data.path = remote.absolute(config.data)
-    config.init_from = config.init_from and named_checkpoint.absolute(config.init_from)
-    for key in ("prompt_file", "prompt_audio"):
-        if path := getattr(config, key):
-            setattr(config, key, str(Path(path).absolute()))
-    here = remote.fetch(config.data, disk.cache_dir(), notice, progress)
-    config.data = opened.settled(config.data)
-    return here.path
+
+    config: Config
+    corpus: Corpus
+    origin: Origin
+    sound: SoundPart | None
 
 
-def read(
-    config: Config,
-    here: list[str],
-    origin: Checkpoint | None,
-    saved: Checkpoint | None,
-    catalogue: Catalogue,
-    notice: Callable[[str], None],
-    progress: Progress,
-) -> tuple[Corpus, Checkpoint | None]:
-    """The corpus, and the checkpoint to start from, grown by what is new in the data.
-
-    Args:
-        config: of the training.
-        here: the local paths of its data.
-        origin: what the weights come from: `saved`, another run's checkpoint, or nothing.
-        saved: the last checkpoint of the run that is resumed.
-        catalogue: where data sets and codecs are looked for.
-        notice: tells the user.
-        progress: shows how far the data was read.
+def read_corpus(sources: Sources, session: Session) -> Reading:
+    """Read the data, with the codec and the labels of the weights to start from, if there are any.
 
     Raises:
         DataError: the data cannot be read.
         ConfigError: keys that do not fit the checkpoint.
     """
-    fine_tuned = origin if saved is None else None
-    if fine_tuned:
-        asked, config.data = config.data, fine_tuned.as_read(config.data)
-        if asked.newline != config.data.newline:
-            notice(f"data.newline={config.data.newline}, as in the training of the checkpoint")
-        if fine_tuned.codec.kind == "text" and 0 < asked.max_vocabulary < fine_tuned.codec.size:
-            notice(f"all {fine_tuned.codec.size} characters that the checkpoint knows are kept")
+    config, origin, notice = sources.config, sources.origin, session.notice
+    saved, other = origin.saved, origin.other
+    if other is not None:
+        config = dataclasses.replace(config, data=_as_read(config.data, other, notice))
     # New characters get symbols, if there is a limit up to that; or else data.unknown counts.
     grows = config.data.unknown == "error" or config.data.max_vocabulary > 0
     corpus = load_corpus(
-        dataclasses.replace(config.data, path=here),
-        catalogue=catalogue,
+        dataclasses.replace(config.data, path=sources.paths),
+        catalogue=session.catalogue,
         notice=notice,
-        codec=origin.codec if origin else None,
-        trained=fine_tuned.config if fine_tuned else None,  # a resumed run's were compared before
+        codec=origin.checkpoint.codec if origin.checkpoint else None,
+        trained=other.config if other else None,  # a resumed run's were compared before
         grow=saved is None and grows,
         samples=saved is None or saved.of_a_sample,
-        progress=progress,
-        known=origin.labels if origin else None,
+        progress=session.progress,
+        known=origin.checkpoint.labels if origin.checkpoint else None,
     )
     if saved is not None and saved.data.get("stands_in"):
         corpus = dataclasses.replace(corpus, stand_in=Path(config.data.path[0]))
-    if corpus.stand_in:  # the run goes on with it when the data set can be had, too
-        config.data.path = [str(corpus.stand_in)]
-        if not config.train.patience:
-            config.train.patience = _PATIENCE_OF_A_SAMPLE
-            if saved is None:
-                notice(
-                    "the sample is small: the training ends after "
-                    f"{_PATIENCE_OF_A_SAMPLE} validations in a row without improvement "
-                    f"(train.patience={_PATIENCE_OF_A_SAMPLE})"
-                )
-    if fine_tuned:
-        ends, seed = config.model.ends, config.fixed_seed
-        origin = build_network.grown(fine_tuned, corpus, ends, seed, notice)
+    if corpus.stand_in:
+        config = _with_sample(config, corpus.stand_in, notice if saved is None else None)
+    if other is not None:
+        other = grown(other, corpus, config.model.ends, config.fixed_seed, notice)
+        origin = Origin(other, resumes=False)
+    codec = corpus.codec
+    heard = SoundPart(corpus.whole, codec) if isinstance(codec, Quantiser) else None
     if saved is None:
-        for fault in sound.faults_of(corpus)[:_MOST_FAULTS]:
+        _tell_faults(corpus, heard, config.data, notice)
+    return Reading(config, corpus, origin, heard)
+
+
+def _as_read(data: DataConfig, other: Checkpoint, notice: Notice) -> DataConfig:
+    """The keys with which the data are read as those of the weights to start from were."""
+    read = other.as_read(data)
+    if data.newline != read.newline:
+        notice(f"data.newline={read.newline}, as in the training of the checkpoint")
+    if other.codec.kind == "text" and 0 < data.max_vocabulary < other.codec.size:
+        notice(f"all {other.codec.size} characters that the checkpoint knows are kept")
+    return read
+
+
+def _with_sample(config: Config, sample: Path, notice: Notice | None) -> Config:
+    """The config of a run on the sample of a data set, with which it goes on."""
+    data = dataclasses.replace(config.data, path=[str(sample)])
+    config = dataclasses.replace(config, data=data)
+    if config.train.patience:
+        return config
+    if notice:
+        notice(
+            f"the sample is small: the training ends after {_PATIENCE_OF_A_SAMPLE} validations in "
+            f"a row without improvement (train.patience={_PATIENCE_OF_A_SAMPLE})"
+        )
+    train = dataclasses.replace(config.train, patience=_PATIENCE_OF_A_SAMPLE)
+    return dataclasses.replace(config, train=train)
+
+
+def _tell_faults(corpus: Corpus, heard: SoundPart | None, data: DataConfig, notice: Notice) -> None:
+    if heard is not None:
+        for fault in sound.faults_of(heard)[:_MOST_FAULTS]:
             notice(str(fault))
-        if uneven := uneven_split(corpus, config.data):
-            notice(uneven)
-        if corpus.codec.kind != "audio" and corpus.whole.is_constant:
-            notice(CONSTANT)
-    return corpus, origin
-
-
-def with_counts(corpus: Corpus, training: Part, notice: Callable[[str], None]) -> Corpus:
-    """The corpus with its labels counted in the training part; what that lacks is told."""
-    if corpus.labels is None or training.labels is None:
-        return corpus
-    labels = corpus.labels.counted(training.labels)
-    notice(f"labels (data.label): {labels.summary}")
-    learnt = {pair for number in labels.counts for pair in labels.of_number(number).items()}
-    missing = [v for name, own in labels.values.items() for v in own if (name, v) not in learnt]
-    if missing:
-        shown = ", ".join(missing[:_MOST_FAULTS]) + (" …" if len(missing) > _MOST_FAULTS else "")
-        notice(f"the training part has no document labelled {shown}: these are not learnt")
-    return dataclasses.replace(corpus, labels=labels)
+    if uneven := uneven_split(corpus, data):
+        notice(uneven)
+    if heard is None and corpus.whole.is_constant:
+        notice(CONSTANT)
 
 
 def uneven_split(corpus: Corpus, data: DataConfig) -> str:

@@ -6,19 +6,17 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from seqkit.config import OptimizerConfig, TrainConfig
-from seqkit.data.augmentation import Errors
 from seqkit.data.lanes import Lanes
 from seqkit.data.windows import Windows
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.kernels.graph import Recording, SideStream
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.execution import Execution
 from seqkit.model.network import State, cross_entropy
 from seqkit.model.persistent import launch
 from seqkit.training.dropout_masks import DropoutMasks
 from seqkit.training.input_errors import InputErrors
 from seqkit.training.optimizer import OptimizerStep
+from seqkit.training.plan import Plan
 from seqkit.training.progress import require_tensors
 from seqkit.training.weights import TrainingWeights
 
@@ -31,25 +29,13 @@ class TrainingStep:
     `weights` has the parameters, the weights that run, and the gradients.
     """
 
-    def __init__(
-        self,
-        *,
-        model: CharRNN,
-        lanes: Lanes,
-        optimizer: OptimizerConfig,
-        train: TrainConfig,
-        seed: int,
-        execution: Execution,
-        ranks: Ranks = ALONE,
-        errors: Errors | None = None,
-    ) -> None:
-        """`model` is on its device; `seed` is that of the dropout masks and of the errors.
-
-        With several processes, `lanes` shows the share of this one.
+    def __init__(self, model: CharRNN, lanes: Lanes, plan: Plan, ranks: Ranks = ALONE) -> None:
+        """`model` is on its device; with several processes, `lanes` shows the share of this one.
 
         Raises:
             ValueError: the execution has fewer lanes than are to be trained on.
         """
+        train, execution = plan.train, plan.execution
         if execution.lanes < lanes.widest:
             raise ValueError(f"an execution in {execution.lanes} lanes for B = {lanes.widest}")
         self._lanes = lanes
@@ -66,15 +52,17 @@ class TrainingStep:
             self._network = self._network._replace(side_stream=self._side)
         scaled = execution.precision == "fp16"
         self._optimizer = OptimizerStep(
-            optimizer, train, self.weights, scaled=scaled, gave_up=self._gave_up
+            plan.optimizer, train, self.weights, scaled=scaled, gave_up=self._gave_up
         )
         h, c, past = model.zero_state(execution.lanes)
         self._state = State(h.to(execution.dtype), c.to(execution.dtype), past)
         # What a recorded graph reads of the step's number.
         first = lanes.own.start
-        self._masks = DropoutMasks(model.config, train, seed, device, first)
-        own = seed, device, first, model.config.conditions > 0
-        self._errors = None if errors is None else InputErrors(errors, *own)
+        self._masks = DropoutMasks(model.config, train, plan.seed, device, first)
+        self._errors = None
+        if plan.errors is not None:
+            coded = model.config.conditions > 0
+            self._errors = InputErrors(plan.errors, plan.seed, device, first, coded)
         self._count = torch.ones((), device=device)
         self._nats = torch.zeros((), dtype=torch.float64, device=device)
         self._learned = self._nats, self._state  # the last step's nats, and the state after it

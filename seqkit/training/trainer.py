@@ -9,15 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from seqkit.config import OptimizerConfig, TrainConfig
-from seqkit.data.augmentation import Errors
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.errors import CheckpointError, ConfigError, DivergedError
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.execution import Execution
 from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained
+from seqkit.training.plan import Plan
 from seqkit.training.progress import TrainingProgress, read_numbers
 from seqkit.training.schedule import Clock, learning_rate
 from seqkit.training.step import TrainingStep
@@ -36,32 +34,22 @@ class Trainer:
 
     def __init__(
         self,
-        *,
         model: CharRNN,
         lanes: Lanes,
         validation: Part,
-        start: int,
-        optimizer: OptimizerConfig,
-        train: TrainConfig,
-        seed: int,
-        execution: Execution,
-        clock: Callable[[], float] = time.monotonic,
-        closing_sample: float = 0.0,
+        plan: Plan,
+        clock: Clock | None = None,
         ranks: Ranks = ALONE,
-        errors: Errors | None = None,
     ) -> None:
         """Args:
         model: on its device.
         lanes: the training part; with several processes, the share of this one.
         validation: the validation part; empty for none.
-        start: the codec's start symbol.
-        seed: of the dropout masks and of the errors.
-        execution: how the network runs.
-        clock: seconds, for train.max_minutes.
-        closing_sample: how many times as long as a sample on the way it is; time is kept for it.
+        plan: how the network is trained.
+        clock: for train.max_minutes; by default that of the machine.
         ranks: the processes that train together; all of them have to call the same methods.
-        errors: what is read wrong in training.
         """
+        train = plan.train
         self.model = model
         self.progress = TrainingProgress()
         self._lanes = lanes
@@ -69,27 +57,18 @@ class Trainer:
         self._ranks = ranks
         self._report_every = _EVERY if ranks.rank.size <= _FEW else _EVERY_OF_MANY
         self._config = train
-        self._optimizer = optimizer
-        self._execution = execution
+        self._optimizer = plan.optimizer
+        self._execution = plan.execution
         limits = [train.max_steps] if train.max_steps is not None else []
         limits += [train.max_epochs * lanes.steps] if train.max_epochs else []
         self._limit = min(limits, default=None)  # None: only time ends the training
-        self._time = Clock(train.max_minutes, clock, closing_sample)
+        self._time = clock or Clock(train.max_minutes)
         self._rate = 0.0  # of the last update
-        self._step = TrainingStep(
-            model=model,
-            lanes=lanes,
-            optimizer=optimizer,
-            train=train,
-            seed=seed,
-            execution=execution,
-            ranks=ranks,
-            errors=errors,
-        )
+        self._step = TrainingStep(model, lanes, plan, ranks)
         self._validation = Validation(
             validation,
-            start,
-            execution,
+            lanes.start,
+            plan.execution,
             self._step.weights,
             calibrate=train.calibrate,
             ranks=ranks,

@@ -5,9 +5,9 @@ from typing import Any
 
 from seqkit import cli
 from seqkit.foundation.processes import own_rank
-from seqkit.stages import read_corpus
+from seqkit.stages import training
 
-_read = read_corpus.read
+_read = training.read_corpus  # type: ignore[attr-defined]
 
 
 def read(*arguments: Any) -> Any:
@@ -18,5 +18,5 @@ def read(*arguments: Any) -> Any:
 
 
 if __name__ == "__main__":
-    read_corpus.read = read  # type: ignore[assignment]
+    setattr(training, "read_corpus", read)  # noqa: B010
     cli.entry()

@@ -1,20 +1,16 @@
-"""Copies of sound are changed as asked for, the same for the same seed; silence is left out."""
+"""Sound is read with the errors that were asked for, the same for the same seed."""
 
 import numpy as np
 import pytest
 
 from seqkit.config import DataConfig
 from seqkit.data import augmentation
-from seqkit.data.augmentation import without_silence
 from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Part
-from seqkit.symbols import Symbols
+from seqkit.data.sound import slow_codes
 
 RATE = 8000
 CODEC = MuLaw(256, RATE)
-SLOW = 1000
-OF_SLOW = MuLaw(256, SLOW)
-FRAME = 20  # samples of 0.02 s at that rate
 
 
 def tone(hertz: float = 440.0, seconds: float = 1.0) -> Part:
@@ -57,10 +53,10 @@ def test_stereo_is_read_as_mono_is_and_of_two_digits_only_silence_is_wrong() -> 
 def test_codes_are_mistaken_for_those_of_frames_that_are_near() -> None:
     low, high = tone(220, 1.5), tone(440, 1.5)
     part = Part.of(np.concatenate([low.symbols[:], high.symbols[:]]))
-    book = augmentation.learn_codes(part, CODEC, 1)
-    told = augmentation.told(part, CODEC, book).conditions
-    assert told is not None
-    first, second = ({*half[800:-800].tolist()} for half in np.split(told, 2))
+    wave = CODEC.decode(part.symbols)
+    book = slow_codes.learn(wave, RATE, 1)
+    codes = book.codes(book.describe(wave))
+    first, second = ({*half[5:-5].tolist()} for half in np.split(codes, 2))
     assert not first & second  # notes apart
     made = augmentation.errors_of(CODEC, DataConfig(copies=3), 64, seed=4, book=book)
     assert made is not None
@@ -73,42 +69,3 @@ def test_codes_are_mistaken_for_those_of_frames_that_are_near() -> None:
     for notes, others in ((first, second), (second, first)):
         taken = made.codes[:, sorted(notes)]
         assert np.isin(taken, sorted(others)).mean() < 0.1
-
-
-def piece(frames: int, level: float) -> Symbols:
-    wave = level * np.sin(np.arange(frames * FRAME) * 0.7)
-    return OF_SLOW.encode(wave.astype(np.float32))
-
-
-def joined(*pieces: Symbols) -> Symbols:
-    return np.concatenate(pieces)
-
-
-def test_the_beginning_goes_and_a_pause_is_shortened() -> None:
-    loud, quiet = piece(10, 0.5), piece(40, 0.001)
-    first = joined(piece(7, 0.0), loud, quiet, loud, quiet[: 10 * FRAME], loud)
-    second = joined(quiet, loud, quiet)
-    made = without_silence(Part.of(first, second), OF_SLOW, 40)
-    pause = joined(quiet[: 8 * FRAME], quiet[-7 * FRAME :])
-    one = joined(loud, pause, loud, quiet[: 10 * FRAME], loud)
-    other = joined(loud, pause)
-    assert made.starts.tolist() == [0, len(one)]
-    assert made.symbols.dtype == np.uint8
-    assert np.array_equal(made.symbols, joined(one, other))
-
-
-def test_a_document_that_is_silent_goes_and_a_silent_part_stays() -> None:
-    loud, silent = piece(5, 0.5), piece(30, 0.0)
-    made = without_silence(Part.of(silent, loud, silent, loud[:7]), OF_SLOW, 40)
-    assert made.starts.tolist() == [0, len(loud)]
-    assert len(made) == len(loud) + 7
-    for codec in (OF_SLOW, MuLaw(255, SLOW)):  # which has no level but zero between its halves
-        part = Part.of(codec.encode(np.zeros(200, np.float32)))
-        assert len(without_silence(part, codec, 40)) == 200
-
-
-def test_what_is_loud_enough_is_left_as_it_is() -> None:
-    part = Part.of(joined(piece(9, 0.5), piece(50, 0.02), piece(1, 0.5))[:-3])
-    made = without_silence(part, OF_SLOW, 40)
-    assert np.array_equal(made.symbols, part.symbols)
-    assert len(without_silence(part, OF_SLOW, 20)) < len(part)

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from seqkit.compression import contents
-from seqkit.data.augmentation import without_silence
 from seqkit.data.codecs import Linear, MuLaw, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
 from seqkit.data.sound import Frames
+from seqkit.data.sound.part import SoundPart
+from seqkit.data.sound.silence import without_silence
 from seqkit.evaluation import protocols, streaming
 from seqkit.foundation.errors import ConfigError
 from seqkit.symbols import IGNORED
@@ -81,7 +82,7 @@ def test_stereo_is_trimmed_by_channel() -> None:
     silence = np.zeros((RATE, 2))
     both = np.concatenate([silence, tones]).astype(np.float32)
     part = Part.of(codec.encode(both), frame=codec.phases)
-    part = without_silence(part, codec, 40)
+    part = without_silence(SoundPart(part, codec), 40).part
     assert len(part) == 4 * RATE
 
 

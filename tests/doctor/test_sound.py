@@ -10,6 +10,7 @@ from seqkit.config import DataConfig
 from seqkit.data.codecs import MuLaw
 from seqkit.data.load import load_corpus
 from seqkit.data.sound import Wave
+from seqkit.data.sound.part import SoundPart
 from seqkit.doctor import sound
 from seqkit.doctor.sound import SoundFacts, levels_of
 from seqkit.foundation.plugins import Catalogue
@@ -53,7 +54,8 @@ def test_rates_channels_clipping_and_an_empty_channel(tmp_path: Path) -> None:
 def test_the_faults_that_a_training_tells(wave: Wave, said: str, tmp_path: Path) -> None:
     data = DataConfig(path=[str(leave(tmp_path / "a.wav", wave))])
     corpus = load_corpus(data, catalogue=Catalogue(), notice=lambda text: None)
-    faults = sound.faults_of(corpus)
+    assert isinstance(corpus.codec, MuLaw)
+    faults = sound.faults_of(SoundPart(corpus.whole, corpus.codec))
     assert len(faults) == bool(said)
     assert said in "".join(map(str, faults))
 

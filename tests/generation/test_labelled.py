@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from seqkit.config import ModelConfig
-from seqkit.data import augmentation
 from seqkit.data.codecs import Characters, MuLaw
 from seqkit.data.corpus import Part
 from seqkit.data.labels import Labels
+from seqkit.data.sound.part import SoundPart
 from seqkit.foundation.console import unseen
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation.continuation import continue_prompt
@@ -21,7 +21,8 @@ from seqkit.generation.labelled import choose, every
 from seqkit.generation.request import Request
 from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
-from seqkit.stages import learn_slow_tier
+from seqkit.stages.conditions import learn_codes, told
+from seqkit.stages.learn_slow_tier import learn_writer
 
 VOICES = Labels({"digit": ["0", "7"], "speaker": ["ann", "bob"]}, {4: 10, 5: 30, 7: 60})
 AUTHORS = Labels({"label": ["a", "b"]}, {1: 1, 2: 1})
@@ -152,8 +153,9 @@ def test_a_writer_of_codes_writes_the_document_of_its_label_and_ends() -> None:
     part = Part.of(*[low, high] * 30)
     numbers = np.array([1, 2] * 30)
     part = Part(part.symbols, part.starts, labels=numbers, label_numbers=3)
-    book = augmentation.learn_codes(part, codec, 1)
-    slow = learn_slow_tier.learn(part, codec, 1, unseen, book, [2])
+    sound = SoundPart(part, codec)
+    book = learn_codes(sound, 1)
+    slow = learn_writer(told(sound, book), codec, book, 1, [2], unseen)
     for name, own in (("a", 0), ("b", 1)):
         choice = choose(AUTHORS, name, 4, 0)
         nothing = np.zeros(0, np.uint8)

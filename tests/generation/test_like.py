@@ -8,11 +8,11 @@ import pytest
 import soundfile
 
 from seqkit.config import Config, ModelConfig
-from seqkit.data import augmentation
 from seqkit.data.codecs import Characters, Codec, MuLaw
 from seqkit.data.corpus import Part
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Wave
+from seqkit.data.sound.part import SoundPart
 from seqkit.data.sound.pitch import PitchBook, melody_of
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import ConfigError
@@ -21,6 +21,7 @@ from seqkit.generation.continuation import Told
 from seqkit.generation.like import Followed
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
+from seqkit.stages.conditions import learn_codes
 
 RATE = 4000
 CODEC = MuLaw(256, RATE)
@@ -39,7 +40,7 @@ LEARNT = sung(57, 60, 64, 62)
 def tier(kind: str, learnt: Wave = LEARNT) -> SlowTier:
     """What tells of a recording's notes, with a writer that has learnt nothing."""
     part = Part.of(CODEC.encode(learnt))
-    book = augmentation.learn_codes(part, CODEC, 1, kind)
+    book = learn_codes(SoundPart(part, CODEC), 1, kind)
     config = ModelConfig(num_layers=1, hidden_size=4, vocabulary_size=book.size)
     return SlowTier(book, book.codes(book.describe(learnt)), CharRNN(config))
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from seqkit.data import augmentation
 from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Part
 from seqkit.data.sound import Wave
+from seqkit.data.sound.part import SoundPart
 from seqkit.foundation.console import unseen
 from seqkit.generation import continuation
 from seqkit.generation.engine import Engine
@@ -18,7 +18,8 @@ from seqkit.generation.request import Request
 from seqkit.generation.sampling import Sampling
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
-from seqkit.stages import learn_slow_tier
+from seqkit.stages.conditions import learn_codes, told
+from seqkit.stages.learn_slow_tier import learn_writer
 from seqkit.symbols import Symbols
 from tests.generation.engines.networks import network
 
@@ -36,8 +37,9 @@ def notes(*hertz: float, seconds: float = 0.4) -> Wave:
 @pytest.fixture(scope="module")
 def slow() -> SlowTier:
     """That of three notes that follow each other, over and over."""
-    part = Part.of(CODEC.encode(notes(*[150, 300, 600] * 6)))
-    return learn_slow_tier.learn(part, CODEC, 1, unseen, augmentation.learn_codes(part, CODEC, 1))
+    sound = SoundPart(Part.of(CODEC.encode(notes(*[150, 300, 600] * 6))), CODEC)
+    book = learn_codes(sound, 1)
+    return learn_writer(told(sound, book), CODEC, book, 1, [], unseen)
 
 
 def note_of(slow: SlowTier, code: int) -> int:
@@ -73,10 +75,10 @@ def test_what_it_writes_does_not_depend_on_how_it_is_asked(slow: SlowTier) -> No
 
 def test_a_prompt_is_told_by_its_own_codes_and_continued(slow: SlowTier) -> None:
     prompt = CODEC.encode(notes(150, 300)[: 30 * HOP + 11])  # ten and a cut frame into the second
-    told, conditions = slow.conditions(CODEC, prompt, 1, seed=5)
-    own = augmentation.told(Part.of(prompt), CODEC, slow.codebook).conditions
+    of_prompt, conditions = slow.conditions(CODEC, prompt, 1, seed=5)
+    own = told(SoundPart(Part.of(prompt), CODEC), slow.codebook).conditions
     assert own is not None
-    assert np.array_equal(told, own)
+    assert np.array_equal(of_prompt, own)
     following = conditions(0, 5 * HOP)[:, 0]
     changes = np.flatnonzero(np.diff(following)) + 1
     assert ((changes + 11) % HOP == 0).all()  # frames go on where the prompt's were

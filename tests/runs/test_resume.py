@@ -194,7 +194,7 @@ def test_a_run_whose_data_moved_asks_where_they_are(trained: Path, text_file: Pa
         config = Config(run_dir="runs/a", resume="auto", data=DataConfig(path=given))
         settings = {**last.config, "data": {**last.config["data"], "path": kept}}
         run = dataclasses.replace(last, config=settings)
-        resume.take_place(config, run, lambda text: None)
+        config = resume.with_place(config, run, lambda text: None)
         resume.require_data(config, run)
 
     for given in ([], [str(gone)]):

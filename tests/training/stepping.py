@@ -12,6 +12,7 @@ from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
+from seqkit.training.plan import Plan
 from seqkit.training.step import TrainingStep
 
 V, B, T = 11, 6, 10
@@ -66,15 +67,8 @@ def step(
         model.predict(torch.linspace(-1, 1, V), weights)
     lanes = Lanes(part, 0, B, T)
     train = TrainConfig(batch_size=B, sequence_length=T, clip_value=clip_value, clip_norm=clip_norm)
-    return model, TrainingStep(
-        model=model,
-        lanes=lanes,
-        optimizer=optimizer or OptimizerConfig(),
-        train=train,
-        seed=5,
-        execution=execution,
-        errors=errors() if sound else None,
-    )
+    plan = Plan(optimizer or OptimizerConfig(), train, 5, execution, errors() if sound else None)
+    return model, TrainingStep(model, lanes, plan)
 
 
 def trained(model: CharRNN, stepper: TrainingStep, steps: int = 8) -> list[torch.Tensor]:

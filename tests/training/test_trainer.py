@@ -18,6 +18,8 @@ from seqkit.model.execution import Execution, plainest_kernel
 from seqkit.model.network import Network, State
 from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
 from seqkit.training.kernel_choice import saved_execution, width
+from seqkit.training.plan import Plan
+from seqkit.training.schedule import Clock
 from seqkit.training.trainer import Trainer
 
 V = 5
@@ -62,19 +64,9 @@ def trainer(
     validation = part(valid, 2) if valid else Part(np.zeros(0, np.uint8), np.zeros(0, np.int64))
     optimizer = OptimizerConfig(lr=lr, warmup_steps=5)
     execution = Execution(plainest_kernel(config), precision, width(network, lanes))
-    return Trainer(
-        model=network,
-        lanes=lanes,
-        validation=validation,
-        start=0,
-        optimizer=optimizer,
-        train=settings,
-        seed=7,
-        execution=execution,
-        clock=clock,
-        closing_sample=closing_sample,
-        ranks=ranks,
-    )
+    plan = Plan(optimizer, settings, 7, execution)
+    timed = Clock(settings.max_minutes, clock, closing_sample)
+    return Trainer(network, lanes, validation, plan, timed, ranks)
 
 
 def test_it_learns() -> None:

@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit.config import DataConfig
+from seqkit.config import Config, DataConfig, TrainConfig
+from seqkit.data.codecs import Quantiser
 from seqkit.data.load import load_corpus
+from seqkit.data.sound.part import SoundPart
 from seqkit.foundation.plugins import Catalogue
-from seqkit.stages import prepare_sound
+from seqkit.stages.parts import cut_parts
+from seqkit.stages.read_corpus import Reading
+from seqkit.stages.sources import Origin
 
 
 @pytest.mark.parametrize(("quiet", "told"), [(0.02, ""), (0.2, "0.2 s of silence left out (")])
@@ -19,9 +23,12 @@ def test_silence_too_short_to_be_measured_is_not_told_about(
     wave = np.random.default_rng(0).uniform(-0.5, 0.5, 4000)
     wave[: round(8000 * quiet)] = 0
     soundfile.write(tmp_path / "a.wav", wave, 8000)
-    data = DataConfig(path=[str(tmp_path / "a.wav")], trim_silence=40)
+    data = DataConfig(path=[str(tmp_path / "a.wav")], trim_silence=40, split=[1.0, 0.0, 0.0])
     corpus = load_corpus(data, catalogue=Catalogue(), notice=lambda text: None)
     notices: list[str] = []
-    part = prepare_sound.training_part(corpus.whole, corpus, data, notices.append)
-    assert len(part) < len(corpus.whole)
+    assert isinstance(corpus.codec, Quantiser)
+    config = Config(data=data, train=TrainConfig(sequence_length=16))
+    sound = SoundPart(corpus.whole, corpus.codec)
+    reading = Reading(config, corpus, Origin(None, resumes=False), sound)
+    assert len(cut_parts(reading, notices.append).training) < len(corpus.whole)
     assert [notice.partition(": ")[2][: len(told)] for notice in notices] == [told] * bool(told)

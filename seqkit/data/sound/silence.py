@@ -1,0 +1,70 @@
+"""Silence is left out of the sound that is learnt.
+
+All silence goes at the start of a document, and what exceeds 0.3 s in a pause. A network cannot
+count the samples of a silence. It learns that silence follows silence, and once its own output is
+silent, as it is at the start, it stays so. What is not learnt is not asked for either: a validation
+part that ends in silence would choose the weights that know silence best.
+"""
+
+import itertools
+
+import numpy as np
+import numpy.typing as npt
+
+from seqkit.data.corpus import Part
+from seqkit.data.sound import Frames
+from seqkit.data.sound.part import SoundPart
+
+_FRAME = 0.02  # seconds over which loudness is taken
+_PAUSE = 0.3  # seconds of a pause that are kept
+_AT_ONCE = 1 << 12  # frames of 20 ms
+
+
+def without_silence(sound: SoundPart, decibels: float) -> SoundPart:
+    """The part without what is so many decibels below its loudest 20 ms, but for short pauses.
+
+    A document begins with its first frame that is louder. Of a later pause 0.3 s are kept. A part
+    that is silent altogether stays as it is.
+    """
+    part, codec = sound.part, sound.codec
+    samples = max(1, round(_FRAME * codec.sample_rate))
+    size = samples * codec.phases
+    levels = _levels(sound.frames, samples)
+    quiet = levels <= levels.max() * 10 ** (-decibels / 10)
+    if not levels.max():
+        return sound
+    begins = np.zeros(len(quiet), bool)
+    begins[part.starts // size] = True
+    keep = np.ones(len(quiet), bool)
+    edges = np.flatnonzero(np.diff(quiet.astype(np.int8), prepend=0, append=0))
+    for begin, end in edges.reshape(-1, 2).tolist():
+        cuts = [begin, *(begin + np.flatnonzero(begins[begin:end])).tolist(), end]
+        for first, last in itertools.pairwise(cuts):
+            kept = 0 if begins[first] else round(_PAUSE / _FRAME)
+            keep[first + (kept + 1) // 2 : max(last - kept // 2, first + (kept + 1) // 2)] = False
+    kept_before = np.concatenate([[0], np.cumsum(keep)])
+    frames, within = np.divmod(part.starts, size)
+    moved = kept_before[frames] * size + np.where(keep[frames], within, 0)
+    edges = np.flatnonzero(np.diff(keep.astype(np.int8), prepend=0, append=0))
+    pieces = edges.reshape(-1, 2).tolist()
+    symbols = np.concatenate([part.symbols[begin * size : end * size] for begin, end in pieces])
+    heard = [sound.frames[begin * samples : end * samples] for begin, end in pieces]
+    documents = (moved < len(symbols)) & np.append(moved[1:] > moved[:-1], True)
+    trimmed = Part(
+        symbols,
+        moved[documents].astype(np.int64),
+        frame=part.frame,
+        labels=None if part.labels is None else part.labels[documents],
+        label_numbers=part.label_numbers,
+    )
+    return SoundPart(trimmed, codec, lambda: np.concatenate(heard))
+
+
+def _levels(frames: Frames, samples: int) -> npt.NDArray[np.float64]:
+    """The mean power of stretches of so many samples; the last one may be shorter."""
+    found = []
+    for begin in range(0, len(frames), _AT_ONCE * samples):
+        block = frames[begin : begin + _AT_ONCE * samples]
+        power = np.square(block, dtype=np.float64).mean(1)
+        found.append(np.add.reduceat(power, np.arange(0, len(power), samples)) / samples)
+    return np.concatenate(found)

@@ -1,0 +1,41 @@
+"""The sample at the end of a training, checked before it begins."""
+
+import dataclasses
+from dataclasses import dataclass
+
+import torch
+
+from seqkit.config import ModelConfig
+from seqkit.generation.engines.choose import check_engine
+from seqkit.generation.medium import Medium, medium_of
+from seqkit.generation.request import request_of
+from seqkit.stages.read_corpus import Reading
+from seqkit.stages.session import Session
+from seqkit.symbols import Symbols
+
+
+@dataclass(frozen=True)
+class ClosingSample:
+    """What follows which prompt; `length` counts symbols."""
+
+    medium: Medium
+    prompt: Symbols
+    length: int
+
+
+def plan_closing(
+    reading: Reading, model: ModelConfig, chosen: torch.device, session: Session
+) -> ClosingSample:
+    """Read the prompt, and check that there is an engine: now, not after the training.
+
+    Raises:
+        SeqkitError: the prompt cannot be read, or no sample can be made so.
+    """
+    config, codec = reading.config, reading.corpus.codec
+    session.catalogue.find("codecs", codec.name)  # or no checkpoint of this run could be read
+    medium = medium_of(codec, config.data.newline)
+    prompt = medium.read_prompt(config, session.notice)
+    length = medium.length(config.length, config.seconds)
+    request = request_of(dataclasses.replace(config, streams=1), length)
+    check_engine(model, codec.size, request, chosen)
+    return ClosingSample(medium, prompt, length)

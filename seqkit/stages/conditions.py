@@ -1,0 +1,222 @@
+"""What the network of a training is told beside the symbols, and what its sound is judged by."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seqkit.config import DataConfig, ModelConfig, check_model
+from seqkit.data import augmentation, transposition
+from seqkit.data.augmentation import NOISES, Errors
+from seqkit.data.codecs import Quantiser
+from seqkit.data.corpus import Corpus, Part
+from seqkit.data.sound import pitch, prediction, slow_codes
+from seqkit.data.sound.part import SoundPart
+from seqkit.data.sound.pitch import PitchBook
+from seqkit.data.sound.slow_codes import Codebook
+from seqkit.evaluation.recording import Recording
+from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.generation.slow_tier import SlowTier
+from seqkit.stages.learn_slow_tier import learn_writer
+from seqkit.stages.parts import Parts, trimmed
+from seqkit.stages.read_corpus import Reading
+from seqkit.stages.session import Session
+
+_PREDICTED = 300  # seconds that a linear prediction is learnt from
+_MOST = 600  # seconds of a corpus that are compared with
+_STRETCHES = 20  # that these are taken from, where it is longer
+
+
+class LinearPrediction(NamedTuple):
+    """What `CharRNN.predict` takes: the sample of each symbol, and weights for each code."""
+
+    levels: Tensor
+    weights: Tensor
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The parts with the conditions that a network reads, and what these come from.
+
+    model: the network, which has room for all codes.
+    training, validation: with their codes; to learn from, also copies in other keys.
+    slow: codebook and writer of codes, of sound that is told by codes.
+    prediction: linear prediction, if a new network is to read one.
+    recording: that sounds are compared with, if there is enough of it.
+    errors: with which the training reads.
+    """
+
+    model: ModelConfig
+    training: Part
+    validation: Part
+    slow: SlowTier | None = None
+    prediction: LinearPrediction | None = None
+    recording: Recording | None = None
+    errors: Errors | None = None
+
+
+def find_conditions(
+    reading: Reading, parts: Parts, model: ModelConfig, session: Session
+) -> Conditions:
+    """Find the codes of sound, its linear prediction, and what it is compared with.
+
+    Raises:
+        ConfigError: the weights to start from read no codes, or others.
+    """
+    config, origin, ranks = reading.config, reading.origin, session.ranks
+    training, validation = parts.training_sound, parts.validation_sound
+    if training is None or validation is None:
+        errors = _with_labels(None, parts.corpus)
+        return Conditions(model, parts.training, parts.validation, errors=errors)
+    learnt = training
+    if config.data.conditions == PitchBook.kind:
+        learnt = transposition.with_copies(training, config.fixed_seed)
+    slow = ranks.shared(lambda: _slow_tier(reading, parts, learnt, session))
+    book, part, judged = None, learnt.part, validation.part
+    if slow is not None:
+        book = slow.codebook
+        model = with_codes(model, book.size)
+        session.notice(
+            f"told by {book.size - 1} codes, {book.frame_rate} a second (data.conditions)"
+        )
+        part, judged = told(learnt, book), told(validation, book)
+    found = None
+    if origin.checkpoint is None and model.lookback:
+        coded = SoundPart(part, learnt.codec, lambda: learnt.frames)
+        found = ranks.shared(lambda: _prediction_of(coded, config.data, model, book))
+    recording = ranks.shared(lambda: _recording(reading, parts))
+    steps, seed = config.train.sequence_length, config.fixed_seed
+    errors = augmentation.errors_of(learnt.codec, config.data, steps, seed, book)
+    errors = _with_labels(errors, parts.corpus)
+    return Conditions(model, part, judged, slow, found, recording, errors)
+
+
+def with_codes(model: ModelConfig, count: int) -> ModelConfig:
+    """The network that reads so many codes. Raises ConfigError: it cannot, or not so many."""
+    if model.conditions and model.conditions < count:
+        raise ConfigError(f"model.conditions={model.conditions}: there are {count}: leave it out")
+    made = dataclasses.replace(model, conditions=model.conditions or count)
+    check_model(made)
+    return made
+
+
+def told(sound: SoundPart, book: Codebook) -> Part:
+    """A part of sound with its codes."""
+    part = sound.part
+    if not len(part):
+        return part
+    row = book.codes(book.describe(sound.mono))
+    conditions = np.repeat(row, book.hop * sound.codec.phases)[: len(part)]
+    return dataclasses.replace(part, conditions=conditions)
+
+
+def told_as_trained(part: Part, corpus: Corpus, slow: SlowTier | None, quiet: float = 0.0) -> Part:
+    """A part as the network of a checkpoint reads it: of sound with the codes of its slow tier.
+
+    Silence is left out as in a training with data.trim_silence=`quiet`.
+    """
+    if not isinstance(corpus.codec, Quantiser):
+        return part
+    sound = trimmed(SoundPart(part, corpus.codec), quiet)
+    return sound.part if slow is None else told(sound, slow.codebook)
+
+
+def learn_codes(sound: SoundPart, seed: int, kind: str = Codebook.kind) -> Codebook:
+    """The codes of a part of sound, of the kind that `data.conditions` names."""
+    rate = sound.codec.sample_rate
+    if kind == PitchBook.kind:
+        return pitch.learn(sound.mono, rate)
+    return slow_codes.learn(sound.mono, rate, seed)
+
+
+def _slow_tier(
+    reading: Reading, parts: Parts, learnt: SoundPart, session: Session
+) -> SlowTier | None:
+    """That of the run that goes on, or a new one, with the codes of the weights to start from.
+
+    Its codes are found in what is learnt, copies included; its writer learns those of the part.
+    """
+    config, origin = reading.config, reading.origin
+    kind, seed = config.data.conditions, config.fixed_seed
+    if kind == "none":
+        return None
+    if origin.saved is not None:
+        return origin.saved.slow
+    if origin.other is None:
+        book = learn_codes(learnt, seed, kind)
+    elif origin.other.slow is None or (book := origin.other.slow.codebook).kind != kind:
+        raise ConfigError(
+            f"init_from={config.init_from}: its network does not read data.conditions={kind}: "
+            "give those that it was trained with"
+        )
+    assert parts.training_sound is not None
+    labels = parts.corpus.labels.sizes if parts.corpus.labels else []
+    part = told(parts.training_sound, book)
+    return learn_writer(part, learnt.codec, book, seed, labels, session.progress)
+
+
+def _prediction_of(
+    sound: SoundPart, data: DataConfig, model: ModelConfig, book: Codebook | None
+) -> LinearPrediction:
+    """Linear prediction of sound whose past has, on average, the noise of `data.copy_noise`."""
+    part, codec = sound.part, sound.codec
+    values = codec.decode(np.repeat(np.arange(codec.size), codec.channels))
+    count = _PREDICTED * codec.symbol_rate
+    symbols, wave = part.symbols[:count], sound.frames.reshape(-1)[:count]
+    step = data.copy_noise * codec.levels / 256 * np.gradient(values)[symbols]
+    noise = np.mean(np.square(NOISES)) * np.square(step)
+    size, hop = 1, round(codec.sample_rate / slow_codes.FRAMES) * codec.phases
+    if book is not None:
+        size, hop = book.size, book.hop * codec.phases
+    known = part.conditions
+    codes = np.zeros(len(wave), np.uint8) if known is None else known[: len(wave)]
+    weights = prediction.learn(wave, noise, codes[::hop], hop, size, model.lookback)
+    levels = torch.full((model.vocabulary_size,), torch.inf)
+    levels[: len(values)] = torch.from_numpy(values)
+    return LinearPrediction(levels, torch.from_numpy(weights))
+
+
+def _with_labels(errors: Errors | None, corpus: Corpus) -> Errors | None:
+    """The errors with which a network that is told labels reads: now and then it is told none."""
+    if corpus.labels is None:
+        return errors
+    return dataclasses.replace(
+        errors or augmentation.NO_ERRORS, label_numbers=corpus.labels.numbers
+    )
+
+
+def _recording(reading: Reading, parts: Parts) -> Recording | None:
+    """That of the run that goes on, or what is kept of the corpus; None of silence, or of sounds
+    with labels."""
+    saved = reading.origin.saved
+    if saved is not None and saved.recording is not None:
+        return saved.recording
+    if reading.sound is None or parts.corpus.labels is not None:
+        return None  # a sound with one label need not be like all of them
+    try:
+        return recording_of(reading.sound, parts.corpus.name, reading.config.data)
+    except DataError:
+        return None
+
+
+def recording_of(sound: SoundPart, name: str, data: DataConfig) -> Recording:
+    """Sound as it is learnt, to compare with; of a long one some stretches.
+
+    Raises:
+        DataError: it is too short, or silent.
+    """
+    codec, symbols = sound.codec, sound.part.symbols
+    most = _MOST * codec.symbol_rate
+    if len(symbols) > most:
+        length = most // _STRETCHES
+        begins = np.linspace(0, len(symbols) - length, _STRETCHES).astype(int)
+        begins -= begins % codec.phases
+        pieces = [symbols[begin : begin + length] for begin in begins]
+        sound = SoundPart(Part.of(*pieces, frame=sound.part.frame), codec)
+    try:
+        return Recording.of(trimmed(sound, data.trim_silence).mono, codec.sample_rate)
+    except ValueError as error:
+        raise DataError(f"{name}: nothing to compare a sound with: {error}") from error

@@ -1,0 +1,138 @@
+"""The network of a training: its shape, its weights, its lanes, and how it runs."""
+
+import dataclasses
+
+import torch
+
+from seqkit.config import ARITHMETIC_KEYS, Config, ModelConfig, check_model
+from seqkit.data.codecs import Quantiser
+from seqkit.data.corpus import Corpus
+from seqkit.data.lanes import Lanes
+from seqkit.foundation import device
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.wording import counted
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.execution import Execution
+from seqkit.runs.checkpoint import Checkpoint
+from seqkit.stages.conditions import Conditions
+from seqkit.stages.read_corpus import Reading
+from seqkit.stages.session import Notice, Session
+from seqkit.stages.sources import Origin
+from seqkit.training import kernel_choice
+
+_OF_DATA = ("vocabulary_size", "conditions", "labels")  # keys that by default are as the data is
+
+
+def shape_of(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None) -> ModelConfig:
+    """The network to train: as configured, or that of the weights to start from."""
+    if origin is not None:
+        model = dataclasses.replace(
+            origin.model,
+            autotune=wanted.autotune,
+            **{key: getattr(wanted, key) for key in ARITHMETIC_KEYS},
+        )
+        check_model(model)
+        return model
+    size = corpus.codec.size + wanted.ends
+    if wanted.vocabulary_size and wanted.vocabulary_size < size:
+        raise ConfigError(
+            f"model.vocabulary_size={wanted.vocabulary_size}: the data has {size} symbols; "
+            "give at least as many, or 0"
+        )
+    if wanted.ends and wanted.vocabulary_size > size:
+        raise ConfigError(
+            f"model.vocabulary_size={wanted.vocabulary_size}: with model.ends=true there are "
+            f"{size} logits: leave it out"
+        )
+    codec, lookback = corpus.codec, wanted.lookback
+    if lookback and not isinstance(codec, Quantiser):
+        raise ConfigError(f"model.lookback={lookback} is for sound, and this is text")
+    if isinstance(codec, Quantiser) and codec.symbols_per_sample > 1:
+        lookback = 0  # a coarse digit alone is no sample
+    if corpus.labels and wanted.input != "embedding":
+        raise ConfigError(
+            "one-hot symbols have no room for labels beside them: give model.input=embedding, too"
+        )
+    made = dataclasses.replace(
+        wanted,
+        vocabulary_size=wanted.vocabulary_size or size,
+        lookback=lookback,
+        labels=corpus.labels.sizes if corpus.labels else [],
+    )
+    check_model(made)
+    return made
+
+
+def with_model(config: Config, model: ModelConfig) -> Config:
+    """The config with the network that is trained: weights to start from bring their own."""
+    own = {key: getattr(config.model, key) and getattr(model, key) for key in _OF_DATA}
+    own["lookback"] = model.lookback or config.model.lookback  # which some sound does without
+    return dataclasses.replace(config, model=dataclasses.replace(model, **own))
+
+
+def lay_out(reading: Reading, conditions: Conditions, session: Session) -> Lanes:
+    """The training part in lanes, of which this process shows its share. Raises ConfigError."""
+    config, model, part = reading.config, conditions.model, conditions.training
+    train, rank = config.train, session.ranks.rank
+    shift_seed = config.fixed_seed if train.shift_lanes else None
+    several = len(part.starts) > 1
+    if config.model.ends and not several:
+        raise ConfigError(
+            "model.ends=true: the training part is one document, or the beginning of one, and "
+            "ends nowhere: give a folder in which each document is a file"
+        )
+    start, end = reading.corpus.codec.start, model.symbols if model.ends and several else None
+    lanes = Lanes(part, start, train.batch_size, train.sequence_length, shift_seed, end)
+    lanes.share_out(rank.number, rank.size)
+    if lanes.batch_size < train.batch_size:
+        wanted = f"train.batch_size={train.batch_size}"
+        session.notice(
+            f"the data is short: {counted(lanes.batch_size, 'lane')} in place of {wanted}"
+        )
+    if lanes.has_separators and not model.resets_in_one_call:
+        session.notice(
+            f"model.cell={model.cell} cannot start a document inside a fused call: the calls are "
+            "cut where documents begin, which takes longer"
+        )
+    return lanes
+
+
+def build(
+    reading: Reading, conditions: Conditions, chosen: torch.device, notice: Notice
+) -> CharRNN:
+    """The network: new weights, or those to start from."""
+    config, model, origin = reading.config, conditions.model, reading.origin.checkpoint
+    if origin is not None:
+        if with_model(config, model) != config:
+            notice("the model is that of the checkpoint, whatever the recipe and model.* say")
+        return dataclasses.replace(origin, model=model).build(chosen)
+    network = CharRNN(model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
+    if conditions.slow is not None:
+        conditions.slow.begin(network)
+    if conditions.prediction is not None:
+        network.predict(*conditions.prediction)
+    return network
+
+
+def execution(
+    config: Config, model: CharRNN, lanes: Lanes, origin: Origin, session: Session
+) -> Execution:
+    """How the network runs: as the run did before if it can, else by the rule."""
+    trained = (origin.saved.training if origin.saved is not None else None) or {}
+    before = kernel_choice.saved_execution(trained)
+    if before is not None and trained.get("processes", 1) != session.ranks.rank.size:
+        before = dataclasses.replace(before, lanes=kernel_choice.width(model, lanes))
+    device_of = model.head.weight.device
+    chosen = kernel_choice.choose_execution(
+        model,
+        lanes,
+        precisions=device.candidate_precisions(config.train.precision, device_of),
+        # Two trials may end differently: what is to repeat bit by bit takes the first precision.
+        timed=config.model.autotune and not config.train.deterministic,
+        before=before,
+    )
+    if chosen != before and (before or model.head.weight.is_cuda):
+        session.notice(f"kernels: {chosen}")
+    for hint in kernel_choice.advice(model, chosen):
+        session.notice(hint)
+    return chosen

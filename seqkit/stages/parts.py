@@ -1,0 +1,93 @@
+"""The parts of a corpus that a training learns and is validated on."""
+
+import dataclasses
+from dataclasses import dataclass
+
+from seqkit.config import DataConfig
+from seqkit.data.corpus import Corpus, Part
+from seqkit.data.sound.part import SoundPart
+from seqkit.data.sound.silence import without_silence
+from seqkit.doctor.faults import require_enough
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.wording import duration
+from seqkit.stages.read_corpus import Reading
+from seqkit.stages.session import Notice
+
+_SHOWN = 2  # labels that the training part lacks
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What is learnt and what is validated on, of sound without silence.
+
+    corpus: that they are from, its labels counted in the training part.
+    training_sound, validation_sound: both as waves; None of text.
+    """
+
+    corpus: Corpus
+    training: Part
+    validation: Part
+    training_sound: SoundPart | None = None
+    validation_sound: SoundPart | None = None
+
+
+def cut_parts(reading: Reading, notice: Notice) -> Parts:
+    """Split the corpus.
+
+    Raises:
+        DataError: it is too little for a window.
+        ConfigError: what is for sound is asked of text.
+    """
+    config, corpus = reading.config, reading.corpus
+    training, validation, _ = corpus.split(config.data.split)
+    require_enough(config, corpus, training)
+    corpus = _with_counts(corpus, training, notice)
+    if reading.sound is None:
+        _refuse_keys_of_sound(config.data)
+        return Parts(corpus, training, validation)
+    quiet = config.data.trim_silence
+    learnt = trimmed(reading.sound.cut(training, 0), quiet)
+    judged = trimmed(reading.sound.cut(validation, len(training)), quiet)
+    _tell_changes(training, learnt, config.data, notice)
+    return Parts(corpus, learnt.part, judged.part, learnt, judged)
+
+
+def trimmed(sound: SoundPart, decibels: float) -> SoundPart:
+    """A part without silence, as `data.trim_silence` asks for."""
+    return without_silence(sound, decibels) if decibels and len(sound.part) else sound
+
+
+def _with_counts(corpus: Corpus, training: Part, notice: Notice) -> Corpus:
+    """The corpus with its labels counted in the training part; what that lacks is told."""
+    if corpus.labels is None or training.labels is None:
+        return corpus
+    labels = corpus.labels.counted(training.labels)
+    notice(f"labels (data.label): {labels.summary}")
+    learnt = {pair for number in labels.counts for pair in labels.of_number(number).items()}
+    missing = [v for name, own in labels.values.items() for v in own if (name, v) not in learnt]
+    if missing:
+        shown = ", ".join(missing[:_SHOWN]) + (" …" if len(missing) > _SHOWN else "")
+        notice(f"the training part has no document labelled {shown}: these are not learnt")
+    return dataclasses.replace(corpus, labels=labels)
+
+
+def _refuse_keys_of_sound(data: DataConfig) -> None:
+    if data.conditions != "none":
+        raise ConfigError(f"data.conditions={data.conditions} is for sound, and this is text")
+    for key in ("copies", "trim_silence"):
+        if value := getattr(data, key):
+            raise ConfigError(f"data.{key}={value:g} is for sound, and this is text")
+
+
+def _tell_changes(training: Part, learnt: SoundPart, data: DataConfig, notice: Notice) -> None:
+    """Tell what is left out of the sound, and how often it is read with errors."""
+    rate, changes = learnt.codec.symbol_rate, list[str]()
+    left_out = f"{(len(training) - len(learnt.part)) / rate:.1f}"
+    if float(left_out):
+        changes.append(f"{left_out} s of silence left out (data.trim_silence)")
+    if data.copies:
+        times = f"{data.copies} of {data.copies + 1} times"
+        changes.append(f"read with errors {times} (data.copies)")
+    if changes:
+        seconds = duration(len(learnt.part) / rate)
+        notice(f"{seconds} of sound to learn from: {', '.join(changes)}")

@@ -1,0 +1,26 @@
+"""Whom the stages of a training talk to, and who trains."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from seqkit.foundation.console import Progress, unseen
+from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.ranks import ALONE, Ranks
+
+Notice = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Session:
+    """What all stages share; nothing in it depends on what is trained.
+
+    catalogue: where data sets, codecs and recipes are looked for.
+    notice: tells the user.
+    progress: shows how far a long task is.
+    ranks: the processes that train together; all of them walk through the same stages.
+    """
+
+    catalogue: Catalogue
+    notice: Notice
+    progress: Progress = unseen
+    ranks: Ranks = ALONE
