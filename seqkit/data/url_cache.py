@@ -26,6 +26,7 @@ from seqkit.foundation.workers import HangingError, call_with_timeout
 TIMEOUT = 30.0
 """Seconds that a store may take for the next bytes, or for a listing."""
 _BARRED = re.compile(r"(^|/)\.|\0|/$")  # hidden, outside the folder, or a name that no file has
+_ALIKE = {"name", "size", "type", "mimetype", "partial"}  # may be the same of other content
 _BLOCK = 1 << 22  # bytes; a slow line has to bring them in time
 Info = dict[str, Any]
 """What a store says of a file, under keys of its own beside `name` and `size`."""
@@ -189,15 +190,20 @@ def _files(url: str, store: Any, root: str) -> dict[str, Info]:
 
 
 def _versions(files: dict[str, Info], pattern: str) -> dict[str, dict[str, str]]:
-    """What changes with the content of each file that matches: all that its store says of it.
+    """What changes with the content of each file that matches."""
+    return {n: _version(info) for n, info in files.items() if not n or matches(n, pattern)}
 
-    Left out are the addresses at which it is now: some are signed anew for each request.
+
+def _version(info: Info) -> dict[str, str]:
+    """All that a store says of a file, but for its address: some sign that anew for each request.
+
+    Where nothing else tells versions apart, the address counts as far as it is not signed.
     """
-    return {
-        name: {key: str(value) for key, value in info.items() if "://" not in str(value)}
-        for name, info in files.items()
-        if not name or matches(name, pattern)
-    }
+    said = {key: str(value) for key, value in info.items()}
+    version = {key: value for key, value in said.items() if "://" not in value}
+    if version.keys() <= _ALIKE:
+        return {key: value.partition("?")[0] for key, value in said.items()}
+    return version
 
 
 def _blocks(file: str, store: Any, info: Info, meter: Meter) -> Iterator[bytes]:

@@ -38,16 +38,17 @@ def test_a_file_is_fetched_once_and_again_when_it_changed(served: Site, tmp_path
     assert len(served.got) == 3
 
 
+@pytest.mark.parametrize("tagged", [True, False])
 def test_an_address_that_leads_to_signed_ones_is_read_and_known_again(
-    served: Site, tmp_path: Path
+    tagged: bool, served: Site, tmp_path: Path
 ) -> None:
-    served.signed = True
+    served.signed, served.tagged = True, tagged
     url = f"{served.url}/novel.txt"
-    assert fetch(url, tmp_path).read_bytes() == CONTENT
-    assert fetch(url, tmp_path).read_bytes() == CONTENT
-    assert served.got == ["/novel.txt"]
-    served.files["/novel.txt"] = CONTENT[::-1]
-    assert fetch(url, tmp_path).read_bytes() == CONTENT[::-1]
+    for content in (CONTENT, CONTENT[:100]):
+        served.files["/novel.txt"] = content
+        for _ in range(2):
+            assert fetch(url, tmp_path).read_bytes() == content
+    assert served.got == ["/novel.txt"] * 2
 
 
 def test_of_a_folder_what_matches_is_copied_and_kept_up_to_date(tmp_path: Path) -> None:
