@@ -8,8 +8,8 @@ COPY . .
 RUN python -m hatchling build -t wheel -d /wheels
 
 FROM python:3.12-slim
-# PyTorch first, and from its own index: the usual build brings CUDA along.
-RUN pip install --no-cache-dir "torch>=2.11,<2.15" --index-url https://download.pytorch.org/whl/cpu
+# PyTorch and torchaudio first, and from their own index: the usual builds need CUDA.
+RUN pip install --no-cache-dir "torch>=2.11,<2.15" "torchaudio>=2.11,<2.12" --index-url https://download.pytorch.org/whl/cpu
 RUN --mount=from=build,source=/wheels,target=/wheels pip install --no-cache-dir /wheels/*.whl
 RUN useradd --uid 1000 seqkit && install -d -o seqkit -g seqkit -m 0777 /data
 # Any user may be chosen by --user: home and name are given for those that the image does not know.

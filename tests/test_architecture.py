@@ -103,10 +103,12 @@ def test_an_array_has_one_name_and_a_name_one_meaning() -> None:
     assert not {alias: names for alias, names in found.items() if len(names) > 1}
 
 
-def test_only_the_command_line_knows_hydra() -> None:
+def test_only_the_command_line_knows_hydra_and_one_file_torchaudio() -> None:
     for name, path in modules().items():
         if "hydra" in path.read_text():
             assert name.partition(".")[0] in ("compose", "cli"), name
+        if "import torchaudio" in path.read_text():
+            assert name == "data.sound.dsp"
 
 
 def test_nothing_is_pickled_evaluated_or_printed_below_the_command_line() -> None:

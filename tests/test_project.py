@@ -77,10 +77,11 @@ def test_a_form_asks_each_thing_once(path: Path) -> None:
 
 
 def test_pytorch_is_asked_for_in_the_same_words_everywhere() -> None:
-    (wanted,) = (name for name in PROJECT["dependencies"] if name.startswith("torch"))
-    for path in (ROOT / "Dockerfile", *WORKFLOWS):
-        for found in re.findall(r'install[^\n"]* "(torch[^"]*)"', path.read_text()):
-            assert found == wanted, path.name
+    wanted = [name for name in PROJECT["dependencies"] if name.startswith("torch")]
+    places = ("README.md", "docs/index.md", "Dockerfile", "seqkit/data/sound/dsp.py")
+    for path in (*(ROOT / place for place in places), *WORKFLOWS):
+        found = re.findall(r"""["'](torch(?:audio)?[<>=][^"']*)["']""", path.read_text())
+        assert {*found} == {*wanted} or (path in WORKFLOWS and not found), path.name
 
 
 def test_the_development_container_installs_what_the_page_says() -> None:

@@ -36,7 +36,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.data.sound import Wave
+from seqkit.data.sound import Wave, dsp
 
 RATE = 8000
 """Hertz at which sounds are compared."""
@@ -201,21 +201,8 @@ def frames_of(wave: Wave) -> Frames:
 
 
 def distance(one: Frames, other: Frames) -> float:
-    """The squared Fréchet distance of two normal distributions (Dowson and Landau, 1982)."""
-    root = _root(one.covariance)
-    # (C1 C2)^½ and (C1^½ C2 C1^½)^½ have the same trace; the second is symmetric.
-    inner = root @ other.covariance @ root
-    cross = np.sqrt(np.linalg.eigvalsh(inner).clip(min=0)).sum()
-    apart = np.square(one.mean - other.mean).sum()
-    traces = np.trace(one.covariance) + np.trace(other.covariance)
-    return max(float(apart + traces - 2 * cross), 0.0)
-
-
-def _root(matrix: Matrix) -> Matrix:
-    """The square root of a symmetric matrix without negative eigenvalues, but for rounding."""
-    values, vectors = np.linalg.eigh(matrix)
-    found: Matrix = (vectors * np.sqrt(values.clip(min=0))) @ vectors.T
-    return found
+    """The squared Fréchet distance of two normal distributions with these means and covariances."""
+    return dsp.frechet_distance(one.mean, one.covariance, other.mean, other.covariance)
 
 
 def _edges() -> npt.NDArray[np.int64]:

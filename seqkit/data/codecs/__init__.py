@@ -16,7 +16,7 @@ from typing import Any
 from seqkit.data.codecs.base import TextCodec
 from seqkit.data.codecs.characters import Bytes, Characters, UnknownSymbolError, code_points
 from seqkit.data.codecs.quantisers import Linear, MuLaw, Quantiser
-from seqkit.foundation.errors import DataError, SeqkitError, of_plugin
+from seqkit.foundation.errors import DataError, PackageError, SeqkitError, of_plugin
 from seqkit.foundation.plugins import Catalogue
 
 __all__ = [
@@ -53,6 +53,7 @@ def from_spec(spec: Mapping[str, Any], catalogue: Catalogue) -> Codec:
 
     Raises:
         ConfigError: no codec has the name.
+        PackageError: it needs a package that does not load.
         ValueError: the values do not make a codec.
     """
     name = spec.get("name") if isinstance(spec, Mapping) else None
@@ -61,6 +62,8 @@ def from_spec(spec: Mapping[str, Any], catalogue: Catalogue) -> Codec:
     kind = find(name, catalogue)
     try:
         return kind.from_spec(spec)
+    except PackageError:
+        raise
     except Exception as error:
         raise ValueError(f"codec {name}: {of_plugin(error)}") from error
 

@@ -16,11 +16,10 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from seqkit.config import HIGHEST_RATE
 from seqkit.data.codecs.base import checked_symbols
-from seqkit.data.sound import Frames, Wave
+from seqkit.data.sound import Frames, Wave, dsp
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_type
 from seqkit.symbols import Integers, Symbols, symbol_dtype
@@ -211,15 +210,10 @@ class MuLaw(Quantiser):
     name = "mu_law"
 
     def _encode(self, wave: Wave) -> npt.NDArray[np.int64]:
-        x, mu = torch.from_numpy(wave), torch.tensor(self.levels - 1.0)
-        curve = torch.sign(x) * torch.log1p(mu * torch.abs(x)) / torch.log1p(mu)
-        return ((curve + 1) / 2 * mu + 0.5).to(torch.int64).numpy()
+        return dsp.mu_law_levels(wave, self.levels)
 
     def _decode(self) -> Wave:
-        mu = torch.tensor(self.levels - 1.0)
-        curve = torch.arange(self.levels).float() / mu * 2 - 1
-        wave = torch.sign(curve) * (torch.exp(torch.abs(curve) * torch.log1p(mu)) - 1) / mu
-        return wave.numpy()
+        return dsp.mu_law_values(self.levels)
 
 
 class Linear(Quantiser):

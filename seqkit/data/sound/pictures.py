@@ -8,16 +8,17 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.data.sound import Wave
+from seqkit.data.sound import Wave, dsp
 from seqkit.data.sound.reader import read_whole
 from seqkit.foundation import disk
 from seqkit.foundation.wording import visible_line
 
-Decibels = npt.NDArray[np.float64]
+Decibels = npt.NDArray[np.float32]
 """A spectrogram (M, frames)."""
 
 _DECIBELS = 70  # between the brightest colour and the darkest
 _POINTS = 4000  # of a waveform
+_BANDS = 256  # of a spectrogram, at most
 
 
 def draw_file(file: Path) -> Path:
@@ -98,19 +99,10 @@ def to_hertz(share: npt.NDArray[np.float64], sample_rate: int) -> npt.NDArray[np
 def log_mel(wave: Wave, sample_rate: int) -> Decibels:
     """The mel spectrogram (M, frames) of a wave (N,), in decibels.
 
-    Frames are 30 to 60 ms long and overlap by three quarters; M is an eighth of their samples.
+    Frames are 30 to 60 ms long and overlap by three quarters; M is an eighth of their samples, and
+    at most 256.
     """
     size = 1 << max(6, math.ceil(math.log2(sample_rate * 0.03)))
-    count = size // 8
-    padded = np.pad(wave.astype(np.float64), size // 2)
-    frames = np.lib.stride_tricks.sliding_window_view(padded, size)[:: size // 4]
-    power = np.abs(np.fft.rfft(frames * np.hanning(size))) ** 2
-    edges = to_hertz(np.linspace(0, 1, count + 2), sample_rate)[:, None]
-    hertz = np.fft.rfftfreq(size, 1 / sample_rate)
-    # The lowest triangles would fall between two lines of the spectrum.
-    width = np.maximum(np.diff(edges, axis=0), sample_rate / size)
-    rising = (hertz - edges[1:-1]) / width[:-1] + 1
-    falling = (edges[1:-1] - hertz) / width[1:] + 1
-    filters = np.maximum(np.minimum(rising, falling), 0)
-    decibels: Decibels = 10 * np.log10(filters @ power.T + 1e-10)
+    power = dsp.mel_power(wave, sample_rate, size, bands=min(size // 8, _BANDS))
+    decibels: Decibels = 10 * np.log10(power + 1e-10)
     return decibels

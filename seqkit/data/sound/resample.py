@@ -4,15 +4,15 @@ J. O. Smith, "Digital Audio Resampling"; torchaudio's `sinc_interp_hann`. At `in
 in lowest terms, the filter has `out` phases, and a table of them is convolved with the wave.
 """
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from seqkit.data.sound import Frames, Wave
+from seqkit.data.sound import Frames, Wave, dsp
 
 _ZEROS = 16  # zero crossings of the sinc on each side
 _ROLLOFF = 0.97  # the filter's corner, as a share of the lower Nyquist frequency
@@ -47,15 +47,20 @@ class Resampler:
         common = math.gcd(rate, new_rate)
         self._in, self._out = rate // common, new_rate // common
         # An output sample depends on `width` input samples on each side.
-        width = math.ceil(_ZEROS / _scale(self._in, self._out))
+        self._width = math.ceil(_ZEROS / _scale(self._in, self._out))
         # Pieces are cut at multiples of `in`, where an output sample falls on an input sample.
-        self._context = width // self._in + 2
-        odd = self._out * (2 * width + self._in) > _LARGEST_TABLE
-        self._convolve = (_interpolation if odd else _convolution)(self._in, self._out)
+        self._context = self._width // self._in + 2
         self._kept = np.zeros((0, channels), np.float32)
         self._first = 0  # the first group of `in` frames that is kept
         self._done = 0  # groups that have been converted
         self._read = 0
+
+    @functools.cached_property
+    def _resample(self) -> Callable[[Tensor], Tensor]:
+        """The resampling of a whole wave (n,), with silence around it."""
+        if self._out * (2 * self._width + self._in) > _LARGEST_TABLE:
+            return _interpolation(self._in, self._out)
+        return dsp.sinc_resampling(self._in, self._out, _ZEROS, _ROLLOFF)
 
     def convert(self, piece: Frames, last: bool = False) -> Frames:
         """Take the next frames (n, C); return the new ones that are settled, all after the last."""
@@ -68,7 +73,7 @@ class Resampler:
             return np.zeros_like(piece[:0])
         with torch.inference_mode():
             kept = torch.from_numpy(self._kept)
-            whole = torch.stack([*map(self._convolve, kept.unbind(1))], 1).numpy()
+            whole = torch.stack([*map(self._resample, kept.unbind(1))], 1).numpy()
         new: Frames = whole[(self._done - self._first) * self._out :]
         if last:
             return new
@@ -84,37 +89,8 @@ def _scale(count_in: int, count_out: int) -> float:
     return min(1.0, count_out / count_in) * _ROLLOFF
 
 
-def _convolution(count_in: int, count_out: int) -> Callable[[Tensor], Tensor]:
-    """The resampling of a whole wave (N,), with silence around it, by a table of the filter."""
-    table = _table(count_in, count_out)
-    width = (table.shape[-1] - count_in) // 2
-
-    def convolve(wave: Tensor) -> Tensor:
-        padded = F.pad(wave, (width, width + count_in))
-        groups = F.conv1d(padded[None, None], table, stride=count_in)[0]  # (out, groups)
-        return groups.T.reshape(-1)[: -(-wave.numel() * count_out // count_in)]
-
-    return convolve
-
-
-def _table(count_in: int, count_out: int) -> Tensor:
-    """The filter's phases (out, 1, 2 * width + in), bit for bit those of torchaudio.
-
-    They are computed in float64 from phases in float32, and rounded to float32.
-    """
-    corner = min(count_in, count_out) * _ROLLOFF
-    width = math.ceil(_ZEROS * count_in / corner)
-    taps = torch.arange(-width, width + count_in, dtype=torch.float64) / count_in
-    phases = torch.arange(0, -count_out, -1) / count_out
-    t = ((phases[:, None, None] + taps) * corner).clamp(-_ZEROS, _ZEROS)
-    window = torch.cos(t * math.pi / _ZEROS / 2) ** 2
-    t *= math.pi
-    sinc = torch.where(t == 0, 1.0, t.sin() / t)
-    return (sinc * (window * (corner / count_in))).float()
-
-
 def _interpolation(count_in: int, count_out: int) -> Callable[[Tensor], Tensor]:
-    """What `_convolution` does, with the filter computed anew for every output sample."""
+    """What `dsp.sinc_resampling` does, with the filter computed anew for every output sample."""
     scale = _scale(count_in, count_out)
     width = math.ceil(_ZEROS / scale)
     offsets = np.arange(-width, width + 1)
