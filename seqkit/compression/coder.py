@@ -132,7 +132,8 @@ class Coder:
         self._learnt_to = self._model.zero_state(self._lanes)
         with torch.inference_mode():
             self._symbols.fill_(self._start)
-            torch._foreach_zero_(self._carried)
+            for values in self._carried:
+                values.zero_()
 
     def _follow(self, symbols: Tensor, index: int, watch: Watch) -> None:
         """Go on after a step, of whose block (T, B) the symbols are known so far.

@@ -59,7 +59,8 @@ class Learner:
     @torch.no_grad()
     def forget(self) -> None:
         """Go back to the trained weights, as if nothing had been read."""
-        torch._foreach_copy_(self._weights, self._trained)
+        for own, trained in zip(self._weights, self._trained, strict=True):
+            own.copy_(trained)
         self._optimizer = self._blank_optimizer()
 
     @torch.enable_grad()
@@ -89,7 +90,8 @@ class Learner:
             own.grad = gradient
         self._optimizer.step()
         with torch.no_grad():
-            torch._foreach_lerp_(self._weights, self._trained, self._settings.decay)
+            for own, trained in zip(self._weights, self._trained, strict=True):
+                own.lerp_(trained, self._settings.decay)
         return nats.detach(), after.detached()
 
     def _blank_optimizer(self) -> torch.optim.Optimizer:

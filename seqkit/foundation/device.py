@@ -151,7 +151,8 @@ def versions() -> dict[str, str]:
 
 def has_fast_bf16() -> bool:
     """Whether this processor multiplies bfloat16 in hardware."""
-    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+    capabilities = torch.cpu.get_capabilities()
+    return any(capabilities.get(name, False) for name in ("avx512_bf16", "amx_tile"))
 
 
 def choose_precision(name: str, device: torch.device) -> str:

@@ -117,8 +117,16 @@ class OptimizerStep:
         self._optimizer.found_inf = skipped  # type: ignore[attr-defined]
         self._optimizer.step()
         if overflow is not None:
-            torch._amp_update_scale_(self.scale, self._growth, overflow, 2.0, 0.5, _PATIENCE)
-            self.scale.clamp_(min=1)  # what overflows without a scale is not the scale's fault
+            self._adapt_scale(overflow.bool())
+
+    def _adapt_scale(self, overflow: Tensor) -> None:
+        """Halve the scale after an overflow, and double it after enough steps without one."""
+        self._growth.add_(1).masked_fill_(overflow, 0)
+        is_long = self._growth == _PATIENCE
+        self._growth.masked_fill_(is_long, 0)
+        wanted = self.scale * torch.where(overflow, 0.5, torch.where(is_long, 2.0, 1.0))
+        self.scale.copy_(torch.where(wanted.isfinite(), wanted, self.scale))
+        self.scale.clamp_(min=1)  # what overflows without a scale is not the scale's fault
 
     def tensors(self) -> dict[str, Tensor]:
         """All that an update changes beside the parameters."""

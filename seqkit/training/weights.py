@@ -177,11 +177,6 @@ def _flat(parameters: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
 
 
 def _copy(targets: list[Tensor], sources: list[Tensor]) -> None:
-    """Copy tensors into others, those without gaps in one kernel."""
-    pairs = list(zip(targets, sources, strict=True))
-    dense = [pair for pair in pairs if pair[0].is_contiguous() and pair[1].is_contiguous()]
-    for target, source in pairs:
-        if not (target.is_contiguous() and source.is_contiguous()):
-            target.copy_(source)
-    if dense:
-        torch._foreach_copy_([target for target, _ in dense], [source for _, source in dense])
+    """Copy tensors into others."""
+    for target, source in zip(targets, sources, strict=True):
+        target.copy_(source)

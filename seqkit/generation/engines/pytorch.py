@@ -59,7 +59,8 @@ class PreparedStep:
         What needs no preparing is the model's own memory: it is to be the model that was prepared.
         """
         now = PreparedStep(model, self._size, self._dtype)
-        torch._foreach_copy_(self._tensors(), now._tensors())
+        for own, new in zip(self._tensors(), now._tensors(), strict=True):
+            own.copy_(new)
 
     def _tensors(self) -> list[Tensor]:
         biases = [bias for pair in self._biases for bias in pair]
