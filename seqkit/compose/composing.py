@@ -10,6 +10,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
 from hydra.errors import HydraException
@@ -17,7 +18,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from seqkit import config as schema
-from seqkit.compose.loading import Loader, loader
+from seqkit.compose.loading import choices, composed, configs
 from seqkit.config import Config
 from seqkit.foundation import config_file
 from seqkit.foundation.errors import ConfigError
@@ -63,25 +64,24 @@ def compose(arguments: list[str], config_dirs: list[Path]) -> Composed:
     overrides, free = separate(arguments)
     named: dict[str, str | None] = {}
     catalogue = Catalogue(modules)
-    loads = loader(catalogue, config_dirs)
-    parsed = parse(overrides, loads)
-    for override in parsed:
-        if override.is_sweep_override():
+    with configs(catalogue, config_dirs) as loader:
+        for override in parse(overrides, loader):
+            if override.is_sweep_override():
+                raise ConfigError(
+                    f"{override.input_line}: give one value; training takes several with --multirun"
+                )
+            _check_choice(override, loader, catalogue, config_dirs)
+            if override.key_or_group in _NAMED:
+                named[override.key_or_group] = str(override.value() or "") or None
+        try:
+            config = OmegaConf.to_object(composed(overrides))
+        except (HydraException, OmegaConfBaseException, ValueError) as error:
+            raise ConfigError(explain(error)) from error
+        except RecursionError as error:
             raise ConfigError(
-                f"{override.input_line}: give one value; training takes several with --multirun"
-            )
-        _check_choice(override, loads, catalogue, config_dirs)
-        if override.key_or_group in _NAMED:
-            named[override.key_or_group] = str(override.value() or "") or None
-    try:
-        config = OmegaConf.to_object(loads.composed(parsed))
-    except (HydraException, OmegaConfBaseException, ValueError) as error:
-        raise ConfigError(explain(error)) from error
-    except RecursionError as error:
-        raise ConfigError(
-            f"recipe={named.get('recipe')}: its defaults lead back to a recipe that they came "
-            "from: give a recipe of your own another name than the one that it starts from"
-        ) from error
+                f"recipe={named.get('recipe')}: its defaults lead back to a recipe that they came "
+                "from: give a recipe of your own another name than the one that it starts from"
+            ) from error
     assert isinstance(config, Config)
     config.recipe, config.shape = (named.get(group) for group in _NAMED)
     _set_free_text(config, free)
@@ -178,9 +178,9 @@ def _whole(value: str) -> str:
     return str(int(power[1]) * 10 ** int(power[2])) if power else value
 
 
-def parse(overrides: list[str], loads: Loader) -> list[Override]:
+def parse(overrides: list[str], loader: ConfigLoader) -> list[Override]:
     """Overrides as Hydra reads them. Raises ConfigError."""
-    parser = OverridesParser.create(loads)
+    parser = OverridesParser.create(loader)
     parsed = []
     for override in overrides:
         try:
@@ -191,21 +191,21 @@ def parse(overrides: list[str], loads: Loader) -> list[Override]:
 
 
 def _check_choice(
-    override: Override, loads: Loader, catalogue: Catalogue, config_dirs: list[Path]
+    override: Override, loader: ConfigLoader, catalogue: Catalogue, config_dirs: list[Path]
 ) -> None:
     """Refuse a recipe, or an option of a group, that does not exist or cannot be used."""
     group = override.key_or_group
     if override.type != OverrideType.CHANGE or group not in (*_GROUPS, *_NAMED):
         return
     choice = str(override.value())
-    choices = loads.choices(group)
+    known = choices(loader, group)
     if group == "recipe" and choice in catalogue.names("recipes"):
         folders = user_recipe_folders(config_dirs)
         if not any((folder / f"{choice}.yaml").is_file() for folder in folders):
             catalogue.find("recipes", choice)
-    if choice not in choices:
+    if choice not in known:
         raise ConfigError(
-            f"no {group} named {choice}{nearest(choice, choices)} There are: {', '.join(choices)}"
+            f"no {group} named {choice}{nearest(choice, known)} There are: {', '.join(known)}"
         )
 
 

@@ -1,20 +1,31 @@
-"""Hydra's loader of configs, over all folders that have some: groups as they lie, and recipes."""
+"""Hydra over all folders that have configs: groups as they lie, and recipes.
 
+Hydra keeps its state in the process. A program that calls seqkit may be an application of Hydra
+itself, with configs of its own: all of its state is put aside here, and put back.
+"""
+
+import contextlib
+import copy
+import functools
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+import hydra
 import yaml
-from hydra._internal.config_loader_impl import ConfigLoaderImpl
-from hydra._internal.config_repository import CachingConfigRepository, ConfigRepository
-from hydra._internal.config_search_path_impl import ConfigSearchPathImpl
-from hydra._internal.core_plugins.file_config_source import FileConfigSource
-from hydra._internal.defaults_list import create_defaults_list
-from hydra.core.config_store import ConfigStore
+from hydra.core.config_loader import ConfigLoader
+from hydra.core.config_search_path import ConfigSearchPath
+from hydra.core.config_store import ConfigNode, ConfigStore
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.object_type import ObjectType
-from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
-from hydra.core.utils import setup_globals
-from hydra.plugins.config_source import ConfigResult
+from hydra.core.utils import JobRuntime
+from hydra.plugins.config_source import ConfigResult, ConfigSource
+from hydra.plugins.search_path_plugin import SearchPathPlugin
+from hydra.version import VersionBase
 from omegaconf import DictConfig, OmegaConf
 
 from seqkit.config import Config
@@ -23,113 +34,132 @@ from seqkit.foundation.config_file import with_listed_path
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue, recipe_folders
 
-_ROOT = "config"  # conf/config.yaml
+_UNUSED = ("help", "hydra_help", "hydra_logging", "job_logging", "launcher", "output", "sweeper")
+"""Groups of Hydra's own config; without them composing takes a quarter less time."""
+_PACKAGE = re.compile(r"\s*#\s*@package[ \t]+(\S+)")
+_SEARCHED: ContextVar[tuple[Path, ...]] = ContextVar("searched", default=())
+_TURN = threading.RLock()
 
 
-class Loader(ConfigLoaderImpl):
-    """Composes configs without Hydra's own, which takes longer to compose than seqkit's."""
+@contextlib.contextmanager
+def configs(catalogue: Catalogue, config_dirs: list[Path]) -> Iterator[ConfigLoader]:
+    """Let Hydra know seqkit's configs in the block, and no others.
 
-    def composed(self, overrides: list[Override]) -> DictConfig:
-        """The config of `conf/config.yaml`, its groups and a recipe, with the overrides.
-
-        Raises:
-            HydraException, OmegaConfBaseException: it cannot be composed so.
-        """
-        # It copies what it is given, with everything that the process knows of configs.
-        found = CachingConfigRepository(ConfigRepository(ConfigSearchPathImpl()))
-        found.initialize_sources(self.config_search_path)
-        chosen = create_defaults_list(
-            repo=found,
-            config_name=_ROOT,
-            overrides_list=overrides,
-            prepend_hydra=False,
-            skip_missing=False,
-        )
-        config = self._compose_config_from_defaults_list(chosen.defaults, found)
-        OmegaConf.set_struct(config, True)  # a key that the schema lacks is an error
-        own = [item for item in chosen.config_overrides if not item.is_hydra_override()]
-        self._apply_overrides_to_config(own, config)
-        return config
-
-    def choices(self, group: str) -> list[str]:
-        """What there is to choose of a group. Hydra's own method copies all sources first."""
-        return self.repository.get_group_options(group, ObjectType.CONFIG)
-
-
-def loader(catalogue: Catalogue, config_dirs: list[Path]) -> Loader:
-    """Over the user's folders, seqkit's own, those of plug-ins, and the schema."""
-    for source in (GroupSource, RecipeSource):
-        Plugins.instance().register(source)
-    setup_globals()  # ${now:%Y} of a recipe
-    store = ConfigStore.instance()
-    known = store.repo.get("schema.yaml")
-    if known is None or OmegaConf.get_type(known.node) is not Config:  # a script may have its own
-        store.store("schema", node=Config)
-    search_path = ConfigSearchPathImpl()
-    for folder in recipe_folders(catalogue, config_dirs):
-        search_path.append("recipes", f"recipes://{folder.absolute()}")
-    search_path.append("seqkit", f"file://{disk.config_dir('conf')}")
-    for folder in config_dirs:
-        search_path.append("user", f"groups://{folder.absolute()}")
-    search_path.append("schema", "structured://")
-    return Loader(search_path)
-
-
-class GroupSource(FileConfigSource):
-    """Serves a folder of groups; `data.path` may be a string there, or a list."""
-
-    @staticmethod
-    def scheme() -> str:
-        return "groups"
-
-    def load_config(self, config_path: str) -> ConfigResult:
-        file = f"{self.path}/{config_path.removesuffix('.yaml')}.yaml"
+    The user's folders come first, then seqkit's own and those of plug-ins.
+    """
+    folders = (*config_dirs, *recipe_folders(catalogue, config_dirs))
+    for kind in (FolderSource, FolderSearch):
+        Plugins.instance().register(kind)
+    store, base = ConfigStore.instance(), VersionBase.instance()
+    with _TURN:
+        application, stored = GlobalHydra.instance(), store.repo
+        searched = _SEARCHED.set(tuple(dict.fromkeys(folder.absolute() for folder in folders)))
         try:
-            found = super().load_config(config_path)
-        except UnicodeDecodeError as error:
-            raise ConfigError(f"{file}: not UTF-8") from error
-        except yaml.YAMLError as error:
-            raise ConfigError(config_file.explain(error, file)) from error
-        content: Any = OmegaConf.to_container(found.config)
-        if isinstance(content, dict):
-            if config_path.startswith("data/"):
-                found.config = OmegaConf.create(with_listed_path(content))
-            elif isinstance(content.get("data"), dict):
-                data = with_listed_path(content["data"])
-                found.config = OmegaConf.create({**content, "data": data})
-        return found
+            GlobalHydra.set_instance(copy.copy(application))
+            GlobalHydra.instance().clear()
+            VersionBase.set_instance(copy.copy(base))
+            store.repo = {"hydra": stored["hydra"], "schema.yaml": _schema()}
+            name, conf = JobRuntime.instance().get("name"), str(disk.config_dir("conf"))
+            hydra.initialize_config_dir(conf, name, version_base="1.3")
+            yield GlobalHydra.instance().config_loader()
+        finally:
+            _SEARCHED.reset(searched)
+            store.repo = stored
+            GlobalHydra.set_instance(application)
+            VersionBase.set_instance(base)
 
 
-class RecipeSource(GroupSource):
-    """Serves a flat folder of recipes as Hydra's group `recipe`."""
+@functools.cache  # it takes as long as all else
+def _schema() -> ConfigNode:
+    node = OmegaConf.structured(Config)
+    return ConfigNode("schema.yaml", node, group=None, package=None, provider="seqkit")
+
+
+def composed(overrides: list[str]) -> DictConfig:
+    """`conf/config.yaml`, its groups and a recipe, with the overrides; within `configs`.
+
+    Raises:
+        HydraException, OmegaConfBaseException: it cannot be composed so.
+    """
+    return hydra.compose("config", [*overrides, *(f"~hydra/{group}" for group in _UNUSED)])
+
+
+def choices(loader: ConfigLoader, group: str) -> list[str]:
+    """What there is to choose of a group. Hydra's own method copies all sources first."""
+    sources = (source for source in loader.get_sources() if source.is_group(group))
+    return sorted({name for source in sources for name in source.list(group, ObjectType.CONFIG)})
+
+
+class FolderSearch(SearchPathPlugin):
+    """Adds the folders of `configs` to what Hydra searches; none outside of its block."""
+
+    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        """Add them after the main config's folder."""
+        for folder in _SEARCHED.get():
+            search_path.append("seqkit", f"{FolderSource.scheme()}://{folder}")
+
+
+class FolderSource(ConfigSource):
+    """A folder of groups and of recipes; `data.path` may be a string there, or a list.
+
+    Recipes lie in the folder itself, or in its `recipe` or `recipes`, and set keys of the root.
+    """
 
     @staticmethod
     def scheme() -> str:
-        return "recipes"
+        """What the folder's address begins with."""
+        return "seqkit"
 
     def available(self) -> bool:
+        """Whether there is such a folder."""
         return Path(self.path).is_dir()
 
     def is_group(self, config_path: str) -> bool:
-        return config_path in ("", "recipe")
+        """Whether a group is there, by its path in the folder."""
+        return any(place.is_dir() for place in self._places(config_path))
 
     def is_config(self, config_path: str) -> bool:
-        name = self._name(config_path)
-        return name is not None and super().is_config(name)
-
-    def load_config(self, config_path: str) -> ConfigResult:
-        found = super().load_config(self._name(config_path) or config_path)
-        found.header["package"] = found.header.get("package") or "_global_"
-        return found
+        """Whether a config is there, by its path in the folder."""
+        return self._file(config_path).is_file()
 
     def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
-        if config_path == "":
-            return [] if results_filter == ObjectType.CONFIG else ["recipe"]
+        """The names of a group's configs; groups in it are not listed."""
         if results_filter == ObjectType.GROUP:
             return []
-        return sorted(file.stem for file in Path(self.path).glob("*.yaml"))
+        files = [file for place in self._places(config_path) for file in place.glob("*.yaml")]
+        return sorted({file.stem for file in files if file.is_file()})
 
-    @staticmethod
-    def _name(config_path: str) -> str | None:
-        group, _, name = config_path.partition("/")
-        return name if group == "recipe" and name and "/" not in name else None
+    def load_config(self, config_path: str) -> ConfigResult:
+        """A config that is there. Raises ConfigError."""
+        file, (group, _, _) = self._file(config_path), config_path.partition("/")
+        try:
+            text = file.read_text("utf-8")
+            content: Any = OmegaConf.to_container(OmegaConf.create(text))
+        except UnicodeDecodeError as error:
+            raise ConfigError(f"{file}: not UTF-8") from error
+        except yaml.YAMLError as error:
+            raise ConfigError(config_file.explain(error, str(file))) from error
+        if isinstance(content, dict):
+            if "hydra" in content:  # Hydra's own config, of which nothing is used
+                raise ConfigError(f"{file}: unknown key hydra")
+            if group == "data":
+                content = with_listed_path(content)
+            elif isinstance(data := content.get("data"), dict):
+                content["data"] = with_listed_path(data)
+        found = _PACKAGE.match(text)
+        package = found[1] if found else "_global_" if group == "recipe" else None
+        config = OmegaConf.create(content)
+        return ConfigResult(self.provider, self.full_path(), config, {"package": package})
+
+    def _places(self, group: str) -> Sequence[Path]:
+        """The folders that may hold the configs of a group."""
+        folder = Path(self.path)
+        if group == "recipe":
+            return [folder / "recipe", folder / "recipes", folder]
+        return [folder / group]
+
+    def _file(self, config_path: str) -> Path:
+        """The file of a config; where it is not there, that of the last place."""
+        group, _, name = config_path.rpartition("/")
+        files = [place / f"{name}.yaml" for place in self._places(group)]
+        return next((file for file in files if file.is_file()), files[-1])

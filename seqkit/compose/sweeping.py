@@ -12,7 +12,7 @@ from hydra.errors import HydraException
 
 from seqkit import config as schema
 from seqkit.compose.composing import REPEATED, explain, parse, separate
-from seqkit.compose.loading import loader
+from seqkit.compose.loading import configs
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue, take_modules
 
@@ -140,7 +140,8 @@ def _read(
     kept = [f"{key}={value}" for key, value in free if key != REPEATED]
     kept += [f"plugins={module}" for module in modules]
     paths = [f"{key}={value}" for key, value in free if key == REPEATED]
-    return parse(overrides, loader(Catalogue(modules), config_dirs)), kept, paths
+    with configs(Catalogue(modules), config_dirs) as loader:
+        return parse(overrides, loader), kept, paths
 
 
 def _values(override: Override) -> list[str]:

@@ -38,6 +38,7 @@ def test_own_recipes_come_first(tmp_path: Path, place: str) -> None:
     [
         ("model:\n  hiden_size: 3\n", "did you mean model.hidden_size"),
         ("model:\n  hidden_size: wide\n", "model.hidden_size"),
+        ("hydra:\n  verbose: true\n", "unknown key hydra"),
         ("plugins: [no_such_module_here]\n", "plugins=no_such_module_here: cannot be imported"),
         ("model: [", "line 1: not valid YAML"),
         ("seed: 1\nseed: 2\n", r"/mine\.yaml, line 2: not valid YAML: .*seed"),
