@@ -12,7 +12,7 @@ from http.client import HTTPException
 from pathlib import Path
 
 from seqkit.data.datasets import Folders, Located
-from seqkit.foundation import disk, temporary_files
+from seqkit.foundation import disk, locks, temporary_files
 from seqkit.foundation.errors import DataError, OutputError
 from seqkit.foundation.workers import HangingError, call_with_timeout
 
@@ -140,7 +140,7 @@ def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
     aside = temporary_files.name_for(target)
     disk.make_folder(aside, new=True)
     try:
-        with temporary_files.opened(aside) as handle:
+        with locks.opened(aside) as handle:
             temporary_files.hold(handle)
             for name, content in files.items():
                 with disk.create(aside / name) as stream:

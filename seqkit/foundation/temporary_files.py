@@ -7,7 +7,6 @@ tells, has to be a day old as well.
 """
 
 import contextlib
-import fcntl
 import os
 import platform
 import secrets
@@ -15,6 +14,8 @@ import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+
+from seqkit.foundation import locks
 
 _LONGEST = 100  # bytes of the file's own name; a name has at most 255
 _LEASE = 24 * 3600.0  # seconds
@@ -33,42 +34,20 @@ def name_for(path: Path) -> Path:
 def hold(handle: int) -> bool:
     """Hold an open file or folder until it is closed.
 
-    False: another process took it for a dead one's in the moment before, and it is gone. Raises
-    OSError.
+    False: another process just removed it as stale. Raises OSError.
     """
-    return _lock(handle) is not False and os.fstat(handle).st_nlink > 0
-
-
-@contextlib.contextmanager
-def opened(path: Path) -> Iterator[int]:
-    """A handle by which a folder, or what may be one, can be held in the block. Raises OSError."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        yield handle
-    finally:
-        os.close(handle)
+    return locks.take(handle) is not False and os.fstat(handle).st_nlink > 0
 
 
 def dead(folder: Path) -> Iterator[Path]:
     """Files and folders in a folder that nobody holds any more, each held while it is handed on."""
     for path in folder.glob(PATTERN):
-        with contextlib.suppress(OSError), opened(path) as handle:
-            locked = _lock(handle)
+        with contextlib.suppress(OSError), locks.opened(path) as handle:
+            locked = locks.take(handle)
             here = locked and path.name.split(".")[-3].startswith(_host())
             old = time.time() > os.fstat(handle).st_mtime + _LEASE
             if here or (old and locked is not False):
                 yield path
-
-
-def _lock(handle: int) -> bool | None:
-    """Lock an open file; False if another process has, None where there are no locks."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return None
-    return True
 
 
 def _host() -> str:

@@ -6,9 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
-from seqkit.foundation import disk
+from seqkit.foundation import disk, locks
 from seqkit.foundation.checkpoint_files import FOLDER, SAVED, SUFFIX, is_run
 from seqkit.foundation.errors import CheckpointError, ConfigError, OutputError
 
@@ -58,42 +56,39 @@ class RunFiles:
 
 
 class FolderLock:
-    """The claim of this process to the folder of a lock file, from `take` to `release`.
-
-    It is the operating system's lock, which ends with the process.
-    """
+    """The claim of this process to the folder of a lock file, from `take` to `release`."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._lock = _lock(file)
-        self._own: os.stat_result | None = None
+        self._handle: int | None = None
 
     @property
     def held(self) -> bool:
         """Whether it was taken."""
-        return self._own is not None
+        return self._handle is not None
 
     def take(self) -> None:
         """Own the folder. Raises OutputError if another process does, or none can."""
         try:
-            self._lock.acquire()
-            self._own = self._file.stat()
-        except Timeout as error:
-            raise OutputError(
-                f"run_dir={self._file.parent}: another training writes to this folder"
-            ) from error
+            handle = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         except OSError as error:
             raise OutputError(
                 f"run_dir={self._file.parent}: {self._file} cannot be locked: "
                 f"{disk.describe(error)}"
             ) from error
+        if locks.take(handle, _PATIENCE) is False:
+            os.close(handle)
+            raise OutputError(
+                f"run_dir={self._file.parent}: another training writes to this folder"
+            )
+        self._handle = handle
 
     def check(self) -> None:
         """Raise OutputError if the folder is not this process's any more: moved, or replaced."""
-        if self._own is None:
+        if self._handle is None:
             return
         with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(self._own, self._file.stat()):
+            if os.path.samestat(os.fstat(self._handle), self._file.stat()):
                 return
         raise OutputError(
             f"{self._file} is no longer the file that this training holds: its folder was moved "
@@ -102,26 +97,18 @@ class FolderLock:
 
     def release(self) -> None:
         """Leave the folder to others."""
-        self._lock.release()
-        self._own = None
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
 
 
 def is_locked(file: Path) -> bool:
     """Whether a living process owns the folder of this lock file."""
-    if not file.is_file():
-        return False
     try:
-        with _lock(file):
-            return False
-    except Timeout:
-        return True
-    except OSError:  # not ours to write
+        with locks.opened(file) as handle:
+            return locks.take(handle, _PATIENCE, shared=True) is False
+    except OSError:  # none is there, or not ours to read
         return False
-
-
-def _lock(file: Path) -> FileLock:
-    """Any thread may release it: a training's checkpoints are written in another one."""
-    return FileLock(file, timeout=_PATIENCE, poll_interval=0.01, thread_local=False)
 
 
 def find_checkpoint(place: Path) -> Path:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.foundation import disk, temporary_files
+from seqkit.foundation import disk, locks, temporary_files
 from tests.conftest import environment
 
 pytestmark = pytest.mark.faults
@@ -96,7 +96,7 @@ def test_a_half_folder_goes_with_all_that_is_in_it(tmp_path: Path) -> None:
     for folder in (half, held):
         folder.mkdir()
         (folder / "a.wav").touch()
-    with temporary_files.opened(held) as handle:
+    with locks.opened(held) as handle:
         assert temporary_files.hold(handle)
         disk.clear_halves(tmp_path)
     assert [*tmp_path.iterdir()] == [held]

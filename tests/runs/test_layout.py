@@ -1,5 +1,7 @@
 """Where things lie in a run's folder, which has one owner, and what is said of one that is none."""
 
+import errno
+import fcntl
 import os
 import shutil
 import subprocess
@@ -97,3 +99,16 @@ def test_the_folder_of_a_killed_process_is_free_at_once(tmp_path: Path) -> None:
     holding.communicate()
     lock.take()
     lock.release()
+
+
+def test_without_locks_a_folder_has_no_owner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    for lock in (FolderLock(tmp_path / ".lock"), FolderLock(tmp_path / ".lock")):
+        lock.take()
+        assert not is_locked(tmp_path / ".lock")
+        lock.release()

@@ -1,9 +1,8 @@
 """Shards are written, each in a task of its own; one that stands is not written again."""
 
 import contextlib
-import fcntl
 import hashlib
-import os
+import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ from seqkit.data.shards.source import Source
 from seqkit.data.sound_encoder import encode_sound
 from seqkit.data.symbol_files import digests
 from seqkit.data.text_encoder import encode_text, row_batches
-from seqkit.foundation import disk
+from seqkit.foundation import disk, locks
 from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import DataError, OutputError
 from seqkit.symbols import symbol_dtype
@@ -237,13 +236,7 @@ def lock(folder: Path, *, wait: bool) -> Iterator[None]:
     Raises:
         OutputError: another process has it.
     """
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):  # a file system without locks
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            except BlockingIOError as error:
-                raise OutputError(f"{folder}: another process prepares data in it") from error
+    with locks.opened(folder) as handle:
+        if locks.take(handle, math.inf if wait else 0.0) is False:
+            raise OutputError(f"{folder}: another process prepares data in it")
         yield
-    finally:
-        os.close(handle)
