@@ -190,20 +190,16 @@ def told_right(saved: Checkpoint, device: torch.device) -> None:
     part, _ = checkpoint_data.asked_for(config, saved, Catalogue(), Console())
     labels, slow = saved.labels, saved.slow
     assert labels is not None and slow is not None
-    assert part.labels is not None and part.conditions is not None
+    assert part.labels is not None and part.codes is not None
     hop = slow.codebook.hop
     starts = np.round(part.starts / hop).astype(np.int64)
-    codes = Part(part.conditions[::hop], starts, labels=part.labels, label_numbers=labels.numbers)
-    other = []
-    for number in part.labels.tolist():
-        own = labels.of_number(number)
-        moved = {k: v[(v.index(own[k]) + 1) % len(v)] for k, v in labels.values.items()}
-        other.append(labels.number(moved))
+    codes = Part(part.codes[::hop], starts, labels=part.labels)
+    other = part.labels % labels.sizes + 1
     networks = {"samples": (saved.build(device), part), "codes": (slow.writer.to(device), codes)}
     for kind, (network, whole) in networks.items():
         start = saved.codec.start if kind == "samples" else 0
         for name, told in (("right", part.labels), ("none", 0 * part.labels), ("other", other)):
-            asked = dataclasses.replace(whole, labels=np.array(told))
+            asked = dataclasses.replace(whole, labels=told)
             score = streaming.evaluate(network, asked, start=start)
             bounds = interval(score)
             found = {"told": name, "bits": score.bits_per_symbol, "of": kind}

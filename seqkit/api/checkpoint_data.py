@@ -20,7 +20,7 @@ from seqkit.foundation.errors import CheckpointError, ConfigError, DataError, Se
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import check_section
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.stages.conditions import told_as_trained
+from seqkit.stages.conditions import coded_as_trained
 
 
 def asked_for(
@@ -37,17 +37,17 @@ def asked_for(
     """
     corpus = corpus_asked_for(config, saved, catalogue, console)
     if config.data.path:
-        return told_as_trained(corpus.whole, corpus, saved.slow), corpus
+        return coded_as_trained(corpus.whole, corpus, saved.slow), corpus
     _, validation, test = corpus.split(recorded(saved).split)
     part = validation if config.part == "validation" else test
     if not len(part):
         raise DataError(f"the checkpoint was trained without a {config.part} part: give data.path")
-    return told_as_trained(part, corpus, saved.slow), corpus
+    return coded_as_trained(part, corpus, saved.slow), corpus
 
 
 def as_trained(part: Part, corpus: Corpus, saved: Checkpoint) -> Part:
     """A part of a checkpoint's own data as its training validated on it: without silence."""
-    return told_as_trained(part, corpus, saved.slow, recorded(saved).trim_silence)
+    return coded_as_trained(part, corpus, saved.slow, recorded(saved).trim_silence)
 
 
 def corpus_asked_for(

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from seqkit.data.codecs import Quantiser
+from seqkit.data.corpus import Part
+from seqkit.data.labels import Labels, distinct
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError, SeqkitError
@@ -184,13 +186,24 @@ def measure_eight_bits(training: Training) -> float | None:
     network = best.build(HOST)
     try:
         if best.labels is not None:
-            network = network.with_labels(labelled.every(best.labels))
+            network, part = _with_choices(network, best.labels, part)
         cost = added_nats(network, codec.size, part, codec.start)
     except (ConfigError, RuntimeError, ValueError):  # the last two of ONNX Runtime and protobuf
         return None
     best.metrics["int8_nats"] = cost
     training.folder.save_best(best)
     return cost
+
+
+def _with_choices(network: CharRNN, labels: Labels, part: Part) -> tuple[CharRNN, Part]:
+    """The network with a choice for all labels that documents have, and the part with these."""
+    none = np.zeros((len(part.starts), len(labels.values)), np.int64)
+    found, places = distinct(none if part.labels is None else part.labels)
+    network = network.with_labels(labelled.choices(labels, map(tuple, found.tolist())))
+    rows = np.repeat(places, np.diff(part.starts, append=len(part)))
+    if part.codes is not None:
+        rows += len(found) * part.codes.astype(np.int64)
+    return network, dataclasses.replace(part, codes=rows.astype(np.uint32), labels=None)
 
 
 def closing_file(training: Training) -> Path:

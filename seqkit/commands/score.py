@@ -17,6 +17,7 @@ from seqkit.config import Config, ModelConfig
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.file_search import Search
+from seqkit.data.labels import Combination, distinct
 from seqkit.data.shards import opened
 from seqkit.evaluation import cell_search, scoring
 from seqkit.evaluation.surprise import Cell, Stretch, Wanted, stretches
@@ -65,9 +66,9 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             documents = _documents(config, saved, corpus)
             lines = None if is_page else write
             scored, of_labels = _score(model, codec, part, documents, wanted, lines, console)
-            for number, bits in of_labels.items():
+            for each, bits in of_labels.items():
                 assert saved.labels is not None
-                console.notice(f"label={saved.labels.describe(number)}: {bits:.4f} bits per symbol")
+                console.notice(f"label={saved.labels.describe(each)}: {bits:.4f} bits per symbol")
             places = scored.places(_TOLD)
             if is_page:
                 shown = f"Cell {cell}, {activation_name(saved.model.cell)}" if cell else ""
@@ -99,8 +100,8 @@ def _score(
     wanted: Wanted,
     write: Write | None,
     console: Console,
-) -> tuple[SurpriseOfText | SurpriseOfSound, dict[int, float]]:
-    """Score all symbols; their lines go to `write`. With it come the bits of each label."""
+) -> tuple[SurpriseOfText | SurpriseOfSound, dict[Combination, float]]:
+    """Score all symbols; their lines go to `write`. With it come the bits of labels."""
     scored: SurpriseOfText | SurpriseOfSound
     if isinstance(codec, Quantiser):
         scored = SurpriseOfSound(part, codec, documents)
@@ -111,10 +112,9 @@ def _score(
         shown = [_as_json(content) for content in contents]
     # Lines that run through a terminal leave no room for a bar.
     progress = unseen if write and Product().terminal else console.progress
-    numbers, kinds = np.unique(
-        np.zeros(0, np.int64) if part.labels is None else part.labels, return_inverse=True
-    )
-    nats, counts = np.zeros(len(numbers)), np.zeros(len(numbers))
+    none = np.zeros((0, 1), np.int64)
+    combinations, kinds = distinct(none if part.labels is None else part.labels)
+    nats, counts = np.zeros((2, len(combinations)))
     with progress("score", len(part), unit="symbols") as bar:
         for stretch in stretches(model, part, start=codec.start, wanted=wanted, watch=bar.update):
             scoring.require_numbers(stretch.nats)
@@ -122,13 +122,13 @@ def _score(
             if part.labels is not None:
                 places = np.arange(stretch.begin, stretch.end)
                 own = kinds[np.searchsorted(part.starts, places, side="right") - 1]
-                nats += np.bincount(own, stretch.nats, len(numbers))
-                counts += np.bincount(own, None, len(numbers))
+                nats += np.bincount(own, stretch.nats, len(nats))
+                counts += np.bincount(own, None, len(nats))
             if write:
                 for lines in _lines(part, stretch, shown):
                     write(lines)
     bits = (nats / np.maximum(counts, 1) / math.log(2)).tolist()
-    return scored, dict(zip(numbers.tolist()[:_LABELS], bits, strict=False))
+    return scored, dict(zip(map(tuple, combinations[:_LABELS].tolist()), bits, strict=False))
 
 
 def _lines(part: Part, stretch: Stretch, shown: Sequence[str]) -> Iterator[bytes]:

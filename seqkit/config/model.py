@@ -1,6 +1,5 @@
 """Keys of the network, and of what it does once it is trained: generate, and go on learning."""
 
-import math
 from dataclasses import dataclass
 
 from seqkit.config.data import HIGHEST_RATE
@@ -118,19 +117,14 @@ class ModelConfig:
     def input_width(self) -> int:
         """X, the width of what the bottom layer sees."""
         symbols = self.embedding_size if self.input == "embedding" else self.vocabulary_size
-        told = self.condition_size if self.conditions else 0
-        told += self.label_size if self.labels else 0
-        return symbols + told + (symbols if self.lookback else 0)
+        conditions = self.condition_size if self.conditions else 0
+        conditions += self.label_size if self.labels else 0
+        return symbols + conditions + (symbols if self.lookback else 0)
 
     @property
     def label_rows(self) -> int:
         """The rows of the embedding of labels: of each label its values, and nothing."""
         return sum(count + 1 for count in self.labels)
-
-    @property
-    def label_numbers(self) -> int:
-        """How many combinations of labels there are: of each its values, or nothing."""
-        return math.prod(count + 1 for count in self.labels)
 
     @property
     def resets_in_one_call(self) -> bool:

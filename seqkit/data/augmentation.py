@@ -2,7 +2,7 @@
 
 A network that makes sound reads what it made itself. So it learns to bear errors (`Errors`): what
 it has to predict is the recording, but what it reads is a little wrong. Samples have noise, or are
-quieter than they were; codes are those of frames that are a little off, or are not told at all; and
+quieter than they were; codes are those of frames that are a little off, or are not read at all; and
 now and then silence is read in the place of a note, so that a network that fell silent knows how to
 go on.
 """
@@ -23,7 +23,7 @@ _SILENCE = 0.016  # seconds at most for which silence is read in the place of a 
 _FAINTER = 0.25  # share of the time at which sound is read quieter than it was
 _FAINT = np.geomspace(0.05, 0.8, 8)  # how much quieter
 _WRONG, _MISTAKES = 0.3, 64  # deviations by which a frame is wrong, and tables of what follows
-_UNTOLD = 0.1  # share of the time at which no code is told
+_UNCODED = 0.1  # share of the time at which no code is read
 _STREAM = (1 << 32) + 1  # of draws; no sample has it, nor have the lanes
 
 
@@ -37,9 +37,8 @@ class Errors:
         drawn for the share `replaced` of the time.
     noise: deviations of the noise in symbols, of which one is drawn.
     silence (P,): a frame of silence, which is read for up to `silent_steps` steps; or empty.
-    codes (A, K): what each code is mistaken for, one row of which is drawn; or None. The share
-        `untold` of the time it is 0.
-    label_numbers: how many numbers labels have. A tenth of the time none is told.
+    codes (A, C): what each code is mistaken for, one row of which is drawn; or None. The share
+        `uncoded` of the time it is 0.
     """
 
     share: float
@@ -50,8 +49,7 @@ class Errors:
     silence: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
     silent_steps: int = 0
     codes: Integers | None = None
-    untold: float = 0.0
-    label_numbers: int = 1
+    uncoded: float = 0.0
 
 
 NO_ERRORS = Errors(share=0.0, steps=8, readings=np.zeros((1, 1), np.int64), replaced=0.0)
@@ -85,5 +83,5 @@ def errors_of(
         silence=codec.silent_frame.astype(np.int64),
         silent_steps=round(_SILENCE * codec.symbol_rate),
         codes=codes,
-        untold=_UNTOLD,
+        uncoded=_UNCODED,
     )

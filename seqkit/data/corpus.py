@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
+from seqkit.conditions import Conditions
 from seqkit.data.codecs import Codec
-from seqkit.data.labels import Labels
+from seqkit.data.labels import Labels, distinct
 from seqkit.data.symbol_files import StoredSymbols
 from seqkit.foundation.errors import ConfigError
 from seqkit.symbols import Integers, Symbols
@@ -30,9 +32,8 @@ class Part:
     frame: how many symbols make a frame of sound, 1 of text. Every document has whole ones, so that
         a network can tell from the symbols since a document, a lane or a segment began where in a
         frame it is: nothing may begin within one.
-    conditions: the code that is told of each symbol before it is predicted, (N,); 0 is none. None:
-        there are no codes.
-    labels: the number of each document's labels, (D,), below `label_numbers`; see `Labels`.
+    codes: of each symbol, (N,); 0 is none. None: there are no codes.
+    labels: of each document, (D, K); see `Labels`. None: there are no labels.
     in_shards: whether nothing of it was read at the start, because there may be very much of it.
     """
 
@@ -41,24 +42,19 @@ class Part:
     documents_before: int = 0
     before: Row = field(default_factory=lambda: np.zeros(0, np.uint8))
     frame: int = 1
-    conditions: Symbols | None = None
+    codes: Symbols | None = None
     labels: Integers | None = None
-    label_numbers: int = 1
     in_shards: bool = False
 
-    def told(self, places: Integers) -> Integers | None:
-        """What is told of the symbols at some places, in their shape; None if nothing ever is.
-
-        That is a code times `label_numbers`, plus the number of the document's labels.
-        """
-        if self.conditions is None and self.labels is None:
-            return None
-        told: Integers = np.zeros(places.shape, np.int64)
-        if self.conditions is not None:
-            told += self.label_numbers * self.conditions[places].astype(np.int64)
+    def conditions(self, places: Integers) -> Conditions:
+        """What is known of the symbols at places (T, B), on the CPU."""
+        codes = labels = None
+        if self.codes is not None:
+            codes = torch.from_numpy(self.codes[places].astype(np.int64))
         if self.labels is not None:
-            told += self.labels[np.searchsorted(self.starts, places, side="right") - 1]
-        return told
+            documents = np.searchsorted(self.starts, places, side="right") - 1
+            labels = torch.from_numpy(self.labels[documents])
+        return Conditions(codes, labels)
 
     @property
     def documents(self) -> int:
@@ -193,9 +189,10 @@ class Corpus:
         assert whole.labels is not None
         begins = whole.starts[whole.starts < end]
         lengths, labels = np.diff(np.append(begins, end)), whole.labels[: len(begins)]
+        kinds = distinct(labels)[1]
         edges = np.zeros((4, len(begins)), np.int64)  # in each document, of the parts
-        order = np.argsort(labels, kind="stable")
-        for own in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+        order = np.argsort(kinds, kind="stable")
+        for own in np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1):
             after = np.cumsum(lengths[own])
             total = int(after[-1])
             second = round(total * (training + validation))
@@ -209,8 +206,7 @@ class Corpus:
             pieces = [whole.symbols[at : at + size] for at, size in places]
             symbols = np.concatenate([whole.symbols[:0], *pieces])
             starts = np.cumsum(sizes) - sizes
-            part = Part(symbols, starts, labels=labels[kept], label_numbers=whole.label_numbers)
-            found.append(part)
+            found.append(Part(symbols, starts, labels=labels[kept]))
         return found[0], found[1], found[2]
 
     def _places(self, end: int, training: float, validation: float, test: float) -> tuple[int, int]:
@@ -249,7 +245,6 @@ class Corpus:
             _stretch(row, document, begin),
             self.whole.frame,
             labels=None if self.whole.labels is None else self.whole.labels[first:last],
-            label_numbers=self.whole.label_numbers,
             in_shards=self.whole.in_shards,
         )
 

@@ -1,10 +1,10 @@
 """Labels: what is known of a whole document, such as who speaks, from its file's name or its row.
 
-A document may have several labels, each with a value or none. Together they are one number: of the
-first label 0 for none or the number of its value from 1 on, then, times how many numbers the first
-has, that of the second label, and so on. 0 is nothing at all.
+A document may have several labels, each with a value or none. They are a row of numbers, one for
+each label: that of its value, from 1 on, or 0 for none.
 """
 
+import operator
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,55 +21,52 @@ from seqkit.symbols import Integers
 _ONE = "label"  # what the only label is called, if it has no name
 _SHOWN = 20  # values
 
+Combination = tuple[int, ...]
+"""The labels of a document: of each the number of its value, or 0."""
+
 
 @dataclass(frozen=True)
 class Labels:
     """The labels of some documents.
 
-    values: of each label, by its name, the values that it has.
-    counts: how many documents have each number.
+    values: of each of K labels, by its name, the values that it has.
+    counts: how many documents have each combination.
     """
 
     values: dict[str, list[str]]
-    counts: dict[int, int] = field(default_factory=dict)
+    counts: dict[Combination, int] = field(default_factory=dict)
 
     @property
     def sizes(self) -> list[int]:
         """How many values each label has."""
         return [len(own) for own in self.values.values()]
 
-    @property
-    def numbers(self) -> int:
-        """How many numbers there are."""
-        return int(np.prod([size + 1 for size in self.sizes], dtype=np.int64))
-
-    def number(self, given: Mapping[str, str]) -> int:
-        """The number of some labels, by their names; those that are not given have no value."""
-        places = [own[given[name]] if name in given else 0 for name, own in self._places.items()]
-        return int(np.ravel_multi_index(places, [size + 1 for size in self.sizes], order="F"))
+    def combination(self, given: Mapping[str, str]) -> Combination:
+        """The numbers of some values, by their labels' names; the other labels have none."""
+        return tuple(
+            own[given[name]] if name in given else 0 for name, own in self._numbers.items()
+        )
 
     @cached_property
-    def _places(self) -> dict[str, dict[str, int]]:
+    def _numbers(self) -> dict[str, dict[str, int]]:
         """Of each label the values, which are counted from 1 on."""
         return {
-            name: {value: place for place, value in enumerate(own, 1)}
+            name: {value: number for number, value in enumerate(own, 1)}
             for name, own in self.values.items()
         }
 
-    def of_number(self, number: int) -> dict[str, str]:
-        """The labels that a number stands for."""
-        sizes = [size + 1 for size in self.sizes]
-        places = np.unravel_index(number, sizes, order="F")
-        pairs = zip(self.values.items(), places, strict=True)
-        return {name: own[place - 1] for (name, own), place in pairs if place}
+    def named(self, combination: Combination) -> dict[str, str]:
+        """The values of a combination, by their labels' names."""
+        pairs = zip(self.values.items(), combination, strict=True)
+        return {name: own[number - 1] for (name, own), number in pairs if number}
 
-    def shares(self, number: int) -> dict[str, dict[str, float]]:
+    def shares(self, combination: Combination) -> dict[str, dict[str, float]]:
         """The same as shares, of which there is one of each label."""
-        return {name: {value: 1.0} for name, value in self.of_number(number).items()}
+        return {name: {value: 1.0} for name, value in self.named(combination).items()}
 
-    def describe(self, number: int) -> str:
+    def describe(self, combination: Combination) -> str:
         """As it is asked for: `austen`, or `digit:7,speaker:jackson`; none without labels."""
-        return self.words(self.shares(number))
+        return self.words(self.shares(combination))
 
     def words(self, shares: Mapping[str, Mapping[str, float]]) -> str:
         """As `describe`, of labels with the share of each value, such as `a:0.7,b:0.3`."""
@@ -97,32 +94,66 @@ class Labels:
             for name, own in self.values.items()
         )
 
-    def counted(self, numbers: Integers) -> "Labels":
-        """The same labels, counted in the documents that have these numbers, (D,)."""
-        found, counts = np.unique(numbers, return_counts=True)
-        return Labels(self.values, dict(zip(found.tolist(), counts.tolist(), strict=True)))
+    def counted(self, labels: Integers) -> "Labels":
+        """The same labels, counted in documents that have these, (D, K)."""
+        found, places = distinct(labels)
+        counts = np.bincount(places, minlength=len(found)).tolist()
+        return Labels(self.values, dict(zip(map(tuple, found.tolist()), counts, strict=True)))
 
     def record(self) -> dict[str, Any]:
-        """What a checkpoint keeps, as JSON."""
-        return {"values": self.values, "counts": [*map(list, self.counts.items())]}
+        """What a checkpoint keeps, as JSON: there each combination is one number.
+
+        The number of the first label's value counts 1, that of the next label as many as the first
+        has numbers, and so on.
+        """
+        weights = [1]
+        for size in self.sizes:
+            weights.append(weights[-1] * (size + 1))
+        counts = [
+            [sum(map(operator.mul, combination, weights)), count]
+            for combination, count in self.counts.items()
+        ]
+        return {"values": self.values, "counts": counts}
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> "Labels":
         """What `record` was made of. Raises KeyError, TypeError or ValueError."""
-        values = {str(name): [*map(str, own)] for name, own in record["values"].items()}
-        return cls(values, {int(number): int(count) for number, count in record["counts"]})
+        labels = cls({str(name): [*map(str, own)] for name, own in record["values"].items()})
+        for number, count in record["counts"]:
+            rest, combination = int(number), []
+            for size in labels.sizes:
+                rest, own = divmod(rest, size + 1)
+                combination.append(own)
+            if rest:
+                raise ValueError(f"{number} stands for no combination of labels")
+            labels.counts[tuple(combination)] = int(count)
+        return labels
+
+
+def distinct(labels: Integers) -> tuple[Integers, Integers]:
+    """The combinations (n, K) among labels (D, K), and the place of each document's, (D,).
+
+    They are in the order of their last label, and of those before it where that is the same.
+    """
+    order = np.lexsort(labels.T)
+    found = labels[order]
+    begins = np.ones(len(found), bool)
+    begins[1:] = (found[1:] != found[:-1]).any(1)
+    places = np.empty(len(found), np.int64)
+    places[order] = np.cumsum(begins) - 1
+    return found[begins], places
 
 
 def of_files(
     asked: str, names: Sequence[str], documents: Sequence[int], known: Labels | None = None
 ) -> tuple[Labels, Integers]:
-    """The labels of files, and the number (D,) of each of their documents.
+    """The labels of files, and those of each of their documents, (D, K).
 
     Args:
         asked: `data.label`: folder, or a regular expression; empty: the names are the labels.
         names: of the files, with / between folders.
         documents: how many each of them has.
-        known: labels that keep their places; new values come after theirs.
+        known: labels whose values keep their numbers; new values come after theirs.
 
     Raises:
         ConfigError: the expression is none, or has no group; or its labels are not the known ones.
@@ -152,9 +183,8 @@ def of_files(
     for key, own in values.items():
         own.extend(sorted({given[key] for given in found} - {*own}))
     labels = Labels(values)
-    if labels.numbers >= 1 << 31:
-        raise DataError("labels: more than two billion combinations: use fewer labels")
-    of_documents = np.repeat(np.array([*map(labels.number, found)], np.int64), documents)
+    of_files = np.array([*map(labels.combination, found)], np.int64)
+    of_documents = np.repeat(of_files, documents, axis=0)
     return labels.counted(of_documents), of_documents
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.data.corpus import Part
 from seqkit.data.symbol_files import StoredSymbols
 from seqkit.foundation.errors import ConfigError, DataError
@@ -29,15 +30,15 @@ class Window:
 
     `targets[t]` follows `inputs[t]`; where there is none it is `IGNORED`. `fresh` (B,) marks the
     lanes that start from the zero state, `resets` (T, B) the separators between documents, without
-    the target that ends a document; it is None where the part is one document. `conditions` (T, B)
-    tell of the targets, if the part does.
+    the target that ends a document; it is None where the part is one document. `conditions` are
+    those of the targets.
     """
 
     inputs: Tensor
     targets: Tensor
     fresh: Tensor
     resets: Tensor | None
-    conditions: Tensor | None = None
+    conditions: Conditions = NO_CONDITIONS
 
 
 @dataclass(frozen=True)
@@ -47,14 +48,12 @@ class _Grid:
     places (T + 1, B): in the row, of the symbols of each lane's first window, and of the one before
         them.
     begins, ends (D,): of the documents in the row.
-    labels (D,): the numbers of their labels; or (1,), if none has any.
     idle (B,): the lanes that read nothing.
     """
 
     places: Tensor
     begins: Tensor
     ends: Tensor
-    labels: Tensor
     idle: Tensor
 
     def to(self, device: torch.device) -> "_Grid":
@@ -127,8 +126,7 @@ class Lanes:
         # Its places without a target, and where these begin.
         self._silent = self._separator - (end is not None)
         self._separators = ends[:-1] if end is None else ends[:-1] + 1
-        labels = np.zeros(1, np.int64) if part.labels is None else part.labels
-        self._documents = torch.from_numpy(begins), torch.from_numpy(ends), torch.from_numpy(labels)
+        self._documents = torch.from_numpy(begins), torch.from_numpy(ends)
         self._length = int(ends[-1])
         self._shift_seed = shift_seed
         windows = -(-(self._length + (shift_seed is not None)) // sequence_length)
@@ -143,7 +141,10 @@ class Lanes:
         row = part.symbols
         in_files = isinstance(row, StoredSymbols) and (part.in_shards or row.nbytes > _MOST_READ)
         self._symbols = None if in_files else _as_tensor(row[:])
-        self._conditions = None if part.conditions is None else _as_tensor(part.conditions)
+        self._conditions = Conditions(  # of the part: (N,) and (D, K)
+            None if part.codes is None else _as_tensor(part.codes),
+            None if part.labels is None else torch.from_numpy(part.labels),
+        )
         self.device = torch.device("cpu")
         """Where the windows are made."""
         self.share_out(0, 1)
@@ -189,10 +190,9 @@ class Lanes:
         grid = self._grid
         places, index, document = self._read_by(grid, step, shift)
         values = _unsigned(self._at(index) if symbols is None else symbols)
-        places, begins, ends, labels = places[1:], grid.begins, grid.ends, grid.labels
+        places, begins, ends = places[1:], grid.begins, grid.ends
         if document is not None:
             begins, ends = begins[document], ends[document]
-            labels = labels[document] if len(labels) > 1 else labels
         inputs = values[:-1].masked_fill(places == begins, self.start)
         over = (places >= ends) | grid.idle  # of a separator, or beyond the row
         targets = values[1:].masked_fill(over, IGNORED)
@@ -205,12 +205,13 @@ class Lanes:
             # In a ring the first document follows what is beyond the row, as after a separator.
             in_ring = self._shift_seed is not None
             resets = over if in_ring else over & (places < self._length)
-        told = self._conditions
-        conditions = None if told is None else _unsigned(told[index[1:]])
-        if self._part.label_numbers > 1:
-            labels, numbers = labels.expand(places.shape), self._part.label_numbers
-            conditions = labels if conditions is None else labels + conditions * numbers
-        return Window(inputs, targets, grid.idle | (step % self.steps == 0), resets, conditions)
+        codes, labels = self._conditions
+        if codes is not None:
+            codes = _unsigned(codes[index[1:]])
+        if labels is not None:
+            labels = labels[0].expand(*places.shape, -1) if document is None else labels[document]
+        fresh = grid.idle | (step % self.steps == 0)
+        return Window(inputs, targets, fresh, resets, Conditions(codes, labels))
 
     def fetch(self, step: int) -> Tensor:
         """Read what the window of a step is made of: (T + 1, B), on the host, as it is stored."""
@@ -275,20 +276,20 @@ class Lanes:
         for begin in range(0, len(kept), _BLOCK):
             kept[begin : begin + _BLOCK] = _as_tensor(row[begin : begin + _BLOCK])
         self._symbols = kept
-        self._conditions = None if self._conditions is None else self._conditions.to(device)
         self.make_windows_on(device)
 
     def make_windows_on(self, device: torch.device) -> None:
         """Make the windows on a device, where the symbols are, or of those that `fetch` reads."""
         self.device = device
         self._grid = self._host_grid.to(device)
+        self._conditions = self._conditions.to(device)
 
     def may_move(self, room: float) -> bool:
         """Whether the symbols suit a device that has so many bytes for them.
 
         The first step would wait until all shards are read: more than a GB of them stays here.
         """
-        if self._conditions is not None:
+        if self._conditions.codes is not None:
             return True
         size = self._part.symbols.nbytes
         return size < room and (size < _MOST_IN_SHARDS or not self._part.in_shards)

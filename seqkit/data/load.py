@@ -48,7 +48,7 @@ def load_corpus(
         grow: give that codec symbols for what is new in a text.
         samples: whether a sample may stand in for a data set that cannot be had.
         progress: shows how far the data was downloaded, read and encoded.
-        known: labels that keep their numbers, a checkpoint's.
+        known: labels whose values keep their numbers, a checkpoint's.
 
     Raises:
         ConfigError: neither path nor data set, or keys that do not fit the codec.
@@ -70,24 +70,23 @@ def load_corpus(
 
 
 def labelled(corpus: Corpus, data: DataConfig, known: Labels | None = None) -> Corpus:
-    """The corpus with the labels that are asked for; `known` ones keep their numbers.
+    """The corpus with the labels that are asked for; the values of `known` ones keep their numbers.
 
     Raises:
         ConfigError, DataError: as `labels.of_files`.
     """
-    found, numbers = known, None
+    found, of_documents = known, None
     if data.label_column and corpus.row_labels is not None:
         values, of_rows = corpus.row_labels
         found, own = labels.of_files("", values, [1] * len(values), known)
-        numbers = own[of_rows]
-        found = found.counted(numbers)
+        of_documents = own[of_rows]
+        found = found.counted(of_documents)
     elif data.label == "folder" and len(data.path) > 1:
         raise ConfigError("data.label=folder: give one data.path, which holds the folders")
     elif data.label:
         names, documents = zip(*corpus.files, strict=True)
-        found, numbers = labels.of_files(data.label, names, documents, known)
-    count = found.numbers if found else 1
-    whole = dataclasses.replace(corpus.whole, labels=numbers, label_numbers=count)
+        found, of_documents = labels.of_files(data.label, names, documents, known)
+    whole = dataclasses.replace(corpus.whole, labels=of_documents)
     return dataclasses.replace(corpus, whole=whole, labels=found)
 
 

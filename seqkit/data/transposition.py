@@ -40,6 +40,6 @@ def with_copies(sound: SoundPart, seed: int) -> SoundPart:
         part,
         symbols=np.concatenate(symbols),
         starts=np.concatenate(starts),
-        labels=None if part.labels is None else np.tile(part.labels, len(symbols)),
+        labels=None if part.labels is None else np.tile(part.labels, (len(symbols), 1)),
     )
     return SoundPart(both, codec)

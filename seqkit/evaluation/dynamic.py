@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.config import DynamicConfig
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols
@@ -65,7 +66,11 @@ class Learner:
 
     @torch.enable_grad()
     def read(
-        self, inputs: Tensor, targets: Tensor, state: State, conditions: Tensor | None = None
+        self,
+        inputs: Tensor,
+        targets: Tensor,
+        state: State,
+        conditions: Conditions = NO_CONDITIONS,
     ) -> tuple[Tensor, State]:
         """Predict a window, and learn from it.
 
@@ -73,7 +78,7 @@ class Learner:
             inputs: (T, B), the symbols that are fed.
             targets: (T, B), the symbol that follows each; `IGNORED` where none counts.
             state: before the window, (L, B, H).
-            conditions: (T, B), what is told of the targets.
+            conditions: of the targets.
 
         Returns:
             The nats (T, B) of the targets by the weights before the update, 0 where they do not
@@ -140,9 +145,8 @@ def nats(
                 places = np.arange(begin, min(begin + settings.window, end))
                 given = _column(inputs[places - first], device)
                 targets = _column(part.symbols[places].astype(np.int64), device)
-                known = part.told(places)
-                told = None if known is None else _column(known, device)
-                found, state = learner.read(given, targets, state, told)
+                conditions = part.conditions(places[:, None]).to(device)
+                found, state = learner.read(given, targets, state, conditions)
                 yield places, found[:, 0].cpu().numpy()
 
 

@@ -3,7 +3,6 @@
 The nats of a symbol are -ln p, p being the probability that the model gave it.
 """
 
-import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -198,10 +197,9 @@ def _chunks(
                 counted = (places >= begin) & (places < end)
                 targets = part.symbols[np.minimum(places, last)].astype(np.int64)
                 targets[~counted] = IGNORED
-                known = part.told(np.minimum(places, last))
-                told = None if known is None else torch.from_numpy(known).to(device)
+                conditions = part.conditions(np.minimum(places, last)).to(device)
                 fed = torch.from_numpy(inputs).to(device)
-                trace = network.traced(fed, state, conditions=told)
+                trace = network.traced(fed, state, conditions=conditions)
                 if model.config.ends:  # which are no symbols of the part
                     trace = trace._replace(logits=trace.logits[..., : model.config.symbols])
                 state = trace.after
@@ -210,20 +208,9 @@ def _chunks(
                 yield Chunk(group, places, counted, each, wanted, trace)
 
 
-def row(
-    model: CharRNN,
-    symbols: Integers,
-    *,
-    start: int,
-    state: State,
-    conditions: Integers | None = None,
-) -> Iterator[Chunk]:
-    """Run symbols (N,), N at least 1, as one lane from a state (L, 1, H); `start` is fed first.
-
-    `conditions` (N,) are what is told of them.
-    """
-    told = None if conditions is None else conditions.astype(np.uint32)
-    part = dataclasses.replace(Part.of(symbols.astype(np.uint32)), conditions=told)
+def row(model: CharRNN, symbols: Integers, *, start: int, state: State) -> Iterator[Chunk]:
+    """Run symbols (N,), N at least 1, as one lane from a state (L, 1, H); `start` is fed first."""
+    part = Part.of(symbols.astype(np.uint32))
     return chunks(
         model,
         part,

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from seqkit.conditions import Conditions
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.labels import Labels
 from seqkit.evaluation.recording import Recording
@@ -192,8 +193,9 @@ def score_by_network(
 ) -> tuple[Floats, State]:
     """What `Engine.score` does, but for the prepared weights; `size` is the codec's V."""
     device = model.head.weight.device
-    told = None if model.conditions is None else torch.from_numpy(conditions).to(device)
-    logits, after = model(torch.from_numpy(symbols).to(device), state, conditions=told)
+    rows = None if model.conditions is None else torch.from_numpy(conditions).to(device)
+    fed = torch.from_numpy(symbols).to(device)
+    logits, after = model(fed, state, conditions=Conditions(codes=rows))
     return logits[..., :size].float().cpu().numpy(), after
 
 

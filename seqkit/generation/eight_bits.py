@@ -40,7 +40,8 @@ def added_nats(model: CharRNN, size: int, part: Part, start: int) -> float | Non
     if not lanes:
         return None
     begins = np.linspace(0, len(part) - _STEPS, lanes).astype(np.int64) // part.frame * part.frame
-    told = part.told(begins + np.arange(_STEPS)[:, None])
+    codes = part.conditions(begins + np.arange(_STEPS)[:, None]).codes
+    told = None if codes is None else codes.numpy()
     stretches = [part.symbols[begin : begin + _STEPS] for begin in begins.tolist()]
     targets = np.stack(stretches, 1).astype(np.int64)
     fed = np.concatenate([np.full((1, lanes), start), targets[:-1]])

@@ -1,13 +1,15 @@
 """Which labels a sample has: those that are asked for, or drawn as often as the data has them."""
 
+import itertools
 import math
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from torch import Tensor, from_numpy
 
-from seqkit.data.labels import Labels
+from seqkit.data.labels import Combination, Labels, distinct
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.randomness import uniforms
 from seqkit.foundation.settings import nearest
@@ -49,24 +51,31 @@ def choose(labels: Labels, asked: str | None, streams: int, seed: int) -> Choice
         ConfigError: there is no such label or value, or the shares do not add up to 1.
     """
     given = {} if asked == "none" else _parsed(labels, asked or "")
-    drawn = [0] * streams if asked == "none" else _drawn(labels, given, streams, seed)
-    numbers, own = np.unique(drawn, return_inverse=True)
-    shares = [labels.shares(number) | given for number in numbers.tolist()]
+    nothing = labels.combination({})
+    drawn = [nothing] * streams if asked == "none" else _drawn(labels, given, streams, seed)
+    combinations, own = distinct(np.array(drawn))
+    shares = [labels.shares(each) | given for each in map(tuple, combinations.tolist())]
     weights = np.stack([_row(labels, each) for each in (*shares, {})])
     words = [labels.words(shares[place]) for place in own]
     return Choice(from_numpy(weights), own, words)
 
 
 def every(labels: Labels) -> Tensor:
-    """The choices of all numbers of labels, (n, R), in their order.
+    """The choices of all combinations, (n, R), none first; the first label changes from row to row.
 
     Raises:
         ConfigError: they are too many for a table.
     """
-    if labels.numbers > _MOST:
-        raise ConfigError(f"{labels.numbers:,} combinations of labels are too many to export")
-    rows = [_row(labels, labels.shares(number)) for number in range(labels.numbers)]
-    return from_numpy(np.stack(rows))
+    count = math.prod(size + 1 for size in labels.sizes)
+    if count > _MOST:
+        raise ConfigError(f"{count:,} combinations of labels are too many to export")
+    numbers = (range(size + 1) for size in reversed(labels.sizes))
+    return choices(labels, [each[::-1] for each in itertools.product(*numbers)])
+
+
+def choices(labels: Labels, combinations: Iterable[Combination]) -> Tensor:
+    """The choices of n combinations, (n, R)."""
+    return from_numpy(np.stack([_row(labels, labels.shares(each)) for each in combinations]))
 
 
 def _parsed(labels: Labels, asked: str) -> Shares:
@@ -119,15 +128,15 @@ def _read(labels: Labels, asked: str, piece: str) -> tuple[str, str, float]:
         return name, value, math.nan
 
 
-def _drawn(labels: Labels, given: Shares, streams: int, seed: int) -> list[int]:
-    """For each stream the number of a document of the data that has what is given, or 0."""
+def _drawn(labels: Labels, given: Shares, streams: int, seed: int) -> list[Combination]:
+    """For each stream the labels of a document of the data that has what is given, or none."""
     fitting = {
-        number: count
-        for number, count in labels.counts.items()
-        if all(not own or labels.of_number(number).get(name) in own for name, own in given.items())
+        each: count
+        for each, count in labels.counts.items()
+        if all(not own or labels.named(each).get(name) in own for name, own in given.items())
     }
     if not fitting or len(given) == len(labels.values):
-        return [0] * streams
+        return [labels.combination({})] * streams
     places = np.cumsum([*fitting.values()])
     draws = uniforms(seed, _STREAM, 0, streams) * places[-1]
     return [[*fitting][int(at)] for at in np.searchsorted(places, draws, side="right")]

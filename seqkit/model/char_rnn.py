@@ -1,8 +1,8 @@
 """CharRNN: symbols and a state in, logits and the next state out.
 
     x_t          = one-hot (or embedding) of symbol t, and beside it, where the data has conditions,
-                   the embedding of what is told of symbol t + 1, that of its document's labels,
-                   and that of a linear prediction of symbol t + 1 from the last samples
+                   the embeddings of the code of symbol t + 1, of its document's labels, and of
+                   a linear prediction of symbol t + 1 from the last samples
     i, f, g, o   = W_ih x_t + b_ih + W_hh h_{t-1} + b_hh        four gates of H rows each
     c_t          = sigmoid(f) * c_{t-1} + sigmoid(i) * tanh(g)
     h_t          = sigmoid(o) * tanh(c_t)                       the next layer's x_t
@@ -20,14 +20,15 @@ import dataclasses
 import torch
 from torch import Tensor, nn
 
+from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_section, check_type
 from seqkit.model import cells
 from seqkit.model.cells import LayerWeights
 from seqkit.model.execution import plainest_kernel
+from seqkit.model.linear_predictor import LinearPredictor
 from seqkit.model.network import Network, State
-from seqkit.model.prediction import Prediction
 
 
 class CharRNN(nn.Module):
@@ -58,7 +59,7 @@ class CharRNN(nn.Module):
         self.conditions = nn.Embedding(codes, config.condition_size) if codes else None
         self.labels = nn.Embedding(rows, config.label_size) if rows else None
         self.predicted = nn.Embedding(v, config.embedding_size) if k else None
-        if k:  # both are set with `predict`, and not learnt
+        if k:  # of `set_linear_predictor`, and not learnt
             self.register_buffer("levels", torch.zeros(v))
             self.register_buffer("weights", torch.zeros(max(codes, 1), k))
         self.layers = nn.ModuleList(
@@ -102,12 +103,11 @@ class CharRNN(nn.Module):
         return {name: table.weight @ part.T for (name, table), part in pairs}
 
     @property
-    def prediction(self) -> Prediction | None:
-        """The linear prediction that it reads, if it does."""
+    def linear_predictor(self) -> LinearPredictor | None:
+        """What makes the linear prediction that it reads, if it reads one."""
         if self.predicted is None:
             return None
-        levels = self.get_buffer("levels")
-        return Prediction(levels, (levels[1:] + levels[:-1]) / 2, self.get_buffer("weights"))
+        return LinearPredictor(self.get_buffer("levels"), self.get_buffer("weights"))
 
     @torch.no_grad()
     def with_labels(self, weights: Tensor) -> "CharRNN":
@@ -138,10 +138,10 @@ class CharRNN(nn.Module):
         made.load_state_dict(own)
         return made.to(self.head.weight.device)
 
-    def predict(self, levels: Tensor, weights: Tensor) -> None:
-        """Let it read a linear prediction: levels (V,) and weights (C, K) of `Prediction`."""
-        self.get_buffer("levels").copy_(levels)
-        self.get_buffer("weights").copy_(weights)
+    def set_linear_predictor(self, predictor: LinearPredictor) -> None:
+        """Let it read the linear prediction that this makes, of as many levels and codes as its."""
+        self.get_buffer("levels").copy_(predictor.levels)
+        self.get_buffer("weights").copy_(predictor.weights)
 
     def copied(self) -> "CharRNN":
         """A network with the same weights in memory of its own, which takes no gradients."""
@@ -182,7 +182,7 @@ class CharRNN(nn.Module):
             config=self.config,
             kernel=kernel,
             tables={name: table.weight.to(dtype) for name, table in self.tables.items()},
-            prediction=self.prediction,
+            predictor=self.linear_predictor,
             layers=tuple(LayerWeights(*parts) for parts in layers),
             head_weight=self.head.weight.to(dtype),
             head_bias=self.head.bias.to(dtype),
@@ -204,7 +204,7 @@ class CharRNN(nn.Module):
         state: State,
         masks: Tensor | None = None,
         resets: Tensor | None = None,
-        conditions: Tensor | None = None,
+        conditions: Conditions = NO_CONDITIONS,
     ) -> tuple[Tensor, State]:
         """Run T steps with the parameters as they are: see `Network`."""
         return self.network()(symbols, state, masks, resets, conditions=conditions)
@@ -215,13 +215,13 @@ def count_parameters(config: ModelConfig) -> int:
     v, h, layers = config.vocabulary_size, config.hidden_size, config.num_layers
     of_a_row = config.input_width + (2 * layers - 1) * h + 2 * layers  # of w, u and the biases
     symbols = (config.input == "embedding") + bool(config.lookback)  # tables of them
-    told = config.conditions * config.condition_size + config.label_rows * config.label_size
-    tables = symbols * v * config.embedding_size + told
+    given = config.conditions * config.condition_size + config.label_rows * config.label_size
+    tables = symbols * v * config.embedding_size + given
     return tables + cells.GATES[config.cell] * h * of_a_row + (h + 1) * v
 
 
 def count_fixed(config: ModelConfig) -> int:
-    """How many elements it has that are not learnt: of its `Prediction`."""
+    """How many elements it has that are not learnt: those of its linear predictor."""
     weights = max(config.conditions, 1) * config.lookback
     return config.vocabulary_size + weights if config.lookback else 0
 

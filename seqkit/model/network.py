@@ -6,12 +6,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.config import ModelConfig
 from seqkit.kernels.graph import SideStream
 from seqkit.model import cells, fused_calls
 from seqkit.model.cells import LayerWeights
+from seqkit.model.linear_predictor import LinearPredictor
 from seqkit.model.persistent.layer import persistent_layer
-from seqkit.model.prediction import Prediction
 from seqkit.symbols import IGNORED
 
 _NEVER = -10_000.0  # the logit of a symbol without any probability, in every float format
@@ -23,7 +24,7 @@ class State(NamedTuple):
     """The recurrent state: hidden values h and cell values c, each (L, B, H).
 
     Only the LSTM has cell values; elsewhere c is zeros. `past` (1, B, K) has the last K samples,
-    the latest last, of a network that predicts linearly: see `Prediction`.
+    the latest last, of a network that predicts linearly: see `LinearPredictor`.
     """
 
     h: Tensor
@@ -42,13 +43,13 @@ class State(NamedTuple):
 class Trace(NamedTuple):
     """A call of T steps, with what happened inside.
 
-    inputs, conditions (T, B), before (L, B, H): what was fed.
+    inputs (T, B), conditions, before (L, B, H): what was fed.
     outputs: of each layer h (T, B, H), from the bottom.
     logits (T, B, V), after (L, B, H): what a call returns.
     """
 
     inputs: Tensor
-    conditions: Tensor | None
+    conditions: Conditions
     before: State
     outputs: list[Tensor]
     logits: Tensor
@@ -68,7 +69,7 @@ class Network(NamedTuple):
     config: ModelConfig
     kernel: str
     tables: dict[str, Tensor]
-    prediction: Prediction | None
+    predictor: LinearPredictor | None
     layers: tuple[LayerWeights, ...]
     head_weight: Tensor
     head_bias: Tensor
@@ -121,7 +122,7 @@ class Network(NamedTuple):
         masks: Tensor | None = None,
         resets: Tensor | None = None,
         input_mask: Tensor | None = None,
-        conditions: Tensor | None = None,
+        conditions: Conditions = NO_CONDITIONS,
     ) -> tuple[Tensor, State]:
         """Run T steps.
 
@@ -133,9 +134,7 @@ class Network(NamedTuple):
             resets: (T, B), true at separators: their symbols and logits mean nothing, and the state
                 after them is exactly zero.
             input_mask: (B, X), factors of the symbols' embeddings, the same at all T steps.
-            conditions: (T, B), what is told of the symbol after each input; by default nothing is.
-                Where labels are read, that is a code times `label_numbers` plus the number of
-                its document's labels.
+            conditions: of the symbol after each input.
 
         Returns:
             Logits (T, B, V) of the symbol after each input, and the state after the last step. A
@@ -151,7 +150,7 @@ class Network(NamedTuple):
         masks: Tensor | None = None,
         resets: Tensor | None = None,
         input_mask: Tensor | None = None,
-        conditions: Tensor | None = None,
+        conditions: Conditions = NO_CONDITIONS,
     ) -> Trace:
         """Run T steps as a call does, and keep every layer's outputs; of a stack only the top's."""
         dtype = self.head_weight.dtype
@@ -175,39 +174,31 @@ class Network(NamedTuple):
         symbols: Tensor,
         past: Tensor,
         resets: Tensor | None,
-        conditions: Tensor | None,
+        conditions: Conditions,
         mask: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """What the bottom layer reads, (T, B, X), and the past after it.
 
-        That is the symbols, then what is told of those to come, of them and of their document, then
+        That is the symbols, then the code of those to come, then the labels of their document, then
         what is predicted.
         """
         read = [self._symbols(symbols, resets)]
         if mask is not None:
             read[0] = read[0] * mask
-        if "conditions" in self.tables or "labels" in self.tables:
-            told = conditions = torch.zeros_like(symbols) if conditions is None else conditions
-            coded, numbers = "conditions" in self.tables, self.config.label_numbers
-            if numbers > 1 and (coded or self.prediction is not None):  # else it is labels alone
-                told, conditions = conditions % numbers, conditions // numbers
-            if coded:
-                read.append(_rows(conditions, self.tables["conditions"]))
-            if "labels" in self.tables:
-                read.append(self._of_labels(told))
-        if self.prediction is not None:
-            following, past = self.prediction(symbols, past, conditions, resets)
+        codes, labels = conditions
+        if "conditions" in self.tables:
+            codes = torch.zeros_like(symbols) if codes is None else codes
+            read.append(_rows(codes, self.tables["conditions"]))
+        if "labels" in self.tables:
+            sizes = self.config.labels
+            labels = symbols.new_zeros(*symbols.shape, len(sizes)) if labels is None else labels
+            tables = torch.split(self.tables["labels"], [size + 1 for size in sizes])
+            *others, last = map(_rows, labels.unbind(-1), tables)
+            read.append(sum(others, last))
+        if self.predictor is not None:
+            following, past = self.predictor(symbols, past, codes, resets)
             read.append(_rows(following, self.tables["predicted"]))
         return (torch.cat(read, -1) if len(read) > 1 else read[0]), past
-
-    def _of_labels(self, number: Tensor) -> Tensor:
-        """The sum of the embeddings of all labels that a number (T, B) stands for, (T, B, X)."""
-        read, rows = [], [count + 1 for count in self.config.labels]
-        *others, last = torch.split(self.tables["labels"], rows)
-        for table in others:
-            read.append(_rows(number % len(table), table))
-            number = number // len(table)
-        return sum(read, _rows(number, last))
 
     def _symbols(self, symbols: Tensor, resets: Tensor | None) -> Tensor:
         """One-hot rows or embeddings of the symbols, (T, B, X); or the symbols, where they do."""

@@ -1,12 +1,10 @@
-"""What the network of a training is told beside the symbols, and what its sound is judged by."""
+"""What the network of a training reads beside the symbols, and what its sound is judged by."""
 
 import dataclasses
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from seqkit.config import DataConfig, ModelConfig, check_model
 from seqkit.data import augmentation, transposition
@@ -20,6 +18,7 @@ from seqkit.data.sound.slow_codes import Codebook
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.generation.slow_tier import SlowTier
+from seqkit.model.linear_predictor import LinearPredictor
 from seqkit.stages.learn_slow_tier import learn_writer
 from seqkit.stages.parts import Parts, trimmed
 from seqkit.stages.read_corpus import Reading
@@ -30,21 +29,14 @@ _MOST = 600  # seconds of a corpus that are compared with
 _STRETCHES = 20  # that these are taken from, where it is longer
 
 
-class LinearPrediction(NamedTuple):
-    """What `CharRNN.predict` takes: the sample of each symbol, and weights for each code."""
-
-    levels: Tensor
-    weights: Tensor
-
-
 @dataclass(frozen=True)
-class Conditions:
+class ConditionedParts:
     """The parts with the conditions that a network reads, and what these come from.
 
     model: the network, which has room for all codes.
     training, validation: with their codes; to learn from, also copies in other keys.
-    slow: codebook and writer of codes, of sound that is told by codes.
-    prediction: linear prediction, if a new network is to read one.
+    slow: codebook and writer of codes, of sound that has codes.
+    predictor: of the linear prediction, if a new network is to read one.
     recording: that sounds are compared with, if there is enough of it.
     errors: with which the training reads.
     """
@@ -53,14 +45,14 @@ class Conditions:
     training: Part
     validation: Part
     slow: SlowTier | None = None
-    prediction: LinearPrediction | None = None
+    predictor: LinearPredictor | None = None
     recording: Recording | None = None
     errors: Errors | None = None
 
 
 def find_conditions(
     reading: Reading, parts: Parts, model: ModelConfig, session: Session
-) -> Conditions:
+) -> ConditionedParts:
     """Find the codes of sound, its linear prediction, and what it is compared with.
 
     Raises:
@@ -70,7 +62,7 @@ def find_conditions(
     training, validation = parts.training_sound, parts.validation_sound
     if training is None or validation is None:
         errors = _with_labels(None, parts.corpus)
-        return Conditions(model, parts.training, parts.validation, errors=errors)
+        return ConditionedParts(model, parts.training, parts.validation, errors=errors)
     learnt = training
     if config.data.conditions == PitchBook.kind:
         learnt = transposition.with_copies(training, config.fixed_seed)
@@ -82,16 +74,16 @@ def find_conditions(
         session.notice(
             f"told by {book.size - 1} codes, {book.frame_rate} a second (data.conditions)"
         )
-        part, judged = told(learnt, book), told(validation, book)
-    found = None
+        part, judged = coded(learnt, book), coded(validation, book)
+    predictor = None
     if origin.checkpoint is None and model.lookback:
-        coded = SoundPart(part, learnt.codec, lambda: learnt.frames)
-        found = ranks.shared(lambda: _prediction_of(coded, config.data, model, book))
+        sound = SoundPart(part, learnt.codec, lambda: learnt.frames)
+        predictor = ranks.shared(lambda: _predictor_of(sound, config.data, model, book))
     recording = ranks.shared(lambda: _recording(reading, parts))
     steps, seed = config.train.sequence_length, config.fixed_seed
     errors = augmentation.errors_of(learnt.codec, config.data, steps, seed, book)
     errors = _with_labels(errors, parts.corpus)
-    return Conditions(model, part, judged, slow, found, recording, errors)
+    return ConditionedParts(model, part, judged, slow, predictor, recording, errors)
 
 
 def with_codes(model: ModelConfig, count: int) -> ModelConfig:
@@ -103,17 +95,17 @@ def with_codes(model: ModelConfig, count: int) -> ModelConfig:
     return made
 
 
-def told(sound: SoundPart, book: Codebook) -> Part:
+def coded(sound: SoundPart, book: Codebook) -> Part:
     """A part of sound with its codes."""
     part = sound.part
     if not len(part):
         return part
     row = book.codes(book.describe(sound.mono))
-    conditions = np.repeat(row, book.hop * sound.codec.phases)[: len(part)]
-    return dataclasses.replace(part, conditions=conditions)
+    codes = np.repeat(row, book.hop * sound.codec.phases)[: len(part)]
+    return dataclasses.replace(part, codes=codes)
 
 
-def told_as_trained(part: Part, corpus: Corpus, slow: SlowTier | None, quiet: float = 0.0) -> Part:
+def coded_as_trained(part: Part, corpus: Corpus, slow: SlowTier | None, quiet: float = 0.0) -> Part:
     """A part as the network of a checkpoint reads it: of sound with the codes of its slow tier.
 
     Silence is left out as in a training with data.trim_silence=`quiet`.
@@ -121,7 +113,7 @@ def told_as_trained(part: Part, corpus: Corpus, slow: SlowTier | None, quiet: fl
     if not isinstance(corpus.codec, Quantiser):
         return part
     sound = trimmed(SoundPart(part, corpus.codec), quiet)
-    return sound.part if slow is None else told(sound, slow.codebook)
+    return sound.part if slow is None else coded(sound, slow.codebook)
 
 
 def learn_codes(sound: SoundPart, seed: int, kind: str = Codebook.kind) -> Codebook:
@@ -154,14 +146,14 @@ def _slow_tier(
         )
     assert parts.training_sound is not None
     labels = parts.corpus.labels.sizes if parts.corpus.labels else []
-    part = told(parts.training_sound, book)
+    part = coded(parts.training_sound, book)
     return learn_writer(part, learnt.codec, book, seed, labels, session.progress)
 
 
-def _prediction_of(
+def _predictor_of(
     sound: SoundPart, data: DataConfig, model: ModelConfig, book: Codebook | None
-) -> LinearPrediction:
-    """Linear prediction of sound whose past has, on average, the noise of `data.copy_noise`."""
+) -> LinearPredictor:
+    """What predicts sound whose past has, on average, the noise of `data.copy_noise`."""
     part, codec = sound.part, sound.codec
     values = codec.decode(np.repeat(np.arange(codec.size), codec.channels))
     count = _PREDICTED * codec.symbol_rate
@@ -171,21 +163,17 @@ def _prediction_of(
     size, hop = 1, round(codec.sample_rate / slow_codes.FRAMES) * codec.phases
     if book is not None:
         size, hop = book.size, book.hop * codec.phases
-    known = part.conditions
+    known = part.codes
     codes = np.zeros(len(wave), np.uint8) if known is None else known[: len(wave)]
     weights = prediction.learn(wave, noise, codes[::hop], hop, size, model.lookback)
     levels = torch.full((model.vocabulary_size,), torch.inf)
     levels[: len(values)] = torch.from_numpy(values)
-    return LinearPrediction(levels, torch.from_numpy(weights))
+    return LinearPredictor(levels, torch.from_numpy(weights))
 
 
 def _with_labels(errors: Errors | None, corpus: Corpus) -> Errors | None:
-    """The errors with which a network that is told labels reads: now and then it is told none."""
-    if corpus.labels is None:
-        return errors
-    return dataclasses.replace(
-        errors or augmentation.NO_ERRORS, label_numbers=corpus.labels.numbers
-    )
+    """The errors with which a network reads; with labels there are some: it may read none."""
+    return errors or (augmentation.NO_ERRORS if corpus.labels else None)
 
 
 def _recording(reading: Reading, parts: Parts) -> Recording | None:

@@ -36,23 +36,21 @@ def learn_writer(
     labels: Sequence[int],
     progress: Progress,
 ) -> SlowTier:
-    """The codes of a part of sound, told by them, and a network that learnt to write more.
+    """The codes of a part of sound that has some, and a network that learnt to write more.
 
     `labels` has the number of values of each label of its documents, if they have any.
     """
-    assert part.conditions is not None
+    assert part.codes is not None
     hop = book.hop * codec.phases
-    codes = part.conditions[::hop]
+    codes = part.codes[::hop]
     times = -(-_SHORTEST // len(codes))  # repeated until they are enough to train on
     row = Part.of(np.tile(codes, times))
     if part.labels is not None:
         starts = np.round(part.starts / hop).astype(np.int64)
         kept = np.diff(starts, append=len(codes)) > 0
         begins = np.arange(times)[:, None] * len(codes) + starts[kept]
-        of_documents = np.tile(part.labels[kept], times)
-        row = dataclasses.replace(
-            row, starts=begins.ravel(), labels=of_documents, label_numbers=part.label_numbers
-        )
+        of_documents = np.tile(part.labels[kept], (times, 1))
+        row = dataclasses.replace(row, starts=begins.ravel(), labels=of_documents)
     return SlowTier(book, codes, _writer(row, book.size, seed, progress, labels))
 
 
@@ -64,8 +62,7 @@ def _writer(row: Part, size: int, seed: int, progress: Progress, labels: Sequenc
     wrong = draw.random(readings.shape) < _WRONG
     wrong[0] = False
     readings[wrong] = draw.choice(codes, wrong.sum())
-    numbers = row.label_numbers
-    errors = Errors(share=1.0, steps=1, readings=readings, replaced=1.0, label_numbers=numbers)
+    errors = Errors(share=1.0, steps=1, readings=readings, replaced=1.0)
     config = ModelConfig(
         num_layers=1,
         hidden_size=192,

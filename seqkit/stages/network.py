@@ -14,7 +14,7 @@ from seqkit.foundation.wording import counted
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.stages.conditions import Conditions
+from seqkit.stages.conditions import ConditionedParts
 from seqkit.stages.read_corpus import Reading
 from seqkit.stages.session import Notice, Session
 from seqkit.stages.sources import Origin
@@ -70,7 +70,7 @@ def with_model(config: Config, model: ModelConfig) -> Config:
     return dataclasses.replace(config, model=dataclasses.replace(model, **own))
 
 
-def lay_out(reading: Reading, conditions: Conditions, session: Session) -> Lanes:
+def lay_out(reading: Reading, conditions: ConditionedParts, session: Session) -> Lanes:
     """The training part in lanes, of which this process shows its share. Raises ConfigError."""
     config, model, part = reading.config, conditions.model, conditions.training
     train, rank = config.train, session.ranks.rank
@@ -98,7 +98,7 @@ def lay_out(reading: Reading, conditions: Conditions, session: Session) -> Lanes
 
 
 def build(
-    reading: Reading, conditions: Conditions, chosen: torch.device, notice: Notice
+    reading: Reading, conditions: ConditionedParts, chosen: torch.device, notice: Notice
 ) -> CharRNN:
     """The network: new weights, or those to start from."""
     config, model, origin = reading.config, conditions.model, reading.origin.checkpoint
@@ -109,8 +109,8 @@ def build(
     network = CharRNN(model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
     if conditions.slow is not None:
         conditions.slow.begin(network)
-    if conditions.prediction is not None:
-        network.predict(*conditions.prediction)
+    if conditions.predictor is not None:
+        network.set_linear_predictor(conditions.predictor)
     return network
 
 

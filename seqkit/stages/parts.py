@@ -63,7 +63,7 @@ def _with_counts(corpus: Corpus, training: Part, notice: Notice) -> Corpus:
         return corpus
     labels = corpus.labels.counted(training.labels)
     notice(f"labels (data.label): {labels.summary}")
-    learnt = {pair for number in labels.counts for pair in labels.of_number(number).items()}
+    learnt = {pair for own in labels.counts for pair in labels.named(own).items()}
     missing = [v for name, own in labels.values.items() for v in own if (name, v) not in learnt]
     if missing:
         shown = ", ".join(missing[:_SHOWN]) + (" …" if len(missing) > _SHOWN else "")

@@ -27,7 +27,7 @@ from seqkit.runs.folder import RunFolder
 from seqkit.stages import agreement, network
 from seqkit.stages.claim import Claim, claimed
 from seqkit.stages.closing import ClosingSample, plan_closing
-from seqkit.stages.conditions import Conditions, find_conditions
+from seqkit.stages.conditions import ConditionedParts, find_conditions
 from seqkit.stages.parts import cut_parts
 from seqkit.stages.read_corpus import Reading, read_corpus
 from seqkit.stages.session import Session
@@ -51,7 +51,7 @@ class Training:
     judged_anew: bool
     """Whether losses of before cannot be compared with those to come."""
     corpus: Corpus
-    conditions: Conditions
+    conditions: ConditionedParts
     """The parts, and what the network is told beside the symbols."""
     closing: ClosingSample
     trainer: Trainer

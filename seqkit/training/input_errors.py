@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from seqkit.conditions import Conditions
 from seqkit.data.augmentation import Errors
 from seqkit.data.lanes import Window
 from seqkit.foundation.randomness import dropout_keys, hashes, normal, uniform
@@ -21,24 +22,20 @@ from seqkit.training.dropout_masks import masks
 _SILENT_START, _SILENT = 0.5, 0.07  # share of windows that silence begins: of fresh lanes, others
 _GONE = 0.04  # share of the time at which nothing but silence is read
 _HELD, _OF_STEP = 7, 3  # keys of what is drawn for some windows, and for each
-_UNLABELLED = 0.1  # share of the time at which no label is told
+_UNLABELLED = 0.1  # share of the time at which no labels are read
 _SEED = 1 << 40  # what makes their seeds others than that of dropout masks
 
 
 class InputErrors:
     """Applies `Errors` to windows whose first lane is the lane `first` of all."""
 
-    def __init__(
-        self, errors: Errors, seed: int, device: torch.device, first: int = 0, coded: bool = True
-    ) -> None:
-        """`coded`: whether codes may be told, and not labels alone."""
-
+    def __init__(self, errors: Errors, seed: int, device: torch.device, first: int = 0) -> None:
         def table(values: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Tensor:
             return torch.from_numpy(values).to(device)
 
         self._errors = errors
         self._seed = seed
-        self._first, self._coded = first, coded
+        self._first = first
         self._readings = table(errors.readings)
         self._codes = None if errors.codes is None else table(errors.codes)
         self._silence = table(errors.silence)
@@ -56,17 +53,16 @@ class InputErrors:
     def __call__(self, window: Window, fresh: Tensor) -> Window:
         """The window as it is read. `fresh` (B,) marks the lanes that start from the zero state."""
         errors, (steps, lanes), device = self._errors, window.inputs.shape, fresh.device
-        conditions, numbers = window.conditions, errors.label_numbers
-        if conditions is not None and numbers > 1:
+        codes, labels = window.conditions
+        if labels is not None:
             key = self._keys[_HELD - 1 : _HELD]
-            told = masks(key, (lanes,), _UNLABELLED, torch.float32, self._first)[0] > 0
-            codes = conditions // numbers * numbers if self._coded else 0
-            conditions = torch.where(told, conditions, codes)
+            kept = masks(key, (lanes,), _UNLABELLED, torch.float32, self._first)[0] > 0
+            labels = labels.where(kept[:, None], 0)
         if not errors.share:
-            return dataclasses.replace(window, conditions=conditions)
+            return dataclasses.replace(window, conditions=Conditions(codes, labels))
         lane = torch.arange(self._first, self._first + lanes, dtype=torch.int32, device=device)
         drawn = uniform(hashes(self._keys[:-1], lane))
-        wrong, size, other, code, untold, gone, _, silent, length = drawn
+        wrong, size, other, code, unread, gone, _, silent, length = drawn
         wrong = wrong < errors.share
 
         # Another reading of every symbol, the same for some windows.
@@ -93,8 +89,8 @@ class InputErrors:
             is_silent = (place >= 0) & (place < count) | wrong & (gone < _GONE)
             read = torch.where(is_silent, self._silence[place % phases], read)
 
-        if conditions is not None and self._codes is not None:
-            drawn = self._codes[(code * len(self._codes)).long(), conditions // numbers]
-            drawn = torch.where(untold < errors.untold, 0, drawn)
-            conditions = torch.where(wrong, drawn * numbers + conditions % numbers, conditions)
-        return dataclasses.replace(window, inputs=read, conditions=conditions)
+        if codes is not None and self._codes is not None:
+            mistaken = self._codes[(code * len(self._codes)).long(), codes]
+            mistaken = torch.where(unread < errors.uncoded, 0, mistaken)
+            codes = torch.where(wrong, mistaken, codes)
+        return dataclasses.replace(window, inputs=read, conditions=Conditions(codes, labels))

@@ -61,8 +61,7 @@ class TrainingStep:
         self._masks = DropoutMasks(model.config, train, plan.seed, device, first)
         self._errors = None
         if plan.errors is not None:
-            coded = model.config.conditions > 0
-            self._errors = InputErrors(plan.errors, plan.seed, device, first, coded)
+            self._errors = InputErrors(plan.errors, plan.seed, device, first)
         self._count = torch.ones((), device=device)
         self._nats = torch.zeros((), dtype=torch.float64, device=device)
         self._learned = self._nats, self._state  # the last step's nats, and the state after it

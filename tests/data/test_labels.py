@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from seqkit.conditions import NO_CONDITIONS
 from seqkit.config import DataConfig
 from seqkit.data import labels
 from seqkit.data.corpus import Part
@@ -19,34 +20,55 @@ BOTH = r"(?P<digit>\d)_(?P<speaker>[a-z]+)"
 
 
 def test_named_groups_give_several_labels() -> None:
-    found, numbers = labels.of_files(BOTH, NAMES, [1, 1, 1])
+    found, of_documents = labels.of_files(BOTH, NAMES, [1, 1, 1])
     assert found.values == {"digit": ["3", "7"], "speaker": ["ann", "bob"]}
-    assert [found.describe(n) for n in numbers] == [
+    assert of_documents.tolist() == [[1, 1], [2, 2], [2, 1]]
+    assert [found.describe(own) for own in of_documents] == [
         "digit:3,speaker:ann",
         "digit:7,speaker:bob",
         "digit:7,speaker:ann",
     ]
-    assert found.numbers == 9
-    assert len(set(numbers.tolist())) == 3 and found.number({}) == 0
+    assert found.combination({}) == (0, 0)
+    assert all(found.combination(found.named(own)) == tuple(own) for own in of_documents)
 
 
-def test_every_number_stands_for_one_combination() -> None:
-    known = Labels({"a": ["x", "y"], "b": ["u"], "c": ["r", "s", "t"]})
-    seen = {tuple(known.of_number(number).items()) for number in range(known.numbers)}
-    assert len(seen) == known.numbers == 3 * 2 * 4
-    assert all(known.number(known.of_number(n)) == n for n in range(known.numbers))
+def test_a_checkpoint_keeps_a_combination_as_one_number() -> None:
+    known = Labels({"a": ["x", "y"], "b": ["u"]}, {(2, 0): 3, (1, 1): 4})
+    assert known.record()["counts"] == [[2, 3], [4, 4]]  # as in 0.3
+    assert Labels.of_record(known.record()) == known
+    with pytest.raises(ValueError, match="6 stands for no combination"):
+        Labels.of_record(known.record() | {"counts": [[6, 1]]})
+
+
+def test_labels_may_have_more_combinations_than_a_number_has_bits() -> None:
+    pattern = "".join(f"(?P<l{n}>.)" for n in range(80))
+    names = ["a" * 80, "b" * 80, "a" * 79 + "b"]
+    found, of_documents = labels.of_files(pattern, names, [1, 2, 1])
+    assert of_documents.shape == (4, 80)
+    assert sorted(found.counts.values()) == [1, 1, 2]
+    assert found.describe(of_documents[3]).endswith("l78:a,l79:b")
+    assert Labels.of_record(found.record()) == found
+
+
+def test_combinations_are_in_the_order_of_the_last_label() -> None:
+    rows = np.array([[1, 2], [0, 1], [2, 1], [1, 2]])
+    found, places = labels.distinct(rows)
+    assert found.tolist() == [[0, 1], [2, 1], [1, 2]]
+    assert np.array_equal(found[places], rows)
+    assert [len(own) for own in labels.distinct(rows[:0])] == [0, 0]
 
 
 def test_all_documents_of_a_file_have_its_label() -> None:
-    found, numbers = labels.of_files("folder", ["b/x.txt", "a/sub/y.txt", "a/z.txt"], [2, 1, 3])
-    assert [found.describe(n) for n in numbers] == ["b", "b", "sub", "a", "a", "a"]
-    assert found.counts == {1: 3, 2: 2, 3: 1}
+    names = ["b/x.txt", "a/sub/y.txt", "a/z.txt"]
+    found, of_documents = labels.of_files("folder", names, [2, 1, 3])
+    assert [found.describe(own) for own in of_documents] == ["b", "b", "sub", "a", "a", "a"]
+    assert found.counts == {(1,): 3, (2,): 2, (3,): 1}
 
 
 def test_known_labels_keep_their_places() -> None:
     known, _ = labels.of_files("folder", ["m/1", "z/1"], [1, 1])
-    found, numbers = labels.of_files("folder", ["a/1", "z/1"], [1, 1], known)
-    assert found.values == {"label": ["m", "z", "a"]} and numbers.tolist() == [3, 2]
+    found, of_documents = labels.of_files("folder", ["a/1", "z/1"], [1, 1], known)
+    assert found.values == {"label": ["m", "z", "a"]} and of_documents.tolist() == [[3], [2]]
 
 
 @pytest.mark.parametrize(
@@ -87,20 +109,20 @@ def test_a_split_takes_some_of_every_label(tmp_path: Path, monkeypatch: pytest.M
     parts = corpus.split([0.8, 0.1, 0.1])
     assert [len(part) for part in parts] == [240, 30, 30]
     for part in parts:
-        told = part.told(np.arange(len(part)))
-        assert told is not None
+        known = part.conditions(np.arange(len(part))).labels
+        assert known is not None
         letters = corpus.codec.decode(part.symbols)
-        assert {corpus.labels.describe(n) for n in told} == {"a", "b", "c"}
-        assert all(
-            corpus.labels.describe(n) == "abc"["pqr".index(x)]
-            for n, x in zip(told, letters, strict=True)
-        )
+        said = [corpus.labels.describe(tuple(own)) for own in known.tolist()]
+        assert {*said} == {"a", "b", "c"}
+        assert all(own == "abc"["pqr".index(x)] for own, x in zip(said, letters, strict=True))
 
 
-def test_codes_and_labels_are_told_as_one_number() -> None:
+def test_a_place_has_the_code_of_its_symbol_and_the_labels_of_its_document() -> None:
     part = Part.of(np.zeros(3, np.uint8), np.zeros(2, np.uint8))
-    assert part.told(np.arange(5)) is None
-    coded = dataclasses.replace(part, conditions=np.array([1, 2, 3, 4, 5], np.uint8))
-    both = dataclasses.replace(coded, labels=np.array([1, 0]), label_numbers=3)
-    told = both.told(np.array([[0, 4], [2, 3]]))
-    assert told is not None and told.tolist() == [[4, 15], [10, 12]]
+    places = np.array([[0, 4], [2, 3]])
+    assert part.conditions(places) == NO_CONDITIONS
+    codes, labels = np.array([1, 2, 3, 4, 5], np.uint8), np.array([[1, 3], [0, 2]])
+    known = dataclasses.replace(part, codes=codes, labels=labels).conditions(places)
+    assert known.codes is not None and known.labels is not None
+    assert known.codes.tolist() == [[1, 5], [3, 4]]
+    assert known.labels.tolist() == [[[1, 3], [0, 2]], [[1, 3], [0, 2]]]

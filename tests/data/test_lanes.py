@@ -259,16 +259,21 @@ def test_where_documents_start_takes_few_bytes() -> None:
 
 
 @pytest.mark.parametrize("shift", [None, 3])
-def test_conditions_tell_of_the_targets(shift: int | None) -> None:
+@pytest.mark.parametrize("documents", [[41, 60], [60]])
+def test_conditions_are_those_of_the_targets(documents: list[int], shift: int | None) -> None:
     symbols = np.arange(60, dtype=np.uint16)
-    data = Part.of(symbols[:41], symbols[41:])
-    data = dataclasses.replace(data, conditions=(symbols // 7).astype(np.uint8))
-    lanes = Lanes(data, START, 3, 4, shift)
+    data = Part.of(*np.split(symbols, documents[:-1]))
+    labels = np.array([[1, 2], [0, 3]])[: len(documents)]
+    codes = (symbols // 7).astype(np.uint8)
+    lanes = Lanes(dataclasses.replace(data, codes=codes, labels=labels), START, 3, 4, shift)
     for step in range(lanes.steps):
         window = lanes.window(step)
-        assert window.conditions is not None
+        codes_of, labels_of = window.conditions
+        assert codes_of is not None and labels_of is not None
         real = window.targets != IGNORED
         targets, inputs = window.targets[real], window.inputs[real]
-        assert (window.conditions[real] == targets // 7).all()
-        first = (targets == 0) | (targets == 41)
+        assert (codes_of[real] == targets // 7).all()
+        of_document = (targets >= documents[0]).long()
+        assert torch.equal(labels_of[real], torch.from_numpy(labels)[of_document])
+        first = (targets == 0) | (targets == documents[0])
         assert (inputs == torch.where(first, START, targets - 1)).all()

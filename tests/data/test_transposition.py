@@ -21,14 +21,14 @@ def test_a_recording_comes_in_all_keys(channels: int) -> None:
     symbols = codec.encode(wave.astype(np.float32))
     half = len(symbols) // 2
     part = Part.of(symbols[:half], symbols[half:], frame=channels)
-    part = dataclasses.replace(part, labels=np.array([1, 2]), label_numbers=3)
+    part = dataclasses.replace(part, labels=np.array([[1], [2]]))
     sound = SoundPart(part, codec)
     found = transposition.with_copies(sound, 1).part
     assert np.array_equal(found.symbols[: len(part)], part.symbols[:])
     assert (found.starts % channels == 0).all()
     documents = np.split(found.symbols[:], found.starts[2::2])
     assert found.labels is not None
-    assert found.labels.tolist() == [1, 2] * len(documents)
+    assert found.labels.tolist() == [[1], [2]] * len(documents)
     assert np.diff(found.starts)[::2] == pytest.approx([len(one) / 2 for one in documents], abs=2)
     notes, rests = [], []
     for document in documents:

@@ -17,22 +17,22 @@ from tests.generation.engines.networks import network
 def part(length: int) -> Part:
     draw = np.random.default_rng(4)
     made = Part.of(draw.integers(0, 20, length).astype(np.uint8), frame=2)
-    return dataclasses.replace(made, conditions=draw.integers(0, 9, length).astype(np.uint8))
+    return dataclasses.replace(made, codes=draw.integers(0, 9, length).astype(np.uint8))
 
 
 def test_it_is_the_loss_in_int8_less_the_networks_own() -> None:
     model, own = network(2, 32, 20, embedding=True, conditions=9, lookback=6), part(161)
     symbols = own.symbols[:160].astype(np.int64)[:, None]
-    told = own.told(np.arange(160)[:, None])
-    assert told is not None
+    known = own.conditions(np.arange(160)[:, None])
+    assert known.codes is not None
     fed = np.concatenate([[[7]], symbols[:-1]])
     state, targets = model.zero_state(1), torch.from_numpy(symbols)
     with torch.inference_mode():
-        logits, _ = model(torch.from_numpy(fed), state, conditions=torch.from_numpy(told))
+        logits, _ = model(torch.from_numpy(fed), state, conditions=known)
     expected = cross_entropy(logits, targets, "none")
     costs = []
     for name in ("onnx", "wasm"):
-        in_int8, _ = build_engine(name, "int8", model, 20, 1).score(fed, state, told)
+        in_int8, _ = build_engine(name, "int8", model, 20, 1).score(fed, state, known.codes.numpy())
         nats = cross_entropy(torch.from_numpy(in_int8), targets, "none")
         costs.append(float((nats - expected)[32:].mean()))  # but for those that warm up
     assert abs(costs[0] - costs[1]) > 1e-4

@@ -21,11 +21,13 @@ from seqkit.generation.labelled import choose, every
 from seqkit.generation.request import Request
 from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
-from seqkit.stages.conditions import learn_codes, told
+from seqkit.stages.conditions import coded, learn_codes
 from seqkit.stages.learn_slow_tier import learn_writer
 
-VOICES = Labels({"digit": ["0", "7"], "speaker": ["ann", "bob"]}, {4: 10, 5: 30, 7: 60})
-AUTHORS = Labels({"label": ["a", "b"]}, {1: 1, 2: 1})
+VOICES = Labels(
+    {"digit": ["0", "7"], "speaker": ["ann", "bob"]}, {(1, 1): 10, (2, 1): 30, (1, 2): 60}
+)
+AUTHORS = Labels({"label": ["a", "b"]}, {(1,): 1, (2,): 1})
 CODEC = Characters("xyz", 0)
 
 
@@ -63,17 +65,21 @@ def test_what_is_not_asked_for_is_drawn_as_often_as_the_data_has_it() -> None:
     choice = choose(VOICES, None, 2000, 3)
     found = Counter(choice.words)
     shares = {words: count / 2000 for words, count in found.items()}
-    wanted = {VOICES.describe(number): count / 100 for number, count in VOICES.counts.items()}
+    wanted = {VOICES.describe(each): count / 100 for each, count in VOICES.counts.items()}
     assert shares == pytest.approx(wanted, abs=0.04)
     with_bob = set(choose(VOICES, "speaker:bob", 200, 3).words)
-    assert with_bob == {VOICES.describe(7)}
+    assert with_bob == {VOICES.describe((1, 2))}
 
 
-def test_every_number_has_the_rows_of_its_labels() -> None:
+def test_every_combination_has_the_rows_of_its_labels() -> None:
     rows_of_all = every(VOICES)
-    for number in VOICES.counts:
-        assert rows_of_all[number].tolist() == rows(VOICES, VOICES.describe(number))[0]
+    for digit, speaker in VOICES.counts:
+        own = rows_of_all[digit + 3 * speaker].tolist()
+        assert own == rows(VOICES, VOICES.describe((digit, speaker)))[0]
     assert rows_of_all[0].tolist() == rows(VOICES, "none")[0]
+    assert len(rows_of_all) == 9
+    with pytest.raises(ConfigError, match="are too many to export"):
+        every(Labels({name: [*"abcdefghi"] for name in "abcdef"}))
 
 
 @pytest.mark.parametrize(
@@ -151,11 +157,10 @@ def test_a_writer_of_codes_writes_the_document_of_its_label_and_ends() -> None:
         for hertz in (150, 600)
     )
     part = Part.of(*[low, high] * 30)
-    numbers = np.array([1, 2] * 30)
-    part = Part(part.symbols, part.starts, labels=numbers, label_numbers=3)
+    part = Part(part.symbols, part.starts, labels=np.array([[1], [2]] * 30))
     sound = SoundPart(part, codec)
     book = learn_codes(sound, 1)
-    slow = learn_writer(told(sound, book), codec, book, 1, [2], unseen)
+    slow = learn_writer(coded(sound, book), codec, book, 1, [2], unseen)
     for name, own in (("a", 0), ("b", 1)):
         choice = choose(AUTHORS, name, 4, 0)
         nothing = np.zeros(0, np.uint8)

@@ -18,7 +18,7 @@ from seqkit.generation.request import Request
 from seqkit.generation.sampling import Sampling
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
-from seqkit.stages.conditions import learn_codes, told
+from seqkit.stages.conditions import coded, learn_codes
 from seqkit.stages.learn_slow_tier import learn_writer
 from seqkit.symbols import Symbols
 from tests.generation.engines.networks import network
@@ -39,7 +39,7 @@ def slow() -> SlowTier:
     """That of three notes that follow each other, over and over."""
     sound = SoundPart(Part.of(CODEC.encode(notes(*[150, 300, 600] * 6))), CODEC)
     book = learn_codes(sound, 1)
-    return learn_writer(told(sound, book), CODEC, book, 1, [], unseen)
+    return learn_writer(coded(sound, book), CODEC, book, 1, [], unseen)
 
 
 def note_of(slow: SlowTier, code: int) -> int:
@@ -76,7 +76,7 @@ def test_what_it_writes_does_not_depend_on_how_it_is_asked(slow: SlowTier) -> No
 def test_a_prompt_is_told_by_its_own_codes_and_continued(slow: SlowTier) -> None:
     prompt = CODEC.encode(notes(150, 300)[: 30 * HOP + 11])  # ten and a cut frame into the second
     of_prompt, conditions = slow.conditions(CODEC, prompt, 1, seed=5)
-    own = told(SoundPart(Part.of(prompt), CODEC), slow.codebook).conditions
+    own = coded(SoundPart(Part.of(prompt), CODEC), slow.codebook).codes
     assert own is not None
     assert np.array_equal(of_prompt, own)
     following = conditions(0, 5 * HOP)[:, 0]

@@ -5,9 +5,11 @@ import numpy.typing as npt
 import pytest
 import torch
 
+from seqkit.conditions import Conditions
 from seqkit.config import ModelConfig
 from seqkit.foundation.device import exact_fp32
 from seqkit.model.char_rnn import CharRNN, with_vocabulary
+from seqkit.model.linear_predictor import LinearPredictor
 from seqkit.model.network import State, cross_entropy
 
 T, B, V, H, L = 5, 3, 7, 4, 2  # all different, so that no two can be mistaken for each other
@@ -33,23 +35,23 @@ def test_a_prediction_is_read_of_what_came_since_the_document_began() -> None:
     net = model(input="embedding", embedding_size=6, conditions=3, condition_size=2, lookback=3)
     levels = torch.linspace(-1, 1, V) ** 3
     chosen = torch.tensor([[0.4, -0.7, 1.5], [0.1, 0.2, 0.3], [0.9, -0.9, 0.9]])
-    net.predict(levels, chosen)
+    net.set_linear_predictor(LinearPredictor(levels, chosen))
     symbols, state = inputs()
-    told = torch.arange(T * B).view(T, B) % 3
+    codes = torch.arange(T * B).view(T, B) % 3
     state = state._replace(past=torch.tensor([[[0.25, -0.5, 0.75]] * B]))
     resets = torch.zeros(T, B, dtype=torch.bool)
     resets[1, 0] = True
     with torch.no_grad():
-        _, after = net(symbols, state, resets=resets, conditions=told)
+        _, after = net(symbols, state, resets=resets, conditions=Conditions(codes))
         weights = net.state_dict()
         w, u, b, d = (weights[f"layers.0.{kind}_l0"] for kind in KINDS)
         carried, row = state, state.past[0].T  # (K, B)
         for t in range(T):
             row = torch.cat([row[1:], levels[symbols[t]][None]]).masked_fill(resets[t], 0)
-            sums = (chosen[told[t]] * row.T).sum(1)
+            sums = (chosen[codes[t]] * row.T).sum(1)
             read = {
                 "embedding": symbols[t],
-                "conditions": told[t],
+                "conditions": codes[t],
                 "predicted": (levels[:, None] - sums).abs().argmin(0),
             }
             rows = [weights[f"{name}.weight"][own] for name, own in read.items()]
@@ -57,19 +59,20 @@ def test_a_prediction_is_read_of_what_came_since_the_document_began() -> None:
             i, f, g, o = (x + b + carried.h[0] @ u.T + d).chunk(4, 1)
             h = o.sigmoid() * (f.sigmoid() * carried.c[0] + i.sigmoid() * g.tanh()).tanh()
             now = slice(t, t + 1)
-            _, carried = net(symbols[now], carried, resets=resets[now], conditions=told[now])
+            known = Conditions(codes[now])
+            _, carried = net(symbols[now], carried, resets=resets[now], conditions=known)
             assert torch.allclose(carried.h[0][~resets[t]], h[~resets[t]])
             assert torch.equal(carried.past[0], row.T)
         assert torch.allclose(carried.h, after.h)
         assert torch.equal(carried.past, after.past)
 
 
-def test_conditions_stand_beside_the_embedding_and_none_is_the_first() -> None:
+def test_codes_stand_beside_the_embedding_and_none_is_the_first() -> None:
     net = model(input="embedding", embedding_size=6, conditions=5, condition_size=2)
     symbols, state = inputs()
-    told = torch.arange(T * B).view(T, B) % 5
-    found, _ = net(symbols, state, conditions=told)
-    # The same network with an embedding of pairs of a symbol and a condition.
+    codes = torch.arange(T * B).view(T, B) % 5
+    found, _ = net(symbols, state, conditions=Conditions(codes))
+    # The same network with an embedding of pairs of a symbol and a code.
     pairs = model(input="embedding", embedding_size=8, vocabulary_size=5 * V)
     weights = net.state_dict()
     table, others = weights["embedding.weight"], weights["conditions.weight"]
@@ -78,15 +81,37 @@ def test_conditions_stand_beside_the_embedding_and_none_is_the_first() -> None:
             own[: len(weights[name])] = weights[name] if name != "embedding.weight" else 0
         both = [torch.cat([row, other]) for row in table for other in others]
         pairs.embedding.weight.copy_(torch.stack(both))  # type: ignore[union-attr]
-    expected, _ = pairs(5 * symbols + told, state)
+    expected, _ = pairs(5 * symbols + codes, state)
     assert torch.allclose(found, expected[..., :V])
     nothing, _ = net(symbols, state)
-    assert torch.equal(nothing, net(symbols, state, conditions=torch.zeros_like(told))[0])
+    zeros = Conditions(torch.zeros_like(codes))
+    assert torch.equal(nothing, net(symbols, state, conditions=zeros)[0])
     assert not torch.allclose(nothing, found)
     tables = net.gate_tables()
-    x = tables["embedding"][symbols] + tables["conditions"][told]
+    x = tables["embedding"][symbols] + tables["conditions"][codes]
     w = weights["layers.0.weight_ih_l0"]
-    assert torch.allclose(x, torch.cat([table[symbols], others[told]], -1) @ w.T)
+    assert torch.allclose(x, torch.cat([table[symbols], others[codes]], -1) @ w.T)
+
+
+def test_labels_stand_beside_them_as_the_sum_of_their_rows() -> None:
+    net = model(input="embedding", conditions=2, condition_size=3, labels=[2, 3], label_size=3)
+    symbols, state = inputs()
+    codes, labels = torch.ones_like(symbols), torch.stack([symbols % 3, symbols % 4], -1)
+    found, _ = net(symbols, state, conditions=Conditions(codes, labels))
+    # The same network with the rows of labels where those of codes were.
+    rows = net.state_dict()["labels.weight"]
+    sums = torch.stack([rows[a] + rows[3 + b] for a in range(3) for b in range(4)])
+    coded = model(input="embedding", conditions=24, condition_size=6)
+    with torch.no_grad():
+        trained = {k: v for k, v in net.state_dict().items() if k != "labels.weight"}
+        pairs = [torch.cat([code, own]) for code in trained["conditions.weight"] for own in sums]
+        coded.load_state_dict(trained | {"conditions.weight": torch.stack(pairs)})
+    pair = 12 * codes + 4 * labels[..., 0] + labels[..., 1]
+    assert torch.allclose(found, coded(symbols, state, conditions=Conditions(pair))[0])
+    unlabelled = Conditions(codes, torch.zeros_like(labels))
+    without, _ = net(symbols, state, conditions=Conditions(codes))
+    assert torch.equal(without, net(symbols, state, conditions=unlabelled)[0])
+    assert not torch.allclose(without, found)
 
 
 def sigmoid(x: Array) -> Array:
@@ -272,7 +297,8 @@ def test_the_end_of_a_document_stays_the_last_logit(had: bool, lookback: int) ->
     coding = "embedding" if lookback else "one_hot"
     before = network(6 if had else 5, ends=had, input=coding, lookback=lookback)
     if lookback:
-        before.predict(torch.arange(len(before.head.bias)).float(), torch.ones(1, 2))
+        levels = torch.arange(len(before.head.bias)).float()
+        before.set_linear_predictor(LinearPredictor(levels, torch.ones(1, 2)))
     numbers = torch.arange(5) if lookback else NUMBERS
     size = 5 if lookback else SIZE
     generator = torch.Generator().manual_seed(1)

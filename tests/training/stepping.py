@@ -12,6 +12,7 @@ from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
+from seqkit.model.linear_predictor import LinearPredictor
 from seqkit.training.plan import Plan
 from seqkit.training.step import TrainingStep
 
@@ -37,7 +38,7 @@ def errors() -> Errors:
         silence=np.array([V // 2]),
         silent_steps=4,
         codes=draw.integers(0, CODES, (3, CODES)),
-        untold=0.2,
+        uncoded=0.2,
     )
 
 
@@ -62,9 +63,9 @@ def step(
     if sound:
         draw = np.random.default_rng(3)
         codes = draw.integers(0, CODES, len(symbols)).astype(np.uint8)
-        part = dataclasses.replace(part, conditions=codes)
+        part = dataclasses.replace(part, codes=codes)
         weights = torch.from_numpy(draw.normal(0, 0.4, (CODES, LOOKBACK)))
-        model.predict(torch.linspace(-1, 1, V), weights)
+        model.set_linear_predictor(LinearPredictor(torch.linspace(-1, 1, V), weights))
     lanes = Lanes(part, 0, B, T)
     train = TrainConfig(batch_size=B, sequence_length=T, clip_value=clip_value, clip_norm=clip_norm)
     plan = Plan(optimizer or OptimizerConfig(), train, 5, execution, errors() if sound else None)

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from seqkit.conditions import Conditions
 from seqkit.data.augmentation import Errors
 from seqkit.data.lanes import Window
 from seqkit.training.input_errors import InputErrors
@@ -18,10 +19,20 @@ NOTHING = Errors(share=1.0, steps=STEPS, readings=AS_IT_IS[None], replaced=0.0)
 DEVICE = torch.device("cpu")
 
 
-def window(symbol: int = 50, condition: int = 3, lanes: int = B) -> Window:
+def window(symbol: int = 50, code: int = 3, lanes: int = B, labels: bool = False) -> Window:
     symbols = torch.full((T, lanes), symbol)
     fresh = torch.zeros(lanes, dtype=torch.bool)
-    return Window(symbols, symbols, fresh, None, torch.full_like(symbols, condition))
+    of_documents = torch.tensor([4, 2]).expand(T, lanes, 2) if labels else None
+    return Window(
+        symbols, symbols, fresh, None, Conditions(torch.full_like(symbols, code), of_documents)
+    )
+
+
+def codes_of(window: Window) -> Tensor:
+    """Those of the lanes, (B,), which are the same at all steps."""
+    codes = window.conditions.codes
+    assert codes is not None and (codes == codes[0]).all()
+    return codes[0]
 
 
 def read(errors: Errors, step: int, seed: int = 5, first: int = 0, lanes: int = B) -> Window:
@@ -106,20 +117,17 @@ def test_silence_of_mono_begins_with_the_window() -> None:
     assert torch.equal(found == 7, torch.arange(T)[:, None] < lengths)
 
 
-def test_conditions_are_mistaken_or_not_told() -> None:
+def test_codes_are_mistaken_or_not_read() -> None:
     codes = np.array([[0, 1, 2, 3], [0, 1, 3, 2], [0, 3, 2, 1], [0, 2, 1, 3]])
-    errors = dataclasses.replace(NOTHING, share=0.9, codes=codes, untold=0.2)
-    found = read(errors, step=11).conditions
-    assert found is not None
-    assert (found == found[0]).all()
-    told = 0.9 * 0.8
-    shares = {0: 0.9 * 0.2, 1: told / 4, 2: told / 4, 3: 0.1 + told / 2}
-    for condition, share in shares.items():
-        assert (found[0] == condition).float().mean() == pytest.approx(share, abs=0.03)
+    errors = dataclasses.replace(NOTHING, share=0.9, codes=codes, uncoded=0.2)
+    found = codes_of(read(errors, step=11))
+    mistaken = 0.9 * 0.8
+    shares = {0: 0.9 * 0.2, 1: mistaken / 4, 2: mistaken / 4, 3: 0.1 + mistaken / 2}
+    for code, share in shares.items():
+        assert (found == code).float().mean() == pytest.approx(share, abs=0.03)
     right = read(dataclasses.replace(errors, share=0.0), step=11)
     assert torch.equal(right.inputs, window().inputs)
-    assert right.conditions is not None
-    assert (right.conditions == 3).all()
+    assert (codes_of(right) == 3).all()
 
 
 @pytest.mark.gpu
@@ -127,50 +135,33 @@ def test_a_gpu_reads_the_same_errors() -> None:
     fresh = torch.arange(B) % 3 == 0
     made = [InputErrors(errors(), 5, torch.device(name)) for name in ("cpu", "cuda")]
     for step in (0, 1, 7):
-        whole = window(symbol=4, condition=2)
-        assert whole.conditions is not None
-        parts = (whole.inputs, whole.targets, fresh, whole.conditions)
-        inputs, targets, begin, told = (own.cuda() for own in parts)
-        on_gpu = Window(inputs, targets, begin, None, told)
+        whole = window(symbol=4, code=2, labels=True)
+        inputs, targets, begin = (own.cuda() for own in (whole.inputs, whole.targets, fresh))
+        on_gpu = Window(inputs, targets, begin, None, whole.conditions.to(begin.device))
         for own in made:
             own.set_step(step)
         here, there = made[0](whole, fresh), made[1](on_gpu, begin)
         assert torch.equal(here.inputs, there.inputs.cpu())
-        assert here.conditions is not None
-        assert there.conditions is not None
-        assert torch.equal(here.conditions, there.conditions.cpu())
+        for one, other in zip(here.conditions, there.conditions.to(DEVICE), strict=True):
+            assert one is not None and other is not None and torch.equal(one, other)
 
 
 @pytest.mark.parametrize("wrong", [0.0, 1.0])
-def test_a_tenth_of_the_lanes_is_told_a_code_but_no_label(wrong: float) -> None:
-    codes = np.array([[0, 3, 2, 1]])
-    own = dataclasses.replace(NOTHING, share=wrong, codes=codes, label_numbers=7)
+def test_a_tenth_of_the_lanes_reads_a_code_but_no_labels(wrong: float) -> None:
+    own = dataclasses.replace(NOTHING, share=wrong, codes=np.array([[0, 3, 2, 1]]))
 
-    def told(step: int, first: int = 0, lanes: int = B) -> Tensor:
+    def labels_of(step: int, first: int = 0, lanes: int = B) -> Tensor:
         made = InputErrors(own, 5, DEVICE, first)
         made.set_step(step)
-        found = made(window(condition=3 * 7 + 4, lanes=lanes), torch.zeros(lanes, dtype=torch.bool))
-        assert found.conditions is not None
-        assert (found.conditions // 7 == (1 if wrong else 3)).all()
-        assert (found.conditions == found.conditions[0]).all()
-        return found.conditions[0] % 7
+        found = made(window(lanes=lanes, labels=True), torch.zeros(lanes, dtype=torch.bool))
+        assert (codes_of(found) == (1 if wrong else 3)).all()
+        labels = found.conditions.labels
+        assert labels is not None and (labels == labels[0]).all()
+        return labels[0]
 
-    labels = told(STEPS)
-    assert set(labels.tolist()) == {0, 4}
+    labels = labels_of(STEPS)
+    assert {*map(tuple, labels.tolist())} == {(0, 0), (4, 2)}
     assert (labels == 0).float().mean() == pytest.approx(0.1, abs=0.02)
-    assert torch.equal(labels, told(2 * STEPS - 1))
-    assert not torch.equal(labels, told(2 * STEPS))
-    assert torch.equal(labels[1001:1100], told(STEPS, first=1001, lanes=99))
-
-
-def test_of_labels_alone_a_tenth_is_not_told() -> None:
-    own = dataclasses.replace(NOTHING, share=0.0, codes=None, label_numbers=7)
-    found = []
-    for coded in (True, False):  # the same result, by fewer kernels
-        made = InputErrors(own, 5, DEVICE, 0, coded)
-        made.set_step(STEPS)
-        told = made(window(condition=4), torch.zeros(B, dtype=torch.bool)).conditions
-        assert told is not None
-        found.append(told)
-    assert torch.equal(*found)
-    assert set(found[0].flatten().tolist()) == {0, 4}
+    assert torch.equal(labels, labels_of(2 * STEPS - 1))
+    assert not torch.equal(labels, labels_of(2 * STEPS))
+    assert torch.equal(labels[1001:1100], labels_of(STEPS, first=1001, lanes=99))

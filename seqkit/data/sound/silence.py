@@ -55,7 +55,6 @@ def without_silence(sound: SoundPart, decibels: float) -> SoundPart:
         moved[documents].astype(np.int64),
         frame=part.frame,
         labels=None if part.labels is None else part.labels[documents],
-        label_numbers=part.label_numbers,
     )
     return SoundPart(trimmed, codec, lambda: np.concatenate(heard))
 

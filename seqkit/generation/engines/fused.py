@@ -85,7 +85,7 @@ class FusedEngine:
         )
         self._kernel.reserve(layout.shared)
         self._weights = layout.pack(model)
-        self._prediction = model.prediction
+        self._prediction = model.linear_predictor
         self._hidden_words = torch.zeros(layout.hidden_words, dtype=torch.int32, device=device)
         self._logit_words = torch.zeros(layout.logit_words, dtype=torch.int64, device=device)
         self._number = 2  # of the next step; older words carry older step numbers

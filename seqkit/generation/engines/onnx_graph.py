@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.prediction import Prediction
+from seqkit.model.linear_predictor import LinearPredictor
 from seqkit.symbols import Floats
 
 _BLOCK = 256  # weights that share a scale, at most; a power of two
@@ -93,7 +93,7 @@ class OnnxStep:
         """
         after: list[tuple[str, str]] = []
         x = ""
-        prediction, tables = self._model.prediction, self._model.gate_tables()
+        prediction, tables = self._model.linear_predictor, self._model.gate_tables()
         following = ""
         if prediction is not None:
             given = symbols, conditions, past
@@ -139,7 +139,7 @@ class OnnxStep:
         return self._product(graph, x, weight, bias), after, past
 
     def _predicted(
-        self, graph: Graph, prediction: Prediction, symbols: str, conditions: str, past: str
+        self, graph: Graph, prediction: LinearPredictor, symbols: str, conditions: str, past: str
     ) -> tuple[str, str]:
         """The past (S, K) with the sample of each symbol (S,), and what is predicted, (S,)."""
         axis = graph.constant([1], np.int64)

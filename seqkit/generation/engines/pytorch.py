@@ -40,7 +40,7 @@ class PreparedStep:
         tables = {name: self._prepared(table) for name, table in model.gate_tables().items()}
         self._table = tables["embedding"]
         self._told, self._predicted = tables.get("conditions"), tables.get("predicted")
-        self._prediction = model.prediction  # in fp32
+        self._prediction = model.linear_predictor  # in fp32
         self._transposed = model.config.hidden_size >= _TRANSPOSED
         self._inputs = [self._matrix(layer.w) for layer in layers]
         self._hidden = [self._matrix(layer.u) for layer in layers]

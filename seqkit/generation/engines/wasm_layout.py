@@ -48,8 +48,11 @@ def pack(model: CharRNN, size: int, labels: Tensor | None = None) -> tuple[list[
     chosen = None if labels is None else labels.double() @ tables["labels"]
     told = tables["embedding"], tables.get("conditions"), chosen
     parts = [part for rows in told for part in _table(rows)]
-    if model.prediction is not None:
-        levels, borders, weights = (part.cpu().numpy() for part in model.prediction)
+    if model.linear_predictor is not None:
+        own = model.linear_predictor
+        levels, borders, weights = (
+            part.cpu().numpy() for part in (own.levels, own.borders, own.weights)
+        )
         borders = np.append(borders, np.float32(np.inf))
         parts += [*_table(tables["predicted"]), levels, borders, _filled(weights, 1, 4, first=True)]
     for index, (w, u, b, d) in enumerate(layers):

@@ -3,12 +3,14 @@
 import numpy as np
 import torch
 
+from seqkit.conditions import Conditions
 from seqkit.config import ModelConfig
 from seqkit.foundation.device import exact_fp32
 from seqkit.foundation.randomness import uniforms
 from seqkit.generation.engine import Engine, generate_blocks
 from seqkit.generation.sampling import Sampling, draw, probabilities
 from seqkit.model.char_rnn import CharRNN
+from seqkit.model.linear_predictor import LinearPredictor
 from seqkit.model.network import State
 from seqkit.symbols import Integers
 
@@ -56,7 +58,7 @@ def network(
             draw = torch.Generator().manual_seed(lookback)
             levels = torch.linspace(-1, 1, size)
             weights = torch.randn(max(conditions, 1), lookback, generator=draw) / lookback**0.5
-            model.predict(levels, weights)
+            model.set_linear_predictor(LinearPredictor(levels, weights))
     return model.to(device)
 
 
@@ -84,9 +86,9 @@ def differences(
     logits, after = engine.score(symbols, state, told)
     with torch.inference_mode(), exact_fp32:
         device = state.h.device
-        read = None if told is None else torch.from_numpy(told).to(device)
+        known = Conditions(codes=None if told is None else torch.from_numpy(told).to(device))
         fed = torch.from_numpy(symbols).to(device)
-        expected, expected_after = model(fed, state, conditions=read)
+        expected, expected_after = model(fed, state, conditions=known)
     gap = np.abs(logits - expected[..., :size].cpu().numpy()).max()
     pairs = zip(after, expected_after, strict=True)
     ends = [(found.cpu() - wanted.cpu()).abs().flatten() for found, wanted in pairs]

@@ -21,6 +21,7 @@ from seqkit.generation.engines import wasm
 from seqkit.generation.engines.wasm import WasmEngine
 from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
+from seqkit.model.linear_predictor import LinearPredictor
 from tests.generation.engines.networks import (
     RULES,
     check_draws,
@@ -135,7 +136,8 @@ def test_labels_are_told_by_their_number_as_a_network_of_them_is() -> None:
     )  # fmt: skip
     model = CharRNN(config, torch.Generator().manual_seed(1))
     generator = torch.Generator().manual_seed(2)
-    model.predict(torch.linspace(-1, 1, 7), torch.randn(4, 8, generator=generator) / 3)
+    weights = torch.randn(4, 8, generator=generator) / 3
+    model.set_linear_predictor(LinearPredictor(torch.linspace(-1, 1, 7), weights))
     choices = torch.rand(3, 7, generator=generator)
     engine, merged = WasmEngine(model, 7, choices), model.with_labels(choices)
     logits, state = differences(engine, merged, 7, streams=2, steps=50)

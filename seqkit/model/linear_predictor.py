@@ -1,39 +1,44 @@
 """A linear prediction of sound, as a network reads it."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 
-class Prediction(NamedTuple):
-    """A linear prediction of the next sample of sound, which a network reads as a symbol.
+@dataclass(frozen=True)
+class LinearPredictor:
+    """Predicts the next sample of sound, which a network reads as a symbol.
 
-    It is the sum of the last K samples times weights, and of the V levels the nearest one (Valin
-    and Skoglund, "LPCNet", 2019, feed a network with it). What is told of the next sample chooses
-    the weights.
+    The prediction is the sum of the last K samples times weights, and of the V levels the nearest
+    one (Valin and Skoglund, "LPCNet", 2019, feed a network with it). The code of the next sample
+    chooses the weights.
 
     levels: the sample that each symbol stands for, (V,), rising.
-    borders: half-way from each level to the next, (V - 1,).
-    weights: for each of C conditions, (C, K), the latest sample's last.
+    weights: for each of C codes, (C, K), the latest sample's last.
     """
 
     levels: Tensor
-    borders: Tensor
     weights: Tensor
+
+    @cached_property
+    def borders(self) -> Tensor:
+        """Half-way from each level to the next, (V - 1,)."""
+        return (self.levels[1:] + self.levels[:-1]) / 2
 
     def __call__(
         self,
         symbols: Tensor,
         past: Tensor,
-        conditions: Tensor | None,
+        codes: Tensor | None,
         resets: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """The symbols (T, B) that are predicted after symbols (T, B), and the past after them.
 
-        `past` (1, B, K) came before; `conditions` (T, B) are told. Of what came up to a separator
-        nothing counts after it.
+        `past` (1, B, K) came before; `codes` (T, B) are those of what is predicted. Of what came
+        up to a separator nothing counts after it.
         """
         count, samples = self.weights.shape[1], self.levels[symbols]
         if resets is not None:
@@ -44,6 +49,6 @@ class Prediction(NamedTuple):
             document = F.pad(resets.cumsum(0), (0, 0, count, 0))
             same = document.unfold(0, count, 1)[1:] == document[count:, :, None]
             seen = seen.where(same, 0)
-        weights = self.weights[0] if conditions is None else self.weights[conditions]
+        weights = self.weights[0] if codes is None else self.weights[codes]
         following = torch.bucketize((seen * weights).sum(-1), self.borders)
         return following, seen[-1:].to(past.dtype)
