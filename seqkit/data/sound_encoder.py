@@ -21,6 +21,7 @@ SHORTEST = 0.02
 """Seconds; a clip below holds nothing to learn from."""
 _RMS = 0.1  # of the whole data set under data.gain=rms, 20 dB below full scale
 _SILENT = 2.0**-15  # peak of a clip that holds nothing but the last bit of 16
+_ROOM = 1 << 26  # bytes of samples that are kept in memory: 35 minutes at 8 kHz
 _FRAMES = 1 << 16  # read at a time; with those of a training it takes twice as long
 
 
@@ -48,14 +49,44 @@ class Loudness:
         return 1 / self.peak if kind == "peak" else _RMS / math.sqrt(self.square / self.count)
 
 
-def measure(file: Path, rate: int, config: DataConfig, count: Watch) -> Loudness:
-    """How loud a recording is at a sample rate.
+class Decoded:
+    """The samples of files that were decoded to measure them, until they are encoded.
+
+    They stay in memory while there is room; the others are decoded again.
+    """
+
+    def __init__(self) -> None:
+        """There is nothing yet."""
+        self._files: dict[Path, list[Frames]] = {}
+        self._room = _ROOM
+
+    def keep(self, file: Path, blocks: Iterator[Frames]) -> Iterator[Frames]:
+        """Hand on the blocks of a file, and keep them if all of them fit."""
+        kept: list[Frames] | None = []
+        for block in blocks:
+            self._room -= block.nbytes
+            if kept is not None and self._room >= 0:
+                kept.append(block)
+            else:
+                self._room += block.nbytes + sum(own.nbytes for own in kept or ())
+                kept = None
+            yield block
+        if kept is not None:
+            self._files[file] = kept
+
+    def take(self, file: Path) -> list[Frames] | None:
+        """The blocks of a file, which are not kept any longer; None if they were not."""
+        return self._files.pop(file, None)
+
+
+def measure(file: Path, rate: int, config: DataConfig, decoded: Decoded, count: Watch) -> Loudness:
+    """How loud a recording is at a sample rate; its samples are kept for `encode_sound`.
 
     Raises:
         BadFileError: it cannot be read.
     """
     loudness = Loudness()
-    for frames in _frames(Reader(file), rate, config.channels, config, count):
+    for frames in decoded.keep(file, _frames(Reader(file), rate, config.channels, config, count)):
         square = float(np.square(frames, dtype=np.float64).sum())
         peak = float(np.abs(frames).max(initial=0))
         loudness.include(Loudness(peak, square, frames.size))
@@ -63,9 +94,16 @@ def measure(file: Path, rate: int, config: DataConfig, count: Watch) -> Loudness
 
 
 def encode_sound(
-    extent: Extent, codec: Quantiser, config: DataConfig, stream: OutputFile, count: Watch
+    extent: Extent,
+    codec: Quantiser,
+    config: DataConfig,
+    decoded: Decoded,
+    stream: OutputFile,
+    count: Watch,
 ) -> tuple[list[int], Findings]:
     """Write the symbols of a recording; those of one without sound are to be cut off again.
+
+    `decoded` has its samples if they were measured before, at the codec's rate.
 
     Returns:
         How many symbols it has, in a list that is empty if nothing is to be learnt from it; and
@@ -77,7 +115,10 @@ def encode_sound(
     opened, rate, channels = Reader(extent.file), codec.sample_rate, codec.channels
     findings = Findings(converted=_conversions(opened, rate, channels, config))
     size, peak = 0, 0.0
-    for frames in _frames(opened, rate, channels, config, count):
+    known = decoded.take(extent.file)
+    if known is not None:
+        count(extent.size)
+    for frames in known or _frames(opened, rate, channels, config, count):
         with codecs.failures(type(codec), "encode"):
             symbols = codec.encode(frames)
         stream.write(symbols.tobytes())
@@ -102,14 +143,15 @@ def _frames(
     opened: Reader, rate: int, channels: int, config: DataConfig, count: Watch
 ) -> Iterator[Frames]:
     """The samples (n, C) of a file, in blocks, whose share of its bytes is told as read."""
-    size, whole = opened.path.stat().st_size, opened.frames * rate
+    size, whole = opened.path.stat().st_size, opened.promised * rate
     read = counted = 0
     for block in opened.resampled(rate, channels, config.channel, _FRAMES):
         yield block
         read += len(block) * opened.sample_rate
-        now = size * min(read, whole) // whole
+        now = size * min(read, whole) // max(whole, 1)
         count(now - counted)
         counted = now
+    count(size - counted)  # of a file whose length no header says
 
 
 def _conversions(opened: Reader, rate: int, channels: int, config: DataConfig) -> Counter[str]:

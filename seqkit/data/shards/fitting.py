@@ -20,7 +20,7 @@ from seqkit.data.files import BadFileError, blocks, first_of, head, is_text
 from seqkit.data.shards.plan import Crew, Watch, Work, cut_of, plan, size_of
 from seqkit.data.shards.source import Source
 from seqkit.data.sound.reader import Reader
-from seqkit.data.sound_encoder import SHORTEST, Loudness, measure
+from seqkit.data.sound_encoder import SHORTEST, Decoded, Loudness, measure
 from seqkit.data.text_encoder import pieces_of
 from seqkit.foundation.errors import DataError
 from seqkit.symbols import Integers
@@ -183,7 +183,7 @@ def _quantiser(source: Source, crew: Crew) -> Quantiser:
     gain = 1.0
     if config.gain != "none":
         work = plan(source.documents, cut=None)
-        shared = (config, rate)
+        shared = (config, rate, source.decoded)
         each = crew.each("measuring the level", _measure_some, shared, work, size_of(work))
         loudness, bad = Loudness(), dict[str, str]()
         for one, left_out in each:  # in their order, by which sums are rounded
@@ -209,14 +209,14 @@ def _common_rate(source: Source) -> int:
 
 
 def _measure_some(
-    shared: tuple[DataConfig, int], work: Work, watch: Watch
+    shared: tuple[DataConfig, int, Decoded], work: Work, watch: Watch
 ) -> tuple[Loudness, dict[str, str]]:
     """How loud some recordings are, and which cannot be read. Raises DataError."""
-    config, rate = shared
+    config, rate, decoded = shared
     loudness, bad = Loudness(), dict[str, str]()
     for extent in work:
         with _left_out(extent.name, bad, config):
-            loudness.include(measure(extent.file, rate, config, watch))
+            loudness.include(measure(extent.file, rate, config, decoded, watch))
     return loudness, bad
 
 

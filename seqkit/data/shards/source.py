@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from seqkit.data.file_search import Search, is_folder
 from seqkit.data.files import BadFileError, encoding_with_mark, stamp
 from seqkit.data.findings import Findings
 from seqkit.data.shards.index import digest
+from seqkit.data.sound_encoder import Decoded
 from seqkit.foundation import disk
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.plugins import Catalogue
@@ -35,6 +36,7 @@ class Source:
     files: by name, in the order in which their hashes are listed.
     search: how they were found.
     catalogue: where their codec is looked for.
+    decoded: sound that was decoded to measure it, until it is encoded.
     """
 
     config: DataConfig
@@ -42,6 +44,7 @@ class Source:
     files: Mapping[str, Path]
     search: Search
     catalogue: Catalogue
+    decoded: Decoded = field(default_factory=Decoded)
 
     @classmethod
     def of(cls, config: DataConfig, located: Located, kind: str, catalogue: Catalogue) -> "Source":

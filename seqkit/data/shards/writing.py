@@ -30,7 +30,7 @@ from seqkit.data.shards.index import (
 )
 from seqkit.data.shards.plan import Crew, Extent, Watch, Work, cut_of, plan, size_of
 from seqkit.data.shards.source import Source
-from seqkit.data.sound_encoder import encode_sound
+from seqkit.data.sound_encoder import Decoded, encode_sound
 from seqkit.data.symbol_files import digests
 from seqkit.data.text_encoder import encode_text, row_batches
 from seqkit.foundation import disk, locks
@@ -45,6 +45,7 @@ class _Job:
 
     suffix: of the files' names, by which new shards differ from those that they replace.
     most: the bytes of all shards, at most; None of sound, which may be compressed.
+    decoded: sound that was measured before.
     """
 
     config: DataConfig
@@ -52,6 +53,7 @@ class _Job:
     suffix: str
     codec: Codec
     most: int | None
+    decoded: Decoded
 
     def shard(self, number: int) -> Path:
         """The file of a shard; what is written down of it lies beside it."""
@@ -89,7 +91,7 @@ def write_shards(
     if found.symbols is not None:
         done = sum(file.stat().st_size for file in folder.glob(f"??????{suffix}.bin"))
         disk.require_space(folder, found.symbols * itemsize - done)
-    job = _Job(source.config, folder, suffix, codec, most)
+    job = _Job(source.config, folder, suffix, codec, most, source.decoded)
     files = {name: file for name, file in source.documents.items() if name not in found.bad}
     work = plan(files, cut=cut_of(codec.kind, source.config))
     with source.hints():
@@ -192,7 +194,7 @@ def _encode(
     codec, config, begin = job.codec, job.config, stream.tell()
     try:
         if isinstance(codec, Quantiser):
-            sizes, findings = encode_sound(extent, codec, config, stream, watch)
+            sizes, findings = encode_sound(extent, codec, config, job.decoded, stream, watch)
         else:
             sizes, findings = encode_text(extent, codec, config, stream, watch)
     except BadFileError as error:

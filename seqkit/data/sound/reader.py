@@ -87,12 +87,14 @@ class Reader:
                     f"{self.sample_rate} Hz and {rate} Hz, {self.channels} and {channels} channels"
                 )
                 raise BadFileError(path, f"its parts differ ({told}): make a file of each")
-        self._promised = sum(frames for _, _, frames in parts)
+        frames = sum(frames for _, _, frames in parts)
+        self.promised = frames if frames < _UNKNOWN else 0
+        """How many frames the header says there are; 0 if it does not."""
 
     @functools.cached_property
     def frames(self) -> int:
         """How many there are, counted where no header says it. Raises BadFileError."""
-        return self._promised if self._promised < _UNKNOWN else sum(map(len, self.all_channels()))
+        return self.promised or sum(map(len, self.all_channels()))
 
     def resampled(
         self, rate: int, channels: int = 1, channel: str = "mix", most: int = FRAMES
