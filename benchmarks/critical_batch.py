@@ -34,6 +34,7 @@ from seqkit.data.load import load_corpus
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError, DivergedError, SeqkitError
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.session import Session
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.events import Validated
 from seqkit.training.kernel_choice import choose_execution
@@ -114,7 +115,7 @@ def fastest(
         while time.monotonic() < until:
             limit = [f"train.max_steps={math.ceil(best['steps'][-1])}"] if best["steps"] else []
             config = compose.compose([*common, *limit, f"optimizer.lr={tried}"], []).config
-            corpus = load_corpus(config.data, catalogue=Catalogue(), notice=_say)
+            corpus = load_corpus(config.data, Session(Catalogue(), _say))
             found = curve(config, corpus, targets[-1], until)
             steps = steps_to(found, targets[-1])
             best["tried"].append([tried, steps])

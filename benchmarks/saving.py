@@ -23,10 +23,10 @@ from torch import Tensor
 from seqkit.compose import compose
 from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.session import Session
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.resume import find_last
 from seqkit.runs.saver import Saver
-from seqkit.stages.session import Session
 from seqkit.stages.training import Training, set_up
 
 _LONGER = 1.5  # times as long as a save are the steps among which it is made

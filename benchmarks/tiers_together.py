@@ -25,6 +25,7 @@ from seqkit.data.codecs import Quantiser
 from seqkit.data.load import load_corpus
 from seqkit.data.sound.part import SoundPart
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.session import Session
 from seqkit.stages.conditions import recording_of
 from seqkit.stages.parts import trimmed
 
@@ -117,7 +118,7 @@ def main() -> None:
     data = DataConfig(
         path=[str(asked.recording)], kind="audio", sample_rate=8000, gain="peak", trim_silence=40
     )
-    corpus = load_corpus(data, catalogue=Catalogue(), notice=print)
+    corpus = load_corpus(data, Session(Catalogue(), print))
     codec = corpus.codec
     assert isinstance(codec, Quantiser)
     whole = SoundPart(corpus.whole, codec)

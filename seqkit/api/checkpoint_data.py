@@ -11,13 +11,14 @@ from seqkit.data import remote
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.file_search import Search
-from seqkit.data.load import load_corpus
+from seqkit.data.load import Known, load_corpus
 from seqkit.data.shards import opened
 from seqkit.data.shards.index import read_index
 from seqkit.foundation import disk
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import CheckpointError, ConfigError, DataError, SeqkitError
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.session import Session
 from seqkit.foundation.settings import check_section
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.stages.conditions import coded_as_trained
@@ -70,16 +71,8 @@ def corpus_asked_for(
         data = _own_data(saved, catalogue)
         if config.data != DataConfig():
             console.notice("without data.path the data are read as the checkpoint's own were")
-    corpus = load_corpus(
-        data,
-        catalogue=catalogue,
-        notice=console.notice,
-        codec=saved.codec,
-        trained=saved.config,
-        samples=saved.of_a_sample,
-        progress=console.progress,
-        known=saved.labels,
-    )
+    known = Known(saved.codec, saved.labels, saved.config, samples=saved.of_a_sample)
+    corpus = load_corpus(data, Session(catalogue, console.notice, console.progress), known)
     if not config.data.path and corpus.sha256 != saved.data.get("sha256"):
         raise DataError(
             f"{' and '.join(data.path) or corpus.name} is not what the checkpoint was trained on "

@@ -15,6 +15,7 @@ from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError, SeqkitError
 from seqkit.foundation.machine import HOST
+from seqkit.foundation.session import Notice
 from seqkit.foundation.wording import counted
 from seqkit.generation import labelled
 from seqkit.generation.continuation import continue_prompt
@@ -28,7 +29,6 @@ from seqkit.report import page
 from seqkit.runs.checkpoint import load as load_checkpoint
 from seqkit.runs.layout import find_checkpoint
 from seqkit.runs.observers import draw
-from seqkit.stages.session import Notice
 from seqkit.stages.training import Training
 from seqkit.symbols import Symbols
 

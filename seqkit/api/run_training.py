@@ -20,6 +20,7 @@ from seqkit.foundation.errors import (
     StoppedError,
 )
 from seqkit.foundation.machine import SharedCores
+from seqkit.foundation.session import Notice
 from seqkit.foundation.wording import counted
 from seqkit.generation.request import request_of
 from seqkit.report.page import Report
@@ -38,7 +39,6 @@ from seqkit.runs.events import (
 from seqkit.runs.observers import Checkpoints, Observer, Observers, Records, Samples
 from seqkit.runs.saver import Saver
 from seqkit.runs.tensorboard import TensorBoard
-from seqkit.stages.session import Notice
 from seqkit.stages.training import Training
 from seqkit.symbols import Integers
 from seqkit.training.events import CheckpointDue, Stepped, Trained

@@ -15,10 +15,10 @@ from seqkit.api.run_training import run_training
 from seqkit.api.training_config import compose_training
 from seqkit.foundation import device, disk, processes
 from seqkit.foundation.errors import CheckpointError, ConfigError
+from seqkit.foundation.session import Session
 from seqkit.foundation.settings import check_list, check_type
 from seqkit.runs.events import Event
 from seqkit.runs.layout import RunFiles
-from seqkit.stages.session import Session
 from seqkit.stages.training import set_up
 
 _LOG = logging.getLogger("seqkit")

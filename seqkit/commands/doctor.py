@@ -23,6 +23,7 @@ from seqkit.foundation import device, disk
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.session import Session
 from seqkit.foundation.wording import counted, duration, json_text, rounded, visible_line
 from seqkit.report import verdict
 
@@ -56,9 +57,8 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     chosen = device.choose_device(config.device)
     on_bad_file = config.data.on_bad_file
     config.data.on_bad_file = "skip"
-    corpus = load_corpus(
-        config.data, catalogue=catalogue, notice=console.notice, progress=console.progress
-    )
+    session = Session(catalogue, console.notice, console.progress)
+    corpus = load_corpus(config.data, session)
     if not corpus.unreadable_files:
         config.data.on_bad_file = on_bad_file
     if config.data.kind == "auto":  # the command line to copy says what was found

@@ -15,9 +15,9 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.errors import NOT_BEGUN, InterruptedRunError, SeqkitError, StoppedError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.ranks import joined
+from seqkit.foundation.session import Session
 from seqkit.runs.events import PRUNED
 from seqkit.runs.observers import ProgressBar
-from seqkit.stages.session import Session
 from seqkit.stages.training import Training, set_up
 from seqkit.sweeps.study import Pruning
 

@@ -1,7 +1,8 @@
 """The corpus that a config names: found by path or by name, and read as text or as sound."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,56 +18,57 @@ from seqkit.data.shards.plan import Crew
 from seqkit.data.shards.source import Source
 from seqkit.data.text_encoder import check_encoding
 from seqkit.foundation import disk
-from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.session import Session
 
 _OF_QUANTISERS = ("sample_rate", "levels", "channels", "symbols_per_sample")
 _WORDS = {"text": "text", "bytes": "bytes", "audio": "sound"}
 
 
-def load_corpus(
-    data: DataConfig,
-    *,
-    catalogue: Catalogue,
-    notice: Callable[[str], None],
-    codec: Codec | None = None,
-    trained: Mapping[str, Any] | None = None,
-    grow: bool = False,
-    samples: bool = True,
-    progress: Progress = unseen,
-    known: Labels | None = None,
-) -> Corpus:
+@dataclass(frozen=True)
+class Known:
+    """What a checkpoint decides on how data are read.
+
+    codec: encode with this one; by default with one as configured.
+    labels: that keep their numbers.
+    config: of its training, where keys must not ask for another gain.
+    grow: give the codec symbols for what is new in a text.
+    samples: whether a sample may stand in for a data set that cannot be had.
+    """
+
+    codec: Codec | None = None
+    labels: Labels | None = None
+    config: Mapping[str, Any] | None = None
+    grow: bool = False
+    samples: bool = True
+
+
+def load_corpus(data: DataConfig, session: Session, known: Known | None = None) -> Corpus:
     """The corpus at `data.path`, shards among what it may name, or else of `data.dataset`.
 
-    Args:
-        data: the `data.*` keys.
-        catalogue: where data sets and codecs are looked for.
-        notice: tells the user what was skipped, resampled or downloaded.
-        codec: encode with this one, a checkpoint's; by default one as configured.
-        trained: the config in that checkpoint, where keys must not ask for another gain.
-        grow: give that codec symbols for what is new in a text.
-        samples: whether a sample may stand in for a data set that cannot be had.
-        progress: shows how far the data was downloaded, read and encoded.
-        known: labels whose values keep their numbers, a checkpoint's.
+    The user is told what was skipped, resampled or downloaded.
 
     Raises:
         ConfigError: neither path nor data set, or keys that do not fit the codec.
         DataError: the data cannot be read.
     """
+    known = known or Known()
+    codec, catalogue = known.codec, session.catalogue
     folder = opened.folder_of(data)
     if isinstance(codec, Quantiser):
-        check_same(data, codec, trained)
+        check_same(data, codec, known.config)
     if folder:
         corpus = opened.load(data, folder, catalogue=catalogue, codec=codec)
     else:
         cache = disk.cache_dir()
-        source = find(data, codec, catalogue, Folders(cache, notice, progress, samples))
-        crew = Crew(1, Meter(progress))
-        corpus = corpus_cache.load(source, cache=cache, crew=crew, codec=codec, grow=grow)
+        folders = Folders(cache, session.notice, session.progress, known.samples)
+        source = find(data, codec, catalogue, folders)
+        crew = Crew(1, Meter(session.progress))
+        corpus = corpus_cache.load(source, cache=cache, crew=crew, codec=codec, grow=known.grow)
     for note in corpus.notes:
-        notice(note)
-    return labelled(corpus, data, known)
+        session.notice(note)
+    return labelled(corpus, data, known.labels)
 
 
 def labelled(corpus: Corpus, data: DataConfig, known: Labels | None = None) -> Corpus:

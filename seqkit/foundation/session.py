@@ -1,4 +1,4 @@
-"""Whom the stages of a training talk to, and who trains."""
+"""Whom long work talks to: plug-ins, the user, and the other processes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Notice = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Session:
-    """What all stages share; nothing in it depends on what is trained.
+    """What reading data and setting up a training share, whatever is read and trained.
 
     catalogue: where data sets, codecs and recipes are looked for.
     notice: tells the user.

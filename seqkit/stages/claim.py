@@ -8,11 +8,11 @@ from pathlib import Path
 from seqkit.config import Config
 from seqkit.doctor.advice import suggested_recipe
 from seqkit.foundation.errors import CheckpointError, ConfigError
+from seqkit.foundation.session import Session
 from seqkit.runs import resume
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.resume import Found
-from seqkit.stages.session import Session
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import torch
 
 from seqkit.config import ModelConfig
+from seqkit.foundation.session import Session
 from seqkit.generation.engines.choose import check_engine
 from seqkit.generation.medium import Medium, medium_of
 from seqkit.generation.request import request_of
 from seqkit.stages.read_corpus import Reading
-from seqkit.stages.session import Session
 from seqkit.symbols import Symbols
 
 

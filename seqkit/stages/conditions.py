@@ -17,12 +17,12 @@ from seqkit.data.sound.pitch import PitchBook
 from seqkit.data.sound.slow_codes import Codebook
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.session import Session
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.linear_predictor import LinearPredictor
 from seqkit.stages.learn_slow_tier import learn_writer
 from seqkit.stages.parts import Parts, trimmed
 from seqkit.stages.read_corpus import Reading
-from seqkit.stages.session import Session
 
 _PREDICTED = 300  # seconds that a linear prediction is learnt from
 _MOST = 600  # seconds of a corpus that are compared with

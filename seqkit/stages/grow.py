@@ -9,10 +9,10 @@ from seqkit.data import codecs
 from seqkit.data.codecs import Codec, TextCodec
 from seqkit.data.corpus import Corpus
 from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.session import Notice
 from seqkit.foundation.wording import counted
 from seqkit.model.char_rnn import with_label_values, with_vocabulary
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.stages.session import Notice
 from seqkit.symbols import Integers
 
 _SHOWN = 20  # new characters that are named

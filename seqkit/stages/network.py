@@ -10,13 +10,13 @@ from seqkit.data.corpus import Corpus
 from seqkit.data.lanes import Lanes
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.session import Notice, Session
 from seqkit.foundation.wording import counted
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.stages.conditions import ConditionedParts
 from seqkit.stages.read_corpus import Reading
-from seqkit.stages.session import Notice, Session
 from seqkit.stages.sources import Origin
 from seqkit.training import kernel_choice
 

@@ -9,9 +9,9 @@ from seqkit.data.sound.part import SoundPart
 from seqkit.data.sound.silence import without_silence
 from seqkit.doctor.faults import require_enough
 from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.session import Notice
 from seqkit.foundation.wording import duration
 from seqkit.stages.read_corpus import Reading
-from seqkit.stages.session import Notice
 
 _SHOWN = 2  # labels that the training part lacks
 

@@ -7,14 +7,14 @@ from pathlib import Path
 from seqkit.config import Config, DataConfig
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus
-from seqkit.data.load import load_corpus
+from seqkit.data.load import Known, load_corpus
 from seqkit.data.sound.part import SoundPart
 from seqkit.doctor import sound
 from seqkit.doctor.faults import CONSTANT
+from seqkit.foundation.session import Notice, Session
 from seqkit.foundation.wording import duration
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.stages.grow import grown
-from seqkit.stages.session import Notice, Session
 from seqkit.stages.sources import Origin, Sources
 
 _MOST_FAULTS = 2  # of the data, the worst, that a training tells; `doctor` tells all
@@ -50,17 +50,15 @@ def read_corpus(sources: Sources, session: Session) -> Reading:
         config = dataclasses.replace(config, data=_as_read(config.data, other, notice))
     # New characters get symbols, if there is a limit up to that; or else data.unknown counts.
     grows = config.data.unknown == "error" or config.data.max_vocabulary > 0
-    corpus = load_corpus(
-        dataclasses.replace(config.data, path=sources.paths),
-        catalogue=session.catalogue,
-        notice=notice,
-        codec=origin.checkpoint.codec if origin.checkpoint else None,
-        trained=other.config if other else None,  # a resumed run's were compared before
+    start = origin.checkpoint
+    known = Known(
+        codec=start.codec if start else None,
+        labels=start.labels if start else None,
+        config=other.config if other else None,  # a resumed run's were compared before
         grow=saved is None and grows,
         samples=saved is None or saved.of_a_sample,
-        progress=session.progress,
-        known=origin.checkpoint.labels if origin.checkpoint else None,
     )
+    corpus = load_corpus(dataclasses.replace(config.data, path=sources.paths), session, known)
     if saved is not None and saved.data.get("stands_in"):
         corpus = dataclasses.replace(corpus, stand_in=Path(config.data.path[0]))
     if corpus.stand_in:

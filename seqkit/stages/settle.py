@@ -9,9 +9,9 @@ from seqkit.data import remote
 from seqkit.data.shards import opened as shards
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.session import Session
 from seqkit.runs import resume
 from seqkit.stages.claim import Claim
-from seqkit.stages.session import Session
 
 
 @dataclass(frozen=True)

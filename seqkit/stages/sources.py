@@ -8,10 +8,10 @@ from seqkit.config import Config
 from seqkit.data import remote
 from seqkit.data.shards import opened as shards
 from seqkit.foundation import disk
+from seqkit.foundation.session import Session
 from seqkit.runs import named_checkpoint, resume
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.stages.claim import Claim
-from seqkit.stages.session import Session
 
 
 @dataclass(frozen=True)

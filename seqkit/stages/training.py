@@ -19,6 +19,7 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.evaluation import baselines
 from seqkit.foundation import device
 from seqkit.foundation.ranks import Ranks
+from seqkit.foundation.session import Session
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.runs import resume, tensorboard
@@ -30,7 +31,6 @@ from seqkit.stages.closing import ClosingSample, plan_closing
 from seqkit.stages.conditions import ConditionedParts, find_conditions
 from seqkit.stages.parts import cut_parts
 from seqkit.stages.read_corpus import Reading, read_corpus
-from seqkit.stages.session import Session
 from seqkit.stages.settle import Settings, settle, tell_finished
 from seqkit.stages.sources import locate
 from seqkit.training import footprint

@@ -14,6 +14,7 @@ from seqkit.config import DataConfig
 from seqkit.data.codecs import Characters
 from seqkit.data.load import load_corpus
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.session import Session
 from tests.commands.test_doctor import NOISE, PROSE
 from tests.conftest import Result, Run
 
@@ -47,7 +48,7 @@ def test_a_byte_order_mark_is_advised_against_and_left_out(run: Run, tmp_path: P
     assert fault.startswith("1 file")
     assert fault.endswith("with data.encoding=utf-8-sig")
     assert data.encoding == "utf-8-sig"
-    corpus = load_corpus(data, catalogue=Catalogue(), notice=print)
+    corpus = load_corpus(data, Session(Catalogue(), print))
     assert isinstance(corpus.codec, Characters)
     assert "\ufeff" not in corpus.codec.vocabulary
 

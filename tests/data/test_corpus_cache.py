@@ -14,6 +14,7 @@ from seqkit.data.corpus import Corpus
 from seqkit.data.files import BadFileError
 from seqkit.data.load import load_corpus
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.session import Session
 
 Damage = Callable[[bytes], bytes]
 
@@ -25,7 +26,7 @@ def flipped(content: bytes) -> bytes:
 
 def read(text: Path) -> Corpus:
     data = DataConfig(path=[str(text)])
-    return load_corpus(data, catalogue=Catalogue(), notice=lambda text: None)
+    return load_corpus(data, Session(Catalogue(), lambda text: None))
 
 
 @pytest.mark.parametrize(
@@ -90,6 +91,6 @@ def test_what_fails_midway_leaves_no_symbols(
 
     monkeypatch.setattr(text_encoder, "blocks", failing)
     data = DataConfig(path=[str(folder)], kind=kind, on_bad_file="skip")
-    corpus = load_corpus(data, catalogue=Catalogue(), notice=lambda text: None)
+    corpus = load_corpus(data, Session(Catalogue(), lambda text: None))
     assert corpus.codec.decode(corpus.whole.symbols) in (b"a" * 10 + b"c" * 10, "a" * 10 + "c" * 10)
     assert (corpus.whole.starts.tolist(), corpus.unreadable_files) == ([0, 10], 1)

@@ -14,6 +14,7 @@ from seqkit.data.labels import Labels
 from seqkit.data.load import load_corpus
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.session import Session
 
 NAMES = ["3_ann_0.wav", "7_bob_0.wav", "7_ann_1.wav"]
 BOTH = r"(?P<digit>\d)_(?P<speaker>[a-z]+)"
@@ -104,7 +105,7 @@ def test_a_split_takes_some_of_every_label(tmp_path: Path, monkeypatch: pytest.M
         for number in range(2):
             (tmp_path / name / f"{number}.txt").write_text(letter * 50)
     data = DataConfig(path=[str(tmp_path)], label="folder", pattern="*.txt")
-    corpus = load_corpus(data, catalogue=Catalogue(), notice=lambda said: None)
+    corpus = load_corpus(data, Session(Catalogue(), lambda said: None))
     assert corpus.labels is not None
     parts = corpus.split([0.8, 0.1, 0.1])
     assert [len(part) for part in parts] == [240, 30, 30]

@@ -11,14 +11,16 @@ from seqkit.api.checkpoint_data import recorded_path_problem
 from seqkit.config import DataConfig
 from seqkit.data.codecs import Bytes, Characters, Codec, MuLaw
 from seqkit.data.corpus import Corpus
-from seqkit.data.load import load_corpus
+from seqkit.data.load import Known, load_corpus
 from seqkit.data.shards import fitting
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.session import Session
 from tests.conftest import Write
 from tests.data.conftest import WORDS
 
 pytestmark = pytest.mark.usefixtures("cache")
+SILENT = Session(Catalogue(), lambda text: None)
 
 
 def load(
@@ -28,13 +30,8 @@ def load(
     **settings: Any,
 ) -> Corpus:
     paths = path if isinstance(path, list) else [path]
-    return load_corpus(
-        DataConfig(path=[str(one) for one in paths], **settings),
-        catalogue=Catalogue(),
-        notice=lambda text: None,
-        codec=codec,
-        trained=trained,
-    )
+    data = DataConfig(path=[str(one) for one in paths], **settings)
+    return load_corpus(data, SILENT, Known(codec, config=trained))
 
 
 def problem(paths: list[Path], codec: Codec, record: dict[str, Any]) -> str | None:
@@ -67,7 +64,7 @@ def test_what_does_not_fit_is_refused(
 ) -> None:
     data = DataConfig(path=[str(text)], **settings)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=said):
-        load_corpus(data, catalogue=Catalogue(), notice=lambda text: None, codec=codec)
+        load_corpus(data, SILENT, Known(codec))
 
 
 @pytest.mark.parametrize("settings", [{}, {"max_vocabulary": 9, "unknown": "nearest"}])
@@ -144,7 +141,7 @@ def test_data_is_encoded_again_when_a_plug_ins_codec_changes(
         (tmp_path / "turned_codec.py").write_text(CODEC.format(turn=turn))
         monkeypatch.delitem(sys.modules, "turned_codec", raising=False)
         data = DataConfig(path=[str(text)], codec="turned")
-        corpus = load_corpus(data, catalogue=Catalogue(["turned_codec"]), notice=lambda text: None)
+        corpus = load_corpus(data, Session(Catalogue(["turned_codec"]), lambda text: None))
         found.append(corpus.codec.decode(corpus.whole.symbols))
     assert found == [WORDS * 5, (WORDS * 5)[::-1]]
 
@@ -185,7 +182,7 @@ def test_a_codec_that_fails_is_named(
     write("faulty_codecs.py", FAULTY.format(body=body))
     data = DataConfig(path=[str(sound if name == "faulty_sound" else text)], codec=name)
     with pytest.raises(DataError, match=said):
-        load_corpus(data, catalogue=Catalogue(["faulty_codecs"]), notice=lambda text: None)
+        load_corpus(data, Session(Catalogue(["faulty_codecs"]), lambda text: None))
 
 
 def test_a_folder_of_data_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from seqkit.config import DataConfig
 from seqkit.data.load import load_corpus
 from seqkit.foundation.console import Bar
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.session import Session
 
 TEXT_PASSES = ["hashing", "finding the characters", "encoding"]
 SOUND_PASSES = ["hashing", "measuring the level", "encoding"]
@@ -51,7 +52,7 @@ def test_text_is_shown_to_its_last_byte(tmp_path: Path) -> None:
     watched = Watched()
     data = DataConfig(kind="text", path=[str(tmp_path)])
     for _ in range(2):
-        corpus = load_corpus(data, catalogue=Catalogue(), notice=print, progress=watched.progress)
+        corpus = load_corpus(data, Session(Catalogue(), print, watched.progress))
     checked = ("checking the cache", len(corpus.whole), len(corpus.whole))
     assert watched.bars == [*((title, size, size) for title in TEXT_PASSES), checked]
 
@@ -63,5 +64,5 @@ def test_sound_is_shown_to_its_last_byte(name: str, tmp_path: Path) -> None:
     size = (tmp_path / name).stat().st_size
     watched = Watched()
     data = DataConfig(path=[str(tmp_path / name)], gain="peak")
-    load_corpus(data, catalogue=Catalogue(), notice=print, progress=watched.progress)
+    load_corpus(data, Session(Catalogue(), print, watched.progress))
     assert watched.bars == [(title, size, size) for title in SOUND_PASSES]

@@ -13,6 +13,7 @@ from seqkit.config import Config, DataConfig
 from seqkit.data.load import load_corpus
 from seqkit.doctor.advice import advise, suggested_recipe
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.session import Session
 
 
 def config_of(recipe: str) -> Config:
@@ -23,7 +24,7 @@ def config_of(recipe: str) -> Config:
 def test_a_recipe_for_gpus_is_given_what_it_does_otherwise(key: str, text_file: Path) -> None:
     given = ["recipe=shakespeare", f"data.path={text_file}", "data.unknown=skip", key]
     config = compose(given, []).config
-    corpus = load_corpus(config.data, catalogue=Catalogue(), notice=lambda text: None)
+    corpus = load_corpus(config.data, Session(Catalogue(), lambda text: None))
     found = advise(config, len(corpus.whole), corpus, torch.device("cuda"), config_of)
     assert found is not None
     words = shlex.split(found["command"])[3:]
@@ -34,7 +35,7 @@ def test_a_recipe_for_gpus_is_given_what_it_does_otherwise(key: str, text_file: 
 def test_on_a_cpu_the_network_is_as_large_as_the_data_and_the_time_allow(text_file: Path) -> None:
     def units(symbols: int, *words: str) -> int:
         config = compose(["recipe=shakespeare", f"data.path={text_file}", *words], []).config
-        corpus = load_corpus(config.data, catalogue=Catalogue(), notice=lambda text: None)
+        corpus = load_corpus(config.data, Session(Catalogue(), lambda text: None))
         found = advise(config, symbols, corpus, torch.device("cpu"), config_of)
         assert found is not None
         composed = compose(shlex.split(found["command"])[3:], []).config

@@ -8,6 +8,7 @@ from seqkit.data.shards.prepare import prepare
 from seqkit.doctor import examine
 from seqkit.foundation.console import unseen
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.session import Session
 
 
 def test_what_was_prepared_is_to_be_prepared_again(tmp_path: Path) -> None:
@@ -26,7 +27,7 @@ def test_what_was_prepared_is_to_be_prepared_again(tmp_path: Path) -> None:
         (out, "prepare the data again with"),
     ):
         config = Config(data=DataConfig(path=[str(path)]))
-        corpus = load_corpus(config.data, catalogue=Catalogue(), notice=lambda text: None)
+        corpus = load_corpus(config.data, Session(Catalogue(), lambda text: None))
         faults = [*map(str, examine.examine(config, corpus, unseen)[1])]
         for keys in ("data.newline=lf", "data.max_vocabulary=10 data.unknown=skip"):
             assert any(f": {advised} {keys}" in told for told in faults)

@@ -14,6 +14,7 @@ from seqkit.data.sound.part import SoundPart
 from seqkit.doctor import sound
 from seqkit.doctor.sound import SoundFacts, levels_of
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.session import Session
 
 RATE = 8000
 NOISE = np.random.default_rng(0).uniform(-0.5, 0.5, 12 * RATE).astype(np.float32)
@@ -53,7 +54,7 @@ def test_rates_channels_clipping_and_an_empty_channel(tmp_path: Path) -> None:
 )
 def test_the_faults_that_a_training_tells(wave: Wave, said: str, tmp_path: Path) -> None:
     data = DataConfig(path=[str(leave(tmp_path / "a.wav", wave))])
-    corpus = load_corpus(data, catalogue=Catalogue(), notice=lambda text: None)
+    corpus = load_corpus(data, Session(Catalogue(), lambda text: None))
     assert isinstance(corpus.codec, MuLaw)
     faults = sound.faults_of(SoundPart(corpus.whole, corpus.codec))
     assert len(faults) == bool(said)

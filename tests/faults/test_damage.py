@@ -17,6 +17,7 @@ from seqkit.config import DataConfig
 from seqkit.data.load import load_corpus
 from seqkit.foundation.errors import CheckpointError, ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.session import Session
 from seqkit.runs import checkpoint
 from tests.conftest import Run, Tell
 from tests.faults.conftest import Amount
@@ -155,7 +156,7 @@ def test_a_wav_with_any_header_is_read_or_refused(
         file.write_bytes(damaged[: chance.choice([len(content), 44, 1000])])
         data = DataConfig(kind="audio", path=[str(file)], sample_rate=8000)
         with contextlib.suppress(DataError):
-            load_corpus(data, catalogue=Catalogue(), notice=lambda said: None)
+            load_corpus(data, Session(Catalogue(), lambda said: None))
     tell("mutated WAV headers", len(numbers))
 
 

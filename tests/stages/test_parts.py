@@ -11,6 +11,7 @@ from seqkit.data.codecs import Quantiser
 from seqkit.data.load import load_corpus
 from seqkit.data.sound.part import SoundPart
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.session import Session
 from seqkit.stages.parts import cut_parts
 from seqkit.stages.read_corpus import Reading
 from seqkit.stages.sources import Origin
@@ -24,7 +25,7 @@ def test_silence_too_short_to_be_measured_is_not_told_about(
     wave[: round(8000 * quiet)] = 0
     soundfile.write(tmp_path / "a.wav", wave, 8000)
     data = DataConfig(path=[str(tmp_path / "a.wav")], trim_silence=40, split=[1.0, 0.0, 0.0])
-    corpus = load_corpus(data, catalogue=Catalogue(), notice=lambda text: None)
+    corpus = load_corpus(data, Session(Catalogue(), lambda text: None))
     notices: list[str] = []
     assert isinstance(corpus.codec, Quantiser)
     config = Config(data=data, train=TrainConfig(sequence_length=16))

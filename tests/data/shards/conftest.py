@@ -12,6 +12,7 @@ from seqkit.data.shards import plan
 from seqkit.data.shards.index import Index
 from seqkit.data.shards.prepare import prepare
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.session import Session
 from tests.conftest import SENTENCE
 
 Prepare = Callable[..., Index]
@@ -64,5 +65,5 @@ def starts_in(folder: Path) -> list[int]:
 def encoded(**keys: object) -> tuple[bytes, list[int], object]:
     """What reading the same data without shards gives: symbols, starts of documents, codec."""
     config = DataConfig(**keys)  # type: ignore[arg-type]
-    corpus = load_corpus(config, catalogue=Catalogue(), notice=lambda text: None)
+    corpus = load_corpus(config, Session(Catalogue(), lambda text: None))
     return corpus.whole.symbols[:].tobytes(), corpus.whole.starts.tolist(), corpus.codec.to_spec()

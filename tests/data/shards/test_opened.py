@@ -23,6 +23,7 @@ from seqkit.evaluation import baselines
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.session import Session
 from tests.conftest import SENTENCE
 from tests.data.shards.conftest import Prepare
 
@@ -31,7 +32,7 @@ Small = Callable[[int], None]
 
 def load(path: Path, **keys: object) -> Corpus:
     config = DataConfig(path=[str(path)], **keys)  # type: ignore[arg-type]
-    return load_corpus(config, catalogue=Catalogue(), notice=lambda text: None)
+    return load_corpus(config, Session(Catalogue(), lambda text: None))
 
 
 @pytest.fixture
@@ -281,7 +282,7 @@ def test_keys_that_ask_for_something_else(texts: Path, tmp_path: Path, prepared:
         with pytest.raises(ConfigError, match=rf"data\.{key}=.* made with data\.{key}={made}: "):
             load(shards, **{key: value})
     with pytest.raises(ConfigError, match=r"give it as the only data\.path"):
-        load_corpus(DataConfig(path=[str(shards), str(texts)]), catalogue=Catalogue(), notice=print)
+        load_corpus(DataConfig(path=[str(shards), str(texts)]), Session(Catalogue(), print))
     assert load(shards, newline="lf").sha256 == load(shards).sha256
     own = settled(DataConfig(path=[str(shards)]))
     assert (own.newline, own.kind, own.max_vocabulary) == ("lf", "text", 300)
@@ -292,7 +293,7 @@ def test_shards_within_a_folder_are_no_files_of_it(texts: Path, prepared: Prepar
     (texts.parent / "shards").rename(texts / "shards")
     notices: list[str] = []
     config = DataConfig(path=[str(texts)])
-    corpus = load_corpus(config, catalogue=Catalogue(), notice=notices.append)
+    corpus = load_corpus(config, Session(Catalogue(), notices.append))
     assert len(corpus.whole.starts) == 4
     assert "1 holding shards" in notices[-1]
 
@@ -304,7 +305,7 @@ def test_what_the_index_keeps_of_the_preparation_is_told(
         notices = list[str]()
         prepared(overwrite=True, path=[str(source)], **keys)
         config = DataConfig(path=[str(tmp_path / "shards")])
-        load_corpus(config, catalogue=Catalogue(), notice=notices.append)
+        load_corpus(config, Session(Catalogue(), notices.append))
         return notices
 
     assert told() == ["prepared from texts: 4 files"]

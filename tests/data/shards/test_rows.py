@@ -10,9 +10,10 @@ import pytest
 from seqkit.config import DataConfig
 from seqkit.data import remote
 from seqkit.data.corpus import Corpus
-from seqkit.data.load import load_corpus
+from seqkit.data.load import Known, load_corpus
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.session import Session
 from tests.data.hf_store import COLUMN, store
 from tests.data.shards.conftest import Prepare, encoded, read, starts_in
 
@@ -64,7 +65,7 @@ def test_labels_of_rows_are_those_of_the_documents_that_are_left(
     here = remote.fetch(data, tmp_path / "cache", print)
     texts = [row.replace("☃", "") for row in ROWS]
     wanted = [*zip(authors, texts, strict=True), ("a/b, jr", "a row\n")]
-    loaded = partial(load_corpus, catalogue=Catalogue(), notice=print)
+    loaded = partial(load_corpus, session=Session(Catalogue(), print))
     corpus = loaded(here)
     assert labelled(corpus) == labelled(loaded(here)) == wanted
     assert corpus.labels is not None and corpus.labels.values == {
@@ -72,7 +73,9 @@ def test_labels_of_rows_are_those_of_the_documents_that_are_left(
     }
     prepared(**keys, path=here.path)
     shards = [str(tmp_path / "shards")]
-    found = loaded(DataConfig(path=shards, label_column="author"), known=corpus.labels)
+    found = loaded(
+        DataConfig(path=shards, label_column="author"), known=Known(labels=corpus.labels)
+    )
     assert labelled(found) == wanted
     unlabelled = loaded(DataConfig(path=shards))
     assert unlabelled.labels is None and unlabelled.whole.labels is None
