@@ -6,6 +6,7 @@ are put together.
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -47,102 +48,87 @@ class Observers:
             self._waiting.clear()  # after a failure, too, of which the others are told
 
 
+@dataclass(frozen=True)
 class Records:
     """metrics.jsonl: a line for each report and validation; `log`: what a person is told."""
 
-    def __init__(self, folder: RunFolder) -> None:
-        self._folder = folder
+    folder: RunFolder
 
     def __call__(self, event: Event) -> None:
         """Keep what docs/reference/files.md says of the event, and its line with the time."""
         match event:
             case Trained():
-                self._folder.record("train", _without(event, "total_steps"))
+                self.folder.record("train", _without(event, "total_steps"))
             case Validated():
-                self._folder.record("validate", _without(event, "improved", "best_loss"))
+                self.folder.record("validate", _without(event, "improved", "best_loss"))
         if line := describe(event):
-            self._folder.note(line)
+            self.folder.note(line)
 
 
+@dataclass(frozen=True)
 class Checkpoints:
-    """checkpoints/: `best` after each improvement, `last` and `previous` when it is time."""
+    """checkpoints/: `best` after each improvement, `last` and `previous` when it is time.
 
-    def __init__(
-        self,
-        saver: Saver,
-        training_state: Callable[[], Checkpoint],
-        evaluated: Callable[[], Checkpoint],
-        *,
-        validates: bool,
-    ) -> None:
-        """`training_state` has all that resuming needs, `evaluated` the weights of evaluation.
+    saver: writes them.
+    training_state: has all that resuming needs.
+    evaluated: has the weights of evaluation.
+    validates: whether the training does; if not, its last checkpoint is its best one.
+    """
 
-        A training that never validates has its last checkpoint for its best one.
-        """
-        self._saver = saver
-        self._training_state = training_state
-        self._evaluated = evaluated
-        self._validates = validates
+    saver: Saver
+    training_state: Callable[[], Checkpoint]
+    evaluated: Callable[[], Checkpoint]
+    validates: bool
 
     def __call__(self, event: Event) -> None:
         """Save what is due. Raises OutputError, also if what was due before is not written."""
         match event:
             case Validated(improved=True):
-                self._saver.save_best(self._evaluated())
+                self.saver.save_best(self.evaluated())
             case CheckpointDue():
-                self._saver.save(self._training_state())
-                if not self._validates:
-                    self._saver.save_best(self._evaluated())
+                self.saver.save(self.training_state())
+                if not self.validates:
+                    self.saver.save_best(self.evaluated())
             case Stepped():
-                self._saver.check()
+                self.saver.check()
 
 
+@dataclass(frozen=True)
 class Samples:
-    """samples/: what the network would write, or how it would sound, with its picture, by now."""
+    """samples/: what the network would write, or how it would sound, with its picture, by now.
 
-    def __init__(
-        self,
-        folder: RunFolder,
-        medium: Medium,
-        generate: Callable[[], Integers],
-        tell: Observer,
-        notice: Callable[[str], None],
-        judge: Callable[[Integers], str],
-    ) -> None:
-        """An observer that samples.
+    folder: of the run.
+    medium: that of the samples.
+    generate: makes a short sample's symbols (N,).
+    tell: called with each that was written.
+    notice: called with why one failed.
+    judge: says how good a sample's symbols are, or nothing.
+    """
 
-        Args:
-            folder: of the run.
-            medium: that of the samples.
-            generate: makes a short sample's symbols (N,).
-            tell: hears of each that was written.
-            notice: hears of one that failed.
-            judge: says how good a sample's symbols are, or nothing.
-        """
-        self._folder = folder
-        self._medium = medium
-        self._generate = generate
-        self._tell = tell
-        self._notice = notice
-        self._judge = judge
+    folder: RunFolder
+    medium: Medium
+    generate: Callable[[], Integers]
+    tell: Observer
+    notice: Callable[[str], None]
+    judge: Callable[[Integers], str]
 
     def __call__(self, event: Event) -> None:
         """Write a sample; one that fails is told, and ends no training."""
         if not isinstance(event, SampleDue):
             return
         try:
-            symbols = self._generate()
-            self._folder.check_own()
-            stem = self._folder.files.sample(f"step_{event.step:07}")
-            file = save_sample(self._medium, symbols, stem)
-            preview = self._medium.preview(symbols, file)
-            judgement = self._judge(symbols)
+            symbols = self.generate()
+            self.folder.check_own()
+            stem = self.folder.files.sample(f"step_{event.step:07}")
+            file = save_sample(self.medium, symbols, stem)
+            preview = self.medium.preview(symbols, file)
+            judgement = self.judge(symbols)
         except Exception as error:
-            self._notice(f"no sample at step {event.step}: {error}")
+            self.notice(f"no sample at step {event.step}: {error}")
         else:
             if file.suffix == ".wav":
-                draw(file, self._notice)
-            self._tell(Sampled(event.step, file, preview, judgement))
+                draw(file, self.notice)
+            self.tell(Sampled(event.step, file, preview, judgement))
 
 
 def draw(file: Path, notice: Callable[[str], None]) -> None:

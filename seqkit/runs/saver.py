@@ -26,9 +26,9 @@ class Saver:
     """
 
     def __init__(self, folder: RunFolder) -> None:
-        self._last = _Kind(folder.save)
-        self._best = _Kind(folder.save_best)
-        self._given: queue.SimpleQueue[_Kind | None] = queue.SimpleQueue()  # None: no more come
+        self._last = _Slot(folder.save)
+        self._best = _Slot(folder.save_best)
+        self._given: queue.SimpleQueue[_Slot | None] = queue.SimpleQueue()  # None: no more come
         self._ended = threading.Event()
         self._failure: BaseException | None = None
 
@@ -55,7 +55,7 @@ class Saver:
             kind.written.wait()
         self.check()
 
-    def _begin(self, kind: "_Kind", saved: Checkpoint) -> None:
+    def _begin(self, kind: "_Slot", saved: Checkpoint) -> None:
         kind.written.wait()
         self.check()
         kind.copy(saved)
@@ -105,7 +105,7 @@ class Saver:
                 raise first
 
 
-class _Kind:
+class _Slot:
     """The checkpoint that is written, in memory that is kept for the next one."""
 
     def __init__(self, write: Callable[[Checkpoint], None]) -> None:
