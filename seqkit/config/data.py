@@ -96,8 +96,8 @@ class DataConfig:
     label_column: str = option("", "with data.kind=hf or its shards: the column that labels rows")
     conditions: str = option(
         "none",
-        "what is told of sound beside its samples: codes, 50 a second, of which of the recording's "
-        "own sounds is heard, or pitch, 100 a second, of its note; a small network learns to write "
+        "what is told of sound beside its samples: 50 codes a second, each naming the nearest "
+        "sound of the recording, or its pitch, 100 times a second; a small network learns to write "
         "them, or generate like=FILE gives them",
         choices=("none", "codes", "pitch"),
     )

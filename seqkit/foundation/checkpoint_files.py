@@ -9,7 +9,7 @@ STATES = ("last", "previous")
 SAVED = ("best", *STATES)
 """Names of a run's checkpoints, that of the one to take first before the others."""
 MARK, HEAD = b'"seqkit":', 256
-"""What a checkpoint has among its first bytes, of which there are so many at most."""
+"""A checkpoint has this mark among so many first bytes."""
 
 
 def is_run(folder: Path) -> bool:

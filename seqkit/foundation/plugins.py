@@ -62,13 +62,13 @@ class Catalogue:
         self.modules = tuple(dict.fromkeys(modules))
         self._given = {name: _import(name) for name in self.modules}
         for kind in _KINDS if self.modules else ():
-            for entry in self.entries(kind):
+            for entry in self.entries[kind]:
                 if entry.source.startswith("plugins="):
                     _load(kind, entry)
 
     def names(self, kind: Kind) -> list[str]:
         """All names of a kind, sorted."""
-        return sorted({entry.name for entry in self.entries(kind)})
+        return sorted({entry.name for entry in self.entries[kind]})
 
     def find(self, kind: Kind, name: str) -> Any:
         """What a name stands for.
@@ -80,7 +80,7 @@ class Catalogue:
         Raises:
             ConfigError: nothing has the name, two things have it, or its plug-in fails.
         """
-        found = [entry for entry in self.entries(kind) if entry.name == name]
+        found = [entry for entry in self.entries[kind] if entry.name == name]
         what = _KINDS[kind]
         if not found:
             raise ConfigError(
@@ -92,12 +92,9 @@ class Catalogue:
             raise ConfigError(f"the {what} {name} is in {sources}: rename or uninstall one of them")
         return _load(kind, found[0])
 
-    def entries(self, kind: Kind) -> list[Entry]:
-        """Every name of a kind with its source; a name may come twice."""
-        return self._entries[kind]
-
     @functools.cached_property
-    def _entries(self) -> dict[Kind, list[Entry]]:
+    def entries(self) -> dict[Kind, list[Entry]]:
+        """Every name with its source, by kind; a name may come twice."""
         installed = entry_points()  # all at once: it reads what every installed package says
         found = {
             kind: [*_own(kind), *_installed(kind, installed.select(group=f"seqkit.{kind}"))]
@@ -145,7 +142,7 @@ def recipes(catalogue: Catalogue, config_dirs: Sequence[Path]) -> dict[str, str]
 def recipe_folders(catalogue: Catalogue, config_dirs: Sequence[Path]) -> list[Path]:
     """Where recipes are looked for, the first find counts; the user's folders come first."""
     folders = user_recipe_folders(config_dirs)
-    folders += [Path(str(entry.value)).parent for entry in catalogue.entries("recipes")]
+    folders += [Path(str(entry.value)).parent for entry in catalogue.entries["recipes"]]
     return list(dict.fromkeys(folders))
 
 

@@ -101,9 +101,6 @@ def json_text(value: object, indent: int | None = None) -> str:
     Half a surrogate pair, as a file name that is no UTF-8 has it, is not JSON to many of them: it
     is written out as in `visible`.
     """
-    text = json.dumps(value, indent=indent)
-    if not re.search(r"\\ud[89a-f]", text):
-        return text
     raw = json.dumps(value, ensure_ascii=False)
     whole = re.sub("[\ud800-\udfff]", lambda half: _written_out(half[0]).replace("\\", r"\\"), raw)
     return json.dumps(json.loads(whole), indent=indent)

@@ -11,6 +11,7 @@ from typing import Any
 
 from seqkit.config import Config
 from seqkit.data import remote
+from seqkit.data.files import first_of
 from seqkit.foundation import disk
 from seqkit.foundation.checkpoint_files import SAVED, is_run
 from seqkit.foundation.config_file import to_yaml
@@ -19,8 +20,6 @@ from seqkit.foundation.wording import json_text
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.layout import FolderLock, RunFiles, is_locked
 from seqkit.runs.named_checkpoint import is_path
-
-_SHOWN = 3  # names of what else is in a folder
 
 
 class RunFolder:
@@ -88,11 +87,9 @@ class RunFolder:
                     "overwrite=true replaces it"
                 )
         elif others := self._others():
-            more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
             raise OutputError(
-                f"run_dir={self.path}: this folder holds other things "
-                f"({', '.join(others[:_SHOWN])}{more}): give a new or an empty one, such as "
-                f"run_dir={self.path / 'run'}"
+                f"run_dir={self.path}: this folder holds other things ({first_of(others)}): give a "
+                f"new or an empty one, such as run_dir={self.path / 'run'}"
             )
         own = os.path.realpath(self.path)
         for key, path in _read_by(config):

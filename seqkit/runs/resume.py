@@ -163,11 +163,6 @@ def asks_for_more(changed: Sequence[str]) -> bool:
     return any(name in END_KEYS | PLACE_KEYS for name in changed)
 
 
-def other_data(saved: Checkpoint) -> str:
-    """What is said among the differences where the data have another digest."""
-    return f"the data itself (the run learns from {saved.data.get('name')})"
-
-
 def finished(config: Config, step: int | None) -> str:
     """What is said of a run that came to its end, and how it goes on."""
     keys = ("max_steps", "max_minutes", "patience", "max_epochs")

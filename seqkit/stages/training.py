@@ -231,7 +231,7 @@ def _with_other_data(
     if saved is None:
         return changed
     if saved.data.get("sha256") != reading.corpus.sha256:
-        changed = (*changed, resume.other_data(saved))
+        changed = (*changed, f"the data itself (the run learns from {saved.data.get('name')})")
     if differs := resume.allowed(reading.config, saved, changed):
         session.notice(f"going on though {differs}")
     return changed

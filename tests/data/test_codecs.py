@@ -178,11 +178,11 @@ LETTERS, LEVELS = Characters.from_text("abc"), MuLaw(16, 8000)
         (Characters.from_text, (5,), "text=5: expected str"),
         (LETTERS.encode, (b"abc",), "piece=b'abc': expected str"),
         (LETTERS.decode, (["a"],), "symbols: expected integers"),
-        (LETTERS.decode, ([0, 3],), "symbols: 3 is none of this codec's 3"),
-        (Bytes().decode, ([256],), "symbols: 256 is none"),
+        (LETTERS.decode, ([0, 3],), "symbols: 3 is not one of the 3 that this codec knows"),
+        (Bytes().decode, ([256],), "symbols: 256 is not one of"),
         (LEVELS.encode, ([0.5],), "wave=.*: expected ndarray"),
         (LEVELS.encode, (np.array([1, 2], np.int16),), "wave: expected float32 .* got int16"),
-        (LEVELS.decode, ([16],), "symbols: 16 is none"),
+        (LEVELS.decode, ([16],), "symbols: 16 is not one of"),
     ],
 )
 def test_what_a_codec_cannot_take_is_named(

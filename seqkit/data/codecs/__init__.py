@@ -32,7 +32,6 @@ __all__ = [
     "failures",
     "find",
     "fingerprint",
-    "frame_of",
     "from_spec",
     "spec_of",
 ]
@@ -77,11 +76,6 @@ def spec_of(codec: Codec) -> dict[str, Any]:
             f"the codec {codec.name}: its start, {codec.start}, is none of its {codec.size} symbols"
         )
     return spec
-
-
-def frame_of(codec: Codec) -> int:
-    """How many symbols make a frame of sound; 1 of text."""
-    return codec.phases if isinstance(codec, Quantiser) else 1
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ def checked_symbols(symbols: npt.ArrayLike, size: int) -> Integers:
         raise ConfigError(f"symbols: expected integers (N,), got {given.dtype}")
     if given.min() < 0 or given.max() >= size:
         outside = given.min() if given.min() < 0 else given.max()
-        raise ConfigError(f"symbols: {outside} is none of this codec's {size}")
+        raise ConfigError(f"symbols: {outside} is not one of the {size} that this codec knows")
     return given.astype(np.int64)
 
 

@@ -17,15 +17,8 @@ from seqkit.symbols import Integers, Symbols, symbol_dtype
 _CODE_POINTS = 0x110000
 _AT_ONCE = 1 << 14  # characters looked up at a time: as many stay in the processor's cache
 _COUNTED = 1 << 20  # and counted at a time
-_PLAIN = {
-    "\u2018": "'",
-    "\u2019": "'",
-    "\u201c": '"',
-    "\u201d": '"',
-    "\u2013": "-",
-    "\u2014": "-",
-    "\u00a0": " ",
-}
+_PLAIN = str.maketrans("\u2018\u2019\u201c\u201d\u2013\u2014\u00a0", "''\"\"-- ")
+"""What to type in place of typographic quotes, dashes and spaces."""
 
 
 class UnknownSymbolError(DataError):
@@ -215,7 +208,7 @@ class Characters(TextCodec):
 
     def _nearest(self, character: str) -> int:
         """The closest known symbol: plain punctuation, base letter, other case, code point."""
-        plain = _PLAIN.get(character, character)
+        plain = character.translate(_PLAIN)
         base = unicodedata.normalize("NFKD", plain)[:1]
         candidates = [plain, base, plain.swapcase(), base.swapcase()]
         if character.isspace():

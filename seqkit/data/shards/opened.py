@@ -8,7 +8,7 @@ import numpy as np
 
 from seqkit.config import DataConfig
 from seqkit.data import codecs, remote
-from seqkit.data.codecs import Codec
+from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.shards.index import (
     INDEX,
@@ -96,8 +96,9 @@ def corpus_of(
     """
     symbols = index.stored(folder, codec.size, remedy)
     starts, *of_rows = read_starts(folder, index)
+    frame = codec.phases if isinstance(codec, Quantiser) else 1
     return Corpus(
-        whole=Part(symbols, starts, frame=codecs.frame_of(codec), in_shards=in_shards),
+        whole=Part(symbols, starts, frame=frame, in_shards=in_shards),
         codec=codec,
         name=index.name,
         sha256=sha256,
