@@ -7,10 +7,10 @@ import numpy as np
 import torch
 
 from seqkit.config import DataConfig, ModelConfig, check_model
-from seqkit.data import augmentation, transposition
-from seqkit.data.augmentation import NOISES, Errors
+from seqkit.data import reading_errors, transposition
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
+from seqkit.data.reading_errors import NOISES, Errors
 from seqkit.data.sound import pitch, prediction, slow_codes
 from seqkit.data.sound.part import SoundPart
 from seqkit.data.sound.pitch import PitchBook
@@ -81,7 +81,7 @@ def find_conditions(
         predictor = ranks.shared(lambda: _predictor_of(sound, config.data, model, book))
     recording = ranks.shared(lambda: _recording(reading, parts))
     steps, seed = config.train.sequence_length, config.fixed_seed
-    errors = augmentation.errors_of(learnt.codec, config.data, steps, seed, book)
+    errors = reading_errors.errors_of(learnt.codec, config.data, steps, seed, book)
     errors = _with_labels(errors, parts.corpus)
     return ConditionedParts(model, part, judged, slow, predictor, recording, errors)
 
@@ -173,7 +173,7 @@ def _predictor_of(
 
 def _with_labels(errors: Errors | None, corpus: Corpus) -> Errors | None:
     """The errors with which a network reads; with labels there are some: it may read none."""
-    return errors or (augmentation.NO_ERRORS if corpus.labels else None)
+    return errors or (reading_errors.NO_ERRORS if corpus.labels else None)
 
 
 def _recording(reading: Reading, parts: Parts) -> Recording | None:

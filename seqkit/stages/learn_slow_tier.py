@@ -7,10 +7,10 @@ import numpy as np
 import torch
 
 from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
-from seqkit.data.augmentation import Errors
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
+from seqkit.data.reading_errors import Errors
 from seqkit.data.sound.slow_codes import Codebook
 from seqkit.foundation.console import Progress
 from seqkit.foundation.machine import HOST, SharedCores, few_threads

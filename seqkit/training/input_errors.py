@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from seqkit.conditions import Conditions
-from seqkit.data.augmentation import Errors
 from seqkit.data.lanes import Window
+from seqkit.data.reading_errors import Errors
 from seqkit.foundation.randomness import dropout_keys, hashes, normal, uniform
 from seqkit.training.dropout_masks import masks
 

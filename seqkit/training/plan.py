@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from seqkit.config import OptimizerConfig, TrainConfig
-from seqkit.data.augmentation import Errors
+from seqkit.data.reading_errors import Errors
 from seqkit.model.execution import Execution
 
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
-from seqkit.data.augmentation import Errors
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
+from seqkit.data.reading_errors import Errors
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.model.linear_predictor import LinearPredictor

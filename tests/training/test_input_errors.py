@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from seqkit.conditions import Conditions
-from seqkit.data.augmentation import Errors
 from seqkit.data.lanes import Window
+from seqkit.data.reading_errors import Errors
 from seqkit.training.input_errors import InputErrors
 from tests.training.stepping import errors
 
