@@ -35,8 +35,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
-from seqkit.data.sound import Wave, dsp
+from seqkit.data.sound import Wave
+from seqkit.data.sound.torchaudio_import import torchaudio
 
 RATE = 8000
 """Hertz at which sounds are compared."""
@@ -201,8 +203,9 @@ def frames_of(wave: Wave) -> Frames:
 
 
 def distance(one: Frames, other: Frames) -> float:
-    """The squared Fréchet distance of two normal distributions with these means and covariances."""
-    return dsp.frechet_distance(one.mean, one.covariance, other.mean, other.covariance)
+    """The squared Fréchet distance of two normal distributions (Dowson and Landau, 1982)."""
+    parts = map(torch.from_numpy, (one.mean, one.covariance, other.mean, other.covariance))
+    return max(float(torchaudio().functional.frechet_distance(*parts)), 0.0)
 
 
 def _edges() -> npt.NDArray[np.int64]:

@@ -14,6 +14,7 @@ from seqkit.data.files import BadFileError
 from seqkit.data.sound import Wave, pictures, reader, resample, writer
 from seqkit.foundation import disk
 from seqkit.foundation.wording import visible
+from seqkit.symbols import Floats
 
 _LONGEST_TEXT = 20_000  # bytes
 _LONGEST_SOUND = 6.0  # seconds
@@ -108,7 +109,7 @@ def player(title: str, wave: Wave, rate: int) -> Sound:
     )
 
 
-def _picture(decibels: pictures.Decibels, top: float) -> str:
+def _picture(decibels: Floats, top: float) -> str:
     """A mel spectrogram (M, frames) as a PNG of as many pixels."""
     from matplotlib.image import imsave
 

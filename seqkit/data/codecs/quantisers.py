@@ -16,10 +16,12 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from seqkit.config import HIGHEST_RATE
 from seqkit.data.codecs.base import checked_symbols
-from seqkit.data.sound import Frames, Wave, dsp
+from seqkit.data.sound import Frames, Wave
+from seqkit.data.sound.torchaudio_import import torchaudio
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_type
 from seqkit.symbols import Integers, Symbols, symbol_dtype
@@ -210,10 +212,14 @@ class MuLaw(Quantiser):
     name = "mu_law"
 
     def _encode(self, wave: Wave) -> npt.NDArray[np.int64]:
-        return dsp.mu_law_levels(wave, self.levels)
+        encode = torchaudio().functional.mu_law_encoding  # which checks no range
+        levels: Integers = encode(torch.from_numpy(wave), self.levels).numpy()
+        return levels
 
     def _decode(self) -> Wave:
-        return dsp.mu_law_values(self.levels)
+        decode = torchaudio().functional.mu_law_decoding
+        wave: Wave = decode(torch.arange(self.levels), self.levels).numpy()
+        return wave
 
 
 class Linear(Quantiser):

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
+import torch
 
-from seqkit.data.sound import Wave, dsp
+from seqkit.data.sound import Wave
 from seqkit.data.sound.reader import read_whole
+from seqkit.data.sound.torchaudio_import import torchaudio
 from seqkit.foundation import disk
 from seqkit.foundation.wording import visible_line
-
-Decibels = npt.NDArray[np.float32]
-"""A spectrogram (M, frames)."""
+from seqkit.symbols import Floats
 
 _DECIBELS = 70  # between the brightest colour and the darkest
 _POINTS = 4000  # of a waveform
 _BANDS = 256  # of a spectrogram, at most
+_PADDING = 2  # times a frame's length: the lowest bands are narrower than the bins would be
 
 
 def draw_file(file: Path) -> Path:
@@ -64,9 +64,9 @@ def draw(path: Path, waves: Mapping[str, Wave], sample_rate: int) -> None:
             vmax=top,
             cmap="magma",
         )
-        ticks = np.linspace(0, len(spectrograms[column]), 5)
-        hertz = to_hertz(ticks / len(spectrograms[column]), sample_rate)
-        below.set_yticks(ticks, [f"{value:.0f}" for value in hertz])
+        shares = np.linspace(0, 1, 5)
+        hertz = 700 * ((1 + sample_rate / 2 / 700) ** shares - 1)
+        below.set_yticks(shares * len(spectrograms[column]), [f"{value:.0f}" for value in hertz])
         below.set_xlabel("seconds")
     axes[0][0].set_ylabel("amplitude")
     axes[1][0].set_ylabel("hertz, mel scale")
@@ -86,23 +86,21 @@ def envelope(wave: Wave, most: int) -> tuple[Wave, Wave]:
     return np.minimum.reduceat(wave, begins), np.maximum.reduceat(wave, begins)
 
 
-def to_hertz(share: npt.NDArray[np.float64], sample_rate: int) -> npt.NDArray[np.float64]:
-    """Hertz (n,) at shares (n,), 0 to 1, of the mel scale from 0 to half the sample rate.
-
-    mel = 2595 log10(1 + f / 700) (O'Shaughnessy, 1987).
-    """
-    top = np.log10(1 + sample_rate / 2 / 700)
-    hertz: npt.NDArray[np.float64] = 700 * (10 ** (share * top) - 1)
-    return hertz
-
-
-def log_mel(wave: Wave, sample_rate: int) -> Decibels:
+def log_mel(wave: Wave, sample_rate: int) -> Floats:
     """The mel spectrogram (M, frames) of a wave (N,), in decibels.
 
     Frames are 30 to 60 ms long and overlap by three quarters; M is an eighth of their samples, and
-    at most 256.
+    at most 256. mel = 2595 log10(1 + f / 700) (O'Shaughnessy, 1987).
     """
     size = 1 << max(6, math.ceil(math.log2(sample_rate * 0.03)))
-    power = dsp.mel_power(wave, sample_rate, size, bands=min(size // 8, _BANDS))
-    decibels: Decibels = 10 * np.log10(power + 1e-10)
-    return decibels
+    transform = torchaudio().transforms.MelSpectrogram(
+        sample_rate,
+        n_fft=_PADDING * size,
+        win_length=size,
+        hop_length=size // 4,
+        f_max=sample_rate / 2,
+        n_mels=min(size // 8, _BANDS),
+        pad_mode="constant",
+    )
+    power = transform(torch.from_numpy(np.array(wave, np.float32))).numpy() / _PADDING
+    return np.asarray(10 * np.log10(power + 1e-10))

@@ -6,13 +6,16 @@ in lowest terms, the filter has `out` phases, and a table of them is convolved w
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
-from seqkit.data.sound import Frames, Wave, dsp
+from seqkit.data.sound import Frames, Wave
+from seqkit.data.sound.torchaudio_import import torchaudio
 
 _ZEROS = 16  # zero crossings of the sinc on each side
 _ROLLOFF = 0.97  # the filter's corner, as a share of the lower Nyquist frequency
@@ -46,21 +49,15 @@ class Resampler:
         """Rates in hertz."""
         common = math.gcd(rate, new_rate)
         self._in, self._out = rate // common, new_rate // common
-        # An output sample depends on `width` input samples on each side.
-        self._width = math.ceil(_ZEROS / _scale(self._in, self._out))
+        # Zero crossings of the sinc per input sample, and input samples on each side of an output.
+        self._scale = min(1.0, self._out / self._in) * _ROLLOFF
+        self._width = math.ceil(_ZEROS / self._scale)
         # Pieces are cut at multiples of `in`, where an output sample falls on an input sample.
         self._context = self._width // self._in + 2
         self._kept = np.zeros((0, channels), np.float32)
         self._first = 0  # the first group of `in` frames that is kept
         self._done = 0  # groups that have been converted
         self._read = 0
-
-    @functools.cached_property
-    def _resample(self) -> Callable[[Tensor], Tensor]:
-        """The resampling of a whole wave (n,), with silence around it."""
-        if self._out * (2 * self._width + self._in) > _LARGEST_TABLE:
-            return _interpolation(self._in, self._out)
-        return dsp.sinc_resampling(self._in, self._out, _ZEROS, _ROLLOFF)
 
     def convert(self, piece: Frames, last: bool = False) -> Frames:
         """Take the next frames (n, C); return the new ones that are settled, all after the last."""
@@ -73,7 +70,7 @@ class Resampler:
             return np.zeros_like(piece[:0])
         with torch.inference_mode():
             kept = torch.from_numpy(self._kept)
-            whole = torch.stack([*map(self._resample, kept.unbind(1))], 1).numpy()
+            whole = torch.stack([*map(self._whole, kept.unbind(1))], 1).numpy()
         new: Frames = whole[(self._done - self._first) * self._out :]
         if last:
             return new
@@ -83,30 +80,34 @@ class Resampler:
         self._first, self._done = keep, ready
         return new
 
+    @functools.cached_property
+    def _filters(self) -> Any:
+        """A module with the table `kernel`, (out, 1, 2 * width + in), and `width`."""
+        transform = torchaudio().transforms.Resample
+        return transform(self._in, self._out, lowpass_filter_width=_ZEROS, rolloff=_ROLLOFF)
 
-def _scale(count_in: int, count_out: int) -> float:
-    """Zero crossings of the filter per input sample."""
-    return min(1.0, count_out / count_in) * _ROLLOFF
+    def _whole(self, wave: Tensor) -> Tensor:
+        """The resampling of a wave (n,), with silence around it."""
+        count = -(-wave.numel() * self._out // self._in)
+        if self._out * (2 * self._width + self._in) > _LARGEST_TABLE:
+            return self._interpolated(wave, count)
+        # Not `filters(wave)`: that counts in float32, and may lose the last sample.
+        filters = self._filters
+        padded = F.pad(wave, (filters.width, filters.width + self._in))
+        groups = F.conv1d(padded[None, None], filters.kernel, stride=self._in)[0]  # (out, groups)
+        return groups.T.reshape(-1)[:count]
 
-
-def _interpolation(count_in: int, count_out: int) -> Callable[[Tensor], Tensor]:
-    """What `dsp.sinc_resampling` does, with the filter computed anew for every output sample."""
-    scale = _scale(count_in, count_out)
-    width = math.ceil(_ZEROS / scale)
-    offsets = np.arange(-width, width + 1)
-
-    def interpolate(wave: Tensor) -> Tensor:
-        count = -(-wave.numel() * count_out // count_in)
-        padded = np.pad(wave.numpy(), width + 1).astype(np.float64)
+    def _interpolated(self, wave: Tensor, count: int) -> Tensor:
+        """The same by a filter that is computed anew for every output sample, (count,)."""
+        offsets = np.arange(-self._width, self._width + 1)
+        padded = np.pad(wave.numpy(), self._width + 1).astype(np.float64)
         blocks = [np.zeros(0)]
         rows = max(_TAPS // offsets.size, 1)
         for begin in range(0, count, rows):
-            scaled = np.arange(begin, min(begin + rows, count), dtype=np.int64) * count_in
-            centre, phase = scaled // count_out, scaled % count_out / count_out
-            t = (offsets - phase[:, None]) * scale
+            scaled = np.arange(begin, min(begin + rows, count), dtype=np.int64) * self._in
+            centre, phase = scaled // self._out, scaled % self._out / self._out
+            t = (offsets - phase[:, None]) * self._scale
             window = np.cos(np.clip(t / _ZEROS, -1, 1) * np.pi / 2) ** 2
-            taps = padded[centre[:, None] + offsets + width + 1]
-            blocks.append((np.sinc(t) * window * taps).sum(1) * scale)
+            taps = padded[centre[:, None] + offsets + self._width + 1]
+            blocks.append((np.sinc(t) * window * taps).sum(1) * self._scale)
         return torch.from_numpy(np.concatenate(blocks).astype(np.float32))
-
-    return interpolate
