@@ -9,33 +9,27 @@ import torch
 
 from tests.conftest import TINY, Run, Write, environment
 
+CPU = "--no-deps 'torchaudio>=2.11,<2.12' --index-url https://download.pytorch.org/whl/cpu"
+BOTH = "'torch>=2.11,<2.15' 'torchaudio>=2.11,<2.12'"
 FAILURES = [
-    'ModuleNotFoundError("No module named torchaudio")',
-    'OSError("Could not load this library: a.so")',
-    'RuntimeError("It was built for another CUDA. Install another one.")',
+    ('ModuleNotFoundError("No module named torchaudio")', "13.0", BOTH),
+    ('RuntimeError("It was built for another CUDA. Install another one.")', "13.2", BOTH),
+    ('OSError("Could not load this library: a.so")', None, CPU),
 ]
 
 
-@pytest.fixture(params=FAILURES)
-def _broken(request: pytest.FixtureRequest, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    write("torchaudio/__init__.py", f"raise {request.param}")
-    monkeypatch.delitem(sys.modules, "torchaudio", raising=False)
-
-
-@pytest.mark.usefixtures("_broken")
-@pytest.mark.parametrize(
-    ("cuda", "command"),
-    [
-        ("13.0", "'torch>=2.11,<2.15' 'torchaudio>=2.11,<2.12'"),
-        (
-            None,
-            "--no-deps 'torchaudio>=2.11,<2.12' --index-url https://download.pytorch.org/whl/cpu",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("failure", "cuda", "command"), FAILURES)
 def test_sound_tells_what_mends_it(
-    cuda: str | None, command: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    failure: str,
+    cuda: str | None,
+    command: str,
+    run: Run,
+    write: Write,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    write("torchaudio/__init__.py", f"raise {failure}")
+    monkeypatch.delitem(sys.modules, "torchaudio", raising=False)
     monkeypatch.setattr(torch.version, "cuda", cuda)
     out = tmp_path / "a.wav"
     result = run("generate", "checkpoint=etude", "seconds=0.1", f"out={out}", "device=cpu")
