@@ -25,7 +25,7 @@ from seqkit.foundation.wording import counted
 from seqkit.generation.request import request_of
 from seqkit.report.page import Report
 from seqkit.runs import resume
-from seqkit.runs.checkpoint_file import peek
+from seqkit.runs.checkpoint_bytes import peek
 from seqkit.runs.events import (
     Diverged,
     Event,

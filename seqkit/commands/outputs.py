@@ -11,8 +11,8 @@ from pathlib import Path
 
 from seqkit.config import Config
 from seqkit.foundation import disk, stdout
-from seqkit.foundation.checkpoint_files import is_run
 from seqkit.foundation.errors import ConfigError, OutputError
+from seqkit.foundation.run_folders import is_run
 from seqkit.foundation.stdout import Product
 
 _OTHER_FILES = 64  # that the process may have open

@@ -11,14 +11,14 @@ from seqkit import compose
 from seqkit.api.model import load_checkpoint
 from seqkit.config import Config, options, values_of
 from seqkit.foundation import stdout
-from seqkit.foundation.checkpoint_files import is_run
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, OutputError
 from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.run_folders import is_run
 from seqkit.model.char_rnn import count_parameters
 from seqkit.runs import record
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.checkpoint_file import verified_record
+from seqkit.runs.checkpoint_bytes import verified_record
 from seqkit.runs.named_checkpoint import HUB, IN_REPOSITORY
 
 _NAME = r"[\w-][\w.-]*"

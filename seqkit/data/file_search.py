@@ -19,8 +19,8 @@ from seqkit.data.files import SOUND_HINT, TEXT_HINT, BadFileError
 from seqkit.data.shards.index import are_unfinished, is_shards
 from seqkit.data.sound import reader
 from seqkit.data.text_encoder import check_plain
-from seqkit.foundation.checkpoint_files import is_run
 from seqkit.foundation.errors import DataError
+from seqkit.foundation.run_folders import is_run
 
 _LOCK = ".lock"  # a sweep's folder has it before all else, and keeps it
 _OF_SWEEPS = re.compile(r"\d+\.log|search\.jsonl(\.lock.*)?")

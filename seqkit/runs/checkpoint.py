@@ -1,6 +1,6 @@
 """Checkpoints: one safetensors file with all that generation, and training, needs.
 
-Reading one imports and executes nothing; `checkpoint_file` has the bytes.
+Reading one imports and executes nothing; `checkpoint_bytes` has the bytes.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import check_section, check_type
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN, count_fixed, count_parameters
-from seqkit.runs.checkpoint_file import parts, verified_record
+from seqkit.runs.checkpoint_bytes import parts, verified_record
 
 FORMAT = 1
 _NEXT_TO_NOTHING = 0.005  # nats per symbol

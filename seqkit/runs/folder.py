@@ -13,9 +13,9 @@ from seqkit.config import Config
 from seqkit.data import remote
 from seqkit.data.files import first_of
 from seqkit.foundation import disk
-from seqkit.foundation.checkpoint_files import SAVED, is_run
 from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.errors import OutputError
+from seqkit.foundation.run_folders import SAVED, is_run
 from seqkit.foundation.wording import json_text
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.layout import FolderLock, RunFiles, is_locked

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 from seqkit.foundation import disk, locks
-from seqkit.foundation.checkpoint_files import FOLDER, SAVED, SUFFIX, is_run
 from seqkit.foundation.errors import CheckpointError, ConfigError, OutputError
+from seqkit.foundation.run_folders import FOLDER, SAVED, SUFFIX, is_run
 
 READY_MADE = Path(__file__).resolve().parents[1] / "models"
 """The folder of the checkpoints that come with seqkit."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.foundation.checkpoint_files import is_run
 from seqkit.foundation.errors import CheckpointError, ConfigError, OutputError
+from seqkit.foundation.run_folders import is_run
 from seqkit.runs.layout import (
     FolderLock,
     RunFiles,

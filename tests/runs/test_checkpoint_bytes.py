@@ -7,7 +7,7 @@ from typing import Any
 import safetensors.torch
 import torch
 
-from seqkit.runs import checkpoint_file
+from seqkit.runs import checkpoint_bytes
 
 
 def test_the_pieces_are_what_the_library_writes() -> None:
@@ -23,7 +23,7 @@ def test_the_pieces_are_what_the_library_writes() -> None:
         "none": torch.zeros(0, 4),
     }
     record = '{"a": "ü\\""}'
-    own = b"".join(checkpoint_file.parts(tensors, record))
+    own = b"".join(checkpoint_bytes.parts(tensors, record))
     digest = json.loads(own[8 : _begin(own)])["__metadata__"]["digest"]
     metadata = {"digest": digest, "seqkit": record}
     read = safetensors.torch.load(own)
