@@ -138,7 +138,7 @@ def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
     """A folder with these files, whole or absent. Raises OutputError."""
     disk.clear_halves(target.parent.absolute())
     aside = temporary_files.name_for(target)
-    disk.make_folder(aside, new=True)
+    disk.make_folder(aside)
     try:
         with locks.opened(aside) as handle:
             temporary_files.hold(handle)

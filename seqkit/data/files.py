@@ -3,7 +3,7 @@
 import codecs
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from seqkit.foundation import disk
@@ -16,7 +16,6 @@ SOUND_HINT = "recipe=my_sound learns from sound, recipe=wav_generation from 20 m
 TEXT_HINT = "recipe=shakespeare learns from text"
 
 _BLOCK = 1 << 22  # bytes
-_NAMED = 3  # files
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _UTF32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _TEXT_BYTES = bytes({*b"\a\b\t\n\v\f\r\x1a\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
@@ -88,12 +87,6 @@ def stamp(status: os.stat_result) -> list[int]:
     (ctime), no program can.
     """
     return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
-
-
-def first_of(files: Sequence[object]) -> str:
-    """The first three files by name, and how many more there are."""
-    more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
-    return ", ".join(map(str, files[:_NAMED])) + more
 
 
 def is_container(begin: bytes) -> bool:

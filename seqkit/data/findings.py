@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from seqkit.data.codecs import Codec, Quantiser, TextCodec
-from seqkit.data.files import first_of
-from seqkit.foundation.wording import counted
+from seqkit.foundation.wording import counted, first_of
 
 _NAMED = 5  # characters in a line
 

@@ -169,22 +169,16 @@ def append(path: Path, text: str) -> None:
         stream.write(text.encode("utf-8", "surrogateescape"))  # file names may be no UTF-8
 
 
-def make_folder(path: Path, new: bool = False) -> None:
-    """Make a folder and those above it.
-
-    Raises:
-        FileExistsError: with `new`, if it is there.
-        OutputError: it cannot be made.
-    """
+def make_folder(path: Path) -> bool:
+    """Make a folder and those above it: whether it is new. Raises OutputError."""
     with _failures(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        path.mkdir(exist_ok=not new)
-    except OSError as error:
-        if new and isinstance(error, FileExistsError):
-            raise
-        with _failures(path):
-            raise
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            if not path.is_dir():
+                raise
+            return False
+        return True
 
 
 def rename(source: Path, target: Path) -> None:

@@ -58,6 +58,12 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"
 
 
+def first_of(items: Sequence[object], most: int = 3) -> str:
+    """The first few of some items, and how many more there are."""
+    more = f" and {len(items) - most} more" if len(items) > most else ""
+    return ", ".join(map(str, items[:most])) + more
+
+
 def rounded(number: float) -> str:
     """A number with three digits, such as 950, 21.5k or 1.23M."""
     for unit in ("", "k", "M", "G"):

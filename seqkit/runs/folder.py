@@ -11,12 +11,11 @@ from typing import Any
 
 from seqkit.config import Config
 from seqkit.data import remote
-from seqkit.data.files import first_of
 from seqkit.foundation import disk
 from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.errors import OutputError
 from seqkit.foundation.run_folders import SAVED, is_run
-from seqkit.foundation.wording import json_text
+from seqkit.foundation.wording import first_of, json_text
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.layout import FolderLock, RunFiles, is_locked
 from seqkit.runs.named_checkpoint import is_path
@@ -262,10 +261,7 @@ def _read_by(config: Config) -> Iterator[tuple[str, str]]:
 def make_numbered(base: Path) -> Path:
     """Make the folder `base`, or the first of base_2, base_3 … that is free. Raises OutputError."""
     path, number = base, 1
-    while True:
-        try:
-            disk.make_folder(path, new=True)
-            return path
-        except FileExistsError:
-            number += 1
-            path = base.with_name(f"{base.name}_{number}")
+    while not disk.make_folder(path):
+        number += 1
+        path = base.with_name(f"{base.name}_{number}")
+    return path

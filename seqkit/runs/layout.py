@@ -9,12 +9,12 @@ from pathlib import Path
 from seqkit.foundation import disk, locks
 from seqkit.foundation.errors import CheckpointError, ConfigError, OutputError
 from seqkit.foundation.run_folders import FOLDER, SAVED, SUFFIX, is_run
+from seqkit.foundation.wording import first_of
 
 READY_MADE = Path(__file__).resolve().parents[1] / "models"
 """The folder of the checkpoints that come with seqkit."""
 _CHECKPOINT = re.compile(r"(best|last|previous|next)[-.].*")
 _SAMPLE = re.compile(r"step_\d+\.(txt|wav|png)")
-_SHOWN = 3  # runs that are named
 _PATIENCE = 0.2  # seconds for which another process may hold the lock only to look at it
 
 
@@ -183,5 +183,4 @@ def instead_of_a_run(path: Path) -> str:
 def _runs_in(path: Path) -> str:
     """Which runs a folder holds, and what to do; empty where there are none."""
     names = [str(run.relative_to(path)) for run in runs_below(path)]
-    shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
-    return f"it holds the runs {shown}: give the folder of one" if names else ""
+    return f"it holds the runs {first_of(names)}: give the folder of one" if names else ""

@@ -10,10 +10,8 @@ from seqkit.data.sound.silence import without_silence
 from seqkit.doctor.faults import require_enough
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.session import Notice
-from seqkit.foundation.wording import duration
+from seqkit.foundation.wording import duration, first_of
 from seqkit.stages.read_corpus import Reading
-
-_SHOWN = 2  # labels that the training part lacks
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ def _with_counts(corpus: Corpus, training: Part, notice: Notice) -> Corpus:
     learnt = {pair for own in labels.counts for pair in labels.named(own).items()}
     missing = [v for name, own in labels.values.items() for v in own if (name, v) not in learnt]
     if missing:
-        shown = ", ".join(missing[:_SHOWN]) + (" …" if len(missing) > _SHOWN else "")
+        shown = first_of(missing)
         notice(f"the training part has no document labelled {shown}: these are not learnt")
     return dataclasses.replace(corpus, labels=labels)
 

@@ -112,10 +112,8 @@ def test_a_file_keeps_its_second_name_and_leaves_no_third(tmp_path: Path) -> Non
 
 
 def test_a_new_folder_is_nobody_elses(tmp_path: Path) -> None:
-    disk.make_folder(tmp_path / "a" / "b")
-    disk.make_folder(tmp_path / "a" / "b")
-    with pytest.raises(FileExistsError):
-        disk.make_folder(tmp_path / "a" / "b", new=True)
+    assert disk.make_folder(tmp_path / "a" / "b")
+    assert not disk.make_folder(tmp_path / "a" / "b")
     (tmp_path / "file").touch()
     for make in (disk.make_folder, disk.remove):
         with pytest.raises(OutputError, match="cannot write"):

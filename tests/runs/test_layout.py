@@ -47,7 +47,9 @@ def test_runs_are_found_by_a_glob_and_below_it(trained: Path, tmp_path: Path) ->
         with pytest.raises(ConfigError, match="no run there"):
             find_runs(f"{tmp_path}/{pattern}")
     for refuses in (require_run, find_checkpoint):
-        with pytest.raises(CheckpointError, match=r"it holds the runs \[x\], a, b …: give the fol"):
+        with pytest.raises(
+            CheckpointError, match=r"it holds the runs \[x\], a, b and 1 more: give"
+        ):
             refuses(tmp_path)
     assert find_checkpoint(found[0]) == RunFiles(found[0]).checkpoint("best")
 

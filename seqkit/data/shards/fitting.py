@@ -16,13 +16,14 @@ from seqkit.config import HIGHEST_RATE, DataConfig
 from seqkit.data import codecs
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, TextCodec, code_points
 from seqkit.data.codecs.characters import counts_of
-from seqkit.data.files import BadFileError, blocks, first_of, head, is_text
+from seqkit.data.files import BadFileError, blocks, head, is_text
 from seqkit.data.shards.plan import Crew, Watch, Work, cut_of, plan, size_of
 from seqkit.data.shards.source import Source
 from seqkit.data.sound.reader import Reader
 from seqkit.data.sound_encoder import SHORTEST, Decoded, Loudness, measure
 from seqkit.data.text_encoder import pieces_of
 from seqkit.foundation.errors import DataError
+from seqkit.foundation.wording import first_of
 from seqkit.symbols import Integers
 
 
