@@ -15,6 +15,7 @@ import errno
 import fcntl
 import gc
 import io
+import json
 import shutil
 import signal
 import socket
@@ -22,7 +23,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,42 @@ class Result:
     err: str
 
 
-Run = Callable[..., Result]
+@dataclass(frozen=True)
+class Run:
+    """Runs command lines in this process."""
+
+    capture: pytest.CaptureFixture[bytes]
+
+    def __call__(self, *arguments: str | Path) -> Result:
+        """What a command line comes to, whatever that is."""
+        self.capture.readouterr()
+        code = main([str(argument) for argument in arguments])
+        captured = self.capture.readouterr()
+        return Result(code, captured.out, captured.err.decode())
+
+    def ok(self, *arguments: str | Path) -> Result:
+        """Run a command line that has to succeed."""
+        result = self(*arguments)
+        assert result.code == 0, result.err
+        return result
+
+    def json(self, *arguments: str | Path) -> Any:
+        """The result of a command line that has to succeed, as JSON."""
+        return json.loads(self.ok(*arguments, "json=true").out)
+
+    def fails(self, code: int, *arguments: str | Path) -> str:
+        """What a command line says that has to end with this exit code, and without a result."""
+        result = self(*arguments)
+        assert (result.code, result.out, "Traceback" in result.err) == (code, b"", False), result
+        return result.err
+
+    def fails_in_a_line(self, code: int, *arguments: str | Path) -> str:
+        """The same where that has to be one line."""
+        said = self.fails(code, *arguments)
+        assert said.count("\n") == 1, said
+        return said
+
+
 Write = Callable[[str, str], None]
 Tell = Callable[[str, int], None]
 
@@ -84,15 +120,8 @@ def _interruptible() -> None:
 
 @pytest.fixture
 def run(capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
-    """Run a command line in this process."""
-
-    def call(*arguments: str | Path) -> Result:
-        capfdbinary.readouterr()
-        code = main([str(argument) for argument in arguments])
-        captured = capfdbinary.readouterr()
-        return Result(code, captured.out, captured.err.decode())
-
-    return call
+    """Runs command lines in this process."""
+    return Run(capfdbinary)
 
 
 @pytest.fixture
@@ -109,6 +138,12 @@ def text_file(tmp_path: Path) -> Path:
     path = tmp_path / "text.txt"
     path.write_text(SENTENCE * 40)
     return path
+
+
+@pytest.fixture
+def tiny(text_file: Path, tmp_path: Path) -> list[str]:
+    """The words of a tiny training on `text_file` into the folder `a`."""
+    return [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}"]
 
 
 @pytest.fixture(scope="session")
@@ -173,17 +208,42 @@ def install(write: Write, package: str, groups: str) -> None:
     write(f"{package}-1.0.dist-info/entry_points.txt", groups)
 
 
-def process(*arguments: str, cwd: Path, timeout: float = 600) -> subprocess.CompletedProcess[str]:
-    """Run `python -m seqkit` as a process of its own; the timeout only ends one that hangs."""
+def completed(
+    line: Sequence[str],
+    cwd: Path | str | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, its environment with these variables."""
     return subprocess.run(
-        [python(), "-m", "seqkit", *arguments],
+        line,
         cwd=cwd,
-        env=environment(),
+        env=environment() | dict(variables or {}),
         capture_output=True,
         text=True,
         check=False,
-        timeout=timeout,
+        timeout=600,  # ends one that hangs
     )
+
+
+def spawn(
+    line: Sequence[str],
+    cwd: Path | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> "subprocess.Popen[str]":
+    """Start a program as `completed` does; its stdout and stderr can be read."""
+    return subprocess.Popen(
+        line,
+        cwd=cwd,
+        env=environment() | dict(variables or {}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def process(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run `python -m seqkit` as a process of its own."""
+    return completed([python(), "-m", "seqkit", *arguments], cwd)
 
 
 def torchrun(count: int, *words: str, more: Sequence[str] = ()) -> list[str]:
@@ -202,6 +262,16 @@ def saved(run: Path, name: str = "last") -> checkpoint.Checkpoint:
     return checkpoint.load(run / "checkpoints" / f"{name}.safetensors", Catalogue())
 
 
+def summary_of(run: Path) -> dict[str, Any]:
+    """The summary.json of a run."""
+    return dict(json.loads((run / "summary.json").read_text()))
+
+
+def metrics_of(run: Path) -> list[dict[str, Any]]:
+    """The lines of a run's metrics.jsonl."""
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
 def weights(run: Path, name: str = "last") -> dict[str, torch.Tensor]:
     """The weights in a checkpoint of a run."""
     return saved(run, name).weights
@@ -216,13 +286,7 @@ def same(first: Path, second: Path) -> bool:
 def start(run: Path, text: Path, *more: str) -> "subprocess.Popen[str]":
     """Start a training in a process of its own."""
     arguments = [*TINY, f"data.path={text}", f"run_dir={run}", *more]
-    return subprocess.Popen(
-        [python(), "-m", "seqkit", *arguments],
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return spawn([python(), "-m", "seqkit", *arguments])
 
 
 def wait_for_steps(run: Path, steps: int) -> None:

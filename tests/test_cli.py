@@ -9,15 +9,14 @@ import pytest
 
 import seqkit
 from seqkit.commands import COMMANDS, reads
-from tests.conftest import TINY, Run, Write, environment, process
+from tests.conftest import TINY, Run, Write, completed, environment, process
 from tests.terminal import on_terminal
 from tests.warm_python import python
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"], ["help"]])
 def test_help_lists_commands_and_recipes(arguments: list[str], run: Run) -> None:
-    result = run(*arguments)
-    assert result.code == 0
+    result = run.ok(*arguments)
     for word in ("train", "generate", "evaluate", "inspect", "shakespeare", "--multirun"):
         assert word in result.out.decode()
 
@@ -100,10 +99,8 @@ def test_misuse_exits_with_2_and_leaves_nothing(
     arguments: list[str], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    result = run(*arguments)
-    assert result.code == 2
-    assert result.err.startswith("seqkit: error:")
-    assert result.err.count("\n") == 1
+    result = run.fails_in_a_line(2, *arguments)
+    assert result.startswith("seqkit: error:")
     assert not list(tmp_path.iterdir())
 
 
@@ -128,14 +125,7 @@ def test_the_console_script_and_the_module_are_one_program(tmp_path: Path) -> No
 def test_a_closed_pipe_ends_quietly(trained: Path) -> None:
     words = f'generate checkpoint="{trained}" seed=1 length=5000'
     command = f'"{python()}" -m seqkit {words} | head -c 9'
-    done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {command}"],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+    done = completed(["bash", "-c", f"set -o pipefail; {command}"])
     assert len(done.stdout) == 9
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -164,8 +154,8 @@ def test_sweeps_of_the_same_second_get_folders_of_their_own(
         *("--multirun", *TINY, f"data.path={text_file}", f"runs={tmp_path / 'runs'}"),
         *("train.max_steps=1", "seed=1,2"),
     ]
-    assert run(*arguments).code == 0
-    assert run(*arguments).code == 0
+    run.ok(*arguments)
+    run.ok(*arguments)
     folders = {path.parent.name for path in (tmp_path / "runs").rglob("summary.json")}
     sweeps = {path.parents[1].name for path in (tmp_path / "runs").rglob("summary.json")}
     assert (folders, sweeps) == ({"0", "1"}, {"now", "now_2"})
@@ -179,24 +169,18 @@ def test_a_sweep_needs_no_stdout(text_file: Path, tmp_path: Path) -> None:
         f"{seqkit_} --multirun {keys} seed=1 >&- && "
         f"{seqkit_} generate checkpoint=sweep/0 length=9 out=a.txt >&-"
     )
-    done = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, env=environment(), capture_output=True, text=True,
-        check=False, timeout=600,
-    )  # fmt: skip
+    done = completed(["bash", "-c", script], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     assert len(list((tmp_path / "sweep").glob("*/summary.json"))) == 1
 
 
 def test_a_file_in_place_of_a_command_is_met_with_a_hint(run: Run, text_file: Path) -> None:
-    refused = run(text_file)
-    assert (refused.code, "give it by its key, as in data.path=FILE" in refused.err) == (2, True)
+    assert "give it by its key, as in data.path=FILE" in run.fails(2, text_file)
 
 
 def test_an_empty_path_of_data_is_refused(run: Run, tmp_path: Path) -> None:
-    refused = run(*TINY, "data.path=", f"run_dir={tmp_path / 'a'}")
-    assert refused.code == 2
-    assert "data.path= is empty" in refused.err
+    assert "data.path= is empty" in run.fails(2, *TINY, "data.path=", f"run_dir={tmp_path / 'a'}")
 
 
 def test_errors_never_go_to_stdout(tmp_path: Path) -> None:
@@ -212,16 +196,14 @@ def test_a_sweep_into_what_is_no_folder_is_refused(
 ) -> None:
     (tmp_path / "shakespeare").touch()
     sweep = ["--multirun", *TINY, f"data.path={text_file}", f"runs={tmp_path}", "seed=1,2"]
-    refused = run(*sweep)
-    assert (refused.code, "is a file" in refused.err) == (6, True)
-    assert run(*sweep, "--cfg").code == 2
+    assert "is a file" in run.fails(6, *sweep)
+    run.fails(2, *sweep, "--cfg")
 
 
 def test_a_missing_config_dir_is_told_in_the_help_too(run: Run, tmp_path: Path) -> None:
     for words in (["--help"], ["recipe=shakespeare", "--cfg"]):
-        refused = run("--config-dir", str(tmp_path / "none"), *words)
-        assert (refused.code, refused.out) == (2, b"")
-        assert f"--config-dir {tmp_path / 'none'}: no such folder" in refused.err
+        refused = run.fails(2, "--config-dir", str(tmp_path / "none"), *words)
+        assert f"--config-dir {tmp_path / 'none'}: no such folder" in refused
 
 
 def test_a_plug_in_that_fails_is_shown_with_its_line(
@@ -235,28 +217,22 @@ def test_a_plug_in_that_fails_is_shown_with_its_line(
     )
     write("mine.py", "".join(code))
     words = ("recipe=shakespeare", "plugins=mine", "data.dataset=mine")
-    refused = run(*words)
-    assert refused.code == 3
-    assert "locate(folders) failed: JSONDecodeError: Expecting" in refused.err
-    assert "mine.py, line 8); SEQKIT_TRACEBACK=1 shows" in refused.err
-    assert refused.err.count("\n") == 1
+    refused = run.fails_in_a_line(3, *words)
+    assert "locate(folders) failed: JSONDecodeError: Expecting" in refused
+    assert "mine.py, line 8); SEQKIT_TRACEBACK=1 shows" in refused
     monkeypatch.setenv("SEQKIT_TRACEBACK", "1")
-    whole = run(*words)
-    assert whole.code == 3
-    assert "return json.loads('{')" in whole.err
-    assert "SEQKIT_TRACEBACK" not in whole.err.splitlines()[-1]
+    whole = run.fails(3, *words)
+    assert "return json.loads('{')" in whole
+    assert "SEQKIT_TRACEBACK" not in whole.splitlines()[-1]
 
 
 def test_a_shape_is_of_a_bench_only(run: Run) -> None:
-    refused = run("recipe=shakespeare", "shape=toy")
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    run.fails_in_a_line(2, "recipe=shakespeare", "shape=toy")
 
 
 @pytest.mark.parametrize("key", ["run_dir", "data.path", "out"])
 def test_a_tilde_that_no_shell_expanded_is_refused(key: str, run: Run) -> None:
-    refused = run("recipe=shakespeare", f"{key}=~/a")
-    assert refused.code == 2
-    assert "write $HOME in its place" in refused.err
+    assert "write $HOME in its place" in run.fails(2, "recipe=shakespeare", f"{key}=~/a")
 
 
 def test_a_ctrl_c_at_the_very_end_disturbs_nothing() -> None:

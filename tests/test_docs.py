@@ -14,7 +14,7 @@ import soundfile
 from seqkit.commands import COMMANDS
 from seqkit.compose import FREE_TEXT
 from seqkit.foundation import console, errors
-from tests.conftest import SMALL, Run
+from tests.conftest import SMALL, Run, metrics_of, summary_of
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -40,24 +40,22 @@ def fields(table: str) -> list[str]:
 def test_the_fields_of_all_results_are_those_that_are_written(
     run: Run, trained: Path, tmp_path: Path
 ) -> None:
-    lines = [json.loads(line) for line in (trained / "metrics.jsonl").read_text().splitlines()]
+    lines = metrics_of(trained)
     for event in ("train", "validate"):
         for line in lines:
             assert line["event"] != event or list(line) == fields(event)
-    summary = json.loads((trained / "summary.json").read_text())
+    summary = summary_of(trained)
     assert list(summary) == fields("summary")
     about = json.loads((trained / "about.json").read_text())
     assert list(about) == fields("about")
-    evaluated = run("evaluate", f"checkpoint={trained}", "json=true", "device=cpu")
-    score = json.loads(evaluated.out)
+    score = run.json("evaluate", f"checkpoint={trained}", "device=cpu")
     of_text = ["ngram_bits", "xz_bits"]
     of_sound = ["histogram_bits", "context_bits", "flac_bits", "quantiser_snr_db"]
     assert [*score, *of_sound] == fields("evaluate")
     noise = np.random.default_rng(1).uniform(-0.5, 0.5, 6000)
     soundfile.write(tmp_path / "noise.wav", noise, 4000)
     words = ["recipe=wav_generation", f"data.path={tmp_path / 'noise.wav'}", *SMALL]
-    trained_on_sound = run(*words, f"run_dir={tmp_path / 'run'}", "train.max_steps=1")
-    assert trained_on_sound.code == 0, trained_on_sound.err
+    run.ok(*words, f"run_dir={tmp_path / 'run'}", "train.max_steps=1")
     evaluated = run("evaluate", f"checkpoint={tmp_path / 'run'}", "json=true", "device=cpu")
     listed = [field for field in fields("evaluate") if field not in of_text]
     assert list(json.loads(evaluated.out)) == listed
@@ -68,7 +66,7 @@ def test_the_fields_of_all_results_are_those_that_are_written(
 
 
 def test_the_fields_of_compare_are_those_that_are_written(run: Run, trained: Path) -> None:
-    shown = json.loads(run("compare", f"runs={trained}", "json=true").out)
+    shown = run.json("compare", f"runs={trained}")
     assert list(shown) == ["runs", "differing", "left_out"]
     assert list(shown["runs"][0]) == fields("compare")
 
@@ -109,12 +107,9 @@ def test_the_example_of_a_data_set_of_ones_own_works(
     commands = re.findall(r"^    python -m seqkit (.*squares.*|evaluate .*plugins.*)$", PAGE, re.M)
     assert len(commands) == 2
     try:
-        trained = run(*commands[0].split(), *SMALL, "train.max_steps=2")
-        assert trained.code == 0, trained.err
+        trained = run.ok(*commands[0].split(), *SMALL, "train.max_steps=2")
         assert "squares: licence: CC0" in trained.err
-        scored = run(*commands[1].split(), "device=cpu", "json=true")
-        assert scored.code == 0, scored.err
-        assert json.loads(scored.out)["symbols"] > 1000
+        assert run.json(*commands[1].split(), "device=cpu")["symbols"] > 1000
     finally:
         sys.modules.pop("my_data", None)
 

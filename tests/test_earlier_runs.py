@@ -57,12 +57,10 @@ def test_they_generate_what_they_did(kind: str, engine: str, run: Run, tmp_path:
     words = ["generate", f"checkpoint={EARLIER_RUNS / kind}", "length=60", "seed=3", "device=cpu"]
     words.append(f"sample.engine={engine}")
     if kind in SOUND:
-        made = run(*words, f"out={tmp_path / 'made.wav'}")
-        assert made.code == 0, made.err
+        run.ok(*words, f"out={tmp_path / 'made.wav'}")
         assert soundfile.read(tmp_path / "made.wav", dtype="int16")[0].tolist() == expected
     else:
-        made = run(*words, "prompt=a ", "sample.unknown=skip")
-        assert made.code == 0, made.err
+        made = run.ok(*words, "prompt=a ", "sample.unknown=skip")
         assert made.out.decode("latin-1") == expected
 
 
@@ -79,8 +77,7 @@ def test_they_score_as_they_did(kind: str, run: Run) -> None:
         "device=cpu",
         *unknown,
     ]
-    scored = run(*words)
-    assert scored.code == 0, scored.err
+    scored = run.ok(*words)
     result = json.loads(scored.out)
     assert result["symbols"] == expected["symbols"]
     assert result["loss"] == pytest.approx(expected["loss"], rel=1e-6)
@@ -93,16 +90,14 @@ def test_they_go_on_with_the_files_that_they_read(run: Run, tmp_path: Path) -> N
     (tmp_path / "letters" / "notes.md").write_text("Not read by 0.1.0, which took .txt alone.")
     words = [word for word in command(kind) if not word.startswith("data.path=")]
     words += [f"data.path={tmp_path / 'letters'}", f"run_dir={tmp_path / 'run'}", "resume=auto"]
-    resumed = run(*words)
-    assert resumed.code == 0, resumed.err
+    run.ok(*words)
 
 
 @pytest.mark.thorough(keep=2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_they_go_on_as_they_did(kind: str, run: Run, tmp_path: Path) -> None:
     shutil.copytree(EARLIER_RUNS / kind, tmp_path / "run")
-    resumed = run(*command(kind), f"run_dir={tmp_path / 'run'}", "resume=auto")
-    assert resumed.code == 0, resumed.err
+    run.ok(*command(kind), f"run_dir={tmp_path / 'run'}", "resume=auto")
     made = safetensors.torch.load_file(tmp_path / "run" / "checkpoints" / "last.safetensors")
     expected = safetensors.torch.load_file(EARLIER_RUNS / kind / "finished.safetensors")
     assert {name for name in made if not name.startswith("recording.")} == expected.keys()

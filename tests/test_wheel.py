@@ -11,7 +11,7 @@ import pytest
 import soundfile
 from safetensors import safe_open
 
-from tests.conftest import SMALL, environment
+from tests.conftest import SMALL, completed
 from tests.test_docs import examples
 
 ROOT = Path(__file__).parent.parent
@@ -52,15 +52,8 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def call(program: list[str], *words: str, cwd: Path, path: list[Path]) -> tuple[int, str, str]:
     """Run a program with nothing but `path` to find packages in beside the interpreter's own."""
-    done = subprocess.run(
-        [sys.executable, *program, *words],
-        cwd=cwd,
-        env={**environment(), "PYTHONPATH": os.pathsep.join(map(str, path))},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+    variables = {"PYTHONPATH": os.pathsep.join(map(str, path))}
+    done = completed([sys.executable, *program, *words], cwd, variables)
     return done.returncode, done.stdout, done.stderr
 
 

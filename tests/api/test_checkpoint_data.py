@@ -23,8 +23,7 @@ def forge(file: Path, **data: Any) -> Checkpoint:
 
 
 def test_it_is_found_by_its_path(run: Run, trained: Path) -> None:
-    done = run("evaluate", f"checkpoint={trained}", "json=true", "device=cpu")
-    assert done.code == 0, done.err
+    done = run.ok("evaluate", f"checkpoint={trained}", "json=true", "device=cpu")
     record = load(trained / BEST, Catalogue()).data
     assert json.loads(done.out)["data_sha256"] == record["sha256"]
     assert record["bytes"] == 100 * len(SENTENCE)
@@ -36,8 +35,7 @@ def test_a_path_that_an_older_version_recorded_is_found(
     (path,) = load(trained / BEST, Catalogue()).config["data"]["path"]
     forge(trained / BEST, path=path).save(tmp_path / "older.safetensors")
     assert load(tmp_path / "older.safetensors", Catalogue()).config["data"]["path"] == [path]
-    done = run("evaluate", f"checkpoint={tmp_path / 'older.safetensors'}", "device=cpu")
-    assert done.code == 0, done.err
+    run.ok("evaluate", f"checkpoint={tmp_path / 'older.safetensors'}", "device=cpu")
 
 
 @pytest.mark.parametrize("place", ["/dev/zero", "/proc/self/mem", "pipe", "longer.txt", "none.txt"])
@@ -48,10 +46,10 @@ def test_only_a_file_of_the_recorded_size_is_opened(
     (tmp_path / "longer.txt").write_text("the rain " * 501)
     path = Path(place) if place.startswith("/") else tmp_path / place
     forge(trained / BEST, path=[str(path)]).save(tmp_path / "foreign.safetensors")
-    refused = run("evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu")
-    assert refused.code == 3
-    assert "give data.path" in refused.err
-    assert refused.err.count("\n") == 1
+    refused = run.fails_in_a_line(
+        3, "evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu"
+    )
+    assert "give data.path" in refused
 
 
 def test_without_a_recorded_size_nothing_is_opened(run: Run, trained: Path, tmp_path: Path) -> None:
@@ -60,11 +58,12 @@ def test_without_a_recorded_size_nothing_is_opened(run: Run, trained: Path, tmp_
     foreign = forge(trained / BEST, path=[str(secret)])
     del foreign.data["bytes"]
     foreign.save(tmp_path / "foreign.safetensors")
-    refused = run("evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu")
-    assert refused.code == 3
-    assert "does not say how large" in refused.err
-    assert "give data.path" in refused.err
-    assert "Ü" not in refused.err
+    refused = run.fails(
+        3, "evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu"
+    )
+    assert "does not say how large" in refused
+    assert "give data.path" in refused
+    assert "Ü" not in refused
 
 
 def test_a_data_set_that_nobody_offers_is_not_imported(
@@ -75,13 +74,13 @@ def test_a_data_set_that_nobody_offers_is_not_imported(
     saved = forge(trained / BEST, path=[], dataset="evil")
     saved.config["plugins"] = ["evil"]
     saved.save(tmp_path / "foreign.safetensors")
-    refused = run("evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu")
-    assert refused.code == 3
-    assert "data.dataset=evil was not found" in refused.err
-    assert "plugins=evil, as in the training" in refused.err
+    refused = run.fails(
+        3, "evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu"
+    )
+    assert "data.dataset=evil was not found" in refused
+    assert "plugins=evil, as in the training" in refused
 
 
 def test_a_part_that_there_was_not_is_named(run: Run, trained: Path) -> None:
-    refused = run("evaluate", f"checkpoint={trained}", "part=test", "device=cpu")
-    assert refused.code == 3
-    assert "without a test part" in refused.err
+    refused = run.fails(3, "evaluate", f"checkpoint={trained}", "part=test", "device=cpu")
+    assert "without a test part" in refused

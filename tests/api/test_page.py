@@ -17,8 +17,7 @@ SENTENCE = "ROMEO:\nTo be, or not to be: ACT I. ACT II.\n"
 def test_the_examples_run(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("novel.txt").write_text(SENTENCE * 100)
-    done = run(*TINY, "data.path=novel.txt", "run_dir=runs/a", "train.max_steps=3")
-    assert done.code == 0, done.err
+    run.ok(*TINY, "data.path=novel.txt", "run_dir=runs/a", "train.max_steps=3")
     sound = EARLIER_RUNS / "mu_law"
     shutil.copytree(sound, "runs/b")
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)

@@ -3,7 +3,6 @@
 import contextlib
 import io
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -17,13 +16,12 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.runs import events
 from seqkit.runs.events import Event
 from seqkit.training.events import CheckpointDue, Stepped
-from tests.conftest import SMALL, TINY, Run, Write, environment, fill_disk, saved
+from tests.conftest import SMALL, TINY, Run, Write, completed, fill_disk, saved
 
 
 def test_a_run_is_that_of_the_command(run: Run, text_file: Path, tmp_path: Path) -> None:
     more = ["train.max_steps=12", "train.validate_every=6"]
-    done = run(*TINY, *more, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}")
-    assert done.code == 0, done.err
+    done = run.ok(*TINY, *more, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}")
     told: list[Event] = []
     handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     printed = io.StringIO()
@@ -95,10 +93,7 @@ def test_importing_seqkit_waits_for_nothing(tmp_path: Path) -> None:
         "from seqkit import CharRNN, codecs, events;"
         "assert codecs.Characters; assert events.Finished"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environment(), capture_output=True,
-        text=True, check=False,
-    )  # fmt: skip
+    done = completed([sys.executable, "-c", code], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = seqkit.nothing

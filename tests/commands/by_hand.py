@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.conftest import TINY, environment
+from tests.conftest import TINY, spawn
 from tests.warm_python import python
 
 
@@ -45,13 +45,10 @@ def begun_by_hand(
             place = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": size}
             place |= {"LOCAL_WORLD_SIZE": size, "MASTER_ADDR": "localhost"}
             place |= {"MASTER_PORT": str(port)}
-            process = subprocess.Popen(
+            process = spawn(
                 [python(), "-m", last if is_last else "seqkit", *command, *own],
-                env={**environment(), **place},
                 cwd=(last_folder or folder) if is_last else folder,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
+                variables=place,
             )
             ends.enter_context(process)  # waits for it
             ends.callback(process.kill)  # before

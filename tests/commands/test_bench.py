@@ -11,9 +11,7 @@ SMALL = ("device=cpu", "model.hidden_size=8", "train.batch_size=2", "train.seque
 
 @pytest.mark.thorough
 def test_json_has_all_rows_and_ratios(run: Run) -> None:
-    result = run("bench", "shape=mycaffe", "json=true", *SMALL)
-    assert result.code == 0, result.err
-    found = json.loads(result.out)
+    found = run.json("bench", "shape=mycaffe", *SMALL)
     rows = {row["name"]: row for row in found["rows"]}
     assert set(rows) == {
         *("seqkit", "seqkit_forward_backward", "bare", "unrolled", "plain", "plain_best"),
@@ -36,8 +34,7 @@ def test_json_has_all_rows_and_ratios(run: Run) -> None:
 @pytest.mark.parametrize("shape", ["generate_text", "generate_audio"])
 def test_engines_are_timed_side_by_side(run: Run, shape: str) -> None:
     small = ("device=cpu", "model.hidden_size=8", "length=4", "streams=2", "json=true")
-    result = run("bench", f"shape={shape}", *small)
-    assert result.code == 0, result.err
+    result = run.ok("bench", f"shape={shape}", *small)
     found = json.loads(result.out)
     rows = {row["name"]: row for row in found["rows"]}
     engines = {"torch", "onnx_fp32", "onnx_int8"}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.cli import main
-from tests.conftest import EARLIER_RUNS, SENTENCE, TINY, Run
+from tests.conftest import EARLIER_RUNS, SENTENCE, TINY, Run, summary_of
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +37,7 @@ def runs(made: Path, tmp_path: Path) -> Path:
 
 
 def test_a_table_best_first_of_what_differs(run: Run, runs: Path) -> None:
-    shown = run("compare", f"runs={runs}/[bw]*")
-    assert shown.code == 0, shown.err
+    shown = run.ok("compare", f"runs={runs}/[bw]*")
     heading, better, worse = shown.out.decode().splitlines()
     assert heading.split() == [
         *("run", "loss", "bits", "steps", "time", "parameters", "outcome", "lr", "max_steps"),
@@ -55,8 +54,7 @@ def test_names_stay_in_their_line_and_are_text(run: Run, runs: Path) -> None:
     (runs / "worse").rename(runs / os.fsdecode(b"caf\xe9"))
     (runs / "caf\udce9" / "summary.json").write_text("damaged")
     (runs / "_empty").rename(runs / "_no\nrun")
-    shown = run("compare", f"runs={runs}/[ct_]*")
-    assert shown.code == 0, shown.err
+    shown = run.ok("compare", f"runs={runs}/[ct_]*")
     _, better, worse = shown.out.decode().splitlines()
     assert better.startswith(rf"{runs}/two\nlines  ")
     assert worse.startswith(rf"{runs}/caf\xe9  ")
@@ -65,8 +63,7 @@ def test_names_stay_in_their_line_and_are_text(run: Run, runs: Path) -> None:
 
 
 def test_different_data_is_said_to_be_different(run: Run, runs: Path) -> None:
-    shown = run("compare", f"runs={runs}/*")
-    assert shown.code == 0, shown.err
+    shown = run.ok("compare", f"runs={runs}/*")
     assert "not measured on the same data: losses compare within a group only\n" in shown.err
     assert f"left out, since they are no runs: {runs / '_empty'}" in shown.err
     lines = shown.out.decode().splitlines()
@@ -74,13 +71,13 @@ def test_different_data_is_said_to_be_different(run: Run, runs: Path) -> None:
         "data: text.txt",
         "data: other.txt",
     ]
-    result = json.loads(run("compare", f"runs={runs}/*", "json=true").out)
+    result = run.json("compare", f"runs={runs}/*")
     assert [one["group"] for one in result["runs"]] == [1, 1, 2]
     assert [Path(one["run"]).name for one in result["runs"]] == ["better", "worse", "$other"]
     assert result["differing"] == ["data.path", "optimizer.lr", "train.max_steps"]
     assert result["left_out"] == [str(runs / "_empty")]
     for one in result["runs"]:
-        summary = json.loads((Path(one["run"]) / "summary.json").read_text())
+        summary = summary_of(Path(one["run"]))
         assert one["loss"] == summary["best_validation_loss"]
         assert one["steps"] == summary["steps"]
         assert one["parameters"] == summary["parameters"]
@@ -94,17 +91,15 @@ def test_the_curves_are_drawn_by_the_ending(
 ) -> None:
     out = tmp_path / f"curves.{ending}"
     words = ("compare", f"runs={runs}/*", f"out={out}")
-    drawn = run(*words)
-    assert drawn.code == 0, drawn.err
+    drawn = run.ok(*words)
     assert b"better" in drawn.out
     first = out.read_bytes()
     assert first.startswith({"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}[ending])
     if ending == "svg":
         ET.fromstring(first)
         assert len([line for line in first.decode().splitlines() if "$other" in line]) == 1
-    refused = run(*words)
-    assert (refused.code, "overwrite=true" in refused.err) == (6, True)
-    assert run(*words, "overwrite=true").code == 0
+    assert "overwrite=true" in run.fails(6, *words)
+    run.ok(*words, "overwrite=true")
     assert out.read_bytes() == first
 
 
@@ -113,8 +108,7 @@ def test_damage_is_told_and_no_failure(run: Run, runs: Path) -> None:
         file.write('{"event": "val')
     (runs / "better" / "summary.json").unlink()
     (runs / "$other" / "about.json").write_text("- 1")
-    shown = run("compare", f"runs={runs}")
-    assert shown.code == 0
+    shown = run.ok("compare", f"runs={runs}")
     assert "metrics.jsonl: 1 of " in shown.err
     assert "about.json: damaged and left out" in shown.err
     rows = [line.split() for line in shown.out.decode().splitlines()]
@@ -137,13 +131,11 @@ def test_a_run_that_diverged_is_said_to_have(run: Run, runs: Path) -> None:
         shown = run(*command)
         assert (shown.code, shown.err) == (0, "")
         assert re.search(said, shown.out)
-    assert run("report", f"run_dir={diverged}").code == 0
+    run.ok("report", f"run_dir={diverged}")
 
 
 def test_runs_of_0_1_0(run: Run) -> None:
-    shown = run("compare", f"runs={EARLIER_RUNS}", "json=true")
-    assert shown.code == 0, shown.err
-    assert len(json.loads(shown.out)["runs"]) == 5
+    assert len(run.json("compare", f"runs={EARLIER_RUNS}")["runs"]) == 5
 
 
 @pytest.mark.parametrize(
@@ -165,7 +157,7 @@ def test_what_cannot_be_done_is_said_before_anything_is_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    refused = run("compare", *(word.format(runs=trained) for word in words))
-    assert (refused.code, refused.out, said in refused.err) == (code, b"", True), refused.err
-    assert refused.err.count("\n") == 1
+    assert said in run.fails_in_a_line(
+        code, "compare", *(word.format(runs=trained) for word in words)
+    )
     assert not list(tmp_path.iterdir())

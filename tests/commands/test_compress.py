@@ -19,8 +19,7 @@ def packed(run: Run, trained: Path, tmp_path: Path) -> Path:
     """A compressed file."""
     (tmp_path / "text").write_bytes(CONTENT)
     words = [f"checkpoint={trained}", f"data.path={tmp_path / 'text'}", "device=cpu"]
-    done = run("compress", *words, f"out={tmp_path / 'text.sq'}")
-    assert done.code == 0, done.err
+    done = run.ok("compress", *words, f"out={tmp_path / 'text.sq'}")
     assert not done.out
     assert "written: " in done.err
     return tmp_path / "text.sq"
@@ -43,8 +42,7 @@ def sound_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_file_comes_back_to_the_byte(run: Run, trained: Path, packed: Path) -> None:
     out = packed.with_name("again")
-    done = run("decompress", f"checkpoint={trained}", f"data.path={packed}", f"out={out}")
-    assert done.code == 0, done.err
+    run.ok("decompress", f"checkpoint={trained}", f"data.path={packed}", f"out={out}")
     assert out.read_bytes() == CONTENT
     assert packed.stat().st_size < len(CONTENT) / 2
 
@@ -84,22 +82,22 @@ def test_sound_comes_back_as_the_wav_of_its_symbols(
     waves = []
     for name in ("a", "b"):
         out = tmp_path / f"{name}.wav"
-        done = run("compress", *words, f"data.path={source}", f"out={tmp_path / name}")
-        assert done.code == 0, done.err
-        done = run("decompress", *words, f"data.path={tmp_path / name}", f"out={out}")
-        assert done.code == 0, done.err
+        run.ok("compress", *words, f"data.path={source}", f"out={tmp_path / name}")
+        run.ok("decompress", *words, f"data.path={tmp_path / name}", f"out={out}")
         waves.append(out.read_bytes())
         source = out
     assert waves[0] == waves[1]
     wave, rate = soundfile.read(tmp_path / "a.wav")
     assert (len(wave), rate) == (6000, 4000)
     assert np.abs(wave - soundfile.read(sound_run.with_name("tone.wav"))[0]).max() < 0.05
-    done = run("decompress", *words, f"data.path={tmp_path / 'a'}", f"out={tmp_path / 'a.ogg'}")
-    assert done.code == 2
-    assert "NAME.wav" in done.err
+    done = run.fails(
+        2, "decompress", *words, f"data.path={tmp_path / 'a'}", f"out={tmp_path / 'a.ogg'}"
+    )
+    assert "NAME.wav" in done
     soundfile.write(tmp_path / "slow.wav", np.zeros(100), 1)
-    done = run("compress", *words, f"data.path={tmp_path / 'slow.wav'}", f"out={tmp_path / 'c'}")
-    assert (done.code, "says 1 Hz, which is too little for 4000 Hz" in done.err) == (3, True)
+    assert "says 1 Hz, which is too little for 4000 Hz" in run.fails(
+        3, "compress", *words, f"data.path={tmp_path / 'slow.wav'}", f"out={tmp_path / 'c'}"
+    )
     assert not (tmp_path / "c").exists()
 
 
@@ -109,9 +107,10 @@ def test_damage_leaves_nothing_behind(run: Run, trained: Path, packed: Path) -> 
     for damaged in (content[:-1], content + b"\0", content[:40] + b"?" + content[41:]):
         packed.write_bytes(damaged)
         out = packed.with_name("again")
-        done = run("decompress", f"checkpoint={trained}", f"data.path={packed}", f"out={out}")
-        assert done.code == 3
-        assert "damaged" in done.err
+        done = run.fails(
+            3, "decompress", f"checkpoint={trained}", f"data.path={packed}", f"out={out}"
+        )
+        assert "damaged" in done
         assert set(packed.parent.iterdir()) == before
 
 
@@ -134,8 +133,7 @@ def test_misuse_is_told(
     told: str,
 ) -> None:
     monkeypatch.chdir(packed.parent)
-    done = run("compress", f"checkpoint={trained}", *words)
-    assert (done.code, told in done.err) == (code, True), done.err
+    assert told in run.fails(code, "compress", f"checkpoint={trained}", *words)
     assert not Path("x").exists()
 
 
@@ -146,5 +144,5 @@ def test_a_full_disk_leaves_nothing_behind(
     with monkeypatch.context() as patch:
         fill_disk(patch, 10)
         words = [f"checkpoint={trained}", f"data.path={packed}"]
-        assert run("decompress", *words, f"out={out}").code == 6
+        run.fails(6, "decompress", *words, f"out={out}")
     assert sorted(path.name for path in packed.parent.iterdir()) == ["text", "text.sq"]

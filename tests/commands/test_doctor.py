@@ -19,9 +19,7 @@ NOISE = np.random.default_rng(0).laplace(0, 0.03, 12 * 8000).clip(-0.5, 0.5)  # 
 
 
 def examined(run: Run, *words: str | Path) -> dict[str, Any]:
-    done = run("doctor", *words, "json=true", "device=cpu", "train.max_minutes=0.05")
-    assert done.code == 0, done.err
-    return dict(json.loads(done.out))
+    return dict(run.json("doctor", *words, "device=cpu", "train.max_minutes=0.05"))
 
 
 def composed(found: dict[str, Any]) -> DataConfig:
@@ -41,8 +39,7 @@ def test_a_text_is_examined_and_the_command_line_trains(run: Run, tmp_path: Path
     recommended = found["recommendation"]
     words = shlex.split(recommended["command"])[3:]
     small = [word for word in SMALL if word.partition("=")[0] in ("length", "device")]
-    done = run(*words, *small, f"run_dir={tmp_path / 'run'}", "train.max_steps=2")
-    assert done.code == 0, done.err
+    run.ok(*words, *small, f"run_dir={tmp_path / 'run'}", "train.max_steps=2")
     made = (tmp_path / "run" / "config.yaml").read_text()
     assert f"hidden_size: {recommended['keys']['model.hidden_size']}" in made
 
@@ -73,8 +70,7 @@ def test_what_people_read_has_no_character_that_a_terminal_obeys(run: Run, tmp_p
     (tmp_path / "data").mkdir()
     for name in ("a\x1b[31m\nred.txt", "b\u202e.txt"):
         (tmp_path / "data" / name).write_text(PROSE + "\x1b[31m\u202e")
-    done = run("doctor", f"data.path={tmp_path / 'data'}", "train.max_minutes=0.05")
-    assert done.code == 0, done.err
+    done = run.ok("doctor", f"data.path={tmp_path / 'data'}", "train.max_minutes=0.05")
     shown = done.out.decode()
     assert "1 of 2 files are there twice" in shown
     assert "\\x1b[31m\\nred.txt" in shown
@@ -87,10 +83,12 @@ def test_baselines_are_those_of_the_report_and_of_evaluate(run: Run, tmp_path: P
     text.write_text(PROSE[::-1] + PROSE)
     found = examined(run, f"data.path={text}")["baselines"]
     words = [*TINY, f"data.path={text}", f"run_dir={tmp_path / 'run'}", "train.max_steps=2"]
-    assert run(*words).code == 0
+    run.ok(*words)
     about = json.loads((tmp_path / "run" / "about.json").read_text())["baselines"]
-    scored = run("evaluate", f"checkpoint={tmp_path / 'run'}", "json=true")
-    own = about | {key: json.loads(scored.out)[key] for key in ("ngram_bits", "xz_bits")}
+    own = about | {
+        key: run.json("evaluate", f"checkpoint={tmp_path / 'run'}")[key]
+        for key in ("ngram_bits", "xz_bits")
+    }
     assert {key: found[key] for key in own} == pytest.approx(own)
     assert (found["part"], found["symbols"], found["sample"]) == ("validation", 4000, 4000)
     shown = run("doctor", f"data.path={text}", "train.max_minutes=0.05").out.decode()
@@ -108,16 +106,13 @@ def test_data_that_cannot_be_trained_on_are_refused(
     content: str, said: str, run: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "text.txt").write_text(content)
-    done = run("doctor", f"data.path={tmp_path / 'text.txt'}")
-    assert (done.code, done.out, done.err.count("\n")) == (3, b"", 1)
-    assert said in done.err
-    trained = run(*TINY, f"data.path={tmp_path / 'text.txt'}", "train.sequence_length=64",
+    assert said in run.fails_in_a_line(3, "doctor", f"data.path={tmp_path / 'text.txt'}")
+    run.fails(3, *TINY, f"data.path={tmp_path / 'text.txt'}", "train.sequence_length=64",
                   f"run_dir={tmp_path / 'run'}", "train.max_steps=1")  # fmt: skip
-    assert trained.code == 3
 
 
 def test_a_run_is_judged_as_on_its_page(trained: Path, run: Run) -> None:
-    found = json.loads(run("doctor", f"run_dir={trained}", "json=true").out)
+    found = run.json("doctor", f"run_dir={trained}")
     assert (found["state"], found["step"]) == ("finished", 150)
     assert found["best_validation_loss"] <= found["last_validation_loss"]
     page = (trained / "report.html").read_text()
@@ -134,16 +129,13 @@ def test_misuse_is_refused_in_a_line(text_file: Path, run: Run, tmp_path: Path) 
         (4, "no run in this folder", (f"run_dir={tmp_path}",)),
         (3, "no such file", (f"data.path={tmp_path / 'none'}",)),
     ]:
-        done = run("doctor", *words)
-        assert (done.code, done.out, done.err.count("\n")) == (code, b"", 1), done.err
-        assert said in done.err
+        assert said in run.fails_in_a_line(code, "doctor", *words)
 
 
 def test_a_training_tells_the_faults_of_sound(run: Run, tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", 0.02 * NOISE[:8000] + 0.1, 8000)
     words = ["recipe=wav_generation", f"data.path={tmp_path / 'a.wav'}", *SMALL]
-    done = run(*words, f"run_dir={tmp_path / 'run'}", "train.max_steps=1")
-    assert done.code == 0, done.err
+    done = run.ok(*words, f"run_dir={tmp_path / 'run'}", "train.max_steps=1")
     assert "the sound is short, 1.0 s" in done.err
     assert "the sound is quiet" in done.err
     assert "DC" not in done.err  # the two worst are enough

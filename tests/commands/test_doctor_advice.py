@@ -21,8 +21,7 @@ from tests.conftest import Result, Run
 
 def examined(run: Run, *words: str) -> tuple[dict[str, Any], DataConfig, Result]:
     """What was found, how the command line that is recommended reads the data, and the output."""
-    done = run("doctor", *words, "json=true", "device=cpu", "train.max_minutes=0.05")
-    assert done.code == 0, done.err
+    done = run.ok("doctor", *words, "json=true", "device=cpu", "train.max_minutes=0.05")
     found = json.loads(done.out)
     command = shlex.split(found["recommendation"]["command"])[3:]
     return found, compose(command, []).config.data, done
@@ -78,5 +77,4 @@ def test_all_files_that_cannot_be_read_are_named_at_once(run: Run, tmp_path: Pat
     assert data.on_bad_file == "skip"
     assert found["faults"][0].startswith("2 files or folders cannot be read")
     assert all(f"{tmp_path}/{name}." in done.err for name in ("b", "c"))
-    trained = run("recipe=toy_sentence", f"data.path={tmp_path}", f"data.kind={found['kind']}")
-    assert trained.code == 3
+    run.fails(3, "recipe=toy_sentence", f"data.path={tmp_path}", f"data.kind={found['kind']}")

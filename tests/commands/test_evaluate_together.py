@@ -12,7 +12,7 @@ import torch
 
 from tests.commands.by_hand import by_hand
 from tests.commands.test_torchrun import workers
-from tests.conftest import SENTENCE, Run, environment, torchrun
+from tests.conftest import SENTENCE, Run, spawn, torchrun
 
 WORDS = ("json=true", "device=cpu")
 
@@ -22,13 +22,7 @@ def started(
 ) -> "subprocess.Popen[str]":
     """An evaluation in so many processes; `launcher` is the Python that starts them."""
     line = torchrun(count, "seqkit", "evaluate", f"checkpoint={trained}", *WORDS, *words)
-    return subprocess.Popen(
-        [launcher or line[0], *line[1:]],
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return spawn([launcher or line[0], *line[1:]])
 
 
 @pytest.mark.thorough

@@ -1,6 +1,5 @@
 """`export` writes a model that any ONNX Runtime runs, with what its symbols stand for."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ from tests.conftest import Run, saved
 def test_the_example_of_the_docs_writes_what_seqkit_writes(
     run: Run, trained: Path, tmp_path: Path
 ) -> None:
-    assert run("export", f"checkpoint={trained}", f"out={tmp_path / 'model.onnx'}").code == 0
+    run.ok("export", f"checkpoint={trained}", f"out={tmp_path / 'model.onnx'}")
     page = (Path(__file__).parents[2] / "docs" / "reference" / "recipes.md").read_text()
     program = page.partition("```python")[2].partition("```")[0]
     shown = subprocess.run(
@@ -32,30 +31,28 @@ def test_a_checkpoint_in_eight_bits_predicts_nearly_as_well(
 ) -> None:
     words = ["export", f"checkpoint={trained}/checkpoints/last.safetensors"]
     out = tmp_path / "small.safetensors"
-    assert run(*words, f"out={out}").code == 0
+    run.ok(*words, f"out={out}")
     assert out.stat().st_size < (trained / "checkpoints" / "best.safetensors").stat().st_size / 2
     small = checkpoint.load(out, Catalogue())
     assert (small.training, small.training_tensors) == (None, {})
     assert small.codec.to_spec() == saved(trained).codec.to_spec()
-    losses = []
-    for place in (f"{trained}/checkpoints/last.safetensors", out):
-        shown = run("evaluate", f"checkpoint={place}", "device=cpu", "json=true")
-        losses.append(json.loads(shown.out)["loss"])
-    assert losses[1] == pytest.approx(losses[0], abs=0.01)
-    assert losses[1] != losses[0]
-    refused = run(*words, f"out={out}")
-    assert (refused.code, refused.err.count("\n")) == (6, 1)
-    assert run(*words, f"out={out}", "overwrite=true").code == 0
+    whole, rounded = (
+        run.json("evaluate", f"checkpoint={place}", "device=cpu")["loss"]
+        for place in (f"{trained}/checkpoints/last.safetensors", out)
+    )
+    assert whole != rounded == pytest.approx(whole, abs=0.01)
+    run.fails_in_a_line(6, *words, f"out={out}")
+    run.ok(*words, f"out={out}", "overwrite=true")
 
 
 def test_export_says_what_out_may_be(run: Run, trained: Path) -> None:
-    refused = run("export", f"checkpoint={trained}")
-    assert refused.code == 2
-    assert "no out: give out=FILE.html for a page that runs the model, out=FILE.onnx" in refused.err
+    refused = run.fails(2, "export", f"checkpoint={trained}")
+    assert "no out: give out=FILE.html for a page that runs the model, out=FILE.onnx" in refused
 
 
 def test_a_file_of_another_ending_is_refused(run: Run, trained: Path, tmp_path: Path) -> None:
-    refused = run("export", f"checkpoint={trained}", f"out={tmp_path / 'verse.zip'}")
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert "give out=FILE.html" in refused.err
+    refused = run.fails_in_a_line(
+        2, "export", f"checkpoint={trained}", f"out={tmp_path / 'verse.zip'}"
+    )
+    assert "give out=FILE.html" in refused
     assert not (tmp_path / "verse.zip").exists()

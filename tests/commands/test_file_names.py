@@ -25,16 +25,14 @@ def test_a_text_and_a_run(run: Run, tmp_path: Path) -> None:
     (folder / f"{ODD}.txt").write_text(SENTENCE * 40)
     words = [*TINY, f"data.path={folder}", f"run_dir={place}", "resume=auto"]
     for steps in (2, 3):
-        done = run(*words, f"train.max_steps={steps}", f"data.pattern={ODD}*")
-        assert done.code == 0, done.err
+        done = run.ok(*words, f"train.max_steps={steps}", f"data.pattern={ODD}*")
         assert r"of caf\xe9, " in done.err
         assert rf"generate $'checkpoint={tmp_path}/run_caf\351'" in done.err  # for the shell
     settings = yaml.safe_load((place / "config.yaml").read_bytes())
     assert settings["run_dir"] == str(place)
     assert settings["data"]["path"] == [str(folder)]
     assert b"run_caf\xe9" in (place / "log").read_bytes()
-    scored = run("evaluate", f"checkpoint={place}", "json=true", "device=cpu")
-    assert scored.code == 0, scored.err
+    scored = run.ok("evaluate", f"checkpoint={place}", "json=true", "device=cpu")
     examined = run("doctor", f"data.path={folder}", "json=true", "device=cpu")
     compared = run("compare", f"runs={place}", "json=true")
     texts = [scored.out, examined.out, compared.out]
@@ -42,10 +40,9 @@ def test_a_text_and_a_run(run: Run, tmp_path: Path) -> None:
     for text in texts:  # no half of a surrogate pair, which many parsers refuse
         assert json.dumps(json.loads(text), ensure_ascii=False).encode()
         assert rb"caf\\xe9" in text
-    shown = json.loads(run("inspect", f"checkpoint={place}", "json=true").out)
+    shown = run.json("inspect", f"checkpoint={place}")
     assert shown["config"]["data"]["path"] == [str(folder)]
-    made = run("generate", f"checkpoint={place}", "device=cpu", f"out={folder / ODD}.out")
-    assert made.code == 0, made.err
+    run.ok("generate", f"checkpoint={place}", "device=cpu", f"out={folder / ODD}.out")
     assert len((folder / f"{ODD}.out").read_bytes()) == 500
     missing = run("generate", f"checkpoint={ODD}")
     assert missing.err == "seqkit: error: caf\\xe9: no such checkpoint\n"
@@ -59,14 +56,12 @@ def test_sound(run: Run, tmp_path: Path) -> None:
     shutil.move(tmp_path / "a.wav", folder / f"{ODD}.wav")
     keys = [key for key in SMALL if not key.startswith("length=")]
     words = ["recipe=wav_generation", *keys, "seconds=0.1", "train.max_steps=2"]
-    done = run(*words, f"data.path={folder}", f"run_dir={place}")
-    assert done.code == 0, done.err
+    done = run.ok(*words, f"data.path={folder}", f"run_dir={place}")
     assert Path(os.fsdecode(done.out.rstrip(b"\n"))) == place / "samples" / "final.wav"
     assert (place / "samples" / "final.png").exists()
     flac = folder / f"{ODD}.flac"
     more = ["seconds=0.1", f"prompt_audio={folder / ODD}.wav", f"out={flac}", "device=cpu"]
-    made = run("generate", f"checkpoint={place}", *more)
-    assert made.code == 0, made.err
+    run.ok("generate", f"checkpoint={place}", *more)
     assert flac.exists()
 
 
@@ -93,9 +88,8 @@ def test_what_is_read_is_never_replaced(
     places |= {name: folder / f"{name}.safetensors" for name in ("best", "last")}
     before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
     words = [word.format(**places) for word in READ_AS_OUT[what]]
-    refused = run(*words, "overwrite=true")
-    assert refused.code == 6, refused.err
-    assert any(words in refused.err for words in ("is what is read: give", "lies in the run"))
+    refused = run.fails(6, *words, "overwrite=true")
+    assert any(words in refused for words in ("is what is read: give", "lies in the run"))
     assert before == {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
 
 
@@ -123,10 +117,9 @@ def test_no_command_writes_over_another_run(
     before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
     words = [word.format(run=trained, text=text_file) for word in WITH_OUT[command]]
     for name in ("checkpoints/new", "checkpoints/last.safetensors", "config.yaml", ".lock"):
-        refused = run(command, *words, f"out={other / name}", "overwrite=true")
-        assert (refused.code, refused.err.count("\n")) == (6, 1), refused.err
+        refused = run.fails_in_a_line(6, command, *words, f"out={other / name}", "overwrite=true")
         if command != "prepare":  # of a file it says that it needs a folder
-            assert "lies in the run" in refused.err
+            assert "lies in the run" in refused
     assert before == {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
 
 

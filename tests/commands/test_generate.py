@@ -18,8 +18,7 @@ def test_a_trained_model_writes_its_sentence(run: Run, trained: Path) -> None:
 
 def test_the_same_seed_gives_the_same_text(run: Run, trained: Path) -> None:
     def text(*more: str) -> bytes:
-        result = run("generate", f"checkpoint={trained}", "temperature=1.5", "length=60", *more)
-        assert result.code == 0
+        result = run.ok("generate", f"checkpoint={trained}", "temperature=1.5", "length=60", *more)
         assert len(result.out) == 60
         return result.out
 
@@ -72,14 +71,12 @@ def test_files_are_written_and_not_overwritten(run: Run, trained: Path, tmp_path
     result = run(*arguments)
     assert (result.code, result.out) == (0, b"")
     assert len(out.read_bytes()) == 24
-    refused = run(*arguments)
-    assert refused.code == 6
-    assert "overwrite=true" in refused.err
-    assert run(*arguments, "overwrite=true").code == 0
-    assert run(*arguments, "streams=2").code == 0
+    assert "overwrite=true" in run.fails(6, *arguments)
+    run.ok(*arguments, "overwrite=true")
+    run.ok(*arguments, "streams=2")
     assert {path.name for path in tmp_path.iterdir()} == {"a, b.txt", "a, b_1.txt", "a, b_2.txt"}
     for place in (tmp_path / "no" / "a.txt", tmp_path):
-        assert run("generate", f"checkpoint={trained}", f"out={place}").code == 6
+        run.fails(6, "generate", f"checkpoint={trained}", f"out={place}")
     to_stdout = run("generate", f"checkpoint={trained}", "length=20", "prompt=the ", "out=-")
     assert len(to_stdout.out) == 24
 
@@ -88,9 +85,7 @@ def test_a_sample_ends_after_a_text_or_its_length(run: Run, trained: Path) -> No
     words = ("generate", f"checkpoint={trained}", "prompt=the rain in ", "temperature=0")
     assert run(*words, "until= in ").out == b"the rain in spain stays mainly in "
     assert run(*words, "until= in ", "length=9").out == b"the rain in spain sta"
-    refused = run(*words, "until=document")
-    assert (refused.code, refused.out) == (2, b"")
-    assert "model.ends=true" in refused.err
+    assert "model.ends=true" in run.fails(2, *words, "until=document")
 
 
 @pytest.fixture(scope="module")
@@ -114,28 +109,24 @@ def ending(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_model_ends_its_documents(engine: str, run: Run, ending: Path, tmp_path: Path) -> None:
     words = ["generate", f"checkpoint={ending}", "seed=2", "temperature=1", "until=document"]
     words += [f"sample.engine={engine}", "streams=60"]
-    printed = run(*words)
-    assert printed.code == 0, printed.err
+    printed = run.ok(*words)
     texts = printed.out.decode().split("\n\n")
     assert len(texts) == 60
     assert sum(text in {"a", "aa", "aaa", "b", "bb", "bbb"} for text in texts) > 50
     assert {len(text) for text in texts} >= {1, 2, 3}
-    written = run(*words, f"out={tmp_path / 'a.txt'}")
-    assert written.code == 0, written.err
+    run.ok(*words, f"out={tmp_path / 'a.txt'}")
     files = [(tmp_path / f"a_{number:02}.txt").read_text() for number in range(1, 61)]
     assert files == texts
 
 
-def test_what_has_no_ends_cannot_learn_them(run: Run, text_file: Path, tmp_path: Path) -> None:
-    words = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "model.ends=true"]
+def test_what_has_no_ends_cannot_learn_them(run: Run, tiny: list[str]) -> None:
+    words = [*tiny, "model.ends=true"]
     for more, told in (
         ("train.max_steps=1", "give a folder in which each document is a file"),
         ("model.vocabulary_size=99", "leave it out"),
         ("data.conditions=codes", "data.conditions=none"),
     ):
-        refused = run(*words, more)
-        assert refused.code == 2
-        assert told in refused.err
+        assert told in run.fails(2, *words, more)
 
 
 def test_a_network_may_learn_ends_later_and_keeps_them(
@@ -144,7 +135,6 @@ def test_a_network_may_learn_ends_later_and_keeps_them(
     texts = ending.parent / "texts"
     for name, origin, more in (("a", trained, ["model.ends=true"]), ("b", ending, [])):
         words = [f"data.path={texts}", f"init_from={origin}", f"run_dir={tmp_path / name}", *more]
-        done = run(*TINY, *words, "optimizer.lr=0.02", "train.max_steps=150")
-        assert done.code == 0, done.err
+        run.ok(*TINY, *words, "optimizer.lr=0.02", "train.max_steps=150")
         made = run("generate", f"checkpoint={tmp_path / name}", "until=document", "seed=1")
         assert made.out.decode().strip() in {"a", "aa", "aaa", "b", "bb", "bbb"}

@@ -122,9 +122,8 @@ def test_signals_while_text_is_saved_lose_nothing(
     monkeypatch.setattr(disk, "open_file", lambda path, mode: Signalling(real(path, mode), sent))
     out, seed = tmp_path / "made.txt", "seed=5"
     words = [f"checkpoint={trained}", f"length={length}", "streams=2", seed]
-    result = run("generate", *words, f"out={out}")
-    assert result.code == code, result.err
-    assert ("files end early" if length > 200 else "written") in result.err
+    result = run.fails(code, "generate", *words, f"out={out}")
+    assert ("files end early" if length > 200 else "written") in result
     assert {file.name for file in tmp_path.iterdir()} == {"made_1.txt", "made_2.txt"}
     monkeypatch.undo()
     texts = [(tmp_path / f"made_{number}.txt").read_bytes() for number in (1, 2)]

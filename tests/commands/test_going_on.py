@@ -1,10 +1,8 @@
 """A run goes on by its folder alone: with its own settings, and no others unasked."""
 
 import dataclasses
-import json
 import shutil
 import signal
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +22,10 @@ from tests.conftest import (
     TINY,
     Run,
     Write,
-    environment,
+    completed,
     saved,
     start,
+    summary_of,
     wait_for_steps,
     weights,
 )
@@ -38,8 +37,7 @@ pytestmark = pytest.mark.faults
 def begin(run: Run, text: Path, into: Path, *more: str) -> None:
     """Train for three steps."""
     words = (f"data.path={text}", f"run_dir={into}", "train.max_steps=3", *more)
-    done = run(*TINY, *words)
-    assert done.code == 0, done.err
+    run.ok(*TINY, *words)
 
 
 def same(first: Path, second: Path) -> bool:
@@ -54,11 +52,9 @@ def test_a_run_goes_on_as_with_its_whole_command_line(
     begin(run, text_file, tmp_path / "a", *more)
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     words = (f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto", *more)
-    whole = run(*TINY, *words, "train.max_steps=9")
-    assert whole.code == 0, whole.err
+    whole = run.ok(*TINY, *words, "train.max_steps=9")
     monkeypatch.chdir(tmp_path)
-    alone = run("run_dir=b", "resume=auto", "train.max_steps=9")
-    assert alone.code == 0, alone.err
+    alone = run.ok("run_dir=b", "resume=auto", "train.max_steps=9")
     assert "going on at step 3" in alone.err
     assert alone.out == whole.out
     assert same(tmp_path / "a", tmp_path / "b")
@@ -83,25 +79,21 @@ def test_the_line_that_a_stop_tells_goes_on(
     assert line.startswith("python -m seqkit $'run_dir=")
     assert line.endswith(" resume=auto")
     script = line.replace("python", f'"{python()}"', 1)
-    done = subprocess.run(
-        ["bash", "-c", script], cwd="/", env=environment(), capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
+    done = completed(["bash", "-c", script], cwd="/")
     assert done.returncode == 0, done.stderr
     assert "going on at step" in done.stderr
-    assert json.loads((tmp_path / name / "summary.json").read_text())["steps"] == 250
+    assert summary_of(tmp_path / name)["steps"] == 250
 
 
 def test_what_says_when_to_stop_or_how_to_show_may_be_given(
     run: Run, text_file: Path, tmp_path: Path
 ) -> None:
     begin(run, text_file, tmp_path / "a", "prompt=the", "quiet=true")
-    done = run(
+    done = run.ok(
         *(f"run_dir={tmp_path / 'a'}", "resume=auto", "train.max_steps=6", "train.patience=9"),
         *("train.validate_every=2", "train.checkpoint_every=2", "train.max_epochs=50"),
         *("device=cpu", "temperature=0", "sample.engine=torch", "prompt=in ", "length=7"),
     )
-    assert done.code == 0, done.err
     assert "step 4: validation loss" in done.err  # what was quiet before is not for ever
     assert done.out.decode().startswith("in ")
     assert len(done.out) == len("in ") + 7
@@ -125,9 +117,7 @@ def test_what_shapes_learning_is_not_changed_unasked(
 ) -> None:
     shutil.copytree(trained, tmp_path / "a")
     before = (tmp_path / "a" / "config.yaml").read_bytes()
-    refused = run(f"run_dir={tmp_path / 'a'}", "resume=auto", word)
-    assert refused.code == 2, refused.err
-    assert said in refused.err
+    assert said in run.fails(2, f"run_dir={tmp_path / 'a'}", "resume=auto", word)
     assert (tmp_path / "a" / "config.yaml").read_bytes() == before
 
 
@@ -136,11 +126,9 @@ def test_force_goes_on_all_the_same_and_remembers(
 ) -> None:
     begin(run, text_file, tmp_path / "a")
     folder = f"run_dir={tmp_path / 'a'}"
-    forced = run(folder, "resume=force", "optimizer.lr=0.5", "train.max_steps=5")
-    assert forced.code == 0, forced.err
+    forced = run.ok(folder, "resume=force", "optimizer.lr=0.5", "train.max_steps=5")
     assert "going on though" in forced.err
-    more = run(folder, "resume=auto", "train.max_steps=6")
-    assert more.code == 0, more.err
+    run.ok(folder, "resume=auto", "train.max_steps=6")
     assert yaml.safe_load((tmp_path / "a" / "config.yaml").read_text())["optimizer"]["lr"] == 0.5
 
 
@@ -150,15 +138,10 @@ def test_force_that_ends_before_the_next_save_leaves_a_run_that_goes_on(
     begin(run, text_file, tmp_path / "a")
     folder = f"run_dir={tmp_path / 'a'}"
     wild = ("optimizer.lr=1e30", "train.clip_norm=0", "train.max_steps=200")
-    forced = run(folder, "resume=force", *wild)
-    assert forced.code == 7, forced.err
+    run.fails(7, folder, "resume=force", *wild)
     assert saved(tmp_path / "a").config["optimizer"]["lr"] == 1e30
-    again = run(folder, "resume=auto")
-    assert again.code == 7, again.err
-    tame = run(
-        folder, "resume=force", "optimizer.lr=0.01", "train.clip_norm=1", "train.max_steps=5"
-    )
-    assert tame.code == 0, tame.err
+    run.fails(7, folder, "resume=auto")
+    run.ok(folder, "resume=force", "optimizer.lr=0.01", "train.clip_norm=1", "train.max_steps=5")
 
 
 @pytest.mark.thorough
@@ -168,11 +151,11 @@ def test_what_is_judged_by_another_part_is_no_better(
     begin(run, text_file, tmp_path / "a", "train.validate_every=1")
     kept = tmp_path / "a" / "checkpoints" / "best-5.safetensors"
     folder = f"run_dir={tmp_path / 'a'}"
-    assert run(folder, "resume=auto", "train.max_steps=5").code == 0
+    run.ok(folder, "resume=auto", "train.max_steps=5")
     assert not kept.exists()
     best = (tmp_path / "a" / "checkpoints" / "best.safetensors").read_bytes()
     forced = (folder, "train.max_steps=7", "resume=force", "data.split=1,0,0")
-    assert run(*forced).code == 0
+    run.ok(*forced)
     assert kept.read_bytes() == best
 
 
@@ -184,8 +167,9 @@ def test_what_is_refused_changes_no_checkpoint(run: Run, text_file: Path, tmp_pa
     content[-1] ^= 1
     last.write_bytes(content)
     before = {file.name: file.read_bytes() for file in place.iterdir()}
-    refused = run(f"run_dir={tmp_path / 'a'}", "resume=auto", "optimizer.lr=0.5")
-    assert (refused.code, "differs from the run" in refused.err) == (2, True), refused.err
+    assert "differs from the run" in run.fails(
+        2, f"run_dir={tmp_path / 'a'}", "resume=auto", "optimizer.lr=0.5"
+    )
     assert {file.name: file.read_bytes() for file in place.iterdir()} == before
 
 
@@ -193,26 +177,26 @@ def test_other_data_are_refused(run: Run, text_file: Path, tmp_path: Path) -> No
     begin(run, text_file, tmp_path / "a")
     text_file.write_text(SENTENCE * 39)
     folder = f"run_dir={tmp_path / 'a'}"
-    refused = run(folder, "resume=auto", "train.max_steps=5")
-    assert (refused.code, "the data itself" in refused.err) == (2, True)
+    assert "the data itself" in run.fails(2, folder, "resume=auto", "train.max_steps=5")
     text_file.write_text(SENTENCE * 39 + "Ξ")  # which the vocabulary lacks
     skipping = (folder, "train.max_steps=5", "resume=force", "data.unknown=skip", "length=5")
     best = (tmp_path / "a" / "checkpoints" / "best.safetensors").read_bytes()
-    assert run(*skipping, f"data.path={text_file}").code == 0
+    run.ok(*skipping, f"data.path={text_file}")
     assert (tmp_path / "a" / "checkpoints" / "best-3.safetensors").read_bytes() == best
-    summary = json.loads((tmp_path / "a" / "summary.json").read_text())
+    summary = summary_of(tmp_path / "a")
     assert summary["best_step"] == 5  # the best loss on the other text is none to beat
-    told = json.loads(run("compare", f"runs={tmp_path / 'a'}", "json=true").out)["runs"][0]
+    told = run.json("compare", f"runs={tmp_path / 'a'}")["runs"][0]
     assert told["loss"] == summary["best_validation_loss"]
     shutil.rmtree(tmp_path / "a")
     text_file.write_text(SENTENCE * 40)
     begin(run, text_file, tmp_path / "a")
     moved = tmp_path / "moved.txt"
     moved.write_text(SENTENCE * 40)
-    assert run(folder, "resume=auto", "train.max_steps=5", f"data.path={moved}").code == 0
+    run.ok(folder, "resume=auto", "train.max_steps=5", f"data.path={moved}")
     moved.unlink()
-    missing = run(folder, "resume=auto", "train.max_steps=7")
-    assert (missing.code, "moved.txt: cannot be read: no such file" in missing.err) == (3, True)
+    assert "moved.txt: cannot be read: no such file" in run.fails(
+        3, folder, "resume=auto", "train.max_steps=7"
+    )
 
 
 def test_where_there_is_no_run_a_recipe_is_asked_for(
@@ -229,12 +213,9 @@ def test_where_there_is_no_run_a_recipe_is_asked_for(
         ([], 2, "resume=auto: give run_dir=FOLDER"),
     ]:
         for mode in ("auto", "force"):
-            refused = run(*words, f"resume={mode}")
-            assert refused.code == code, refused.err
-            assert said.replace("=auto", f"={mode}") in refused.err
-            assert refused.err.count("\n") == 1
-    refused = run("run_dir=sweep/0")
-    assert (refused.code, "resume=auto goes on with the run in sweep/0" in refused.err) == (2, True)
+            refused = run.fails_in_a_line(code, *words, f"resume={mode}")
+            assert said.replace("=auto", f"={mode}") in refused
+    assert "resume=auto goes on with the run in sweep/0" in run.fails(2, "run_dir=sweep/0")
     assert not (tmp_path / "none").exists()
 
 
@@ -248,8 +229,7 @@ def test_paths_are_found_from_any_folder(
     monkeypatch.chdir(tmp_path)
     begin(run, Path("a.txt"), Path("b"), "init_from=origin", "prompt_file=prompt.txt")
     monkeypatch.chdir(tmp_path / "deep")
-    again = run("run_dir=../b", "resume=auto", "train.max_steps=5")
-    assert again.code == 0, again.err
+    again = run.ok("run_dir=../b", "resume=auto", "train.max_steps=5")
     assert "going on at step 3" in again.err
     assert again.out.startswith(b"the ")
 
@@ -262,10 +242,9 @@ def test_runs_of_an_older_version_go_on(kind: str, run: Run, tmp_path: Path) -> 
     shutil.copytree(EARLIER_RUNS / kind, tmp_path / "run")
     old = yaml.safe_load((EARLIER_RUNS / kind / "config.yaml").read_text())["data"]["path"]
     moved = EARLIER_RUNS / "data" / Path(old).name
-    done = run(f"run_dir={tmp_path / 'run'}", "resume=auto", f"data.path={moved}")
-    assert done.code == 0, done.err
+    done = run.ok(f"run_dir={tmp_path / 'run'}", "resume=auto", f"data.path={moved}")
     assert "going on at step 7" in done.err
-    assert json.loads((tmp_path / "run" / "summary.json").read_text())["steps"] == 12
+    assert summary_of(tmp_path / "run")["steps"] == 12
 
 
 def test_the_config_can_be_shown_before(run: Run, text_file: Path, tmp_path: Path) -> None:
@@ -313,13 +292,11 @@ def test_a_run_that_did_not_record_its_sample_finds_it_again(
 
     with monkeypatch.context() as earlier:
         earlier.setattr(read_corpus, "load_corpus", unrecorded)
-        assert run(*words, "train.max_steps=3").code == 0
+        run.ok(*words, "train.max_steps=3")
     assert saved(tmp_path / "a").config["data"]["path"] == []
     for line in ([words[-1], "plugins=my_words", "resume=auto"], [*words, "resume=auto"]):
-        more = run(*line, "train.max_steps=5")
-        assert more.code == 0, more.err
-    scored = run("evaluate", f"checkpoint={tmp_path / 'a'}", "plugins=my_words", "device=cpu")
-    assert scored.code == 0, scored.err
+        run.ok(*line, "train.max_steps=5")
+    run.ok("evaluate", f"checkpoint={tmp_path / 'a'}", "plugins=my_words", "device=cpu")
 
 
 def test_a_run_keeps_to_the_sample_that_stood_in_for_its_data_set(
@@ -332,18 +309,15 @@ def test_a_run_keeps_to_the_sample_that_stood_in_for_its_data_set(
     (tmp_path / "kept" / "words.txt").write_text("Ξ" * 900)
     monkeypatch.setenv("SEQKIT_DATA_DIR", str(tmp_path / "kept"))
     for number, line in enumerate((words, words[-1:], [words[-1], "plugins=my_words"])):
-        more = run(*line, "resume=auto", f"train.max_steps={4 + number}")
-        assert more.code == 0, more.err
+        run.ok(*line, "resume=auto", f"train.max_steps={4 + number}")
         assert saved(tmp_path / "a").config["train"]["patience"] == 2
-    scored = run("evaluate", f"checkpoint={tmp_path / 'a'}", "device=cpu")
-    assert scored.code == 0, scored.err
+    run.ok("evaluate", f"checkpoint={tmp_path / 'a'}", "device=cpu")
     # Nor does a sample take the place of the data set that a run began with.
     (tmp_path / "kept" / "words.txt").write_text(SENTENCE * 30)
-    assert run(*words[:-1], f"run_dir={tmp_path / 'b'}", "train.max_steps=3").code == 0
+    run.ok(*words[:-1], f"run_dir={tmp_path / 'b'}", "train.max_steps=3")
     monkeypatch.delenv("SEQKIT_DATA_DIR")
     again = (f"run_dir={tmp_path / 'b'}", "plugins=my_words", "resume=force", "train.max_steps=5")
     for asked in (again, ("evaluate", f"checkpoint={tmp_path / 'b'}", "plugins=my_words")):
-        refused = run(*asked)
-        assert refused.code == 3
-        assert "words cannot be downloaded" in refused.err
-        assert "give data.path=FILE, or SEQKIT_DATA_DIR with words.txt in it" in refused.err
+        refused = run.fails(3, *asked)
+        assert "words cannot be downloaded" in refused
+        assert "give data.path=FILE, or SEQKIT_DATA_DIR with words.txt in it" in refused

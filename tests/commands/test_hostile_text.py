@@ -60,6 +60,5 @@ def test_names_in_the_table_of_compare_and_in_a_config(trained: Path, tmp_path: 
 
 
 def test_an_error_names_a_file_visibly(tmp_path: Path, run: Run) -> None:
-    refused = run(*TINY, f"data.path={tmp_path / HOSTILE}")
-    assert refused.code == 3
-    assert not set(HOSTILE) & set(refused.err)
+    refused = run.fails(3, *TINY, f"data.path={tmp_path / HOSTILE}")
+    assert not set(HOSTILE) & set(refused)

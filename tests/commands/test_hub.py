@@ -1,6 +1,5 @@
 """Data sets in the format of Hugging Face: prepared, trained on and evaluated as files are."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -28,16 +27,13 @@ def test_rows_learn_what_as_many_files_learn(
     for number, row in enumerate(ROWS):
         (tmp_path / "files" / f"{number:02}.txt").write_text(row)
     shards = tmp_path / "shards"
-    prepared = run("prepare", *words, f"out={shards}")
-    assert prepared.code == 0, prepared.err
-    assert "of 30 documents in 1 shard" in prepared.err
+    assert "of 30 documents in 1 shard" in run.ok("prepare", *words, f"out={shards}").err
     for name, data in (
         ("files", (f"data.path={tmp_path / 'files'}",)),
         ("rows", words),
         ("shards", (f"data.path={shards}",)),
     ):
-        done = run(*TINY, *data, "train.max_steps=4", f"run_dir={tmp_path / name}run")
-        assert done.code == 0, done.err
+        run.ok(*TINY, *data, "train.max_steps=4", f"run_dir={tmp_path / name}run")
     expected = weights(tmp_path / "filesrun")
     for name in ("rows", "shards"):
         found = weights(tmp_path / f"{name}run")
@@ -52,23 +48,20 @@ def test_rows_are_learnt_with_the_labels_of_another_column(run: Run, tmp_path: P
     rows.append("data.label_column=author")
     words = ("recipe=shakespeare", "model.input=embedding", *SMALL)
     shards = tmp_path / "shards"
-    prepared = run("prepare", *rows, "recipe=shakespeare", f"out={shards}")
-    assert prepared.code == 0, prepared.err
+    run.ok("prepare", *rows, "recipe=shakespeare", f"out={shards}")
     for name, data in (("rows", rows), ("shards", [f"data.path={shards}"])):
         folder = f"run_dir={tmp_path / name}run"
-        done = run(*words, *data, "train.max_steps=20", "train.validate_every=20", folder)
-        assert done.code == 0, done.err
+        done = run.ok(*words, *data, "train.max_steps=20", "train.validate_every=20", folder)
         assert "label: sea, wood" in done.err
-        assert run(folder, "resume=auto", "train.max_steps=60").code == 0
+        run.ok(folder, "resume=auto", "train.max_steps=60")
     asked = ("generate", f"checkpoint={tmp_path / 'rowsrun'}", "seed=1", "length=200", "label=sea")
     own = run(*asked).out.decode()
     assert sum(map(own.count, "wvgusi")) > 3 * sum(map(own.count, "kfx"))
     one, other = (
-        json.loads(run("evaluate", f"checkpoint={tmp_path / 'rowsrun'}", *data, "json=true").out)
+        run.json("evaluate", f"checkpoint={tmp_path / 'rowsrun'}", *data)
         for data in (rows, [f"data.path={shards}", "data.label_column=author"])
     )
     assert one["loss"] == other["loss"]
-    plain = run(*words, *rows[:-1], "train.max_steps=1", f"run_dir={tmp_path / 'plain'}")
-    assert plain.code == 0, plain.err
+    run.ok(*words, *rows[:-1], "train.max_steps=1", f"run_dir={tmp_path / 'plain'}")
     refused = run("evaluate", f"checkpoint={tmp_path / 'plain'}", *rows)
     assert refused.code == 2 and "label_column=author: this checkpoint learnt no" in refused.err

@@ -1,7 +1,6 @@
 """Signals come through where the work can be interrupted, and nowhere else."""
 
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ import pytest
 
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.foundation.errors import ConfigError, InsistedInterrupt, StoppedError
-from tests.conftest import TINY, Run, Write, environment, start, wait_for_steps
+from tests.conftest import TINY, Run, Write, completed, environment, start, wait_for_steps
 
 pytestmark = pytest.mark.faults
 
@@ -154,13 +153,10 @@ def test_a_signal_before_the_work_begins_is_one_line(
 ) -> None:
     plug_in = f"import os, signal\nos.kill(os.getpid(), signal.{number.name})\n"
     (tmp_path / "signals_itself.py").write_text(plug_in)
-    done = subprocess.run(
+    done = completed(
         [sys.executable, "-m", "seqkit", command, "plugins=signals_itself"],
         cwd=tmp_path,
-        env={**environment(), "PYTHONPATH": f"{environment()['PYTHONPATH']}:{tmp_path}"},
-        capture_output=True,
-        text=True,
-        check=False,
+        variables={"PYTHONPATH": f"{environment()['PYTHONPATH']}:{tmp_path}"},
     )
     assert done.returncode == code
     assert done.stderr.startswith("seqkit: error: ")
@@ -180,10 +176,9 @@ def test_a_signal_while_a_training_is_set_up_says_that_nothing_is_lost(
     code_of_data = f"class Data:\n    def locate(self, folders):\n        {signalling}"
     write("signalling.py", f"{code_of_data}\nDATASETS = {{'mine': Data()}}\n")
     words = ("plugins=signalling", "data.dataset=mine", f"run_dir={tmp_path / 'a'}")
-    stopped = run(*TINY, *words)
-    assert stopped.code == code
+    stopped = run.fails(code, *TINY, *words)
     told = ": it had not begun; the same command begins it\n"
-    assert stopped.err.endswith(told)
+    assert stopped.endswith(told)
     assert not (tmp_path / "a").exists()
 
 

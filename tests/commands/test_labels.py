@@ -1,6 +1,5 @@
 """Labels as a user meets them: trained, asked for, scored, fine-tuned, in shards, from Python."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +29,7 @@ def texts(folder: Path, **words: str) -> Path:
 def learnt(run: Run, tmp_path: Path) -> Path:
     folder = texts(tmp_path / "texts", **WORDS)
     words = ["train.max_steps=60", "train.validate_every=10", f"run_dir={tmp_path / 'run'}"]
-    done = run(*LABELLED, f"data.path={folder}", *words)
-    assert done.code == 0, done.err
+    done = run.ok(*LABELLED, f"data.path={folder}", *words)
     assert "labels (data.label): label: sea, wood" in done.err
     shown = [line for line in done.err.splitlines() if line.startswith("label=")]
     assert {*shown} == {"label=sea", "label=wood"}
@@ -74,14 +72,15 @@ def test_an_engine_is_kept_while_the_labels_are_the_same(
 
 
 def test_it_is_scored_with_the_labels_of_its_data(run: Run, learnt: Path, tmp_path: Path) -> None:
-    found = run("evaluate", f"checkpoint={learnt}", "json=true")
-    right = json.loads(found.out)["loss"]
+    right = run.json("evaluate", f"checkpoint={learnt}")["loss"]
     scored = run("score", f"checkpoint={learnt}", f"out={tmp_path / 's.jsonl'}")
     assert "label=sea: " in scored.err and "label=wood: " in scored.err
     folder = texts(tmp_path / "swapped", sea=WORDS["wood"], wood=WORDS["sea"])
     path = f"data.path={folder}"
-    wrong = run("evaluate", f"checkpoint={learnt}", path, "data.label=folder", "json=true")
-    assert json.loads(wrong.out)["loss"] > right + 0.1
+    assert (
+        run.json("evaluate", f"checkpoint={learnt}", path, "data.label=folder")["loss"]
+        > right + 0.1
+    )
     texts(folder, hill="oak ")
     refused = run("evaluate", f"checkpoint={learnt}", path, "data.label=folder")
     assert refused.code == 3 and "does not know the label hill" in refused.err
@@ -90,14 +89,12 @@ def test_it_is_scored_with_the_labels_of_its_data(run: Run, learnt: Path, tmp_pa
 def test_fine_tuning_adds_labels(run: Run, learnt: Path, tmp_path: Path) -> None:
     folder = texts(tmp_path / "more", air="fog ", **WORDS)
     words = ["train.max_steps=2", f"init_from={learnt}", f"run_dir={tmp_path / 'tuned'}"]
-    done = run(*LABELLED, f"data.path={folder}", *words)
-    assert done.code == 0, done.err
-    assert "1 label is new: air" in done.err
+    assert "1 label is new: air" in run.ok(*LABELLED, f"data.path={folder}", *words).err
     labels = saved(tmp_path / "tuned").labels
     assert labels is not None and labels.values == {"label": ["sea", "wood", "air"]}
     plain = ["recipe=shakespeare", "model.input=embedding", *SMALL]
     bare = tmp_path / "bare"
-    assert run(*plain, f"data.path={folder}", "train.max_steps=2", f"run_dir={bare}").code == 0
+    run.ok(*plain, f"data.path={folder}", "train.max_steps=2", f"run_dir={bare}")
     words = ["train.max_steps=2", f"init_from={bare}", f"run_dir={tmp_path / 'labelled'}"]
     done = run(*LABELLED, f"data.path={folder}", *words)
     assert done.code == 0 and "3 labels are new: air sea wood" in done.err
@@ -105,13 +102,12 @@ def test_fine_tuning_adds_labels(run: Run, learnt: Path, tmp_path: Path) -> None
 
 def test_shards_know_their_labels_and_a_run_goes_on(run: Run, learnt: Path, tmp_path: Path) -> None:
     shards, folder = tmp_path / "shards", learnt.parent / "texts"
-    assert run("prepare", f"data.path={folder}", f"out={shards}").code == 0
+    run.ok("prepare", f"data.path={folder}", f"out={shards}")
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     words = (*LABELLED, f"data.path={shards}")
-    assert run(*words, "train.max_steps=6", f"run_dir={whole}").code == 0
-    assert run(*words, "train.max_steps=3", f"run_dir={cut}").code == 0
-    more = run(*words, "train.max_steps=6", f"run_dir={cut}", "resume=auto")
-    assert more.code == 0, more.err
+    run.ok(*words, "train.max_steps=6", f"run_dir={whole}")
+    run.ok(*words, "train.max_steps=3", f"run_dir={cut}")
+    run.ok(*words, "train.max_steps=6", f"run_dir={cut}", "resume=auto")
     first, second = saved(whole).weights, saved(cut).weights
     assert all(torch.equal(first[name], second[name]) for name in first)
     assert saved(cut).labels == saved(whole).labels
@@ -123,7 +119,7 @@ def test_one_hot_symbols_have_no_labels_beside_them(run: Run, tmp_path: Path) ->
     assert refused.code == 2 and "give model.input=embedding" in refused.err
     words = [f"data.path={folder}", "train.max_steps=2", *SMALL]
     bare = tmp_path / "bare"
-    assert run("recipe=shakespeare", *words, f"run_dir={bare}").code == 0
+    run.ok("recipe=shakespeare", *words, f"run_dir={bare}")
     refused = run(*LABELLED, f"data.path={folder}", f"init_from={bare}")
     assert refused.code == 2 and "reads one-hot symbols" in refused.err
     for command in ("score", "evaluate"):
@@ -142,12 +138,11 @@ def test_sound_told_by_codes_says_its_label_and_ends(run: Run, tmp_path: Path) -
     words = ["data.label=(low|high)", "data.conditions=codes", "data.copies=3", *SMALL]
     words += ["train.max_steps=30", "train.batch_size=8", f"run_dir={tmp_path / 'run'}"]
     words += ["model.input=embedding", "model.lookback=32", "train.sequence_length=64"]
-    done = run("recipe=wav_generation", f"data.path={tmp_path / 'notes'}", *words)
-    assert done.code == 0, done.err
+    run.ok("recipe=wav_generation", f"data.path={tmp_path / 'notes'}", *words)
     out = tmp_path / "a.wav"
     ask = ("generate", f"checkpoint={tmp_path / 'run'}", "label=low", "seed=1", "streams=3")
-    assert run(*ask, f"out={out}").code == 0
+    run.ok(*ask, f"out={out}")
     lengths = [soundfile.info(tmp_path / f"a_{number}.wav").duration for number in (1, 2, 3)]
     assert np.median(lengths) == pytest.approx(0.3, abs=0.06)
-    assert run(*ask, f"out={out}", "seconds=1", "overwrite=true").code == 0
+    run.ok(*ask, f"out={out}", "seconds=1", "overwrite=true")
     assert soundfile.info(tmp_path / "a_1.wav").duration == 1

@@ -38,16 +38,13 @@ def test_a_hum_is_followed_for_its_length(
     hum = tone(tmp_path / "hum, a.wav", 440, 0.7, 0.05, 22050)
     out = tmp_path / "b.wav"
     words = (f"checkpoint={models / kind}", f"like={hum}", "seed=1", "device=cpu")
-    result = run("generate", *words, f"out={out}")
-    assert result.code == 0, result.err
-    assert f"like={hum}: " in result.err
+    assert f"like={hum}: " in run.ok("generate", *words, f"out={out}").err
     made, rate = soundfile.read(out, dtype="float32")
     assert (len(made), rate) == (round(0.7 * RATE), RATE)
     voice = seqkit.load(models / kind, device="cpu")
     assert np.abs(voice.generate(like=str(hum), seed=1) - made).max() < 1e-3
     assert len(voice.generate(like=str(hum), seed=1, seconds=0.5)) == RATE // 2
-    again = run("generate", *words, f"out={hum}", "overwrite=true")
-    assert (again.code, "is what is read" in again.err) == (6, True)
+    assert "is what is read" in run.fails(6, "generate", *words, f"out={hum}", "overwrite=true")
 
 
 def test_another_temperature_is_taken_where_it_is_given(models: Path, tmp_path: Path) -> None:
@@ -80,8 +77,9 @@ def test_what_cannot_be_followed_is_refused_in_words(
         (2, "train one with recipe=my_sound", learnt / "run", (f"like={hum}",)),
         (2, "train one with recipe=my_sound", trained, (f"like={hum}",)),
     ]:
-        result = run("generate", f"checkpoint={model}", *words, f"out={tmp_path / 'out.wav'}")
-        assert (result.code, said in result.err) == (code, True), result.err
+        assert said in run.fails(
+            code, "generate", f"checkpoint={model}", *words, f"out={tmp_path / 'out.wav'}"
+        )
         assert not (tmp_path / "out.wav").exists()
 
 
@@ -89,6 +87,7 @@ def test_weights_go_on_with_the_conditions_that_they_read(
     models: Path, run: Run, tmp_path: Path
 ) -> None:
     words = (f"data.path={models / 'a.wav'}", f"init_from={models / 'pitch'}")
-    result = run(*TINY, *_TIERS, *words, "data.conditions=codes", f"run_dir={tmp_path / 'r'}")
-    assert result.code == 2
-    assert "its network does not read data.conditions=codes" in result.err
+    result = run.fails(
+        2, *TINY, *_TIERS, *words, "data.conditions=codes", f"run_dir={tmp_path / 'r'}"
+    )
+    assert "its network does not read data.conditions=codes" in result

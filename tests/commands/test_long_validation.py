@@ -1,12 +1,11 @@
 """A validation part of which a share is scored: half of a large text."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from seqkit.training.validation import SCORED
-from tests.conftest import SENTENCE, TINY, Run
+from tests.conftest import SENTENCE, TINY, Run, metrics_of, summary_of
 
 HALVES = "data.split=0.5,0.5,0"
 
@@ -24,18 +23,17 @@ def test_the_share_of_a_large_part_that_is_scored_is_named_everywhere(
 ) -> None:
     folder = tmp_path / "run"
     small = ("model.num_layers=1", "model.hidden_size=8", "train.max_steps=3")
-    done = run(*TINY, f"data.path={large}", HALVES, f"run_dir={folder}", *small)
-    assert done.code == 0, done.err
-    summary = json.loads((folder / "summary.json").read_text())
+    done = run.ok(*TINY, f"data.path={large}", HALVES, f"run_dir={folder}", *small)
+    summary = summary_of(folder)
     scored, total = summary["validation_symbols_scored"], summary["validation_symbols"]
     assert scored == SCORED < total / 2
     share = f"on {100 * scored / total:.2g} % of the validation part"
     (told,) = (line for line in done.err.splitlines() if "finished: " in line)
     assert share in told
-    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    lines = metrics_of(folder)
     validated = [line for line in lines if line["event"] == "validate"]
     assert {(line["scored"], line["total"]) for line in validated} == {(scored, total)}
     assert f"Its losses are {share}" in (folder / "report.html").read_text()
     assert f"these losses are {share}" in run("compare", f"runs={folder}").out.decode()
-    compared = json.loads(run("compare", f"runs={folder}", "json=true").out)
+    compared = run.json("compare", f"runs={folder}")
     assert compared["runs"][0]["share"] == scored / total

@@ -1,7 +1,6 @@
 """A sweep tells what came of each run, stops no other for one that fails, and can be resumed."""
 
 import contextlib
-import json
 import os
 import re
 import signal
@@ -14,7 +13,7 @@ import pytest
 
 from seqkit.commands import multirun
 from seqkit.commands.multirun import planned
-from tests.conftest import SENTENCE, TINY, Run, environment, saved, wait_for_steps
+from tests.conftest import SENTENCE, TINY, Run, completed, saved, spawn, summary_of, wait_for_steps
 from tests.warm_python import module_path, python
 
 _PROGRAM = "import sys; sys.executable = {!r}; from seqkit.__main__ import main; main()"
@@ -48,10 +47,7 @@ def table(err: str) -> list[list[str]]:
 @contextlib.contextmanager
 def started(words: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
     """A sweep in a process of its own, which is ended with the block."""
-    with subprocess.Popen(
-        [python(), "-c", _PROGRAM.format(python()), *words], env=environment(), text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as running:  # fmt: skip
+    with spawn([python(), "-c", _PROGRAM.format(python()), *words]) as running:
         try:
             yield running
         finally:
@@ -77,26 +73,25 @@ def test_jobs_run_one_after_the_other_and_the_same_line_runs_again_what_failed(
 ) -> None:
     missing = tmp_path / "later.txt"
     words = sweep(tmp_path / "s", f"data.path={missing}", text, "length=20")
-    done = run(*words)
-    assert (done.code, done.out) == (3, b""), done.err
-    lost, first = table(done.err)
-    summary = json.loads((tmp_path / "s" / "1" / "summary.json").read_text())
+    done = run.fails(3, *words)
+    lost, first = table(done)
+    summary = summary_of(tmp_path / "s" / "1")
     assert lost == ["0", "-", "-", "failed, exit code 3", f"data.path={missing}"]
     assert first[:2] == ["1", f"{summary['best_validation_loss']:.4f}"]
     assert re.fullmatch(r"\d+:\d\d", first[2])
     assert first[3:] == ["finished", text]
-    assert re.search(rf"^\[0\] failed: .*{missing}", done.err, re.M)
-    assert done.err.index("[0] failed") < done.err.index("[1] begins: ")
+    assert re.search(rf"^\[0\] failed: .*{missing}", done, re.M)
+    assert done.index("[0] failed") < done.index("[1] begins: ")
     log = (tmp_path / "s" / "1.log").read_text()
     assert "validation loss" in log
     missing.write_text(SENTENCE * 30)
-    again = run(*words)
-    assert again.code == 0
+    again = run.ok(*words)
     assert [row[3] for row in table(again.err)] == ["finished", "finished before"]
     assert "[1] begins" not in again.err
     assert (tmp_path / "s" / "1.log").read_text() == log
-    compared = run("compare", f"runs={tmp_path / 's'}/*", "json=true")
-    assert {one["outcome"] for one in json.loads(compared.out)["runs"]} == {"finished"}
+    assert {one["outcome"] for one in run.json("compare", f"runs={tmp_path / 's'}/*")["runs"]} == {
+        "finished"
+    }
 
 
 @pytest.mark.parametrize("word", ["overwrite=true", "resume=never"])
@@ -106,9 +101,8 @@ def test_a_folder_that_holds_runs_is_not_begun_anew(
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "0").symlink_to(trained)
     before = {file: file.read_bytes() for file in trained.rglob("*") if file.is_file()}
-    refused = run(*sweep(tmp_path / "s", text, "seed=1,2", word))
-    assert (refused.code, refused.err.count("\n")) == (6, 1)
-    assert "give another run_dir" in refused.err
+    refused = run.fails_in_a_line(6, *sweep(tmp_path / "s", text, "seed=1,2", word))
+    assert "give another run_dir" in refused
     assert {file: file.read_bytes() for file in before} == before
 
 
@@ -144,10 +138,7 @@ def test_after_ctrl_c_all_are_saved_and_the_line_that_is_told_goes_on(
     line = err.splitlines()[-1].partition("go on with the whole sweep: python -m seqkit ")[2]
     program = _PROGRAM.format(python())
     more = f"train.max_steps={max(reached) + 5}"
-    done = subprocess.run(
-        ["bash", "-c", f'{python()} -c "{program}" {line} {more}'],
-        env=environment(), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = completed(["bash", "-c", f'{python()} -c "{program}" {line} {more}'])
     assert done.returncode == 0, done.stderr
     assert [row[3] for row in table(done.stderr)] == ["finished"] * 5
     for number in "0123":
@@ -164,9 +155,7 @@ def test_a_killed_job_is_named_and_another_sweep_into_the_folder_refused(
     with started(words) as running:
         for number in "01":
             wait_for_steps(tmp_path / "s" / number, 1)
-        refused = run(*words)
-        assert (refused.code, refused.err.count("\n")) == (6, 1)
-        assert "another training writes to this folder" in refused.err
+        assert "another training writes to this folder" in run.fails_in_a_line(6, *words)
         os.kill(owner(tmp_path / "s" / "0"), signal.SIGKILL)
         assert running.stderr
         said = ""
@@ -231,9 +220,7 @@ def test_all_is_checked_before_the_first_job(
     words: list[str], said: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    refused = run("--multirun", *words)
-    assert (refused.code, said in refused.err) == (2, True), refused.err
-    assert refused.err.count("\n") == 1
+    assert said in run.fails_in_a_line(2, "--multirun", *words)
     assert not list(tmp_path.iterdir())
 
 

@@ -1,6 +1,5 @@
 """Odd recordings: recipe=my_sound trains and says what to expect, or says what is needed."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +7,7 @@ import numpy.typing as npt
 import pytest
 import soundfile
 
-from tests.conftest import Run
+from tests.conftest import Run, summary_of
 
 SMALL = (
     *("recipe=my_sound", "model.hidden_size=16", "model.num_layers=1", "data.copies=2"),
@@ -56,8 +55,8 @@ def test_silence_is_not_validated_on(run: Run, tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", np.pad(tone(16, 8000), (0, 8000)), 8000)
     kept = tmp_path / "run"
     words = (*SMALL, "data.split=0.9,0.1,0")
-    assert run(*words, f"data.path={tmp_path / 'a.wav'}", f"run_dir={kept}").code == 0
-    found = json.loads(run("evaluate", f"checkpoint={kept}", "json=true", "device=cpu").out)
+    run.ok(*words, f"data.path={tmp_path / 'a.wav'}", f"run_dir={kept}")
+    found = run.json("evaluate", f"checkpoint={kept}", "device=cpu")
     assert found["symbols"] == pytest.approx((1.7 - 1 + 0.3) * 8000, abs=0.04 * 8000)
-    best = json.loads((kept / "summary.json").read_text())["best_validation_loss"]
+    best = summary_of(kept)["best_validation_loss"]
     assert found["loss"] == pytest.approx(best, abs=2e-3)

@@ -9,6 +9,7 @@ from seqkit.training.step import TrainingStep
 from tests.conftest import (
     TINY,
     Run,
+    metrics_of,
     same,
     saved,
 )
@@ -26,9 +27,8 @@ def test_a_deterministic_run_repeats_to_the_bit_with_the_persistent_kernel(
 ) -> None:
     metrics = []
     for folder in (tmp_path / "a", tmp_path / "b"):
-        result = run(*PERSISTENT, f"data.path={text_file}", f"run_dir={folder}")
-        assert result.code == 0, result.err
-        rows = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
+        run.ok(*PERSISTENT, f"data.path={text_file}", f"run_dir={folder}")
+        rows = metrics_of(folder)
         timed = ("seconds", "symbols_per_second")
         metrics.append([{k: v for k, v in row.items() if k not in timed} for row in rows])
         state = saved(folder).training
@@ -44,7 +44,7 @@ def test_a_kernel_that_gives_up_ends_the_run_with_5_and_its_state_saved(
 ) -> None:
     straight, broken = tmp_path / "straight", tmp_path / "broken"
     given = [*PERSISTENT, f"data.path={text_file}"]
-    assert run(*given, f"run_dir={straight}").code == 0
+    run.ok(*given, f"run_dir={straight}")
     make = TrainingStep.run
 
     def give_up(stepper: TrainingStep, step: int, rate: float) -> int:
@@ -62,9 +62,7 @@ def test_a_kernel_that_gives_up_ends_the_run_with_5_and_its_state_saved(
     assert "Traceback" not in result.err
     about = json.loads((broken / "about.json").read_text())
     assert about["ended"] == {"how": "stopped", "step": 24}
-    resumed = run(*given, f"run_dir={broken}", "resume=auto")
-    assert resumed.code == 0, resumed.err
-    assert "going on at step 24" in resumed.err
+    assert "going on at step 24" in run.ok(*given, f"run_dir={broken}", "resume=auto").err
     assert same(straight, broken)
 
 
@@ -80,7 +78,5 @@ def test_the_persistent_kernel_by_name_is_refused_before_anything_is_written(
 ) -> None:
     folder = f"run_dir={tmp_path / 'a'}"
     given = [*TINY, f"data.path={text_file}", folder, "device=cpu", "model.backend=persistent"]
-    refused = run(*given, *words)
-    assert refused.code == code
-    assert said in refused.err
+    assert said in run.fails(code, *given, *words)
     assert not (tmp_path / "a" / "config.yaml").exists()

@@ -30,19 +30,16 @@ def test_runs_come_first_and_the_ready_made_models_after_them(
 def test_a_port_that_is_taken_is_told(run: Run) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = run("play", f"port={port}", "checkpoint=shakespeare", "device=cpu")
-    assert done.code == 2
-    assert f"host=127.0.0.1 port={port}: Address already in use" in done.err
-    assert "give another port, or port=0" in done.err
-    done = run("play", "host=no.such.example.invalid", "port=0", "checkpoint=shakespeare")
-    assert done.code == 2
-    assert "host=no.such.example.invalid" in done.err
+        said = run.fails(2, "play", f"port={port}", "checkpoint=shakespeare", "device=cpu")
+    assert f"host=127.0.0.1 port={port}: Address already in use" in said
+    assert "give another port, or port=0" in said
+    nowhere = "host=no.such.example.invalid"
+    assert nowhere in run.fails(2, "play", nowhere, "port=0", "checkpoint=shakespeare")
 
 
 def test_a_missing_checkpoint_is_told_at_once(run: Run, tmp_path: Path) -> None:
-    done = run("play", f"checkpoint={tmp_path}", "port=0")
-    assert done.code == 4
-    assert "no checkpoint in this folder" in done.err
+    told = "no checkpoint in this folder"
+    assert told in run.fails(4, "play", f"checkpoint={tmp_path}", "port=0")
 
 
 def test_it_listens_where_it_is_told_and_ends_with_ctrl_c() -> None:

@@ -1,6 +1,5 @@
 """What a checkpoint names is looked for among plug-ins, and never imported."""
 
-import json
 import re
 import sys
 from collections.abc import Iterator
@@ -45,8 +44,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def train(run: Run, *words: str) -> None:
-    done = run("train", *words, *SMALL, "run_dir=run", "train.max_steps=2")
-    assert done.code == 0, done.err
+    run.ok("train", *words, *SMALL, "run_dir=run", "train.max_steps=2")
 
 
 def test_what_a_plug_in_prints_is_no_result(module: str, run: Run) -> None:
@@ -62,14 +60,14 @@ def test_what_a_plug_in_prints_is_no_result(module: str, run: Run) -> None:
     )
     assert (made.code, len(made.out)) == (0, 9), made.err
     assert "at work" in made.err
-    scored = run("evaluate", "checkpoint=run", f"plugins={module}", "device=cpu", "json=true")
-    assert json.loads(scored.out)["symbols"] == 2 * len(SENTENCE)
+    assert run.json("evaluate", "checkpoint=run", f"plugins={module}", "device=cpu")[
+        "symbols"
+    ] == 2 * len(SENTENCE)
 
 
 def test_evaluate_finds_the_data_set_of_a_module_again(module: str, run: Run) -> None:
     train(run, "recipe=rain", f"plugins={module}")
-    scored = run("evaluate", "checkpoint=run", f"plugins={module}", "device=cpu", "json=true")
-    assert scored.code == 0, scored.err
+    scored = run.ok("evaluate", "checkpoint=run", f"plugins={module}", "device=cpu", "json=true")
     assert f'"symbols": {2 * len(SENTENCE)}' in scored.out.decode()
     sys.modules.pop(module)
     alone = run("evaluate", "checkpoint=run", "device=cpu")
@@ -107,6 +105,4 @@ def test_a_plug_in_that_only_the_folder_names_is_not_imported(
     refused = run(*words)
     assert (refused.code, module in sys.modules) == (2, False), refused.err
     assert f"{used}, which the run uses, was not found: give plugins={module} again" in refused.err
-    done = run(*words, f"plugins={module}")
-    assert done.code == 0, done.err
-    assert f"generate checkpoint=run plugins={module}" in done.err
+    assert f"generate checkpoint=run plugins={module}" in run.ok(*words, f"plugins={module}").err

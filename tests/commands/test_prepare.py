@@ -25,8 +25,7 @@ def test_it_says_what_it_wrote(run: Run, text_file: Path, tmp_path: Path) -> Non
 
 
 def test_a_recipe_says_how_sound_is_read(run: Run, tmp_path: Path) -> None:
-    made = run("prepare", "recipe=wav_generation", f"out={tmp_path}/shards")
-    assert made.code == 0
+    run.ok("prepare", "recipe=wav_generation", f"out={tmp_path}/shards")
     index, _ = read_index(tmp_path / "shards")
     assert (index.codec["name"], index.settings["kind"]) == ("mu_law", "audio")
 
@@ -53,15 +52,13 @@ def test_the_keys_that_it_names_train(
     wave = np.random.default_rng(0).uniform(-0.3, 0.3, 16000)
     soundfile.write(tmp_path / "a.wav", wave, 16000)
     shards = tmp_path / "shards"
-    made = run("prepare", *words, f"data.path={tmp_path}/a.wav", f"out={shards}")
-    assert made.code == 0, made.err
+    made = run.ok("prepare", *words, f"data.path={tmp_path}/a.wav", f"out={shards}")
     _, _, line = made.err.partition("; train with ")
     assert line.startswith(told.format(shards))
     keys = line.split()
     length = "length=3" if "data.kind=bytes" in words else "seconds=0.01"
     small = [*SMALL[:-3], "device=cpu", "train.max_steps=1", "train.average=0", length]
-    trained = run(*keys, *small, f"run_dir={tmp_path}/run")
-    assert trained.code == 0, trained.err
+    run.ok(*keys, *small, f"run_dir={tmp_path}/run")
 
 
 def test_what_is_refused(
@@ -79,14 +76,11 @@ def test_what_is_refused(
         (6, f"out={text_file} is a file", [data, f"out={text_file}"]),
         (6, "which is no shard", [data, f"out={tmp_path}"]),
     ):
-        refused = run("prepare", *arguments)
-        assert (refused.code, refused.err.count("\n")) == (code, 1), refused.err
-        assert said in refused.err
+        assert said in run.fails_in_a_line(code, "prepare", *arguments)
     assert not (tmp_path / "shards").exists()
     fill_disk(monkeypatch, files=".*.bin.*")
-    full = run("prepare", data, out)
-    assert (full.code, full.err.count("\n")) == (6, 1)
-    assert f"cannot write {tmp_path}/shards/000000.bin: no space left" in full.err
+    full = run.fails_in_a_line(6, "prepare", data, out)
+    assert f"cannot write {tmp_path}/shards/000000.bin: no space left" in full
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])

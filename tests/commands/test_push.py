@@ -1,6 +1,5 @@
 """A checkpoint goes to the hub and comes back; the hub is a stand-in on this machine."""
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from seqkit.commands import push
 from seqkit.foundation.plugins import Catalogue
 from seqkit.runs import checkpoint
 from tests.commands.hub import TOKEN, Hub, hub
-from tests.conftest import Run, environment, process
+from tests.conftest import Run, completed, process, saved
 from tests.data.stores import site
 from tests.warm_python import python
 
@@ -29,23 +28,18 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         yield about
 
 
-def call(*words: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
-    """A process of its own: the hub's library reads the environment when it is imported."""
-    return process(*words, cwd=cwd, timeout=120)
-
-
 def test_a_checkpoint_goes_to_the_hub_and_comes_back(
     served: Hub, trained: Path, tmp_path: Path
 ) -> None:
     words = ("push", f"checkpoint={trained}", f"to={PLACE}", "licence=cc0-1.0")
-    pushed = call(*words, cwd=tmp_path)
+    pushed = process(*words, cwd=tmp_path)
     assert (pushed.returncode, pushed.stdout.strip()) == (0, PLACE), pushed.stderr
     files = served.repositories["ann/rain"]
     assert files.keys() == {"README.md", "checkpoint.safetensors"}
     assert str(trained.parent).encode() not in files["checkpoint.safetensors"]  # no folders of ours
     (tmp_path / "came.safetensors").write_bytes(files["checkpoint.safetensors"])
     came = checkpoint.load(tmp_path / "came.safetensors", Catalogue())
-    own = checkpoint.load(trained / "checkpoints" / "best.safetensors", Catalogue())
+    own = saved(trained, "best")
     assert all(came.weights[name].equal(value) for name, value in own.weights.items())
     assert came.config["data"]["path"] == ["text.txt"]
     card = files["README.md"].decode()
@@ -64,18 +58,18 @@ def test_a_checkpoint_goes_to_the_hub_and_comes_back(
     assert f"digest {came.digest}" in pushed.stderr
 
     files["README.md"] = b"# My own words"
-    again = call(*words, cwd=tmp_path)  # the repository is there by now
+    again = process(*words, cwd=tmp_path)  # the repository is there by now
     assert again.returncode == 0, again.stderr
     assert "its README.md stays" in again.stderr
     assert served.repositories["ann/rain"]["README.md"] == b"# My own words"
-    assert call(*words, "overwrite=true", cwd=tmp_path).returncode == 0
+    assert process(*words, "overwrite=true", cwd=tmp_path).returncode == 0
     assert served.repositories["ann/rain"]["README.md"].decode() == card
     for place in (PLACE, f"{PLACE}/checkpoint.safetensors"):
         asked = ("generate", f"checkpoint={place}", "length=20", "seed=1", "device=cpu")
-        made = call(*asked, cwd=tmp_path)
+        made = process(*asked, cwd=tmp_path)
         assert made.returncode == 0, made.stderr
         assert f"{place}: digest {came.digest}" in made.stderr
-    expected = call("generate", f"checkpoint={trained}", *asked[2:], cwd=tmp_path)
+    expected = process("generate", f"checkpoint={trained}", *asked[2:], cwd=tmp_path)
     assert made.stdout == expected.stdout
     gets = [line for line in served.asked if "GET" in line and "/resolve/" in line]
     assert len(gets) == 1  # the second one read the copy
@@ -86,13 +80,13 @@ def test_refused_pushes_say_what_to_do(
 ) -> None:
     words = ("push", f"checkpoint={trained}", f"to={PLACE}")
     monkeypatch.delenv("HF_TOKEN")
-    refused = call(*words, cwd=tmp_path)
+    refused = process(*words, cwd=tmp_path)
     assert (refused.returncode, refused.stderr.count("\n")) == (6, 1), refused.stderr
     assert f"to={PLACE}: the hub refuses it: give a token" in refused.stderr
     assert not served.repositories
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     served.status = 404
-    refused = call(*words, cwd=tmp_path)
+    refused = process(*words, cwd=tmp_path)
     assert (refused.returncode, refused.stderr.count("\n")) == (6, 1), refused.stderr
     assert f"to={PLACE}: cannot be uploaded: " in refused.stderr
 
@@ -127,26 +121,26 @@ def test_of_a_data_set_on_the_disk_the_name_alone_is_public() -> None:
 
 
 def test_a_licence_is_a_name_of_the_hubs(run: Run, trained: Path) -> None:
-    refused = run("push", f"checkpoint={trained}", f"to={PLACE}", "licence='see: LICENSE'")
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert "cc-by-4.0" in refused.err
+    refused = run.fails_in_a_line(
+        2, "push", f"checkpoint={trained}", f"to={PLACE}", "licence='see: LICENSE'"
+    )
+    assert "cc-by-4.0" in refused
 
 
 @pytest.mark.parametrize("to", [(), ("to=ann/rain",), ("to=hf://ann",), ("to=hf://a/b/c",)])
 def test_what_is_no_repository_is_refused(to: tuple[str, ...], run: Run, trained: Path) -> None:
-    refused = run("push", f"checkpoint={trained}", *to)
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert "give the repository, to=hf://USER/NAME" in refused.err
+    refused = run.fails_in_a_line(2, "push", f"checkpoint={trained}", *to)
+    assert "give the repository, to=hf://USER/NAME" in refused
 
 
 def test_what_is_not_on_the_hub_is_no_checkpoint(served: Hub, tmp_path: Path) -> None:
     served.repositories["ann/empty"] = {"README.md": b"words"}
     for place in ("hf://ann/none", "hf://ann/empty"):
-        refused = call("generate", f"checkpoint={place}", cwd=tmp_path)
+        refused = process("generate", f"checkpoint={place}", cwd=tmp_path)
         assert (refused.returncode, refused.stderr.count("\n")) == (4, 1), refused.stderr
         assert f"{place}/checkpoint.safetensors" in refused.stderr
     served.status = 401
-    refused = call("generate", "checkpoint=hf://ann/empty", cwd=tmp_path)
+    refused = process("generate", "checkpoint=hf://ann/empty", cwd=tmp_path)
     assert (refused.returncode, refused.stderr.count("\n")) == (4, 1), refused.stderr
 
 
@@ -159,28 +153,26 @@ def test_a_checkpoint_at_a_url_is_read_whole_or_refused(
         about.files |= {"/a.safetensors": content, "/b.safetensors": content[:-9] + b"damaged!!"}
         about.files["/c.safetensors"] = b"<html>no checkpoint</html>"
         words = ("length=20", "seed=1", "device=cpu")
-        made = run("generate", f"checkpoint={about.url}/a.safetensors", *words)
-        assert made.code == 0, made.err
+        made = run.ok("generate", f"checkpoint={about.url}/a.safetensors", *words)
         assert made.out == run("generate", f"checkpoint={trained}", *words).out
-        digest = checkpoint.load(trained / "checkpoints" / "best.safetensors", Catalogue()).digest
+        digest = saved(trained, "best").digest
         assert f"a.safetensors: digest {digest}" in made.err
         for name, told in (
             ("b.safetensors", "the checkpoint is damaged"),
             ("c.safetensors", "not a seqkit checkpoint"),
             ("none.safetensors", "none.safetensors: "),
         ):
-            refused = run("generate", f"checkpoint={about.url}/{name}", "quiet=true")
-            assert (refused.code, refused.err.count("\n")) == (4, 1), refused.err
-            assert told in refused.err
+            refused = run.fails_in_a_line(
+                4, "generate", f"checkpoint={about.url}/{name}", "quiet=true"
+            )
+            assert told in refused
         about.files["/b.safetensors"] = content  # the damaged copy is not kept
         assert run("generate", f"checkpoint={about.url}/b.safetensors", *words).out == made.out
         about.cut = 1000
         about.files["/d.safetensors"] = content + b""
-        refused = run("generate", f"checkpoint={about.url}/d.safetensors", "quiet=true")
-        assert refused.code == 4, refused.err
-        refused = run("generate", f"checkpoint={about.url}/folder", "quiet=true")
-        assert (refused.code, refused.err.count("\n")) == (2, 1)
-        assert "give the URL of a file *.safetensors" in refused.err
+        run.fails(4, "generate", f"checkpoint={about.url}/d.safetensors", "quiet=true")
+        refused = run.fails_in_a_line(2, "generate", f"checkpoint={about.url}/folder", "quiet=true")
+        assert "give the URL of a file *.safetensors" in refused
     offline = run("generate", f"checkpoint={about.url}/a.safetensors", *words)
     assert offline.out == made.out, offline.err
     assert "read from its copy" in offline.err
@@ -198,9 +190,6 @@ def test_the_extra_is_named_if_it_is_missing(trained: Path, tmp_path: Path) -> N
         ("generate", f"checkpoint={PLACE}"),
         ("push", f"checkpoint={trained}", f"to={PLACE}"),
     ):
-        refused = subprocess.run(
-            [python(), "-c", program, *words],
-            cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        refused = completed([python(), "-c", program, *words], cwd=tmp_path)
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1), refused.stderr
         assert "pip install 'seqkit[remote]'" in refused.stderr

@@ -22,23 +22,20 @@ def test_a_run_does_not_move_into_a_folder_of_other_things(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    refused = run(*TINY, f"data.path={text_file}", "run_dir=.", "train.max_steps=1", *more)
-    assert refused.code == 6
-    assert "run_dir=.: this folder holds other things (text.txt): give a new or an" in refused.err
+    refused = run.fails(6, *TINY, f"data.path={text_file}", "run_dir=.", "train.max_steps=1", *more)
+    assert "run_dir=.: this folder holds other things (text.txt): give a new or an" in refused
     assert [*tmp_path.iterdir()] == [text_file]
 
 
 def test_a_folder_that_holds_a_run_is_not_overwritten(
-    run: Run, text_file: Path, tmp_path: Path
+    run: Run, tiny: list[str], tmp_path: Path
 ) -> None:
-    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=4"]
-    assert run(*arguments).code == 0
+    arguments = [*tiny, "train.max_steps=4"]
+    run.ok(*arguments)
     before = weights(tmp_path / "a")["head.weight"]
-    refused = run(*arguments, "seed=5")
-    assert refused.code == 6
-    assert "resume=auto" in refused.err
+    assert "resume=auto" in run.fails(6, *arguments, "seed=5")
     assert torch.equal(weights(tmp_path / "a")["head.weight"], before)
-    assert run(*arguments, "seed=5", "overwrite=true").code == 0
+    run.ok(*arguments, "seed=5", "overwrite=true")
     assert not torch.equal(weights(tmp_path / "a")["head.weight"], before)
 
 
@@ -58,23 +55,19 @@ def test_bad_data_exits_with_3_and_leaves_no_run(run: Run, tmp_path: Path) -> No
         assert not (tmp_path / "a").exists()
 
 
-def test_a_divergence_exits_with_7(run: Run, text_file: Path, tmp_path: Path) -> None:
-    result = run(
-        *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "optimizer.lr=1e38",
+def test_a_divergence_exits_with_7(run: Run, tiny: list[str]) -> None:
+    result = run.fails(7,
+        *tiny, "optimizer.lr=1e38",
         "train.clip_norm=0", "train.max_steps=50",
     )  # fmt: skip
-    assert result.code == 7
-    assert "optimizer.lr" in result.err
-    found = re.search(r"at step (\d+): the training diverged", result.err)
+    assert "optimizer.lr" in result
+    found = re.search(r"at step (\d+): the training diverged", result)
     assert found
     assert int(found[1]) <= 10
 
 
 def test_a_checkpoint_is_not_passed_over_by_a_training(run: Run, tmp_path: Path) -> None:
-    result = run(*TINY, "checkpoint=my run", f"run_dir={tmp_path / 'a'}")
-    assert result.code == 2
-    assert "checkpoint=my run: train does not read it: did you mean 'init_from=my run'," in (
-        result.err
-    )
-    assert "run_dir=RUN resume=auto goes on with a run\n" in result.err
+    result = run.fails(2, *TINY, "checkpoint=my run", f"run_dir={tmp_path / 'a'}")
+    assert "checkpoint=my run: train does not read it: did you mean 'init_from=my run'," in (result)
+    assert "run_dir=RUN resume=auto goes on with a run\n" in result
     assert not (tmp_path / "a").exists()

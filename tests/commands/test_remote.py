@@ -34,17 +34,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_run_keeps_the_url_of_its_data(run: Run, served: Site, tmp_path: Path) -> None:
     url, folder = served.url + NOVEL, tmp_path / "run"
     words = [*TINY, f"run_dir={folder}", "resume=auto"]
-    done = run(*words, f"data.path={url}", "train.max_steps=2")
-    assert done.code == 0, done.err
-    assert "symbols of novel.txt" in done.err
+    assert "symbols of novel.txt" in run.ok(*words, f"data.path={url}", "train.max_steps=2").err
     assert saved(folder).config["data"]["path"] == [url]
-    more = run(*words, "train.max_steps=3")
-    assert more.code == 0, more.err
+    run.ok(*words, "train.max_steps=3")
     finished = run(*words, f"data.path={url}", "train.max_steps=3")
     assert "this run is finished" in finished.err
     score = ["evaluate", f"checkpoint={folder}", "device=cpu", "json=true"]
-    own = run(*score)
-    assert own.code == 0, own.err
+    own = run.ok(*score)
     whole = run(*score, f"data.path={url}")
     assert json.loads(own.out)["data_sha256"] == json.loads(whole.out)["data_sha256"]
     assert served.got == [NOVEL]  # once for all of them
@@ -52,11 +48,9 @@ def test_a_run_keeps_the_url_of_its_data(run: Run, served: Site, tmp_path: Path)
 
 def test_what_is_finished_asks_no_store(run: Run, served: Site, tmp_path: Path) -> None:
     words = [*TINY, f"data.path={served.url}{NOVEL}", "train.max_steps=1", f"run_dir={tmp_path}/b"]
-    done = run(*words)
-    assert done.code == 0, done.err
+    run.ok(*words)
     served.status = 500
-    again = run(*words, "resume=auto")
-    assert again.code == 0, again.err
+    run.ok(*words, "resume=auto")
 
 
 @pytest.mark.usefixtures("cache")
@@ -65,7 +59,7 @@ def test_nothing_is_fetched_because_a_checkpoint_names_it(
 ) -> None:
     url = served.url + NOVEL
     words = [*TINY, f"data.path={url}", f"run_dir={tmp_path / 'run'}", "train.max_steps=1"]
-    assert run(*words).code == 0
+    run.ok(*words)
     monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "elsewhere"))
     done = run("evaluate", f"checkpoint={tmp_path / 'run'}", "device=cpu")
     assert (done.code, served.got) == (3, [NOVEL])
@@ -77,19 +71,17 @@ def test_shards_are_made_of_a_url_and_read_from_one(
     run: Run, served: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "shards"
-    made = run("prepare", f"data.path={served.url}{NOVEL}", f"out={out}")
-    assert made.code == 0, made.err
+    run.ok("prepare", f"data.path={served.url}{NOVEL}", f"out={out}")
     assert json.loads((out / "index.json").read_text())["name"] == "novel.txt"
     words = [*TINY, f"data.path=file://{out}", f"run_dir={tmp_path / 'run'}"]
-    done = run(*words, "train.max_steps=1")
-    assert done.code == 0, done.err
+    run.ok(*words, "train.max_steps=1")
     assert saved(tmp_path / "run").config["data"]["path"] == [f"file://{out}"]
     for steps, cache in ((2, "cache"), (3, "another_cache")):  # the last without a copy
-        more = run(*words, f"train.max_steps={steps}", "resume=auto")
-        assert more.code == 0, more.err
+        run.ok(*words, f"train.max_steps={steps}", "resume=auto")
         monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / cache))
-    refused = run(*words, "data.newline=lf", "train.max_steps=4", "resume=auto")
-    assert (refused.code, "data.newline=lf: the shards in" in refused.err) == (2, True)
+    assert "data.newline=lf: the shards in" in run.fails(
+        2, *words, "data.newline=lf", "train.max_steps=4", "resume=auto"
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,10 +99,9 @@ def test_what_cannot_be_had_ends_every_command(
         (*TINY, f"run_dir={tmp_path / 'run'}"),
         ("compress", f"checkpoint={trained}", f"out={tmp_path / 'a.sq'}"),
     ):
-        done = run(*command, f"data.path={url}")
-        assert done.code == code, done.err
-        assert said in done.err
-        assert "Traceback" not in done.err
+        done = run.fails(code, *command, f"data.path={url}")
+        assert said in done
+        assert "Traceback" not in done
 
 
 def test_a_stop_while_fetching_leaves_nothing(served: Site, cache: Path, tmp_path: Path) -> None:

@@ -47,14 +47,12 @@ def test_a_run_that_goes_on_and_one_that_was_killed(
     training = start(tmp_path / "a", text_file, "train.max_steps=1000000")
     try:
         wait_for_steps(tmp_path / "a", 20)
-        done = run("report", f"run_dir={tmp_path / 'a'}")
-        assert done.code == 0, done.err
+        run.ok("report", f"run_dir={tmp_path / 'a'}")
         assert "still going" in finding(tmp_path / "a")
     finally:
         training.kill()
         training.communicate()
-    done = run("report", f"run_dir={tmp_path / 'a'}")
-    assert done.code == 0, done.err
+    run.ok("report", f"run_dir={tmp_path / 'a'}")
     assert "It ended early" in finding(tmp_path / "a")
 
 
@@ -69,8 +67,7 @@ def test_a_run_of_an_earlier_version(kind: str, run: Run, tmp_path: Path) -> Non
 def test_the_report_of_another_program_is_left_as_it_is(run: Run, tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("a: 1\n")
     (tmp_path / "report.html").write_text("mine")
-    refused = run("report", f"run_dir={tmp_path}")
-    assert (refused.code, "no run in this folder" in refused.err) == (4, True)
+    assert "no run in this folder" in run.fails(4, "report", f"run_dir={tmp_path}")
     assert (tmp_path / "report.html").read_text() == "mine"
 
 
@@ -83,6 +80,4 @@ def test_what_is_no_run_is_refused_in_a_line(trained: Path, run: Run, tmp_path: 
         (4, "no such folder", (f"run_dir={tmp_path / 'file'}",)),
         (4, "it holds the runs run", (f"run_dir={trained.parent}",)),
     ]:
-        done = run("report", *words)
-        assert (done.code, done.out, done.err.count("\n")) == (code, b"", 1), done.err
-        assert said in done.err
+        assert said in run.fails_in_a_line(code, "report", *words)

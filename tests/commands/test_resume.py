@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from seqkit.foundation.plugins import Catalogue
-from seqkit.runs import checkpoint
-from tests.conftest import SENTENCE, TINY, Run, same, saved, start, wait_for_steps
+from tests.conftest import SENTENCE, TINY, Run, same, saved, start, summary_of, wait_for_steps
 
 pytestmark = pytest.mark.faults
 
@@ -64,51 +62,42 @@ def test_a_stopped_run_goes_on_as_if_nothing_had_happened(
 
 
 def test_a_finished_run_says_so_and_can_be_extended(
-    run: Run, text_file: Path, tmp_path: Path
+    run: Run, tiny: list[str], tmp_path: Path
 ) -> None:
-    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto"]
-    assert run(*arguments, "train.max_steps=4").code == 0
+    arguments = [*tiny, "resume=auto"]
+    run.ok(*arguments, "train.max_steps=4")
     again = run(*arguments, "train.max_steps=4")
     assert (again.code, again.out) == (0, b"")
     assert "finished" in again.err
-    assert run(*arguments, "train.max_steps=7").code == 0
-    assert json.loads((tmp_path / "a" / "summary.json").read_text())["steps"] == 7
+    run.ok(*arguments, "train.max_steps=7")
+    assert summary_of(tmp_path / "a")["steps"] == 7
 
 
 @pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize(("before", "after"), [("cudnn", "auto"), ("auto", "cudnn")])
 def test_a_run_goes_on_with_another_of_the_fused_kernels(
-    before: str, after: str, run: Run, text_file: Path, tmp_path: Path
+    before: str, after: str, run: Run, tiny: list[str]
 ) -> None:
-    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto"]
-    assert run(*arguments, "train.max_steps=4", f"model.backend={before}").code == 0
+    arguments = [*tiny, "resume=auto"]
+    run.ok(*arguments, "train.max_steps=4", f"model.backend={before}")
     again = [*arguments, "train.max_steps=7"]
-    resumed = run(*again, f"model.backend={after}")
-    assert resumed.code == 0, resumed.err
-    assert run(*again, "model.backend=unrolled", "train.max_steps=9").code == 2
+    run.ok(*again, f"model.backend={after}")
+    run.fails(2, *again, "model.backend=unrolled", "train.max_steps=9")
 
 
 def test_other_settings_or_data_are_not_mixed_into_a_run(
-    run: Run, text_file: Path, tmp_path: Path
+    run: Run, tiny: list[str], text_file: Path
 ) -> None:
-    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}"]
-    assert run(*arguments, "train.max_steps=4").code == 0
-    other = [*arguments, "train.max_steps=8", "optimizer.lr=0.5"]
-    refused = run(*other, "resume=auto")
-    assert refused.code == 2
-    assert "optimizer.lr" in refused.err
+    run.ok(*tiny, "train.max_steps=4")
+    other = [*tiny, "train.max_steps=8", "optimizer.lr=0.5"]
+    assert "optimizer.lr" in run.fails(2, *other, "resume=auto")
     text_file.write_text(SENTENCE * 39)
-    refused = run(*arguments, "train.max_steps=8", "resume=auto")
-    assert refused.code == 2
-    assert "data" in refused.err
-    forced = run(*other, "resume=force")
-    assert forced.code == 0
-    assert "optimizer.lr" in forced.err
+    assert "data" in run.fails(2, *tiny, "train.max_steps=8", "resume=auto")
+    assert "optimizer.lr" in run.ok(*other, "resume=force").err
 
 
-def test_resume_force_needs_a_run(run: Run, text_file: Path, tmp_path: Path) -> None:
-    result = run(*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=force")
-    assert result.code == 4
+def test_resume_force_needs_a_run(run: Run, tiny: list[str], tmp_path: Path) -> None:
+    run.fails(4, *tiny, "resume=force")
     assert not (tmp_path / "a").exists()
 
 
@@ -119,32 +108,27 @@ def test_a_fine_tuned_run_is_resumed_by_its_own_command(
         "recipe=shakespeare", f"data.path={text_file}", f"run_dir={tmp_path / 'b'}", "device=cpu",
         f"init_from={trained}", "resume=auto", "model.dropout=0.3", "train.batch_size=4",
     ]  # fmt: skip
-    first = run(*arguments, "train.max_steps=2")
-    assert first.code == 0, first.err
-    assert "the model is that of the checkpoint" in first.err
-    again = run(*arguments, "train.max_steps=4")
-    assert again.code == 0, again.err
-    last = checkpoint.load(tmp_path / "b" / "checkpoints" / "last.safetensors", Catalogue())
+    assert "the model is that of the checkpoint" in run.ok(*arguments, "train.max_steps=2").err
+    run.ok(*arguments, "train.max_steps=4")
+    last = saved(tmp_path / "b")
     assert (last.model.hidden_size, last.model.dropout, last.metrics["step"]) == (24, 0.3, 4)
 
 
-def test_a_shape_cannot_be_forced(run: Run, text_file: Path, tmp_path: Path) -> None:
-    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}"]
-    assert run(*arguments, "train.max_steps=2").code == 0
-    more = [*arguments, "train.max_steps=4", "resume=force"]
+def test_a_shape_cannot_be_forced(run: Run, tiny: list[str]) -> None:
+    run.ok(*tiny, "train.max_steps=2")
+    more = [*tiny, "train.max_steps=4", "resume=force"]
     refused = run(*more, "model.hidden_size=20")
     assert (refused.code, "resume=force" in refused.err) == (2, False)
-    assert run(*more, "model.dropout=0.4").code == 0
+    run.ok(*more, "model.dropout=0.4")
 
 
 @pytest.mark.thorough
-def test_an_average_begins_where_a_run_had_none(run: Run, text_file: Path, tmp_path: Path) -> None:
-    given = (*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}")
-    assert run(*given, "train.max_steps=3", "train.average=0").code == 0
-    forced = (*given, "resume=force", "train.average=0.9")
-    assert run(*forced, "train.max_steps=4").code == 0
-    last = checkpoint.load(tmp_path / "a" / "checkpoints" / "last.safetensors", Catalogue())
-    before = checkpoint.load(tmp_path / "a" / "checkpoints" / "previous.safetensors", Catalogue())
+def test_an_average_begins_where_a_run_had_none(run: Run, tiny: list[str], tmp_path: Path) -> None:
+    run.ok(*tiny, "train.max_steps=3", "train.average=0")
+    forced = (*tiny, "resume=force", "train.average=0.9")
+    run.ok(*forced, "train.max_steps=4")
+    last = saved(tmp_path / "a")
+    before = saved(tmp_path / "a", "previous")
     share = 0.1 / (1 - 0.9**4)  # of the weights after update number 3, from 0
     name, own = next(iter(last.weights.items()))
     expected = before.weights[name].lerp(own, share)
@@ -152,47 +136,41 @@ def test_an_average_begins_where_a_run_had_none(run: Run, text_file: Path, tmp_p
     assert len(found) == len(last.weights)
     alike = [average for average in found if average.shape == expected.shape]
     assert any(torch.allclose(average, expected) for average in alike)
-    assert run(*given, "resume=auto", "train.average=0.9", "train.max_steps=6").code == 0
+    run.ok(*tiny, "resume=auto", "train.average=0.9", "train.max_steps=6")
 
 
-def test_a_finished_run_needs_no_data_to_say_so(run: Run, text_file: Path, tmp_path: Path) -> None:
-    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto"]
-    assert run(*arguments, "train.max_steps=2").code == 0
+def test_a_finished_run_needs_no_data_to_say_so(run: Run, tiny: list[str], text_file: Path) -> None:
+    arguments = [*tiny, "resume=auto"]
+    run.ok(*arguments, "train.max_steps=2")
     text_file.unlink()
-    again = run(*arguments, "train.max_steps=2")
-    assert (again.code, "finished" in again.err) == (0, True)
+    assert "finished" in run.ok(*arguments, "train.max_steps=2").err
 
 
 def test_going_on_by_force_with_other_lanes_is_refused_in_a_line(
-    run: Run, text_file: Path, tmp_path: Path
+    run: Run, tiny: list[str], tmp_path: Path
 ) -> None:
-    given = (*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}")
-    assert run(*given, "train.max_steps=3").code == 0
-    more = run(*given, "train.max_steps=5", "resume=force", "train.batch_size=8")
-    assert more.code == 4
-    assert "state.h is (2, 4, 24) in float32, and has to be (2, 8, 24) in float32" in more.err
-    changed = run(*given, "train.max_steps=5", "resume=force", "optimizer.kind=sgd")
-    assert changed.code == 2
-    precise = run(*given, "train.max_steps=5", "resume=force", "train.precision=bf16")
-    assert precise.code == 0
-    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    run.ok(*tiny, "train.max_steps=3")
+    more = run.fails(4, *tiny, "train.max_steps=5", "resume=force", "train.batch_size=8")
+    assert "state.h is (2, 4, 24) in float32, and has to be (2, 8, 24) in float32" in more
+    run.fails(2, *tiny, "train.max_steps=5", "resume=force", "optimizer.kind=sgd")
+    run.ok(*tiny, "train.max_steps=5", "resume=force", "train.precision=bf16")
+    summary = summary_of(tmp_path / "a")
     assert summary["dtype"] == "bf16"
 
 
 def test_a_finished_run_with_other_settings_is_refused(
-    run: Run, text_file: Path, tmp_path: Path
+    run: Run, tiny: list[str], text_file: Path, tmp_path: Path
 ) -> None:
-    arguments = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto"]
-    assert run(*arguments, "train.max_steps=3").code == 0
+    arguments = [*tiny, "resume=auto"]
+    run.ok(*arguments, "train.max_steps=3")
     text_file.unlink()  # a finished run needs no data to say so
-    refused = run(*arguments, "train.max_steps=3", "optimizer.lr=0.5")
-    assert refused.code == 2
-    assert "optimizer.lr" in refused.err
+    assert "optimizer.lr" in run.fails(2, *arguments, "train.max_steps=3", "optimizer.lr=0.5")
     text_file.write_text(SENTENCE * 39)
     other = text_file.rename(tmp_path / "other.txt")
-    refused = run(*arguments[:-3], f"data.path={other}", *arguments[-2:], "train.max_steps=3")
-    assert refused.code == 2
-    assert "the data itself" in refused.err
+    refused = run.fails(
+        2, *arguments[:-3], f"data.path={other}", *arguments[-2:], "train.max_steps=3"
+    )
+    assert "the data itself" in refused
 
 
 @pytest.mark.thorough
@@ -204,9 +182,8 @@ def test_a_budget_of_time_is_spent_once_and_can_be_raised(
     words.append("optimizer.schedule=cosine")
 
     def summary(*more: str) -> dict[str, Any]:
-        done = run(*words, *more)
-        assert done.code == 0, done.err
-        return dict(json.loads((folder / "summary.json").read_text()))
+        run.ok(*words, *more)
+        return dict(summary_of(folder))
 
     first = summary("train.max_minutes=0.02", "train.validate_every=20")
     assert first["elapsed_seconds"] >= 0.8 * 1.2  # a tenth is kept for the closing sample
@@ -231,13 +208,12 @@ def test_a_budget_of_time_is_spent_once_and_can_be_raised(
 
 
 def test_other_weights_to_start_from_are_not_passed_over(
-    run: Run, trained: Path, text_file: Path, tmp_path: Path
+    run: Run, tiny: list[str], trained: Path
 ) -> None:
-    words = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "resume=auto"]
-    assert run(*words, "train.max_steps=2").code == 0
-    refused = run(*words, "train.max_steps=4", f"init_from={trained}")
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert ": init_from. Leave it as it was\n" in refused.err
+    words = [*tiny, "resume=auto"]
+    run.ok(*words, "train.max_steps=2")
+    refused = run.fails_in_a_line(2, *words, "train.max_steps=4", f"init_from={trained}")
+    assert ": init_from. Leave it as it was\n" in refused
 
 
 @pytest.fixture(scope="module")
@@ -260,8 +236,7 @@ def test_a_run_stopped_in_a_validation_goes_on_without_one(
     shutil.copytree(stopped_in_validation[0], tmp_path / "a")
     assert (saved(tmp_path / "a").training or {})["progress"]["validating"]
     forced = ("resume=force", "data.split=1,0,0", "train.max_steps=3")
-    done = run(f"run_dir={tmp_path / 'a'}", *forced, "length=5")
-    assert done.code == 0, done.err
+    run.ok(f"run_dir={tmp_path / 'a'}", *forced, "length=5")
 
 
 def test_a_signal_in_a_validation_is_heard_at_once(
@@ -271,8 +246,7 @@ def test_a_signal_in_a_validation_is_heard_at_once(
     shutil.copytree(folder, tmp_path / "a")
     assert "stopped by SIGTERM at step 2" in err
     assert not list((tmp_path / "a" / "checkpoints").glob("best.*"))
-    done = run(f"run_dir={tmp_path / 'a'}", "resume=auto", "length=5")
-    assert done.code == 0, done.err
+    run.ok(f"run_dir={tmp_path / 'a'}", "resume=auto", "length=5")
     assert (tmp_path / "a" / "checkpoints" / "best.safetensors").exists()
     lines = (tmp_path / "a" / "metrics.jsonl").read_text().splitlines()
     steps = [(event["event"], event["step"]) for event in map(json.loads, lines)]

@@ -30,8 +30,7 @@ def hostile(run: Run, tmp_path: Path) -> Path:
     """A model of a hostile text in the file a.txt, whose name is hostile, too."""
     file = tmp_path / "<b>a\u202e.txt"
     file.write_text(HOSTILE * 20)
-    trained = run(*TINY, f"data.path={file}", f"run_dir={tmp_path / 'run'}", "train.max_steps=2")
-    assert trained.code == 0, trained.err
+    run.ok(*TINY, f"data.path={file}", f"run_dir={tmp_path / 'run'}", "train.max_steps=2")
     return file
 
 
@@ -44,15 +43,13 @@ def voice(run: Run, tmp_path: Path) -> Path:
     soundfile.write(tmp_path / "tone.wav", wave, 4000)
     words = ["recipe=wav_generation", f"data.path={tmp_path / 'tone.wav'}", *SMALL]
     words += ["data.sample_rate=4000"]
-    trained = run(*words, f"run_dir={tmp_path / 'run'}", "train.max_steps=80", "optimizer.lr=0.02")
-    assert trained.code == 0, trained.err
+    run.ok(*words, f"run_dir={tmp_path / 'run'}", "train.max_steps=80", "optimizer.lr=0.02")
     return tmp_path / "tone.wav"
 
 
 def score(run: Run, *words: object) -> tuple[list[dict[str, object]], str]:
     """The lines that a command line prints, and its notices."""
-    made = run("score", *map(str, words), "device=cpu")
-    assert made.code == 0, made.err
+    made = run.ok("score", *map(str, words), "device=cpu")
     return [json.loads(line) for line in made.out.splitlines()], made.err
 
 
@@ -60,7 +57,7 @@ def test_a_line_for_each_symbol_adds_up_to_the_evaluation(
     run: Run, trained: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines, _ = score(run, f"checkpoint={trained}")
-    evaluated = json.loads(run("evaluate", f"checkpoint={trained}", "json=true").out)
+    evaluated = run.json("evaluate", f"checkpoint={trained}")
     assert len(lines) == evaluated["symbols"]
     mean = sum(float(str(line["nats"])) for line in lines) / len(lines)
     assert mean == pytest.approx(evaluated["loss"], abs=1e-4)
@@ -182,8 +179,9 @@ def test_a_search_lists_the_cells_that_follow_something(
     sizes = [abs(float(str(line["correlation"]))) for line in lines]
     assert sizes == sorted(sizes, reverse=True)
     assert 0.3 < sizes[0] <= 1
-    refused = run("score", f"checkpoint={trained}", "neuron=search", f"out={tmp_path / 'a.html'}")
-    assert (refused.code, "lines of JSON" in refused.err) == (2, True)
+    assert "lines of JSON" in run.fails(
+        2, "score", f"checkpoint={trained}", "neuron=search", f"out={tmp_path / 'a.html'}"
+    )
 
 
 @pytest.mark.thorough

@@ -1,7 +1,6 @@
 """A training on shards is the training on the files that they were made of."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from tests.conftest import (
     SENTENCE,
     TINY,
     Run,
-    environment,
+    completed,
     same,
     saved,
     torchrun,
@@ -27,16 +26,14 @@ STEPS = ("train.max_steps=12", "train.validate_every=6", "optimizer.lr=0.02")
 def shards(run: Run, tmp_path: Path) -> Path:
     """Shards of a text that stands beside them."""
     (tmp_path / "text.txt").write_text(SENTENCE * 60)
-    made = run("prepare", f"data.path={tmp_path}/text.txt", f"out={tmp_path}/shards")
-    assert made.code == 0, made.err
+    run.ok("prepare", f"data.path={tmp_path}/text.txt", f"out={tmp_path}/shards")
     return tmp_path / "shards"
 
 
 @pytest.mark.thorough
 def test_it_learns_the_same(run: Run, shards: Path, tmp_path: Path) -> None:
     for name, data in (("a", tmp_path / "text.txt"), ("b", shards)):
-        learnt = run(*TINY, *STEPS, f"data.path={data}", f"run_dir={tmp_path}/{name}")
-        assert learnt.code == 0, learnt.err
+        run.ok(*TINY, *STEPS, f"data.path={data}", f"run_dir={tmp_path}/{name}")
     assert same(tmp_path / "a", tmp_path / "b")
     assert saved(tmp_path / "b").codec.to_spec() == saved(tmp_path / "a").codec.to_spec()
     for command in (["score"], ["generate", "length=9", "seed=1"]):
@@ -46,31 +43,30 @@ def test_it_learns_the_same(run: Run, shards: Path, tmp_path: Path) -> None:
     found = [run("evaluate", "json=true", f"checkpoint={tmp_path}/{name}") for name in "ab"]
     one, other = (json.loads(told.out) for told in found)
     assert {key for key in one if one[key] != other[key]} == {"checkpoint", "data_sha256"}
-    assert run("evaluate", f"checkpoint={tmp_path}/a", f"data.path={shards}").code == 0
-    packed = run("compress", f"checkpoint={tmp_path}/b", f"data.path={tmp_path}/text.txt", "out=-")
-    assert packed.code == 0
+    run.ok("evaluate", f"checkpoint={tmp_path}/a", f"data.path={shards}")
+    run.ok("compress", f"checkpoint={tmp_path}/b", f"data.path={tmp_path}/text.txt", "out=-")
     told = run("doctor", f"data.path={shards}", "train.max_minutes=1")
     assert (told.code, b"2,700" in told.out) == (0, True), told.err
 
 
 def test_it_goes_on(run: Run, shards: Path, tmp_path: Path) -> None:
     words = [*TINY, f"data.path={shards}", *STEPS]
-    assert run(*words, f"run_dir={tmp_path}/whole").code == 0
-    assert run(*words, f"run_dir={tmp_path}/parts", "train.max_steps=7").code == 0
+    run.ok(*words, f"run_dir={tmp_path}/whole")
+    run.ok(*words, f"run_dir={tmp_path}/parts", "train.max_steps=7")
     lost = (shards / "index.json").rename(tmp_path / "lost.json")
-    refused = run(f"run_dir={tmp_path}/parts", "resume=auto", "train.max_steps=12")
-    assert (refused.code, f"{shards}/index.json: missing: " in refused.err) == (3, True)
+    assert f"{shards}/index.json: missing: " in run.fails(
+        3, f"run_dir={tmp_path}/parts", "resume=auto", "train.max_steps=12"
+    )
     lost.rename(shards / "index.json")
-    again = run(f"run_dir={tmp_path}/parts", "resume=auto", "train.max_steps=12")
-    assert again.code == 0, again.err
-    assert run(*words, f"run_dir={tmp_path}/parts", "resume=auto").code == 0
+    run.ok(f"run_dir={tmp_path}/parts", "resume=auto", "train.max_steps=12")
+    run.ok(*words, f"run_dir={tmp_path}/parts", "resume=auto")
     assert same(tmp_path / "whole", tmp_path / "parts")
 
 
 def test_what_is_refused(run: Run, shards: Path, trained: Path, tmp_path: Path) -> None:
     (tmp_path / "other.txt").write_text("qrstuvw\n" * 99)
     other = f"data.path={tmp_path}/other"
-    assert run("prepare", f"{other}.txt", f"out={tmp_path}/other").code == 0
+    run.ok("prepare", f"{other}.txt", f"out={tmp_path}/other")
     training = [*TINY, *STEPS, f"run_dir={tmp_path}/run"]
     (shards / "000000.bin").write_bytes(b"\0" * 2700)
     for code, said, words in (
@@ -79,24 +75,16 @@ def test_what_is_refused(run: Run, shards: Path, trained: Path, tmp_path: Path) 
         (2, "another vocabulary than the checkpoint's", [other, f"init_from={trained}"]),
         (3, "000000.bin: altered", [f"data.path={shards}"]),
     ):
-        refused = run(*training, *words)
-        assert (refused.code, said in refused.err) == (code, True), refused.err
-        assert "Traceback" not in refused.err
-    refused = run("evaluate", f"checkpoint={trained}", other)
-    assert (refused.code, "another vocabulary" in refused.err) == (2, True), refused.err
+        refused = run.fails(code, *training, *words)
+        assert said in refused
+        assert "Traceback" not in refused
+    assert "another vocabulary" in run.fails(2, "evaluate", f"checkpoint={trained}", other)
 
 
 @pytest.mark.thorough
 def test_several_processes_learn_from_shards(shards: Path, tmp_path: Path) -> None:
     words = [*TINY, *STEPS, f"data.path={shards}", f"run_dir={tmp_path}/run"]
-    ended = subprocess.run(
-        torchrun(2, "seqkit", *words),
-        env=environment(),
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = completed(torchrun(2, "seqkit", *words), cwd=tmp_path)
     assert ended.returncode == 0, ended.stderr
     assert saved(tmp_path / "run").metrics["step"] == 12
 
@@ -116,7 +104,7 @@ def test_a_shard_that_is_cut_short_ends_all_processes_though_one_alone_reads_it(
 ) -> None:
     (tmp_path / "text.txt").write_text(SENTENCE * 400)
     monkeypatch.setattr(plan, "SHARD", 4500)
-    assert run("prepare", f"data.path={tmp_path}/text.txt", f"out={tmp_path}/shards").code == 0
+    run.ok("prepare", f"data.path={tmp_path}/text.txt", f"out={tmp_path}/shards")
     words = ("data.path=shards", "run_dir=run", *ENDLESS)
     with begun_by_hand(tmp_path, port, words, words) as both:
         wait_for_steps(tmp_path / "run", 20)

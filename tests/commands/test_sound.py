@@ -1,6 +1,5 @@
 """Sound as a user makes it: a model of a tiny étude trained by the real program."""
 
-import json
 import signal
 import subprocess
 import time
@@ -13,7 +12,7 @@ import soundfile
 
 from seqkit.data.sound import reader
 from tests.commands.conftest import RATE
-from tests.conftest import SENTENCE, Run, environment
+from tests.conftest import SENTENCE, Run, environment, summary_of
 from tests.warm_python import python
 
 
@@ -45,9 +44,8 @@ def test_files_are_as_long_as_asked_and_repeat(learnt: Path, run: Run, tmp_path:
     assert [(sound.size, rate) for sound, rate in sounds] == [(2000, RATE)] * 3
     np.testing.assert_allclose(sounds[0][0], sounds[1][0], atol=1e-4)
     assert np.corrcoef(sounds[0][0], sounds[2][0])[0, 1] > 0.9
-    refused = run("generate", f"checkpoint={learnt / 'run'}", f"out={tmp_path / 'a.wav'}")
-    assert refused.code == 6
-    assert "overwrite=true" in refused.err
+    refused = run.fails(6, "generate", f"checkpoint={learnt / 'run'}", f"out={tmp_path / 'a.wav'}")
+    assert "overwrite=true" in refused
 
 
 def test_without_out_a_new_file_is_named(learnt: Path, run: Run) -> None:
@@ -75,11 +73,10 @@ def test_a_recording_is_continued_after_its_own_sound(
     tone = 0.3 * np.sin(2 * np.pi * 300 * np.arange(8000) / 16000)
     soundfile.write(prompt, np.stack([tone, tone], 1), 16000)
     out = tmp_path / "out.wav"
-    result = run(
+    run.ok(
         "generate", f"checkpoint={learnt / 'run'}", f"prompt_audio={prompt}", "length=300",
         f"out={out}",
     )  # fmt: skip
-    assert result.code == 0, result.err
     sound, _ = reader.read_whole(out)
     assert sound.size == 2000 + 300
     expected = 0.3 * np.sin(2 * np.pi * 300 * np.arange(2000) / RATE)
@@ -133,10 +130,8 @@ def test_interrupted_sound_is_whole(
 
 
 def test_evaluation_compares_with_baselines(learnt: Path, run: Run) -> None:
-    result = run("evaluate", f"checkpoint={learnt / 'run'}", "json=true", "device=cpu")
-    assert result.code == 0, result.err
-    scores = json.loads(result.out)
-    summary = json.loads((learnt / "run" / "summary.json").read_text())
+    scores = run.json("evaluate", f"checkpoint={learnt / 'run'}", "device=cpu")
+    summary = summary_of(learnt / "run")
     assert scores["loss"] == pytest.approx(summary["best_validation_loss"], abs=0.01)
     bits = [scores[f"{name}_bits"] for name in ("flac", "context", "histogram")]
     assert scores["bits_per_symbol"] < min(bits)
@@ -144,9 +139,8 @@ def test_evaluation_compares_with_baselines(learnt: Path, run: Run) -> None:
     assert 30 < scores["quantiser_snr_db"] < 45
     shown = run("evaluate", f"checkpoint={learnt / 'run'}", "device=cpu").out.decode()
     assert "flac_bits" in shown
-    test = run("evaluate", f"checkpoint={learnt / 'run'}", "part=test")
-    assert test.code == 3
-    assert "without a test part" in test.err
+    test = run.fails(3, "evaluate", f"checkpoint={learnt / 'run'}", "part=test")
+    assert "without a test part" in test
 
 
 def test_what_does_not_fit_is_refused(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import TINY, Run, environment
+from tests.conftest import TINY, Run, completed, environment
 from tests.terminal import on_terminal
 from tests.warm_python import python
 
@@ -96,14 +96,7 @@ def outcomes(
     shutil.copyfile(trained / "checkpoints" / "best.safetensors", folder / "a")
     (folder / "c").touch()
     lines = [words for words, _, _ in ABSENT]
-    done = subprocess.run(
-        [python(), "-c", _SEVERAL, json.dumps(lines)],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = completed([python(), "-c", _SEVERAL, json.dumps(lines)], cwd=folder)
     assert done.returncode == 0, done.stderr
     return dict(zip(lines, json.loads(done.stdout), strict=True))
 
@@ -119,15 +112,13 @@ def test_what_is_not_there_is_told(
 
 
 def test_a_run_that_goes_on_needs_none_of_it(run: Run, trained: Path) -> None:
-    done = run(f"run_dir={trained}", "resume=auto", "prompt_file=none")
-    assert (done.code, "is finished" in done.err) == (0, True), done.err
+    assert "is finished" in run.ok(f"run_dir={trained}", "resume=auto", "prompt_file=none").err
 
 
 def test_a_run_in_the_way_is_told_before_data_that_are_not_there(run: Run, trained: Path) -> None:
-    refused = run(*TINY, "data.path=none", f"run_dir={trained}")
-    assert (refused.code, "holds a run" in refused.err) == (6, True), refused.err
-    absent = run(*TINY, "data.path=none", f"run_dir={'a' * 300}")  # no such name can be
-    assert (absent.code, "run_dir=aaa" in absent.err) == (6, True), absent.err
+    assert "holds a run" in run.fails(6, *TINY, "data.path=none", f"run_dir={trained}")
+    impossible = f"run_dir={'a' * 300}"
+    assert "run_dir=aaa" in run.fails(6, *TINY, "data.path=none", impossible)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """A model of stereo at 16 bits, as a user makes it: four symbols a frame."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -36,10 +35,9 @@ def test_a_stereo_recording_becomes_stereo_files(run: Run, tmp_path: Path) -> No
     noise = np.random.default_rng(0).uniform(-1, 1, (4 * RATE, 2))
     soundfile.write(tmp_path / "take.wav", noise, RATE)
     few = ("train.max_steps=3", "model.hidden_size=8", "seconds=0.1")
-    made = run(*STEREO, *few, f"data.path={tmp_path / 'take.wav'}", f"run_dir={tmp_path / 'run'}")
-    assert made.code == 0, made.err
+    run.ok(*STEREO, *few, f"data.path={tmp_path / 'take.wav'}", f"run_dir={tmp_path / 'run'}")
     words = ("generate", f"checkpoint={tmp_path / 'run'}", "seconds=0.1", "device=cpu")
-    assert run(*words, f"out={tmp_path / 'out.wav'}").code == 0
+    run.ok(*words, f"out={tmp_path / 'out.wav'}")
     for file in (tmp_path / "run" / "samples" / "final.wav", tmp_path / "out.wav"):
         sound, rate = soundfile.read(file)
         assert (rate, sound.shape) == (RATE, (RATE // 10, 2))
@@ -49,19 +47,19 @@ def test_a_stereo_recording_becomes_stereo_files(run: Run, tmp_path: Path) -> No
 def test_files_have_two_channels_and_each_sounds_like_its_own(folder: Path, run: Run) -> None:
     out = folder / "out.wav"
     words = ("generate", f"checkpoint={folder / 'run'}", "seconds=2", "seed=1", "device=cpu")
-    assert run(*words, f"out={out}").code == 0
+    run.ok(*words, f"out={out}")
     sound, rate = soundfile.read(out)
     assert (rate, sound.shape[1]) == (RATE, 2)
     assert len(sound) == 2 * RATE
     many = ("seconds=0.5", "streams=16", f"out={folder / 'many.wav'}")
-    assert run(*words[:2], "seed=1", "device=cpu", *many).code == 0
+    run.ok(*words[:2], "seed=1", "device=cpu", *many)
     heard = [soundfile.read(file)[0].std(0) for file in folder.glob("many_*.wav")]
     assert len(heard) == 16
     left, right = np.median(heard, axis=0)  # without a prompt, some seeds swap the channels
     assert left > 0.1 > 3 * right
     start = folder / "start.flac"
     soundfile.write(start, soundfile.read(folder / "take.wav")[0][:RATE], RATE)
-    assert run(*words, f"prompt_audio={start}", f"out={folder / 'more.flac'}").code == 0
+    run.ok(*words, f"prompt_audio={start}", f"out={folder / 'more.flac'}")
     more, _ = soundfile.read(folder / "more.flac")
     assert np.abs(more[:RATE, 0] - soundfile.read(start)[0][:, 0]).max() < 1e-3
     final, _ = soundfile.read(folder / "run" / "samples" / "final.wav")
@@ -72,20 +70,22 @@ def test_files_have_two_channels_and_each_sounds_like_its_own(folder: Path, run:
 def test_what_reads_symbols_takes_stereo(folder: Path, run: Run) -> None:
     words = (f"checkpoint={folder / 'run'}", "device=cpu")
     take = f"data.path={folder / 'take.wav'}"
-    found = json.loads(run("evaluate", *words, "json=true").out)
+    found = run.json("evaluate", *words)
     assert found["bits_per_symbol"] < 3
     assert found["histogram_bits"] < 8
     assert found["quantiser_snr_db"] > 60
-    spectral = json.loads(run("evaluate", *words, "protocol=spectral", "json=true").out)
+    spectral = run.json("evaluate", *words, "protocol=spectral")
     assert spectral["seconds"] == 10
-    assert run("score", *words, f"out={folder / 'score.html'}").code == 0
-    assert run("compress", *words, take, f"out={folder / 'take.sq'}").code == 0
+    run.ok("score", *words, f"out={folder / 'score.html'}")
+    run.ok("compress", *words, take, f"out={folder / 'take.sq'}")
     packed, back = f"data.path={folder / 'take.sq'}", folder / "back.wav"
-    assert run("decompress", *words, packed, f"out={back}").code == 0
+    run.ok("decompress", *words, packed, f"out={back}")
     again, rate = soundfile.read(back)
     assert rate == RATE
     np.testing.assert_allclose(again, soundfile.read(folder / "take.wav")[0], atol=1e-3)
-    defaults = run("evaluate", *words, take, "data.channels=1", "data.symbols_per_sample=1")
-    assert defaults.code == 0  # they ask for nothing
-    refused = run("evaluate", *words, take, "protocol=windowed", "window=254")
-    assert (refused.code, "window=254: a frame of this sound has 4" in refused.err) == (2, True)
+    run.ok(
+        "evaluate", *words, take, "data.channels=1", "data.symbols_per_sample=1"
+    )  # they ask for nothing
+    assert "window=254: a frame of this sound has 4" in run.fails(
+        2, "evaluate", *words, take, "protocol=windowed", "window=254"
+    )

@@ -38,9 +38,7 @@ def test_a_stream_is_found_again(run: Run, tmp_path: Path) -> None:
         resumed = piped(given, *words, steps, cwd=tmp_path)
         assert resumed.returncode == 0, resumed.stderr
         assert b"data.path=- is not read again: the run goes on with" in resumed.stderr
-    scored = run("evaluate", f"checkpoint={tmp_path / 'run'}", "device=cpu", "json=true")
-    assert scored.code == 0, scored.err
-    own = json.loads(scored.out)["data_sha256"]
+    own = run.json("evaluate", f"checkpoint={tmp_path / 'run'}", "device=cpu")["data_sha256"]
     whole = ["evaluate", "checkpoint=run", "data.path=/dev/stdin", "device=cpu", "json=true"]
     given_again = piped(content, *whole, cwd=tmp_path)
     assert given_again.returncode == 0, given_again.stderr
@@ -65,9 +63,7 @@ def test_no_stream_is_a_checkpoint(key: str, run: Run, trained: Path, tmp_path: 
     reading, writing = os.pipe()
     words = ["generate"] if key == "checkpoint" else [*TINY, f"run_dir={tmp_path / 'run'}"]
     for place in ("-", "/dev/zero", tmp_path / "pipe", f"/dev/fd/{reading}"):
-        refused = run(*words, f"{key}={place}")
-        assert refused.code == 4, refused.err
-        assert refused.err.count("\n") == 1
+        run.fails_in_a_line(4, *words, f"{key}={place}")
     os.close(reading)
     os.close(writing)
 

@@ -1,6 +1,5 @@
 """The command line in several processes: one run, one voice, and an end when one of them ends."""
 
-import json
 import os
 import signal
 import socket
@@ -11,15 +10,26 @@ from pathlib import Path
 import pytest
 import torch
 
-from seqkit.foundation.plugins import Catalogue
 from seqkit.report.verdict import judge
-from seqkit.runs import checkpoint
 from seqkit.runs.record import read
 from tests.commands.by_hand import begun_by_hand, by_hand, outcomes
 from tests.commands.dying import MARK
 from tests.commands.giving_up import STEP
 from tests.commands.test_persistent_runs import PERSISTENT
-from tests.conftest import SMALL, TINY, Run, environment, same, torchrun, wait_for_steps
+from tests.conftest import (
+    SMALL,
+    TINY,
+    Run,
+    completed,
+    environment,
+    metrics_of,
+    same,
+    saved,
+    spawn,
+    summary_of,
+    torchrun,
+    wait_for_steps,
+)
 
 ENDLESS = ("train.max_steps=100000", "train.checkpoint_every=10", "train.validate_every=0")
 
@@ -28,13 +38,7 @@ def started(
     count: int, *words: str, more: tuple[str, ...] = (), module: str = "seqkit"
 ) -> "subprocess.Popen[str]":
     """A training in so many processes."""
-    return subprocess.Popen(
-        torchrun(count, module, *TINY, *words, more=more),
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return spawn(torchrun(count, module, *TINY, *words, more=more))
 
 
 def workers(launcher: int) -> dict[int, int]:
@@ -49,7 +53,7 @@ def workers(launcher: int) -> dict[int, int]:
 
 
 def metrics(run: Path) -> list[tuple[str, int, float]]:
-    lines = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
+    lines = metrics_of(run)
     return [(line["event"], line["step"], line["loss"]) for line in lines]
 
 
@@ -60,14 +64,13 @@ def test_two_processes_leave_one_run_like_that_of_one(
     several = started(2, *words, f"run_dir={tmp_path / '2'}")
     out, said = several.communicate(timeout=600)
     assert several.returncode == 0, said
-    alone = run(*TINY, *words, f"run_dir={tmp_path / '1'}")
-    assert alone.code == 0
+    alone = run.ok(*TINY, *words, f"run_dir={tmp_path / '1'}")
     assert len(out.encode()) == len(alone.out)  # one sample
     assert said.count("finished: 60 steps") == 1
     one, two = metrics(tmp_path / "1"), metrics(tmp_path / "2")
     assert [line[:2] for line in two] == [line[:2] for line in one]
     assert [line[2] for line in two] == pytest.approx([line[2] for line in one], rel=1e-5)
-    summary = json.loads((tmp_path / "2" / "summary.json").read_text())
+    summary = summary_of(tmp_path / "2")
     assert (summary["processes"], summary["device"][:3]) == (2, "2 ×")
     assert {path.name for path in (tmp_path / "1").iterdir()} == {
         path.name for path in (tmp_path / "2").iterdir()
@@ -85,9 +88,8 @@ def test_two_processes_stop_together_and_one_goes_on(
     again = f"torchrun --standalone --nproc-per-node=2 -m seqkit run_dir={folder} resume=auto\n"
     assert said.count(f"the state is saved: go on with: {again}") == 1
     assert judge(read(folder)).command == again.rstrip()
-    step = checkpoint.load(folder / "checkpoints" / "last.safetensors", Catalogue()).metrics["step"]
-    gone_on = run(f"run_dir={folder}", "resume=auto", f"train.max_steps={step + 5}")
-    assert gone_on.code == 0, gone_on.err
+    step = saved(folder).metrics["step"]
+    gone_on = run.ok(f"run_dir={folder}", "resume=auto", f"train.max_steps={step + 5}")
     assert f"going on at step {step}" in gone_on.err
 
 
@@ -113,10 +115,7 @@ def test_a_killed_process_ends_the_run_unless_it_may_start_again(
     folder = tmp_path / "run"
     words = (*ENDLESS, f"data.path={text_file}", f"run_dir={folder}", "resume=auto")
     line = torchrun(2, "seqkit", *TINY, *words, more=("--max-restarts=1",))
-    several = subprocess.Popen(  # a launcher of this process's own, whose children are found
-        [sys.executable, *line[1:]],
-        env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    several = spawn([sys.executable, *line[1:]])
     wait_for_steps(folder, 20)
     os.kill(workers(several.pid)[1], signal.SIGKILL)
     reached = max(step for _, step, _ in metrics(folder))
@@ -132,7 +131,7 @@ def test_a_killed_process_ends_the_run_unless_it_may_start_again(
     cause = said.partition("Root Cause")[2]
     assert "rank      : 1" in cause
     assert "exitcode  : -9" in cause
-    assert checkpoint.load(folder / "checkpoints" / "last.safetensors", Catalogue()).training
+    assert saved(folder).training
 
 
 @pytest.mark.parametrize(
@@ -232,13 +231,9 @@ def test_a_process_killed_while_the_first_writes_a_checkpoint_leaves_it_whole(
     words = (*TINY, *ENDLESS, f"data.path={text_file}", f"run_dir={folder}", "train.max_steps=300")
     (tmp_path / "own_words.py").write_text("DATASETS = {}\n")
     path = f"{environment()['PYTHONPATH']}:{tmp_path}"
-    done = subprocess.run(
+    done = completed(
         torchrun(2, "tests.commands.dying", *words, "plugins=own_words"),
-        env={**environment(), "PYTHONPATH": path, MARK: str(tmp_path / "mark")},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
+        variables={"PYTHONPATH": path, MARK: str(tmp_path / "mark")},
     )
     assert done.returncode == 1
     assert "exitcode  : -9" in done.stderr.partition("Root Cause")[2]
@@ -246,7 +241,7 @@ def test_a_process_killed_while_the_first_writes_a_checkpoint_leaves_it_whole(
     launcher = "torchrun --standalone --nproc-per-node=2"
     again = f"{launcher} -m seqkit run_dir={folder} resume=auto plugins=own_words\n"
     assert f"is whole. To go on: {again}" in done.stderr
-    last = checkpoint.load(folder / "checkpoints" / "last.safetensors", Catalogue())
+    last = saved(folder)
     assert last.training
     assert last.metrics["step"] % 10 == 0
     names = {path.name for path in (folder / "checkpoints").iterdir()}

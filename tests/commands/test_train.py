@@ -1,6 +1,5 @@
 """Training as a user runs it: what comes out."""
 
-import json
 import signal
 import subprocess
 import sys
@@ -18,10 +17,13 @@ from tests.conftest import (
     SENTENCE,
     TINY,
     Run,
+    completed,
     environment,
     fill_disk,
+    metrics_of,
     same,
     start,
+    summary_of,
     wait_for_steps,
     weights,
 )
@@ -35,19 +37,13 @@ def test_a_source_tree_just_works(run: Run, tmp_path: Path) -> None:
     (tree / "main.o").write_bytes(b"\x7fELF\0")
     (tree / "main.h").write_text("int main(void);\n" * 20)
     words = [*TINY, f"data.path={tree}", f"run_dir={tmp_path / 'run'}", "train.max_steps=2"]
-    done = run(*words)
-    assert done.code == 0, done.err
-    assert "2 files of text taken; 2 left out: 1 hidden, 1 not text\n" in done.err
-    scored = run("evaluate", f"checkpoint={tmp_path / 'run'}", "device=cpu")
-    assert scored.code == 0, scored.err
-    chosen = run(*words, "data.pattern=*.H,*.hpp", "overwrite=true")
-    assert chosen.code == 0, chosen.err
+    assert "2 files of text taken; 2 left out: 1 hidden, 1 not text\n" in run.ok(*words).err
+    run.ok("evaluate", f"checkpoint={tmp_path / 'run'}", "device=cpu")
+    chosen = run.ok(*words, "data.pattern=*.H,*.hpp", "overwrite=true")
     assert "1 file of text taken; 3 left out: 1 hidden, 2 not *.H,*.hpp\n" in chosen.err
-    scored = run("evaluate", f"checkpoint={tmp_path / 'run'}", "device=cpu")
-    assert scored.code == 0, scored.err
+    run.ok("evaluate", f"checkpoint={tmp_path / 'run'}", "device=cpu")
     (tree / "main.cc").write_text("int more;\n")
-    resumed = run(*words[:-1], "train.max_steps=3", "resume=auto")  # with the run's own pattern
-    assert resumed.code == 0, resumed.err
+    resumed = run.ok(*words[:-1], "train.max_steps=3", "resume=auto")  # with the run's own pattern
     assert "1 file of text taken" in resumed.err
 
 
@@ -68,7 +64,7 @@ def test_a_run_leaves_what_the_design_says(trained: Path) -> None:
         "previous",
         "best",
     }
-    events = [json.loads(line) for line in (trained / "metrics.jsonl").read_text().splitlines()]
+    events = metrics_of(trained)
     train = [event for event in events if event["event"] == "train"]
     validate = [event for event in events if event["event"] == "validate"]
     assert set(train[0]) == {
@@ -80,7 +76,7 @@ def test_a_run_leaves_what_the_design_says(trained: Path) -> None:
         *("weights", "temperature", "raw_loss", "average_loss", "scored", "total", "since"),
     }
     assert [event["step"] for event in validate] == [50, 100, 150]
-    summary = json.loads((trained / "summary.json").read_text())
+    summary = summary_of(trained)
     assert set(summary) == {
         *("recipe", "device", "dtype", "parameters", "steps", "symbols", "train_seconds"),
         *("elapsed_seconds", "best_validation_loss", "best_step", "data", "settings", "versions"),
@@ -93,12 +89,11 @@ def test_a_run_leaves_what_the_design_says(trained: Path) -> None:
     assert len(list((trained / "samples").iterdir())) == 3
 
 
-def test_stdout_is_the_closing_sample_alone(run: Run, text_file: Path, tmp_path: Path) -> None:
-    result = run(
-        *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=2",
+def test_stdout_is_the_closing_sample_alone(run: Run, tiny: list[str], tmp_path: Path) -> None:
+    result = run.ok(
+        *tiny, "train.max_steps=2",
         "prompt=the rain", "length=17", "seed=4",
     )  # fmt: skip
-    assert result.code == 0
     assert result.out.decode().startswith("the rain")
     assert len(result.out.decode()) == len("the rain") + 17
     assert "validation loss" in result.err
@@ -108,10 +103,8 @@ def test_stdout_is_the_closing_sample_alone(run: Run, text_file: Path, tmp_path:
     assert again.out == result.out
 
 
-def test_quiet_says_nothing_on_stderr(run: Run, text_file: Path, tmp_path: Path) -> None:
-    result = run(
-        *TINY, f"data.path={text_file}", f"run_dir={tmp_path}/a", "train.max_steps=2", "quiet=true"
-    )
+def test_quiet_says_nothing_on_stderr(run: Run, tiny: list[str]) -> None:
+    result = run(*tiny, "train.max_steps=2", "quiet=true")
     assert (result.code, result.err) == (0, "")
 
 
@@ -120,20 +113,18 @@ def test_fine_tuning_takes_weights_and_nothing_else(
 ) -> None:
     text = tmp_path / "new.txt"
     text.write_text("the plain in the rain stays in spain.\n" * 30)
-    result = run(
+    run.ok(
         *TINY, f"data.path={text}", f"run_dir={tmp_path / 'b'}", f"init_from={trained}",
         "train.max_steps=1", "optimizer.lr=1e-9", "optimizer.warmup_steps=0",
     )  # fmt: skip
-    assert result.code == 0
     before, after = weights(trained, "best"), weights(tmp_path / "b")
     for name, value in before.items():
         torch.testing.assert_close(after[name], value, atol=1e-6, rtol=0)
     text.write_text("Ünknown letters\n" * 30)
     words = [*TINY, f"data.path={text}", f"run_dir={tmp_path / 'c'}", f"init_from={trained}"]
-    refused = run(*words, "data.max_vocabulary=2")  # no room for them
-    assert refused.code == 3
-    assert "'Ü'" in refused.err
-    assert "data.unknown" in refused.err
+    refused = run.fails(3, *words, "data.max_vocabulary=2")  # no room for them
+    assert "'Ü'" in refused
+    assert "data.unknown" in refused
     assert not (tmp_path / "c").exists()
 
 
@@ -154,7 +145,7 @@ def test_nohup_is_respected_and_a_lost_stderr_stops_nothing(tmp_path: Path) -> N
         assert training.stderr is not None
         training.stderr.close()
         assert training.wait() == 0
-    assert json.loads((tmp_path / "run" / "summary.json").read_text())["steps"] == 160
+    assert summary_of(tmp_path / "run")["steps"] == 160
 
 
 @pytest.mark.thorough
@@ -167,12 +158,9 @@ def test_nothing_depends_on_the_order_of_sets_and_nothing_is_said_after_the_end(
     command = [sys.executable, "-m", "seqkit", *TINY, f"data.path={text}", "train.max_steps=60"]
     samples = []
     for seed in ("1", "2"):
-        done = subprocess.run(
+        done = completed(
             [*command, f"run_dir={tmp_path / seed}", "train.validate_every=20"],
-            env={**environment(), "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=False,
+            variables={"PYTHONHASHSEED": seed},
         )
         assert done.returncode == 0, done.stderr
         assert done.stderr.endswith(f"\nreport: {tmp_path / seed / 'report.html'}\n"), done.stderr
@@ -181,15 +169,14 @@ def test_nothing_depends_on_the_order_of_sets_and_nothing_is_said_after_the_end(
     assert samples[0] == samples[1]
 
 
-def test_without_validation_the_best_is_the_last(run: Run, text_file: Path, tmp_path: Path) -> None:
-    result = run(
-        *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=5",
+def test_without_validation_the_best_is_the_last(run: Run, tiny: list[str], tmp_path: Path) -> None:
+    run.ok(
+        *tiny, "train.max_steps=5",
         "data.split=[1,0,0]", "train.average=0",
     )  # fmt: skip
-    assert result.code == 0
     best, last = weights(tmp_path / "a", "best"), weights(tmp_path / "a", "last")
     assert all(torch.equal(best[name], last[name]) for name in best)
-    assert json.loads((tmp_path / "a" / "summary.json").read_text())["best_validation_loss"] is None
+    assert summary_of(tmp_path / "a")["best_validation_loss"] is None
 
 
 def test_documents_of_a_folder_are_trained_on(run: Run, tmp_path: Path) -> None:
@@ -197,26 +184,24 @@ def test_documents_of_a_folder_are_trained_on(run: Run, tmp_path: Path) -> None:
     folder.mkdir()
     for number in range(5):
         (folder / f"{number}.txt").write_text(SENTENCE * (2 + number))
-    result = run(*TINY, f"data.path={folder}", f"run_dir={tmp_path / 'a'}", "train.max_steps=4")
-    assert result.code == 0, result.err
+    run.ok(*TINY, f"data.path={folder}", f"run_dir={tmp_path / 'a'}", "train.max_steps=4")
 
 
 def test_a_sample_that_fails_ends_no_training(
-    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, tiny: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill_disk(monkeypatch, files=".step_*")
-    done = run(
-        *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=4",
+    done = run.ok(
+        *tiny, "train.max_steps=4",
         "train.validate_every=2",
     )  # fmt: skip
-    assert done.code == 0, done.err
     assert done.err.count("no sample at step") == 2
     assert "no space left on device" in done.err
     assert not list((tmp_path / "a" / "samples").iterdir())
 
 
 def test_the_state_is_saved_while_a_sample_is_drawn(
-    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, tiny: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     last = tmp_path / "a" / "checkpoints" / "last.safetensors"
     found: list[bool] = []
@@ -229,10 +214,9 @@ def test_the_state_is_saved_while_a_sample_is_drawn(
         return iter([np.zeros((1, 1), np.int64)])
 
     monkeypatch.setattr("seqkit.api.run_files.continue_prompt", continue_prompt)
-    done = run(
-        *TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", "train.max_steps=2",
+    run.ok(
+        *tiny, "train.max_steps=2",
     )  # fmt: skip
-    assert done.code == 0, done.err
     assert found == [True, True]  # at the validation, and the closing sample
 
 
@@ -245,4 +229,4 @@ def test_a_signal_in_the_closing_sample_ends_it_in_a_line(text_file: Path, tmp_p
     assert training.returncode == 75, err
     assert 200 <= len(begun + rest) < 100_000_000
     assert err.endswith("stopped by SIGTERM: what it wrote until then is whole\n")
-    assert json.loads((tmp_path / "a" / "summary.json").read_text())["steps"] == 2
+    assert summary_of(tmp_path / "a")["steps"] == 2

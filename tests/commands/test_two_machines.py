@@ -1,6 +1,5 @@
 """Two launchers of torchrun, as on two machines, start one run; here both are on one."""
 
-import json
 import os
 import signal
 import subprocess
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.test_torchrun import ENDLESS, metrics, workers
-from tests.conftest import TINY, Run, environment, saved, wait_for_steps
+from tests.conftest import TINY, Run, saved, spawn, summary_of, wait_for_steps
 from tests.warm_python import python
 
 
@@ -27,16 +26,7 @@ def launched(
     ]
     line += ["--rdzv-backend=c10d", f"--rdzv-endpoint=localhost:{port}", "--rdzv-id=test"]
     line += ["--local-addr=localhost", "--no-python", python(), "-m", "seqkit", *TINY, *words]
-    return [
-        subprocess.Popen(
-            line,
-            env=environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(2)
-    ]
+    return [spawn(line) for _ in range(2)]
 
 
 @pytest.mark.thorough
@@ -49,10 +39,9 @@ def test_two_launchers_leave_one_run_like_that_of_two_processes_of_one(
     assert [one.returncode for one in both] == [0, 0], said
     assert sum(bool(out) for out, _ in said) == 1  # one sample
     assert sum(err.count("finished: 30 steps") for _, err in said) == 1
-    summary = json.loads((tmp_path / "2" / "summary.json").read_text())
+    summary = summary_of(tmp_path / "2")
     assert summary["processes"] == 2
-    alone = run(*TINY, *words, f"run_dir={tmp_path / '1'}")
-    assert alone.code == 0, alone.err
+    run.ok(*TINY, *words, f"run_dir={tmp_path / '1'}")
     one, two = metrics(tmp_path / "1"), metrics(tmp_path / "2")
     assert [line[:2] for line in two] == [line[:2] for line in one]
     assert [line[2] for line in two] == pytest.approx([line[2] for line in one], rel=1e-5)

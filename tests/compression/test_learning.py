@@ -163,17 +163,15 @@ def test_bytes_and_sound_come_back(run: Run, tmp_path: Path) -> None:
     ):
         words = [recipe, f"data.path={tmp_path / name}", *SMALL, *more, "train.max_steps=2"]
         folder = tmp_path / f"run_{name}"
-        assert run(*words, f"run_dir={folder}").code == 0
+        run.ok(*words, f"run_dir={folder}")
         words, source, made = [f"checkpoint={folder}", "device=cpu"], tmp_path / name, []
         for number in (1, 2):
             packed, out = tmp_path / f"{number}.sq", tmp_path / f"{number}.wav"
             files = [f"data.path={source}", f"out={packed}", "overwrite=true"]
-            done = run("compress", *words, *files, "learn=true", "dynamic.window=8")
-            assert done.code == 0, done.err
+            run.ok("compress", *words, *files, "learn=true", "dynamic.window=8")
             assert header_of(packed.read_bytes()).learn is not None
             files = [f"data.path={packed}", f"out={out}", "overwrite=true"]
-            done = run("decompress", *words, *files)
-            assert done.code == 0, done.err
+            run.ok("decompress", *words, *files)
             made.append(out.read_bytes())
             source = out
         assert made[0] == made[1]

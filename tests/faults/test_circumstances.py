@@ -16,8 +16,11 @@ from tests.conftest import (
     Run,
     Tell,
     environment,
+    metrics_of,
     saved,
+    spawn,
     start,
+    summary_of,
     wait_for_steps,
 )
 from tests.faults.conftest import Amount
@@ -27,19 +30,15 @@ pytestmark = pytest.mark.faults
 
 
 @pytest.mark.thorough
-def test_a_suspended_training_goes_on(text_file: Path, tmp_path: Path, tell: Tell) -> None:
-    words = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}"]
-    training = subprocess.Popen(
-        [sys.executable, "-m", "seqkit", *words, "train.max_steps=100"], env=environment(),
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    wait_for_steps(tmp_path / "run", 10)
+def test_a_suspended_training_goes_on(tiny: list[str], tmp_path: Path, tell: Tell) -> None:
+    training = spawn([sys.executable, "-m", "seqkit", *tiny, "train.max_steps=100"])
+    wait_for_steps(tmp_path / "a", 10)
     training.send_signal(signal.SIGSTOP)
     time.sleep(1.5)
     training.send_signal(signal.SIGCONT)
     _, said = training.communicate()
     assert training.returncode == 0, said
-    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    lines = (tmp_path / "a" / "metrics.jsonl").read_text().splitlines()
     seconds = [json.loads(line)["seconds"] for line in lines]
     assert seconds == sorted(seconds)
     tell("suspended trainings", 1)
@@ -70,7 +69,7 @@ def test_data_cut_short_where_they_are_read_end_a_training_in_two_lines(
     data, files = text_file, tmp_path / "cache"
     if place == "shards":
         data = files = tmp_path / "shards"
-        assert run("prepare", f"data.path={text_file}", f"out={data}").code == 0
+        run.ok("prepare", f"data.path={text_file}", f"out={data}")
     keys = ("train.max_steps=1000000", "train.validate_every=50")
     training = start(tmp_path / "run", data, *keys)
     wait_for_steps(tmp_path / "run", 50)
@@ -88,8 +87,7 @@ def test_data_cut_short_where_they_are_read_end_a_training_in_two_lines(
         file.write_bytes(whole)
     step = saved(tmp_path / "run").metrics["step"]
     assert step >= 50
-    done = run(f"run_dir={tmp_path / 'run'}", "resume=auto", f"train.max_steps={step + 5}")
-    assert done.code == 0, done.err
+    done = run.ok(f"run_dir={tmp_path / 'run'}", "resume=auto", f"train.max_steps={step + 5}")
     assert f"going on at step {step}" in done.err
     assert file.read_bytes() == whole
     tell("data cut short where a training reads them", 1)
@@ -103,14 +101,11 @@ def test_programs_that_start_at_once_share_a_cache(
     words = [*TINY, "data.path=a.txt", "train.max_steps=1", "train.validate_every=0"]
     words += ["data.split=[0.99,0.01,0]"]
     numbers = amount(3, 8)
+    cache = {"SEQKIT_CACHE_DIR": str(tmp_path / "cache")}
     running = [
-        subprocess.Popen(
-            [python(), "-m", "seqkit", *words, f"run_dir={number}"], cwd=tmp_path, text=True,
-            env={**environment(), "SEQKIT_CACHE_DIR": str(tmp_path / "cache")},
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )
+        spawn([python(), "-m", "seqkit", *words, f"run_dir={number}"], tmp_path, cache)
         for number in numbers
-    ]  # fmt: skip
+    ]
     for one in running:
         _, said = one.communicate()
         assert one.returncode == 0, said
@@ -132,13 +127,12 @@ def test_a_clock_that_jumps_back_disturbs_no_training(
             time, "time", lambda: usual() - (back if time.monotonic() > begun + 0.3 else 0.0)
         )
         words = [f"data.path={text_file}", f"run_dir={tmp_path / name}", "train.max_steps=60"]
-        done = run(*TINY, *words, "train.validate_every=20", "log.tensorboard=true")
-        assert done.code == 0, done.err
-        lines = map(json.loads, (tmp_path / name / "metrics.jsonl").read_text().splitlines())
+        run.ok(*TINY, *words, "train.validate_every=20", "log.tensorboard=true")
+        lines = metrics_of(tmp_path / name)
         seconds = [line["seconds"] for line in lines]
         assert seconds == sorted(seconds)
         assert seconds[0] >= 0
-        summary = json.loads((tmp_path / name / "summary.json").read_text())
+        summary = summary_of(tmp_path / name)
         assert 0 <= summary["train_seconds"] < 600
     tell("clocks that jump back", 1)
 
@@ -149,7 +143,7 @@ def test_runs_of_the_same_second_get_folders_of_their_own(
     monkeypatch.setattr(time, "strftime", lambda *_: "2026-11-22_12-00-00")
     for _ in range(3):
         words = [f"data.path={text_file}", f"runs={tmp_path / 'runs'}", "train.max_steps=1"]
-        assert run(*TINY, *words).code == 0
+        run.ok(*TINY, *words)
     found = sorted(folder.name for folder in (tmp_path / "runs" / "shakespeare").iterdir())
     assert found == [f"2026-11-22_12-00-00{number}" for number in ("", "_2", "_3")]
     tell("runs of the same second", 3)
@@ -165,21 +159,19 @@ os.execv(sys.executable, [sys.executable, "-m", "seqkit", *sys.argv[1:]])
 
 @pytest.mark.thorough
 def test_a_training_whose_terminal_is_closed_saves_its_state(
-    text_file: Path, tmp_path: Path, run: Run, tell: Tell
+    tmp_path: Path, run: Run, tiny: list[str], tell: Tell
 ) -> None:
     terminal, side = os.openpty()
-    words = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}"]
     with subprocess.Popen(
-        [sys.executable, "-c", HANGS_UP, *words, "train.max_steps=1000000"],
+        [sys.executable, "-c", HANGS_UP, *tiny, "train.max_steps=1000000"],
         env={**environment(), "TERM": "xterm"}, stdin=side, stdout=side, stderr=side,
     ) as training:  # fmt: skip
         os.close(side)
-        drain(terminal, tmp_path / "run")
+        drain(terminal, tmp_path / "a")
         os.close(terminal)  # the system sends SIGHUP
         assert training.wait() == 75
-    done = run(f"run_dir={tmp_path / 'run'}", "resume=auto", "train.max_steps=30", "length=5")
-    assert done.code == 0, done.err
-    assert saved(tmp_path / "run").training
+    run.ok(f"run_dir={tmp_path / 'a'}", "resume=auto", "train.max_steps=30", "length=5")
+    assert saved(tmp_path / "a").training
     tell("trainings whose terminal is closed", 1)
 
 

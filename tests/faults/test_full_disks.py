@@ -12,9 +12,7 @@ import pytest
 
 from seqkit.foundation import disk
 from seqkit.foundation.errors import OutputError
-from seqkit.foundation.plugins import Catalogue
-from seqkit.runs import checkpoint
-from tests.conftest import SENTENCE, TINY, FullDisk, Run, Tell, environment
+from tests.conftest import SENTENCE, TINY, FullDisk, Run, Tell, completed, environment, saved
 from tests.warm_python import python
 
 pytestmark = pytest.mark.faults
@@ -101,12 +99,9 @@ def test_a_disk_that_gets_full_is_told_and_nothing_half_stays(
     size += {"report": 30, "cache": 300, "train": 100}.get(name, 60)
     words = [word.format(data=data) for word in ON_SMALL_DISK[name]]
     cache = "cache" if name == "cache" else str(tmp_path / "cache")
-    done = subprocess.run(
-        ["unshare", "-rm", "sh", "-c", SMALL_DISK, str(size), str(place), str(run),
-         sys.executable, "-m", "seqkit", *words],
-        env={**environment(), "SEQKIT_CACHE_DIR": cache}, text=True, capture_output=True,
-        check=False,
-    )  # fmt: skip
+    disk_of = ["unshare", "-rm", "sh", "-c", SMALL_DISK, str(size), str(place), str(run)]
+    line = [*disk_of, sys.executable, "-m", "seqkit", *words]
+    done = completed(line, variables={"SEQKIT_CACHE_DIR": cache})
     assert done.returncode == 6, done.stderr
     assert "Traceback" not in done.stderr
     *_, said = done.stderr.splitlines()
@@ -138,9 +133,7 @@ def test_no_empty_file_of_sound_stays_behind(
         lambda path, mode: real(path, mode) if mode != "wb" else FullDisk(path, mode, 0),
     )
     for out in ([], ["out=a.wav"]):
-        full = run(*words, *out, "overwrite=true")
-        assert full.code == 6, full.err
-        assert "no space left" in full.err
+        assert "no space left" in run.fails(6, *words, *out, "overwrite=true")
     assert set((tmp_path / "run" / "samples").iterdir()) == before
     assert {file.name for file in tmp_path.iterdir()} == {"run"}
 
@@ -148,7 +141,7 @@ def test_no_empty_file_of_sound_stays_behind(
 def test_the_megabytes_are_told_before_anything_is_written(
     trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Tell
 ) -> None:
-    whole = checkpoint.load(trained / "checkpoints" / "last.safetensors", Catalogue())
+    whole = saved(trained)
     whole.save(tmp_path / "a.safetensors")
     before = (tmp_path / "a.safetensors").read_bytes()
     usage = shutil.disk_usage
@@ -173,17 +166,16 @@ def test_a_training_is_refused_before_it_begins_where_its_checkpoints_have_no_ro
     words = [*TINY, f"data.path={text_file}", f"run_dir={folder}"]
     usage, free = shutil.disk_usage, 4000  # enough for the cache
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(path)._replace(free=free))
-    refused = run(*words, "train.max_steps=9")
-    assert refused.code == 6
-    assert re.search(r"run/checkpoints: it takes [\d.]+ kB, and [\d.]+ kB are free", refused.err)
-    assert "training: " not in refused.err
+    refused = run.fails(6, *words, "train.max_steps=9")
+    assert re.search(r"run/checkpoints: it takes [\d.]+ kB, and [\d.]+ kB are free", refused)
+    assert "training: " not in refused
     assert not folder.exists()
     free = 1 << 30
-    assert run(*words, "train.max_steps=9", "train.checkpoint_every=3").code == 0
+    run.ok(*words, "train.max_steps=9", "train.checkpoint_every=3")
     kept = [file.stat().st_size for file in folder.glob("checkpoints/*.safetensors")]
     assert len(kept) == 3
     free = 2 * max(kept)  # for one more, which takes the place of another
-    assert run(*words, "train.max_steps=12", "resume=auto").code == 0
+    run.ok(*words, "train.max_steps=12", "resume=auto")
     tell("trainings for which a disk has no room", 1)
 
 

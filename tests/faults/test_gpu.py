@@ -6,13 +6,12 @@ and gpu"`.
 
 import os
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
 import torch
 
-from tests.conftest import SMALL, Tell, environment, wait_for_steps
+from tests.conftest import SMALL, Tell, process, spawn, wait_for_steps
 from tests.warm_python import python
 
 pytestmark = [
@@ -33,10 +32,7 @@ def test_a_gpu_that_is_full_is_told(text_file: Path, tmp_path: Path, tell: Tell)
     filling = all_but(600)
     words = ["recipe=shakespeare", *ON_GPU, "device=cuda", f"data.path={text_file}"]
     for size in ("model.hidden_size=2048", "model.hidden_size=24 train.batch_size=100000"):
-        done = subprocess.run(
-            [python(), "-m", "seqkit", *words[:1], *size.split(), *words[1:], "run_dir=run"],
-            cwd=tmp_path, env=environment(), text=True, capture_output=True, check=False,
-        )  # fmt: skip
+        done = process(*words[:1], *size.split(), *words[1:], "run_dir=run", cwd=tmp_path)
         assert done.returncode == 5, done.stderr
         assert "Traceback" not in done.stderr
         assert "memory" in done.stderr
@@ -52,10 +48,7 @@ def test_a_training_on_a_gpu_saves_for_every_signal(
     words += [f"data.path={text_file}", "train.max_steps=1000000", "resume=auto"]
     for sent in (signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP, signal.SIGKILL):
         run = tmp_path / sent.name
-        with subprocess.Popen(
-            [python(), "-m", "seqkit", *words, f"run_dir={run}"], env=environment(), text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        ) as training:  # fmt: skip
+        with spawn([python(), "-m", "seqkit", *words, f"run_dir={run}"]) as training:
             wait_for_steps(run, 100)
             training.send_signal(sent)
             _, said = training.communicate()
@@ -69,10 +62,7 @@ def test_a_generation_that_does_not_fit_a_gpu_is_told(
     filling = all_but(900)
     for streams, engine in ((2_000_000, "auto"), (20_000, "torch"), (20_000, "cuda_graph")):
         given = [f"checkpoint={trained}", "device=cuda", "length=20", f"streams={streams}"]
-        done = subprocess.run(
-            [python(), "-m", "seqkit", "generate", *given, f"sample.engine={engine}"], cwd=tmp_path,
-            env=environment(), text=True, capture_output=True, check=False,
-        )  # fmt: skip
+        done = process("generate", *given, f"sample.engine={engine}", cwd=tmp_path)
         assert done.returncode in ((5,) if streams > 20_000 else (0, 5)), done.stderr
         assert "Traceback" not in done.stderr
         assert done.returncode == 0 or "memory" in done.stderr

@@ -14,7 +14,7 @@ import safetensors
 import soundfile
 import torch
 
-from tests.conftest import SENTENCE, SMALL, Tell, environment, wait_for_steps
+from tests.conftest import SENTENCE, SMALL, Tell, spawn, wait_for_steps
 from tests.faults import commands
 from tests.faults.conftest import Amount
 from tests.warm_python import python
@@ -68,10 +68,7 @@ def start(
     given: list[str], killed_at: int = LEAST, cwd: Path | None = None
 ) -> "subprocess.Popen[str]":
     """A program that kills itself at one of its calls to the disk."""
-    return subprocess.Popen(
-        [python(), "-c", KILLED, str(killed_at), *given], cwd=cwd, env=environment(), text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+    return spawn([python(), "-c", KILLED, str(killed_at), *given], cwd=cwd)
 
 
 def finish(given: list[str], cwd: Path | None = None) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from tests.conftest import SENTENCE, SMALL, TINY, Run, Tell, environment
+from tests.conftest import SENTENCE, SMALL, TINY, Run, Tell, completed
 from tests.warm_python import python
 
 pytestmark = pytest.mark.faults
@@ -85,22 +85,16 @@ def test_a_read_error_in_data_is_told(
         soundfile.write(data, noise, 4000)
         words = ["recipe=wav_generation", *SOUND, "data.sample_rate=4000", "seconds=0.01"]
     words += [f"data.path={data}", "run_dir=run", "train.max_steps=1", "train.validate_every=0"]
-    clean = {**environment(), "SEQKIT_CACHE_DIR": str(tmp_path / "cache")}
+    clean = {"SEQKIT_CACHE_DIR": str(tmp_path / "cache")}
     bad = {"LD_PRELOAD": str(bad_sector), "BAD_FILE": str(data), "BAD_FROM": str(times)}
     bad["BAD_AT"] = str(place)
-    done = subprocess.run(
-        [sys.executable, "-m", "seqkit", *words], cwd=tmp_path, env={**clean, **bad}, text=True,
-        capture_output=True, check=False,
-    )  # fmt: skip
+    done = completed([sys.executable, "-m", "seqkit", *words], tmp_path, clean | bad)
     assert done.returncode == 3, done.stderr
     assert done.stderr.splitlines()[-1].startswith(f"seqkit: error: {data}: "), done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "run" / "config.yaml").exists()
     assert not list((tmp_path / "cache").rglob("*.bin"))
-    again = subprocess.run(
-        [python(), "-m", "seqkit", *words], cwd=tmp_path, env=clean, capture_output=True,
-        check=False,
-    )  # fmt: skip
+    again = completed([python(), "-m", "seqkit", *words], tmp_path, clean)
     assert again.returncode == 0, again.stderr
     tell("read errors in data", 1)
 
@@ -115,10 +109,8 @@ def test_a_text_larger_than_the_memory_is_learnt_from(tmp_path: Path, tell: Tell
         file.truncate(size)  # sparse: NULs, which are characters as all others
     words = [*TINY, f"data.path={data}", "run_dir=run", "train.max_steps=1"]
     words += ["data.split=[0.9999999,0.0000001,0]", "train.validate_every=0"]
-    done = subprocess.run(
-        [python(), "-c", PEAK, *words], cwd=tmp_path, text=True, capture_output=True, check=False,
-        env={**environment(), "SEQKIT_CACHE_DIR": str(tmp_path / "cache")},
-    )  # fmt: skip
+    cache = {"SEQKIT_CACHE_DIR": str(tmp_path / "cache")}
+    done = completed([python(), "-c", PEAK, *words], tmp_path, cache)
     shutil.rmtree(tmp_path / "cache")
     data.unlink()
     assert done.returncode == 0, done.stderr
@@ -133,9 +125,8 @@ def test_a_pipe_into_which_nobody_writes_is_not_waited_for(
     run: Run, tmp_path: Path, tell: Tell
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
-    refused = run(*TINY, f"data.path={tmp_path / 'pipe'}", f"run_dir={tmp_path / 'run'}")
-    assert refused.code == 3
-    assert "nothing came in 10 s" in refused.err
+    refused = run.fails(3, *TINY, f"data.path={tmp_path / 'pipe'}", f"run_dir={tmp_path / 'run'}")
+    assert "nothing came in 10 s" in refused
     assert not (tmp_path / "run").exists()
     tell("pipes into which nobody writes", 1)
 
@@ -151,8 +142,7 @@ def test_what_never_ends_is_no_data(
     (tmp_path / "loop").symlink_to("loop")
     data = tmp_path / place  # a device is absolute
     words = [f"data.path={data}", f"data.kind={kind}", f"run_dir={tmp_path / 'run'}"]
-    refused = run(*TINY, *words)
-    assert refused.code == 3, refused.err
-    assert refused.err.splitlines()[-1].startswith("seqkit: error: "), refused.err
+    refused = run.fails(3, *TINY, *words)
+    assert refused.splitlines()[-1].startswith("seqkit: error: ")
     assert not (tmp_path / "run").exists()
     tell("devices and circles as data", 1)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.commands import COMMANDS
-from tests.conftest import Tell, environment
+from tests.conftest import Tell, spawn
 from tests.faults import commands
 from tests.faults.conftest import Amount
 
@@ -46,10 +46,7 @@ def test_a_signal_in_the_first_seconds_is_one_line(
     for number in numbers:
         words = [*lines.values()][number % len(lines)]
         sent = ASKING[number // len(lines) % len(ASKING)]
-        with subprocess.Popen(
-            [sys.executable, "-m", "seqkit", *words], cwd=tmp_path, env=environment(), text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        ) as running:  # fmt: skip
+        with spawn([sys.executable, "-m", "seqkit", *words], cwd=tmp_path) as running:
             wait_until_heard(running)
             time.sleep(chance.uniform(0, 1 if number % 2 else 2.5))
             running.send_signal(sent)

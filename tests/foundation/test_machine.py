@@ -12,7 +12,7 @@ import torch
 from seqkit.foundation import machine
 from seqkit.foundation.errors import DeviceError
 from seqkit.foundation.machine import SharedCores
-from tests.conftest import TINY, Run
+from tests.conftest import Run
 
 pytestmark = pytest.mark.faults
 
@@ -111,15 +111,14 @@ def test_a_refusal_has_both_numbers() -> None:
     ],
 )
 def test_a_training_that_cannot_fit_is_refused_before_anything_is_made(
-    keys: list[str], fits: str, run: Run, text_file: Path, tmp_path: Path
+    keys: list[str], fits: str, run: Run, tiny: list[str], text_file: Path, tmp_path: Path
 ) -> None:
     text_file.write_text(text_file.read_text() * 1000)
-    refused = run(*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}", *keys)
-    assert refused.code == 5
-    assert "this training needs at least" in refused.err
-    assert fits in refused.err
-    assert refused.err.count("seqkit: error") == 1
-    assert not (tmp_path / "run").exists()
+    refused = run.fails(5, *tiny, *keys)
+    assert "this training needs at least" in refused
+    assert fits in refused
+    assert refused.count("seqkit: error") == 1
+    assert not (tmp_path / "a").exists()
 
 
 @pytest.mark.parametrize(
@@ -132,10 +131,9 @@ def test_a_training_that_cannot_fit_is_refused_before_anything_is_made(
 def test_other_commands_refuse_what_cannot_fit(
     arguments: list[str], run: Run, trained: Path
 ) -> None:
-    refused = run(*(argument.format(trained) for argument in arguments))
-    assert (refused.code, refused.out) == (5, b"")
-    assert "needs at least" in refused.err
-    assert "By estimate" in refused.err
+    refused = run.fails(5, *(argument.format(trained) for argument in arguments))
+    assert "needs at least" in refused
+    assert "By estimate" in refused
 
 
 _LOOP = """

@@ -1,6 +1,5 @@
 """Several processes add up, share and agree; one alone agrees with itself."""
 
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,18 +11,11 @@ from torch._C._distributed_c10d import HashStore
 from seqkit.foundation.errors import DataError, LostProcessError
 from seqkit.foundation.processes import Rank, own_rank
 from seqkit.foundation.ranks import ALONE, Ranks, joined, name_of_start
-from tests.conftest import TINY, environment, torchrun
+from tests.conftest import TINY, completed, torchrun
 
 
 def test_three_processes_agree() -> None:
-    done = subprocess.run(
-        torchrun(3, "tests.several"),
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+    done = completed(torchrun(3, "tests.several"))
     assert done.returncode == 0, done.stderr
 
 
@@ -74,12 +66,9 @@ def test_an_unexpected_failure_of_one_process_does_not_wait_for_the_others(
     size: int, said: str
 ) -> None:
     place = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": str(size), "LOCAL_WORLD_SIZE": str(size)}
-    done = subprocess.run(
+    done = completed(
         [sys.executable, "-c", _BROKEN],
-        env={**environment(), **place, "MASTER_ADDR": "localhost", "MASTER_PORT": "29500"},
-        capture_output=True,
-        text=True,
-        check=False,
+        variables={**place, "MASTER_ADDR": "localhost", "MASTER_PORT": "29500"},
     )
     assert (done.returncode, done.stdout) == (1, said)
     assert "ZeroDivisionError" in done.stderr
@@ -116,14 +105,7 @@ def test_rank_0_tells_what_the_operating_system_refused_another(
 ) -> None:
     folder = tmp_path / "run"
     words = (*TINY, f"data.path={text_file}", f"run_dir={folder}")
-    done = subprocess.run(
-        torchrun(2, "tests.commands.failing", *words),
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+    done = completed(torchrun(2, "tests.commands.failing", *words))
     assert done.returncode == 1
     assert done.stderr.count("seqkit: error:") == 1
     assert "seqkit: error: rank 1: /nowhere/at all: No such file" in done.stderr

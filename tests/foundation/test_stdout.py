@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import TINY, environment
+from tests.conftest import TINY, completed
 from tests.warm_python import python
 
 pytestmark = pytest.mark.faults
@@ -27,14 +27,7 @@ def shell(
     name: str, redirection: str, trained: Path, text_file: Path, tmp_path: Path
 ) -> subprocess.CompletedProcess[str]:
     words = COMMANDS[name].format(run=trained, text=text_file, new=tmp_path / "new")
-    return subprocess.run(
-        ["bash", "-c", f'"{python()}" -m seqkit {words} {redirection}'],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+    return completed(["bash", "-c", f'"{python()}" -m seqkit {words} {redirection}'])
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux only")

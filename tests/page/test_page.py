@@ -99,7 +99,7 @@ def test_sound_is_the_commands_to_the_last_sample(
         words.append(f"label={label}")
     finish(page)
     content, samples = heard(page)
-    assert run(*words, f"out={out}", "sample.engine=wasm").code == 0
+    run.ok(*words, f"out={out}", "sample.engine=wasm")
     expected, rate = soundfile.read(out, dtype="int16")
     assert np.array_equal(samples, expected)
     assert len(samples) == round(seconds * rate)
@@ -312,9 +312,6 @@ def test_a_model_too_large_is_refused_with_its_size(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(page, "_MOST", 1_000_000)
-    refused = run("export", "checkpoint=shakespeare", f"out={tmp_path / 'a.html'}")
-    assert refused.code == 2
-    assert (
-        "makes a page of 2.8 MB, and browsers open up to 1 MB well: train a smaller" in refused.err
-    )
+    refused = run.fails(2, "export", "checkpoint=shakespeare", f"out={tmp_path / 'a.html'}")
+    assert "makes a page of 2.8 MB, and browsers open up to 1 MB well: train a smaller" in refused
     assert not (tmp_path / "a.html").exists()

@@ -49,12 +49,10 @@ def test_other_names_are_paths(name: str, tmp_path: Path) -> None:
 
 def test_verse_and_sound_come_without_a_training(run: Run, tmp_path: Path) -> None:
     with contextlib.chdir(tmp_path):
-        verse = run("generate", "checkpoint=shakespeare", "seed=1", "length=400", "device=cpu")
-        assert verse.code == 0, verse.err
+        verse = run.ok("generate", "checkpoint=shakespeare", "seed=1", "length=400", "device=cpu")
         assert len(verse.out.decode()) >= 400
         assert len({*verse.out.decode().split()} & {"the", "and", "to", "of", "you", "my"}) > 3
-        sound = run("generate", "checkpoint=etude", "seconds=0.2", "device=cpu")
-        assert sound.code == 0, sound.err
+        sound = run.ok("generate", "checkpoint=etude", "seconds=0.2", "device=cpu")
         assert sound.out.decode().strip() == "generated_1.wav"
         assert Path("generated_1.wav").is_file()
 
@@ -63,14 +61,11 @@ def test_a_training_starts_from_a_ready_made_model(run: Run, tmp_path: Path) -> 
     (tmp_path / "text.txt").write_text("To be, or not to be: that is the question.\n" * 40)
     words = [*TINY, "data.path=text.txt", "run_dir=run", "train.max_steps=1", "resume=auto"]
     with contextlib.chdir(tmp_path):
-        done = run(*words, "init_from=shakespeare")
-        assert done.code == 0, done.err
+        run.ok(*words, "init_from=shakespeare")
         assert saved(Path("run")).config["init_from"] == "shakespeare"
-        again = run(*words, "init_from=shakespeare")
-        assert (again.code, "this run is finished" in again.err) == (0, True), again.err
+        assert "this run is finished" in run.ok(*words, "init_from=shakespeare").err
         Path("shakespeare").write_text("something else")
-        again = run(*words, "init_from=shakespeare")
-        assert (again.code, "this run is finished" in again.err) == (0, True), again.err
+        assert "this run is finished" in run.ok(*words, "init_from=shakespeare").err
 
 
 def test_inspect_names_the_digest(run: Run) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.runs.record import read, read_metrics
-from tests.conftest import EARLIER_RUNS
+from tests.conftest import EARLIER_RUNS, summary_of
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def copy(trained: Path, tmp_path: Path) -> Path:
 
 def test_a_finished_run(trained: Path) -> None:
     record = read(trained)
-    summary = json.loads((trained / "summary.json").read_text())
+    summary = summary_of(trained)
     assert record.problems == []
     assert record.state == "finished"
     assert record.best == (summary["best_step"], summary["best_validation_loss"])

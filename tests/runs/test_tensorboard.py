@@ -2,7 +2,6 @@
 
 import importlib.util
 import io
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,16 @@ from matplotlib.image import imread
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams import plugin_data_pb2
 
-from tests.conftest import SMALL, TINY, Run, fill_disk, start, wait_for_steps
+from tests.conftest import (
+    SMALL,
+    TINY,
+    Run,
+    fill_disk,
+    metrics_of,
+    start,
+    summary_of,
+    wait_for_steps,
+)
 
 WORDS = ("log.tensorboard=true", "train.validate_every=10", "optimizer.lr=0.02")
 
@@ -38,10 +46,9 @@ def hparams(found: EventAccumulator, name: str) -> Any:
 def test_a_training_of_text_is_read_back(run: Run, text_file: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     words = [*TINY, *WORDS, f"data.path={text_file}", f"run_dir={folder}", "train.max_steps=20"]
-    trained = run(*words)
-    assert trained.code == 0, trained.err
+    run.ok(*words)
     found = read(folder)
-    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    lines = metrics_of(folder)
     for event, names in {
         "train": ("loss", "learning_rate", "gradient_norm", "symbols_per_second"),
         "validate": ("loss", "bits_per_symbol"),
@@ -58,7 +65,7 @@ def test_a_training_of_text_is_read_back(run: Run, text_file: Path, tmp_path: Pa
     shown = text.tensor_proto.string_val[0].decode()
     sample = (folder / "samples" / "step_0000010.txt").read_text()
     assert shown == "".join(f"    {line}\n" for line in sample.split("\n"))
-    summary = json.loads((folder / "summary.json").read_text())
+    summary = summary_of(folder)
     (best,) = found.Scalars("best_validation_loss")
     assert best.value == pytest.approx(summary["best_validation_loss"])
     given = hparams(found, "session_start_info").session_start_info.hparams
@@ -76,8 +83,7 @@ def test_sound_is_heard_and_its_picture_seen(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     words = ["recipe=wav_generation", f"data.path={tmp_path / 'noise.wav'}", *SMALL]
     words += ["data.sample_rate=4000", "log.tensorboard=true", f"run_dir={folder}"]
-    trained = run(*words, "train.max_steps=2")
-    assert trained.code == 0, trained.err
+    run.ok(*words, "train.max_steps=2")
     found = read(folder)
     (audio,) = found.Audio("sample")
     assert (audio.step, audio.sample_rate, audio.content_type) == (2, 4000, "audio/wav")
@@ -102,11 +108,10 @@ def test_what_a_kill_undid_is_left_out_when_the_run_goes_on(
     undone = max(steps(read(folder), "train/loss"))
     assert undone > saved
     end = saved + 50
-    again = run(f"run_dir={folder}", "resume=auto", f"train.max_steps={end}")
-    assert again.code == 0, again.err
+    run.ok(f"run_dir={folder}", "resume=auto", f"train.max_steps={end}")
     assert len([*(folder / "tensorboard").iterdir()]) == 2
     found = read(folder)
-    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    lines = metrics_of(folder)
     expected = [line for line in lines if line["event"] == "train"]
     assert steps(found, "train/loss") == [line["step"] for line in expected]
     values = [line["loss"] for line in expected]
@@ -114,18 +119,16 @@ def test_what_a_kill_undid_is_left_out_when_the_run_goes_on(
 
 
 def test_without_the_package_nothing_begins(
-    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, tiny: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == "tensorboard" else real(name)
     )
-    words = [*TINY, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}", "train.max_steps=1"]
-    refused = run(*words, "log.tensorboard=true")
-    assert refused.code == 2
-    assert "pip install 'seqkit[tensorboard]'" in refused.err
-    assert not (tmp_path / "run").exists()
-    assert run(*words).code == 0
+    words = [*tiny, "train.max_steps=1"]
+    assert "pip install 'seqkit[tensorboard]'" in run.fails(2, *words, "log.tensorboard=true")
+    assert not (tmp_path / "a").exists()
+    run.ok(*words)
 
 
 def test_a_full_disk_ends_no_training(
@@ -133,6 +136,5 @@ def test_a_full_disk_ends_no_training(
 ) -> None:
     fill_disk(monkeypatch, 300, "*tfevents*")
     words = [*TINY, *WORDS, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}"]
-    trained = run(*words, "train.max_steps=20")
-    assert trained.code == 0
+    trained = run.ok(*words, "train.max_steps=20")
     assert trained.err.count("nothing more for TensorBoard: cannot write") == 1
