@@ -25,7 +25,7 @@ from seqkit.api.model import load_checkpoint
 from seqkit.config import Config
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
-from seqkit.evaluation import streaming
+from seqkit.evaluation import scoring, streaming
 from seqkit.evaluation.score import interval
 from seqkit.foundation.console import Console
 from seqkit.foundation.plugins import Catalogue
@@ -200,7 +200,7 @@ def told_right(saved: Checkpoint, device: torch.device) -> None:
         start = saved.codec.start if kind == "samples" else 0
         for name, told in (("right", part.labels), ("none", 0 * part.labels), ("other", other)):
             asked = dataclasses.replace(whole, labels=told)
-            score = streaming.evaluate(network, asked, start=start)
+            score = streaming.evaluate(scoring.Scored(network, asked, start))
             bounds = interval(score)
             found = {"told": name, "bits": score.bits_per_symbol, "of": kind}
             if bounds is not None:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import seqkit
 from seqkit import cli
-from seqkit.evaluation import streaming
+from seqkit.evaluation import scoring, streaming
 from seqkit.foundation.errors import SeqkitError
 
 _FILES = ("short", "long")
@@ -43,7 +43,7 @@ def table(keys: Sequence[str], rounds: int = 3, symbols: int = 200_000) -> str:
         rates: dict[str, list[float]] = {row: [] for row in ("evaluate", *rows)}
         for _ in range(rounds):
             begun = time.perf_counter()
-            streaming.evaluate(model.char_rnn, part, start=model.codec.start)
+            streaming.evaluate(scoring.Scored(model.char_rnn, part, model.codec.start))
             rates["evaluate"].append(symbols / (time.perf_counter() - begun))
             for row, words in rows.items():
                 given = [*words, f"checkpoint={run}", "quiet=true", "overwrite=true"]

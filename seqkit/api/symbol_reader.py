@@ -11,7 +11,7 @@ from torch import Tensor
 from seqkit.config import DynamicConfig
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Part
-from seqkit.evaluation import dynamic, scoring
+from seqkit.evaluation import dynamic, protocols, scoring
 from seqkit.evaluation.scoring import Chunk
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_section, check_type
@@ -105,7 +105,9 @@ class SymbolReader:
         if not len(symbols):
             return rows, after
         state, start = self.on_device(begin)
-        for chunk in scoring.row(self._network, symbols, start=start, state=state):
+        part = Part.of(symbols.astype(np.uint32))
+        scored = scoring.Scored(self._network, part, start)
+        for chunk in scoring.chunks(scored, protocols.streaming(part), begin_state=state):
             rows.append(row(chunk).cpu().numpy())
             h, c, past = (values[:, 0].cpu().numpy() for values in chunk.trace.after)
             after = ModelState(h, c, int(symbols[chunk.places[-1, 0]]), past[0])
@@ -121,8 +123,8 @@ class SymbolReader:
         check_section(settings, "dynamic.")
         found = np.zeros(len(symbols), np.float32)
         if len(symbols):
-            part, start = Part.of(symbols), self._codec.start
-            for places, nats in dynamic.nats(self._network, part, start=start, settings=settings):
+            scored = scoring.Scored(self._network, Part.of(symbols), self._codec.start)
+            for places, nats in dynamic.nats(scored, settings):
                 found[places] = nats
         return found
 

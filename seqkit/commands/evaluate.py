@@ -162,7 +162,7 @@ def _score(
     ranks: Ranks,
 ) -> Score:
     """The score under the protocol that is asked for."""
-    model, start = saved.build(chosen), saved.codec.start
+    scored = scoring.Scored(saved.build(chosen), part, saved.codec.start, watch, ranks)
     match config.protocol:
         case "windowed":
             if config.window % part.frame:
@@ -170,15 +170,11 @@ def _score(
                     f"window={config.window}: a frame of this sound has {part.frame} symbols, "
                     f"which no window may cut: give a multiple of {part.frame}"
                 )
-            windows = protocols.windowed(part, config.window)
-            return scoring.evaluate(
-                model, part, start=start, segments=windows, watch=watch, ranks=ranks
-            )
+            return scoring.evaluate(scored, protocols.windowed(part, config.window))
         case "dynamic":
-            settings = config.dynamic
-            return dynamic.evaluate(model, part, start=start, settings=settings, watch=watch)
+            return dynamic.evaluate(scored, config.dynamic)
         case _:
-            return streaming.evaluate(model, part, start=start, watch=watch, ranks=ranks)
+            return streaming.evaluate(scored)
 
 
 def _score_fields(score: Score, part: Part, corpus: Corpus) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def _score(
     combinations, kinds = distinct(none if part.labels is None else part.labels)
     nats, counts = np.zeros((2, len(combinations)))
     with progress("score", len(part), unit="symbols") as bar:
-        for stretch in stretches(model, part, start=codec.start, wanted=wanted, watch=bar.update):
+        for stretch in stretches(scoring.Scored(model, part, codec.start, bar.update), wanted):
             scoring.require_numbers(stretch.nats)
             scored.add(stretch)
             if part.labels is not None:
@@ -192,7 +192,8 @@ def _search(model: CharRNN, codec: Codec, part: Part, write: Write, console: Con
         texts = [text_of(content) for content in contents_of(codec)]
         found = cell_search.traits_of_text(texts, part.symbols[:], part.starts)
     with console.progress("search", len(part), unit="symbols") as bar:
-        followers = cell_search.search(model, part, found, start=codec.start, watch=bar.update)
+        scored = scoring.Scored(model, part, codec.start, bar.update)
+        followers = cell_search.search(scored, found)
     if not found:
         console.notice("nothing in this data changes that a cell could follow")
     for trait, cell, correlation in followers:

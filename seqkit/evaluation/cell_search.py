@@ -5,18 +5,17 @@ the symbol, as the activations of cells are: of the symbols that the network has
 the length of a line looks ahead.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from seqkit.data.corpus import Part
 from seqkit.data.sound import Wave
 from seqkit.evaluation import protocols, scoring
+from seqkit.evaluation.scoring import Scored
 from seqkit.evaluation.surprise import Cell
-from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Floats, Integers, Symbols
 
 MOST = 1 << 19
@@ -39,14 +38,7 @@ class Follower(NamedTuple):
 
 
 @torch.inference_mode()
-def search(
-    model: CharRNN,
-    part: Part,
-    traits: Mapping[str, Floats],
-    *,
-    start: int,
-    watch: Callable[[int], None] = lambda done: None,
-) -> list[Follower]:
+def search(scored: Scored, traits: Mapping[str, Floats]) -> list[Follower]:
     """The cells that best follow each trait (N,) of a part (N,), the best first.
 
     The segments are those by which a training validates: `protocols.warmed`.
@@ -55,28 +47,27 @@ def search(
         return []
     columns = torch.from_numpy(np.stack([*traits.values()], axis=1)).double()
     columns = (columns - columns.mean(0)) / columns.std(0, correction=0)
-    network, size = model.network(dtype=torch.float32), model.config.hidden_size
-    sums, squares = torch.zeros(2, model.config.num_layers, size, dtype=torch.float64)
+    network = scored.model.network(dtype=torch.float32)
+    layers, size = scored.model.config.num_layers, scored.model.config.hidden_size
+    sums, squares = torch.zeros(2, layers, size, dtype=torch.float64)
     products = torch.zeros(len(sums), size, len(traits), dtype=torch.float64)
-    done, segments = 0, protocols.warmed(part)
-    for chunk in scoring.chunks(model, part, start=start, segments=segments):
+    for chunk in scoring.chunks(scored, protocols.warmed(scored.part)):
         counted = torch.from_numpy(chunk.counted).to(chunk.nats.device)
-        own = columns[torch.from_numpy(chunk.places[chunk.counted])]
+        told = columns[torch.from_numpy(chunk.places[chunk.counted])]
         for layer in range(len(sums)):  # one at a time, for the memory
             values = network.activations(chunk.trace, layer, slice(None))[counted].cpu().double()
             sums[layer] += values.sum(0)
             squares[layer] += values.square().sum(0)
-            products[layer] += values.T @ own
-        done += len(own)
-        watch(done)
-    deviation = (squares / done - (sums / done).square()).clamp(min=0).sqrt()[..., None]
+            products[layer] += values.T @ told
+    count = len(scored.part)
+    deviation = (squares / count - (sums / count).square()).clamp(min=0).sqrt()[..., None]
     # The traits have mean 0 and deviation 1; a cell that does not move follows none.
-    correlations = (products / done / deviation.clamp(min=1e-6)).where(deviation > 1e-6, 0.0)
-    found = []
+    correlations = (products / count / deviation.clamp(min=1e-6)).where(deviation > 1e-6, 0.0)
+    followers = []
     for trait, column in zip(traits, correlations.flatten(0, 1).T.numpy(), strict=True):
         best = np.argsort(-np.abs(column), kind="stable")[:_SHOWN].tolist()
-        found += [Follower(trait, Cell(*divmod(row, size)), float(column[row])) for row in best]
-    return found
+        followers += [Follower(trait, Cell(*divmod(row, size)), float(column[row])) for row in best]
+    return followers
 
 
 def traits_of_text(texts: Sequence[str], symbols: Symbols, starts: Integers) -> dict[str, Floats]:

@@ -10,7 +10,7 @@ from gradients of the training text; here it is the running one of the windows s
 without momentum): that needs nothing but the text that is read, and scores as well.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -18,9 +18,9 @@ from torch import Tensor
 
 from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.config import DynamicConfig
-from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols
 from seqkit.evaluation.score import Score, Tally
+from seqkit.evaluation.scoring import Scored
 from seqkit.foundation.machine import SharedCores
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State, cross_entropy
@@ -106,40 +106,30 @@ class Learner:
         )
 
 
-def evaluate(
-    model: CharRNN,
-    part: Part,
-    *,
-    start: int,
-    settings: DynamicConfig,
-    watch: Callable[[int], None] = lambda done: None,
-) -> Score:
+def evaluate(scored: Scored, settings: DynamicConfig) -> Score:
     """The score of a part that is streamed, the network learning as it goes.
 
     Documents come in their order. Each begins from the zero state, but with what was learnt from
-    those before it. `model` keeps its weights; the other arguments are those of
-    `scoring.evaluate`.
+    those before it. The model keeps its weights.
     """
-    tally = Tally(part)
-    for places, found in nats(model, part, start=start, settings=settings):
+    tally = Tally(scored.part)
+    for places, found in nats(scored, settings):
         tally.add(places, found)
-        watch(int(places[-1]) + 1)  # they come in order
+        scored.watch(int(places[-1]) + 1)  # they come in order
     return tally.score()
 
 
-def nats(
-    model: CharRNN, part: Part, *, start: int, settings: DynamicConfig
-) -> Iterator[tuple[Integers, Floats]]:
-    """Places (n,) in the part and the nats (n,) of their symbols, window by window, in order.
-
-    The arguments are those of `evaluate`.
-    """
+def nats(scored: Scored, settings: DynamicConfig) -> Iterator[tuple[Integers, Floats]]:
+    """Places (n,) in the part and the nats (n,) of their symbols, window by window, in order."""
+    model, part = scored.model, scored.part
     learner = Learner(model, settings)
     device = model.head.weight.device
     with SharedCores(device) as cores:
         for first, _, end in protocols.streaming(part).tolist():
             state = model.zero_state(1)
-            inputs = np.concatenate([[start], part.symbols[first : end - 1]]).astype(np.int64)
+            inputs = np.concatenate([[scored.start], part.symbols[first : end - 1]]).astype(
+                np.int64
+            )
             for begin in range(first, end, settings.window):
                 cores.adapt()
                 places = np.arange(begin, min(begin + settings.window, end))

@@ -13,11 +13,9 @@ from torch import Tensor
 
 from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
-from seqkit.evaluation import protocols
 from seqkit.evaluation.protocols import LANES
 from seqkit.evaluation.score import Score, Tally
 from seqkit.foundation import machine
-from seqkit.foundation.device import DTYPES
 from seqkit.foundation.errors import CheckpointError
 from seqkit.foundation.machine import SharedCores
 from seqkit.foundation.ranks import ALONE, Ranks
@@ -76,30 +74,32 @@ def require_numbers(nats: float | Floats, *, learning: bool = False) -> None:
         )
 
 
-@torch.inference_mode()
-def evaluate(
-    model: CharRNN,
-    part: Part,
-    *,
-    start: int,
-    segments: Integers,
-    watch: Callable[[int], None] = lambda done: None,
-    ranks: Ranks = ALONE,
-) -> Score:
-    """The score of a part under a protocol.
+@dataclass(frozen=True)
+class Scored:
+    """What is scored, and by which model.
 
-    Args:
-        model: on the device where it is to run.
-        part: the symbols; at least one.
-        start: the codec's start symbol, the input before each document.
-        segments: what a function of `protocols` returned for this part.
-        watch: called after every chunk with the symbols scored so far, by all processes.
-        ranks: the processes that share the segments; all of them call this and get the same score.
+    model: on the device where it is to run.
+    part: the symbols; at least one.
+    start: the codec's start symbol, the input before each document.
+    watch: called after every chunk with the symbols scored so far, by all processes.
+    ranks: the processes that share the work; all of them make the same calls and get the same
+        scores.
     """
-    tally = Tally(part)
-    for chunk in chunks(model, part, start=start, segments=segments, watch=watch, ranks=ranks):
+
+    model: CharRNN
+    part: Part
+    start: int
+    watch: Callable[[int], None] = lambda done: None
+    ranks: Ranks = ALONE
+
+
+@torch.inference_mode()
+def evaluate(scored: Scored, segments: Integers) -> Score:
+    """The score of a part in the segments that a function of `protocols` returned for it."""
+    tally = Tally(scored.part)
+    for chunk in chunks(scored, segments):
         tally.add(*chunk.counted_nats())
-    tally.add_up(ranks)
+    tally.add_up(scored.ranks)
     return tally.score()
 
 
@@ -126,39 +126,38 @@ class Chunk:
 
 
 def chunks(
-    model: CharRNN,
-    part: Part,
-    *,
-    start: int,
+    scored: Scored,
     segments: Integers,
-    precision: str = "fp32",
-    kernel: str | None = None,
+    network: Network | None = None,
     begin_state: State | None = None,
-    watch: Callable[[int], None] = lambda done: None,
-    ranks: Ranks = ALONE,
 ) -> Iterator[Chunk]:
     """Run this process's share of segments, those side by side that take about as long.
 
-    A chunk has as many steps as a power of two says, and no more than `CHUNK`. The arguments are
-    those of `evaluate`; `precision` is that of the matrix products, `kernel` an execution's, that
-    keeps what every layer makes, by default the plainest; `begin_state` (L, 1, H) is that of the
-    table's first segment, by default zeros. All processes have to take chunks until there are no
-    more: `watch` is called in all at the same time.
+    A chunk has as many steps as a power of two says, and no more than `CHUNK`. All processes have
+    to take chunks until there are no more: `watch` is called in all at the same time.
+
+    Args:
+        scored: the model and the part.
+        segments: as in `evaluate`.
+        network: the model's, in another precision than fp32 or for another kernel than the
+            plainest; the kernel has to keep what every layer makes.
+        begin_state: (L, 1, H), of the table's first segment; by default zeros.
 
     Raises:
         GaveUpError: the persistent kernel gave up.
     """
-    own = np.argsort(segments[:, 0] - segments[:, 2], kind="stable")  # the longest first
-    own = own[ranks.rank.number :: ranks.rank.size]
+    ranks = scored.ranks
+    rows = np.argsort(segments[:, 0] - segments[:, 2], kind="stable")  # the longest first
+    rows = rows[ranks.rank.number :: ranks.rank.size]
     wanted, done = int((segments[:, 2] - segments[:, 1]).sum()), 0
-    with torch.no_grad():
-        network = model.network(dtype=DTYPES[precision], kernel=kernel)
-    found = _chunks(model, network, part, start, segments, begin_state, own)
-    for chunk in ranks.rounds(found):
+    if network is None:
+        with torch.no_grad():
+            network = scored.model.network(dtype=torch.float32)
+    for chunk in ranks.rounds(_chunks(scored, network, segments, begin_state, rows)):
         if chunk is not None:
             yield chunk
             done += int(chunk.counted.sum())
-        watch(min(done * ranks.rank.size, wanted))
+        scored.watch(min(done * ranks.rank.size, wanted))
     if network.failed is not None:
         ranks.max(network.failed)
         launch.check(network.failed)
@@ -166,16 +165,14 @@ def chunks(
 
 @torch.inference_mode()
 def _chunks(
-    model: CharRNN,
+    scored: Scored,
     network: Network,
-    part: Part,
-    start: int,
     segments: Integers,
     begin_state: State | None,
     rows: Integers,
 ) -> Iterator[Chunk]:
     """Run the segments of some rows of a table; the arguments are those of `chunks`."""
-    device = model.head.weight.device
+    model, part, device = scored.model, scored.part, scored.model.head.weight.device
     last, together = len(part) - 1, _together(model.config, device.type == "cuda")
     with SharedCores(device) as cores:
         for group in _groups(rows, device):
@@ -193,7 +190,7 @@ def _chunks(
                 places = warm + np.arange(offset, min(offset + steps, length))[:, None]
                 inputs = part.symbols[np.clip(places - 1, 0, last)].astype(np.int64)
                 if offset == 0:
-                    inputs[0, first] = start
+                    inputs[0, first] = scored.start
                 counted = (places >= begin) & (places < end)
                 targets = part.symbols[np.minimum(places, last)].astype(np.int64)
                 targets[~counted] = IGNORED
@@ -206,18 +203,6 @@ def _chunks(
                 wanted = torch.from_numpy(targets).to(device)
                 each = cross_entropy(trace.logits, wanted, "none")
                 yield Chunk(group, places, counted, each, wanted, trace)
-
-
-def row(model: CharRNN, symbols: Integers, *, start: int, state: State) -> Iterator[Chunk]:
-    """Run symbols (N,), N at least 1, as one lane from a state (L, 1, H); `start` is fed first."""
-    part = Part.of(symbols.astype(np.uint32))
-    return chunks(
-        model,
-        part,
-        start=start,
-        segments=protocols.streaming(part),
-        begin_state=state,
-    )
 
 
 def _groups(rows: Integers, device: torch.device) -> Iterator[Integers]:

@@ -7,18 +7,14 @@ which it is not true is run again from that very state.
 """
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 import torch
 
-from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring
 from seqkit.evaluation.protocols import LANES
 from seqkit.evaluation.score import Score, Tally
-from seqkit.evaluation.scoring import CHUNK, Chunk
-from seqkit.foundation.ranks import ALONE, Ranks
-from seqkit.model.char_rnn import CharRNN
+from seqkit.evaluation.scoring import CHUNK, Chunk, Scored
 from seqkit.model.network import State
 from seqkit.symbols import Integers
 
@@ -28,76 +24,55 @@ PIECE = 4 * CHUNK
 _NEAR = 1e-3  # between two h, and between two c in relation to their size
 
 
-def evaluate(
-    model: CharRNN,
-    part: Part,
-    *,
-    start: int,
-    watch: Callable[[int], None] = lambda done: None,
-    ranks: Ranks = ALONE,
-) -> Score:
-    """The score of a part whose documents are streamed from the zero state to their ends.
-
-    The arguments are those of `scoring.evaluate`.
-    """
-    tally = Tally(part)
-    run(
-        *(model, part, pieces(protocols.streaming(part), ranks.rank.size)),
-        start=start,
-        take=lambda chunk: tally.add(*chunk.counted_nats()),
-        take_back=tally.take_back,
-        watch=watch,
-        ranks=ranks,
-    )
-    tally.add_up(ranks)
+def evaluate(scored: Scored) -> Score:
+    """The score of a part whose documents are streamed from the zero state to their ends."""
+    tally = Tally(scored.part)
+    table = pieces(protocols.streaming(scored.part), scored.ranks.rank.size)
+    run(scored, table, lambda chunk: tally.add(*chunk.counted_nats()), tally.take_back)
+    tally.add_up(scored.ranks)
     return tally.score()
 
 
 @torch.inference_mode()
 def run(
-    model: CharRNN,
-    part: Part,
+    scored: Scored,
     table: Integers,
-    *,
-    start: int,
     take: Callable[[Chunk], object],
     take_back: Callable[[int, int], object] = lambda begin, end: None,
     begin_state: State | None = None,
-    watch: Callable[[int], None] = lambda done: None,
-    ranks: Ranks = ALONE,
 ) -> State | None:
     """Run a table made by `pieces`, each of which goes on where the one before ended.
 
     Args:
-        model: as in `scoring.evaluate`; so are part, start and ranks.
+        scored: the model and the part.
         table: the segments, in the order of the part.
         take: given every chunk of this process, in no order that means anything; those of a piece
             that began from a wrong state come once more, to rank 0.
         take_back: told the places of such a piece before that, from the first to before the last.
         begin_state: (L, 1, H), of the first segment; by default zeros.
-        watch: told how many symbols were run.
 
     Returns:
         The state (L, 1, H) at the end of the last segment, on the host, if a chunk ended there.
     """
-    chunks = partial(scoring.chunks, model, part, start=start)
+    ranks = scored.ranks
     warm, begin, end = table.T
     follows = warm < begin
     begins = np.where(follows, begin, -1)
     ends = np.where(np.append(follows[1:], True), end, -1)
     # By the row of the table, the states where what counts begins, and where it ends.
     assumed, final = dict[int, State](), dict[int, State]()
-    for chunk in chunks(segments=table, begin_state=begin_state, watch=watch, ranks=ranks):
+    for chunk in scoring.chunks(scored, table, begin_state=begin_state):
         take(chunk)
         assumed |= _states_at(chunk, begins)
         final |= _states_at(chunk, ends)
     assumed, final = ranks.merged(assumed), ranks.merged(final)
+    alone = Scored(scored.model, scored.part, scored.start)
     for row in sorted(assumed):  # in the order of the text: there is nothing to share out
         if _near(assumed[row], final[row - 1]):
             continue
         take_back(int(begin[row]), int(end[row]))
         again = np.array([[begin[row], begin[row], end[row]]])
-        for chunk in chunks(segments=again, begin_state=final[row - 1]):
+        for chunk in scoring.chunks(alone, again, begin_state=final[row - 1]):
             if ranks.leads:
                 take(chunk)
             final[row] = _on_host(chunk.trace.after)

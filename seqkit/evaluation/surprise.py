@@ -4,6 +4,7 @@ It is what `streaming` scores, stretch by stretch: each is run in pieces side by
 from the state in which the one before ended. So memory is bounded, however long the part is.
 """
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -15,8 +16,7 @@ import torch
 
 from seqkit.data.corpus import Part, Row
 from seqkit.evaluation import protocols, streaming
-from seqkit.evaluation.scoring import CHUNK, Chunk
-from seqkit.model.char_rnn import CharRNN
+from seqkit.evaluation.scoring import CHUNK, Chunk, Scored
 from seqkit.model.network import Network, State
 from seqkit.symbols import Floats, Integers, symbol_dtype
 
@@ -80,32 +80,17 @@ class Stretch:
         return Stretch(begin, self.nats[rows].copy(), *expected, self.activations[rows].copy())
 
 
-def stretches(
-    model: CharRNN,
-    part: Part,
-    *,
-    start: int,
-    wanted: Wanted,
-    watch: Callable[[int], None] = lambda done: None,
-) -> Iterator[Stretch]:
-    """What a part's symbols are to a model that streams it, from the first to the last.
-
-    Args:
-        model: on the device where it is to run.
-        part: the symbols; at least one.
-        start: the codec's start symbol, the input before each document.
-        wanted: what is told.
-        watch: called after every chunk with the symbols scored so far.
-    """
-    network = model.network(dtype=torch.float32)
-    table = protocols.cut(protocols.streaming(part), streaming.PIECE, warm=CHUNK)
+def stretches(scored: Scored, wanted: Wanted) -> Iterator[Stretch]:
+    """What a part's symbols are to a model that streams it, from the first to the last."""
+    network = scored.model.network(dtype=torch.float32)
+    table = protocols.cut(protocols.streaming(scored.part), streaming.PIECE, warm=CHUNK)
     edges = np.flatnonzero(np.diff((table[:, 1] - _FIRST) // _STRETCH)) + 1
     state: State | None = None
     for rows in np.split(table, edges):
         (warm, begin, _), end = rows[0].tolist(), int(rows[-1, 2])
         rows[0, 0] = begin  # the state there is known
         size, most = end - begin, min(wanted.likeliest, wanted.size)
-        found = Stretch(
+        stretch = Stretch(
             begin,
             np.zeros(size, np.float32),
             np.zeros((size, most), symbol_dtype(wanted.size)),
@@ -113,36 +98,35 @@ def stretches(
             np.zeros(size if wanted.cell else 0, np.float32),
         )
 
-        def told(done: int, begin: int = begin) -> None:
-            watch(begin + done)
+        def watch(done: int, begin: int = begin) -> None:
+            scored.watch(begin + done)
 
         state = streaming.run(
-            *(model, part, rows),
-            start=start,
-            take=partial(_fill, found, network, wanted),
-            watch=told,
+            dataclasses.replace(scored, watch=watch),
+            rows,
+            take=partial(_fill, stretch, network, wanted),
             begin_state=state if warm < begin else None,
         )
-        yield found
+        yield stretch
 
 
 @torch.inference_mode()
-def _fill(found: Stretch, network: Network, wanted: Wanted, chunk: Chunk) -> None:
+def _fill(stretch: Stretch, network: Network, wanted: Wanted, chunk: Chunk) -> None:
     """Write down what a chunk tells; of places that come again, the last word."""
     places, nats = chunk.counted_nats()
-    places = places - found.begin
-    found.nats[places] = nats
+    places = places - stretch.begin
+    stretch.nats[places] = nats
     counted = torch.from_numpy(chunk.counted).to(chunk.nats.device)
-    if most := found.likeliest.shape[1]:
+    if most := stretch.likeliest.shape[1]:
         logits = chunk.trace.logits[counted]
         expected = logits[:, : wanted.size].topk(most)
         chances = (expected.values - logits.logsumexp(-1)[:, None]).exp()
-        found.likeliest[places] = expected.indices.cpu().numpy()
-        found.chances[places] = chances.cpu().numpy()
+        stretch.likeliest[places] = expected.indices.cpu().numpy()
+        stretch.chances[places] = chances.cpu().numpy()
     if cell := wanted.cell:
         own = slice(cell.index, cell.index + 1)
         values = network.activations(chunk.trace, cell.layer, own)[..., 0]
-        found.activations[places] = values[counted].cpu().numpy()
+        stretch.activations[places] = values[counted].cpu().numpy()
 
 
 class Peak(NamedTuple, Generic[T]):

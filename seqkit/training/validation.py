@@ -148,18 +148,11 @@ class Validation:
     def _losses(self, model: CharRNN, watch: Callable[[int], None]) -> dict[float, float]:
         """The loss at every temperature that is tried, 1 among them."""
         tried = _TEMPERATURES if self._calibrate else [1.0]
-        own = self._execution.kernel
+        kernel = "persistent" if self._execution.kernel == "persistent" else None
+        network = model.network(dtype=self._execution.dtype, kernel=kernel)
+        scored = scoring.Scored(model, self._part, self._start, watch, self._ranks)
         totals = torch.zeros(len(tried), dtype=torch.float64)
-        for chunk in scoring.chunks(
-            model,
-            self._part,
-            start=self._start,
-            segments=self._segments,
-            precision=self._execution.precision,
-            kernel=own if own == "persistent" else None,
-            watch=watch,
-            ranks=self._ranks,
-        ):
+        for chunk in scoring.chunks(scored, self._segments, network):
             totals += torch.tensor(_sums(chunk, tried), dtype=torch.float64)
         self._ranks.sum(totals)
         return dict(zip(tried, (totals / self.scored).tolist(), strict=True))

@@ -7,6 +7,7 @@ from seqkit.config import ModelConfig
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Part
 from seqkit.evaluation import cell_search
+from seqkit.evaluation.scoring import Scored
 from seqkit.evaluation.surprise import Cell
 from seqkit.model.char_rnn import CharRNN
 
@@ -63,8 +64,8 @@ def test_a_cell_that_remembers_a_bracket_is_found() -> None:
     found = cell_search.traits_of_text(list(codec.vocabulary), part.symbols[:], part.starts)
     watched: list[int] = []
     given = {"brackets": found["brackets"]}
-    best = cell_search.search(model, part, given, start=codec.start, watch=watched.append)[0]
+    best = cell_search.search(Scored(model, part, codec.start, watched.append), given)[0]
     assert best.cell == Cell(0, 3)
     assert best.correlation > 0.9
     assert watched[-1] == len(part)
-    assert cell_search.search(model, part, {}, start=codec.start) == []
+    assert cell_search.search(Scored(model, part, codec.start), {}) == []

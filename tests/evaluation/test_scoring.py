@@ -12,6 +12,7 @@ from seqkit.config import DynamicConfig, ModelConfig
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Part
 from seqkit.evaluation import dynamic, protocols, scoring
+from seqkit.evaluation.scoring import Scored
 from seqkit.foundation.plugins import Catalogue
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs import checkpoint
@@ -51,12 +52,12 @@ def test_lanes_that_warm_up_are_close_to_streaming(
     assert isinstance(saved.codec, Characters)
     symbols = saved.codec.encode(SENTENCE * 600)
     data = Part(symbols, np.array([0, 26_000], dtype=np.int64))
-    exact = scoring.evaluate(net, data, start=start, segments=protocols.streaming(data))
-    warmed = scoring.evaluate(net, data, start=start, segments=protocols.warmed(data))
+    exact = scoring.evaluate(Scored(net, data, start), protocols.streaming(data))
+    warmed = scoring.evaluate(Scored(net, data, start), protocols.warmed(data))
     assert warmed.symbols == exact.symbols == len(symbols)
     assert warmed.loss == pytest.approx(exact.loss, abs=0.001)
     monkeypatch.setattr(protocols, "WARM", 1)
-    cold = scoring.evaluate(net, data, start=start, segments=protocols.warmed(data))
+    cold = scoring.evaluate(Scored(net, data, start), protocols.warmed(data))
     assert cold.loss > exact.loss + 0.003
 
 
@@ -70,11 +71,11 @@ def test_every_place_has_its_nats(model: CharRNN, protocol: str, lengths: tuple[
         "warmed": protocols.warmed(data),
     }[protocol]
     each = np.full(len(data), np.nan)
-    for chunk in scoring.chunks(model, data, start=START, segments=segments):
+    for chunk in scoring.chunks(Scored(model, data, START), segments):
         places, values = chunk.counted_nats()
         assert np.isnan(each[places]).all()
         each[places] = values
-    score = scoring.evaluate(model, data, start=START, segments=segments)
+    score = scoring.evaluate(Scored(model, data, START), segments)
     assert score.symbols == sum(lengths)
     assert each.sum() == pytest.approx(score.nats, rel=1e-6)
     assert score.bits_per_symbol == pytest.approx(score.loss / math.log(2))
@@ -93,12 +94,12 @@ def test_the_end_of_a_document_is_no_symbol_that_could_have_followed(model: Char
         cut = tuple(slice(count) for count in own.shape)
         values[cut] = own
     found, expected = (
-        scoring.evaluate(net, data, start=START, segments=protocols.streaming(data)).loss
+        scoring.evaluate(Scored(net, data, START), protocols.streaming(data)).loss
         for net in (with_ends, model)
     )
     assert found == pytest.approx(expected, rel=1e-6)
     settings = DynamicConfig(rate=0.0)
-    learnt = dynamic.evaluate(with_ends, data, start=START, settings=settings)
+    learnt = dynamic.evaluate(Scored(with_ends, data, START), settings)
     assert learnt.loss == pytest.approx(expected, rel=1e-5)
 
 
@@ -114,8 +115,8 @@ def test_a_gpu_scores_in_longer_calls_what_a_cpu_does(model: CharRNN) -> None:
     data = part(40_000)
     longest, losses = [], []
     for device in ("cpu", "cuda"):
-        given = {"start": START, "segments": protocols.warmed(data)}
-        chunks = [*scoring.chunks(model.to(device), data, **given)]  # type: ignore[arg-type]
+        scored = Scored(model.to(device), data, START)
+        chunks = [*scoring.chunks(scored, protocols.warmed(data))]
         longest.append(max(len(chunk.places) for chunk in chunks))
         losses.append(sum(float(chunk.counted_nats()[1].sum()) for chunk in chunks))
     assert longest == [128, 512]

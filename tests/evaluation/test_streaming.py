@@ -10,7 +10,7 @@ import torch
 from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring, streaming
-from seqkit.evaluation.scoring import CHUNK
+from seqkit.evaluation.scoring import CHUNK, Scored
 from seqkit.model.cells import weights_of
 from seqkit.model.char_rnn import CharRNN
 
@@ -65,9 +65,9 @@ def test_the_score_is_that_of_the_whole_stream(
 ) -> None:
     model, part = network(forget_bias), part_of(11 * CHUNK + 7, 5 * CHUNK)
     watched: list[int] = []
-    whole = scoring.evaluate(model, part, start=START, segments=protocols.streaming(part))
+    whole = scoring.evaluate(Scored(model, part, START), protocols.streaming(part))
     counted = count_repeats(monkeypatch)
-    score = streaming.evaluate(model, part, start=START, watch=watched.append)
+    score = streaming.evaluate(Scored(model, part, START, watched.append))
     assert score.symbols == whole.symbols == len(part)
     assert score.loss == pytest.approx(whole.loss, abs=1e-6)
     assert watched[-1] == len(part)

@@ -8,7 +8,7 @@ from seqkit.config import ModelConfig
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus, Part
 from seqkit.evaluation import protocols, scoring, surprise
-from seqkit.evaluation.scoring import CHUNK
+from seqkit.evaluation.scoring import CHUNK, Scored
 from seqkit.evaluation.streaming import PIECE
 from seqkit.evaluation.surprise import Cell, Peaks, Wanted, position, stretches
 from seqkit.model.char_rnn import CharRNN
@@ -48,10 +48,10 @@ def test_stretches_add_up_to_the_stream(lengths: tuple[int, ...]) -> None:
     model, part, watched = network(), part_of(*lengths), list[int]()
     expected = np.zeros(len(part), np.float32)
     segments = protocols.streaming(part)
-    for chunk in scoring.chunks(model, part, start=START, segments=segments):
+    for chunk in scoring.chunks(Scored(model, part, START), segments):
         places, nats = chunk.counted_nats()
         expected[places] = nats
-    found = [*stretches(model, part, start=START, wanted=Wanted(V), watch=watched.append)]
+    found = [*stretches(Scored(model, part, START, watched.append), Wanted(V))]
     assert len(found[0].nats) <= surprise._FIRST
     assert [one.begin for one in found] == [0, *(one.end for one in found[:-1])]
     assert max(len(one.nats) for one in found) < STRETCH + PIECE
@@ -62,7 +62,7 @@ def test_stretches_add_up_to_the_stream(lengths: tuple[int, ...]) -> None:
 
 def test_what_was_expected_is_what_the_logits_say() -> None:
     model, part = network(V + 3), part_of(40, 30)
-    (found,) = stretches(model, part, start=START, wanted=Wanted(V, likeliest=3))
+    (found,) = stretches(Scored(model, part, START), Wanted(V, likeliest=3))
     given = np.concatenate([[START], part.symbols[:39], [START], part.symbols[40:69]])
     inputs = torch.from_numpy(given.astype(np.int64))
     for begin, end in ((0, 40), (40, 70)):
@@ -79,7 +79,7 @@ def test_what_was_expected_is_what_the_logits_say() -> None:
 @pytest.mark.usefixtures("small_stretches")
 def test_a_cell_is_told_as_it_was_before_the_symbol() -> None:
     model, part = network(), part_of(2 * STRETCH + 5)
-    found = [*stretches(model, part, start=START, wanted=Wanted(V, cell=Cell(1, 4)))]
+    found = [*stretches(Scored(model, part, START), Wanted(V, cell=Cell(1, 4)))]
     activations = np.concatenate([one.activations for one in found])
     assert len(activations) == len(part)
     state, expected = model.zero_state(1), []

@@ -10,7 +10,7 @@ from pathlib import Path
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring, streaming
 from seqkit.evaluation.score import Score
-from seqkit.evaluation.scoring import CHUNK
+from seqkit.evaluation.scoring import CHUNK, Scored
 from seqkit.foundation import processes
 from seqkit.foundation.ranks import Ranks, joined
 from seqkit.model.char_rnn import CharRNN
@@ -26,11 +26,11 @@ def scores(ranks: Ranks) -> dict[str, Score]:
     one = Part(few.symbols[:300], few.starts[:1])
 
     def cut(model: CharRNN, part: Part) -> Score:
-        return streaming.evaluate(model, part, start=START, ranks=ranks)
+        return streaming.evaluate(Scored(model, part, START, ranks=ranks))
 
     def windows(part: Part, window: int) -> Score:
         table = protocols.windowed(part, window)
-        return scoring.evaluate(forgets, part, start=START, segments=table, ranks=ranks)
+        return scoring.evaluate(Scored(forgets, part, START, ranks=ranks), table)
 
     return {
         "pieces": cut(forgets, few),

@@ -11,6 +11,7 @@ from torch import Tensor
 from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring
+from seqkit.evaluation.scoring import Scored
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution, plainest_kernel
 from seqkit.training import schedule, validation
@@ -49,7 +50,7 @@ def validation_of(part: Part, *, calibrate: bool) -> Validation:
 
 
 def loss(scored: CharRNN) -> float:
-    return scoring.evaluate(scored, PART, start=0, segments=protocols.warmed(PART)).loss
+    return scoring.evaluate(Scored(scored, PART, 0), protocols.warmed(PART)).loss
 
 
 @pytest.mark.parametrize("calibrate", [False, True])
@@ -81,10 +82,10 @@ def test_of_a_long_part_the_same_temperature_and_losses_are_found() -> None:
         chosen = validation_of(long, calibrate=True).choose({"raw": model(sharpness)})
         assert chosen.temperature == pytest.approx(sharpness)
         scored = scoring.evaluate(
-            calibrated(model(sharpness), sharpness), long, start=0, segments=segments
+            Scored(calibrated(model(sharpness), sharpness), long, 0), segments
         )
         assert chosen.loss == pytest.approx(scored.loss, rel=1e-6)
-        plain = scoring.evaluate(model(sharpness), long, start=0, segments=segments)
+        plain = scoring.evaluate(Scored(model(sharpness), long, 0), segments)
         assert chosen.losses["raw"] == pytest.approx(plain.loss, rel=1e-6)
 
 
