@@ -127,18 +127,20 @@ def _written_out(character: str) -> str:
     return repr(character)[1:-1]
 
 
-def command_line(*words: str, rank: Rank = ALONE) -> str:
+def command_line(*words: str, plugins: Sequence[str] = (), rank: Rank = ALONE) -> str:
     """`python -m seqkit` with these words, each quoted so that it arrives letter for letter.
 
-    For a process that is one of several it is torchrun's, which starts as many. Of several machines
-    one does not know how many processes the others have: the options of torchrun are left open.
+    `plugins` are modules that have to be given, too. For a process that is one of several the line
+    is torchrun's, which starts as many. Of several machines one does not know how many processes
+    the others have: the options of torchrun are left open.
     """
     launcher = "python"
     if rank.size > 1 and rank.size == rank.local_size:
         launcher = f"torchrun --standalone --nproc-per-node={rank.size}"
     elif rank.size > 1:
         launcher = "on each machine, torchrun …"
-    return " ".join([launcher, "-m seqkit", *map(_quoted, words)])
+    modules = [f"plugins={','.join(plugins)}"] if plugins else []
+    return " ".join([launcher, "-m seqkit", *map(_quoted, (*words, *modules))])
 
 
 def _quoted(word: str) -> str:

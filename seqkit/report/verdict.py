@@ -230,5 +230,4 @@ def _command(record: Record, settings: Config, *words: str) -> str:
     """The command line with these words, for as many processes as the run had, and its plug-ins."""
     size, here = (int(record.number(key) or 1) for key in ("processes", "local_processes"))
     rank = Rank(size=size, local_size=here)
-    plugins = [f"plugins={','.join(settings.plugins)}"] if settings.plugins else []
-    return command_line(*words, *plugins, rank=rank)
+    return command_line(*words, plugins=settings.plugins, rank=rank)

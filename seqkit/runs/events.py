@@ -129,10 +129,10 @@ def describe(event: Event) -> str | None:
             if event.best_loss is not None:
                 loss = f"; best validation loss {event.best_loss:.4f}"
                 loss += _share(event.scored, event.total)
-            words = "generate", f"checkpoint={event.run_dir}", *_given(event.plugins)
+            words = "generate", f"checkpoint={event.run_dir}"
             return (
                 f"finished: {counted(event.step, 'step')} in {duration(event.seconds)}{loss}; "
-                f"generate with: {command_line(*words)}"
+                f"generate with: {command_line(*words, plugins=event.plugins)}"
             )
         case _:
             return None
@@ -145,11 +145,7 @@ def _share(scored: int, total: int) -> str:
 
 def go_on_with(run_dir: Path, plugins: tuple[str, ...], rank: Rank) -> str:
     """The command line that goes on with a run, in as many processes."""
-    return command_line(f"run_dir={run_dir}", "resume=auto", *_given(plugins), rank=rank)
-
-
-def _given(plugins: tuple[str, ...]) -> list[str]:
-    return [f"plugins={','.join(plugins)}"] if plugins else []
+    return command_line(f"run_dir={run_dir}", "resume=auto", plugins=plugins, rank=rank)
 
 
 def readings(event: Trained) -> list[str]:
