@@ -40,12 +40,12 @@ def ended_by_signals(advice: str = "") -> "Iterator[Interrupts]":
         if interrupts.received is None or (own and not isinstance(error, ConfigError)):
             raise
         # If it is no KeyboardInterrupt, Hydra or another library made something else of that.
-        if interrupts.received == signal.SIGINT:
-            raise (
-                InterruptedRunError(f"interrupted: {advice}") if advice else KeyboardInterrupt()
-            ) from error
-        told = advice or "what it wrote until then is whole"
-        raise StoppedError(f"stopped by {interrupts.received.name}: {told}") from error
+        of_key = interrupts.received is signal.SIGINT
+        if of_key and not advice:
+            raise KeyboardInterrupt from error
+        ended = "interrupted" if of_key else f"stopped by {interrupts.received.name}"
+        advice = advice or "what it wrote until then is whole"
+        raise interrupts.failure(f"{ended}: {advice}") from error
 
 
 class Interrupts:
@@ -63,6 +63,11 @@ class Interrupts:
         self._at_once = at_once
         self._insisting_from = 0.0  # on the monotonic clock
         self._before: dict[signal.Signals, Any] = {}
+
+    def failure(self, message: str) -> SeqkitError:
+        """What to raise for the first signal."""
+        of_key = self.received is signal.SIGINT
+        return InterruptedRunError(message) if of_key else StoppedError(message)
 
     def __enter__(self) -> "Interrupts":
         if threading.current_thread() is threading.main_thread():

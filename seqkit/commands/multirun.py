@@ -1,7 +1,6 @@
 """`--multirun`: many trainings, checked before any begins, each in a process of its own."""
 
 import dataclasses
-import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +13,7 @@ from seqkit.config import Config
 from seqkit.data import remote
 from seqkit.foundation import disk, machine
 from seqkit.foundation.console import Console
-from seqkit.foundation.errors import ConfigError, InterruptedRunError, OutputError, StoppedError
+from seqkit.foundation.errors import ConfigError, OutputError
 from seqkit.foundation.wording import aligned, command_line, duration
 from seqkit.runs import record
 from seqkit.runs.folder import RunFolder, make_numbered
@@ -142,8 +141,7 @@ def run(plan: Plan, words: Sequence[str]) -> int:
     again = [word for word in words if word.partition("=")[0] not in _NOT_AGAIN]
     line = command_line("--multirun", *options, *again, f"run_dir={folder}", "resume=auto")
     console.notice(f"go on with the whole sweep: {line}")
-    of_key = interrupts.received is signal.SIGINT
-    return (InterruptedRunError if of_key else StoppedError).exit_code
+    return interrupts.failure("").exit_code
 
 
 def _folder(plan: Plan) -> Path:

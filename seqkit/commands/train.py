@@ -1,7 +1,6 @@
 """`train`: data in, checkpoints, metrics and a sample out."""
 
 import contextlib
-import signal
 
 from seqkit.api.run_files import closing_file, closing_sample, draw_closing_sample
 from seqkit.api.run_training import advice, run_training
@@ -12,7 +11,7 @@ from seqkit.config import Config
 from seqkit.data.codecs import Quantiser
 from seqkit.foundation import device, processes, stdout
 from seqkit.foundation.console import Console
-from seqkit.foundation.errors import NOT_BEGUN, InterruptedRunError, SeqkitError, StoppedError
+from seqkit.foundation.errors import NOT_BEGUN, StoppedError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.ranks import joined
 from seqkit.foundation.session import Session
@@ -61,21 +60,15 @@ def _train(training: Training, console: Console) -> bool:
             if interrupts.received is None and pruning.due:
                 console.notice(str(error))
                 return False  # without a signal, and not pruned: another process had the signal
-            raise _stopped(interrupts, str(error)) from error
+            raise interrupts.failure(str(error)) from error
         except KeyboardInterrupt as error:
             if interrupts.received is None:  # it came while the training was set up
                 raise
             again = f"another signal after {reason()} ended the training at once"
-            raise _stopped(interrupts, f"{again}. {advice(training)}") from error
+            raise interrupts.failure(f"{again}. {advice(training)}") from error
         if interrupts.received is not None:  # after the last step
-            raise _stopped(interrupts, f"stopped by {reason()}; the run is finished and saved")
+            raise interrupts.failure(f"stopped by {reason()}; the run is finished and saved")
         return True
-
-
-def _stopped(interrupts: Interrupts, message: str) -> SeqkitError:
-    """The failure that a first signal means."""
-    of_key = interrupts.received is signal.SIGINT
-    return InterruptedRunError(message) if of_key else StoppedError(message)
 
 
 def _print_sample(training: Training, console: Console) -> None:
