@@ -7,7 +7,7 @@ import torch
 from seqkit.bench import generation, plain, report, training
 from seqkit.commands import outputs
 from seqkit.config import Config
-from seqkit.foundation import device, stdout
+from seqkit.foundation import device
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
@@ -22,8 +22,6 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     if not config.model.vocabulary_size:
         raise ConfigError("model.vocabulary_size=0: give the number of symbols")
     out = outputs.result_file(config)
-    if out is None:
-        stdout.existing()
     chosen = device.choose_device(config.device)
     notes: list[str] = []
 

@@ -16,7 +16,7 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.data.sound.part import SoundPart
 from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming
 from seqkit.evaluation.score import Score, interval
-from seqkit.foundation import device, processes, stdout
+from seqkit.foundation import device, processes
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
@@ -57,8 +57,6 @@ def _evaluate(config: Config, catalogue: Catalogue, console: Console, ranks: Ran
     out = None
     if ranks.leads:
         out = outputs.result_file(config)
-        if out is None:
-            stdout.existing()
     agreement.check_settings(config, ranks)
     saved = load_checkpoint(config.checkpoint, catalogue, console)
     agreement.check_checkpoint(saved, ranks)

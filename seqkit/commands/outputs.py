@@ -53,8 +53,14 @@ def free_files(config: Config) -> list[Path]:
 
 
 def result_file(config: Config) -> Path | None:
-    """The file of `out` for a command's result, None for stdout. Raises as `free_files` does."""
-    return next(iter(free_files(dataclasses.replace(config, streams=1))), None)
+    """The file of `out` for a command's result, None for stdout.
+
+    Raises OutputError where stdout is closed, and else as `free_files` does.
+    """
+    out = next(iter(free_files(dataclasses.replace(config, streams=1))), None)
+    if out is None:
+        stdout.existing()
+    return out
 
 
 def refuse_in_run(out: Path) -> None:

@@ -21,7 +21,7 @@ from seqkit.data.labels import Combination, distinct
 from seqkit.data.shards import opened
 from seqkit.evaluation import cell_search, scoring
 from seqkit.evaluation.surprise import Cell, Stretch, Wanted, stretches
-from seqkit.foundation import device, stdout
+from seqkit.foundation import device
 from seqkit.foundation.console import Console, unseen
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue
@@ -42,8 +42,6 @@ Write = Callable[[bytes], object]
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Write every symbol's surprise, or which cells follow what, to stdout or `out`."""
     out = outputs.result_file(config)
-    if out is None:
-        stdout.existing()
     saved = load_checkpoint(config.checkpoint, catalogue, console)
     cell = _cell_of(config.neuron, saved.model)
     is_page = out is not None and out.suffix.lower() in (".html", ".htm")
