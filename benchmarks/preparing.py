@@ -4,6 +4,7 @@ python benchmarks/preparing.py MEGABYTES [PROCESSES]
 """
 
 import contextlib
+import os
 import sys
 import tempfile
 import time
@@ -16,14 +17,13 @@ import soundfile
 from seqkit.config import DataConfig
 from seqkit.data.shards.prepare import prepare
 from seqkit.foundation.console import Bar, unseen
-from seqkit.foundation.machine import own_cores
 from seqkit.foundation.plugins import Catalogue
 
 _VERSE = Path(__file__).parent.parent / "seqkit" / "data" / "datasets" / "verse.txt"
 _RATE, _SECONDS = 44_100, 60  # of a file of sound, in stereo
 
 
-def table(megabytes: int, processes: int) -> str:
+def table(megabytes: int) -> str:
     """A row for each kind of data, with the seconds of each pass over it."""
     rows = []
     with tempfile.TemporaryDirectory() as name:
@@ -38,7 +38,7 @@ def table(megabytes: int, processes: int) -> str:
                 _make_text(source / "text.txt", megabytes, kind)
                 keys = DataConfig(path=[str(source / "text.txt")], kind="text")
             size = sum(file.stat().st_size for file in source.iterdir())
-            passes = _passes(keys, folder / f"shards of {kind}", processes)
+            passes = _passes(keys, folder / f"shards of {kind}")
             whole = sum(passes.values())
             told = ", ".join(f"{title} {taken:.2f} s" for title, taken in passes.items())
             speed = f"{size / 1e6 / whole:.0f} MB/s"
@@ -48,7 +48,7 @@ def table(megabytes: int, processes: int) -> str:
     return "\n".join(rows)
 
 
-def _passes(keys: DataConfig, out: Path, processes: int) -> dict[str, float]:
+def _passes(keys: DataConfig, out: Path) -> dict[str, float]:
     """The seconds of each pass, the start of its processes included."""
     taken: dict[str, float] = {}
 
@@ -65,7 +65,6 @@ def _passes(keys: DataConfig, out: Path, processes: int) -> dict[str, float]:
         catalogue=Catalogue(),
         notice=lambda text: None,
         progress=progress,
-        processes=processes,
     )
     return taken
 
@@ -91,5 +90,7 @@ def _make_sound(folder: Path, megabytes: int) -> float:
 
 
 if __name__ == "__main__":
-    given = [int(word) for word in sys.argv[1:]] + [0, 0]
-    print(table(given[0] or 1000, given[1] or own_cores()))
+    megabytes, processes = ([int(word) for word in sys.argv[1:]] + [0, 0])[:2]
+    if processes:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:processes])
+    print(table(megabytes or 1000))

@@ -95,7 +95,7 @@ def test_unknown_characters_are_counted_and_named(tmp_path: Path) -> None:
     notices: list[str] = []
     config = DataConfig(path=[str(folder)], max_vocabulary=4, unknown="skip")
     shards = tmp_path / "shards"
-    prepare(config, shards, catalogue=Catalogue(), notice=notices.append, processes=1)
+    prepare(config, shards, catalogue=Catalogue(), notice=notices.append)
     assert notices[0] == f"4 characters outside the vocabulary left out: 'b' (2), {face} (2)"
     (folder / "1.txt").write_text("abcXYZABCDEF\n")
     more = load(folder / "1.txt", tmp_path / "cache", codec, unknown="skip").notes[0]

@@ -20,7 +20,6 @@ def test_what_was_prepared_is_to_be_prepared_again(tmp_path: Path) -> None:
         out,
         catalogue=Catalogue(),
         notice=lambda text: None,
-        processes=1,
     )
     for path, advised in (
         (tmp_path / "a.txt", "read it with"),

@@ -49,7 +49,6 @@ def prepare(
     notice: Callable[[str], None],
     overwrite: bool = False,
     progress: Progress = unseen,
-    processes: int | None = None,
 ) -> Index:
     """Turn `data.path`, or `data.dataset`, into shards, or go on with what was begun in `out`.
 
@@ -60,7 +59,6 @@ def prepare(
         notice: tells the user what was found.
         overwrite: replace shards that are there, once the new ones are whole.
         progress: shows how far the files were read.
-        processes: how many work; by default one for each core, and one for little data.
 
     Raises:
         ConfigError: neither path nor data set, or keys that do not fit the codec.
@@ -74,7 +72,7 @@ def prepare(
             raise DataError(f"{path} holds shards already: a training reads them as they are")
         if out.resolve().is_relative_to(path.resolve()):
             raise ConfigError(f"out={out} lies in data.path: give a folder outside of it")
-    crew = Crew(processes, Meter(progress))
+    crew = Crew(None, Meter(progress))
     with _claimed(out, overwrite=overwrite):
         asked = digest({"format": _FORMAT, "files": source.identity, **asked_for(data)})
         begun = _begun(out, asked, overwrite=overwrite) or _begin(out, asked, fit(source, crew))
@@ -94,8 +92,7 @@ def _claimed(folder: Path, *, overwrite: bool) -> Iterator[None]:
         OutputError: the folder holds something else, or whole shards and `overwrite` is false, or
             another process has it.
     """
-    new = not folder.exists()
-    disk.make_folder(folder)
+    new = disk.make_folder(folder)
     _check(folder, overwrite=overwrite)
     with lock(folder, wait=False):
         try:
@@ -133,8 +130,8 @@ def _begun(folder: Path, asked: str, *, overwrite: bool) -> dict[str, Any] | Non
         return begun
     if not overwrite:
         raise OutputError(
-            f"{folder} holds what is done of preparing other files, or with other settings: give "
-            "another out, or overwrite=true"
+            f"{folder} contains an unfinished preparation of other files, or with other settings: "
+            "give another out, or overwrite=true"
         )
     return None
 

@@ -39,14 +39,13 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Small:
 def prepared(tmp_path: Path) -> Prepare:
     """Prepare data with these keys, in `tmp_path/shards`."""
 
-    def call(processes: int = 1, overwrite: bool = False, **keys: object) -> Index:
+    def call(overwrite: bool = False, **keys: object) -> Index:
         return prepare(
             DataConfig(**keys),  # type: ignore[arg-type]
             tmp_path / "shards",
             catalogue=Catalogue(),
             notice=lambda text: None,
             overwrite=overwrite,
-            processes=processes,
         )
 
     return call

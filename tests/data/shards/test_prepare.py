@@ -14,6 +14,7 @@ import soundfile
 
 from seqkit.config import DataConfig
 from seqkit.data.file_search import Search
+from seqkit.data.shards import plan
 from seqkit.data.shards.index import read_index
 from seqkit.data.shards.prepare import prepare
 from seqkit.foundation.console import Bar, unseen
@@ -65,11 +66,13 @@ def test_no_size_is_guessed_of_compressed_sound(
 
 @pytest.mark.thorough
 def test_several_processes_make_the_same_shards(
-    letters: Path, prepared: Prepare, small: Small
+    letters: Path, prepared: Prepare, small: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small(40)
     alone = prepared(path=[str(letters)])
-    together = prepared(processes=3, overwrite=True, path=[str(letters)])
+    monkeypatch.setattr(plan, "_FEW", 0)
+    monkeypatch.setattr("seqkit.foundation.machine.own_cores", lambda: 3)
+    together = prepared(overwrite=True, path=[str(letters)])
     # New shards have other names beside those that they replace.
     assert [one.sha256 for one in together.shards] == [one.sha256 for one in alone.shards]
     assert replace(together, shards=alone.shards, starts=alone.starts) == alone
@@ -174,7 +177,7 @@ def test_a_preparation_does_not_go_on_with_a_file_that_was_replaced(
 ) -> None:
     file = letters / "0.txt"
     replaced(file, file.read_bytes()[::-1])
-    with pytest.raises(OutputError, match="holds what is done of preparing other files"):
+    with pytest.raises(OutputError, match="contains an unfinished preparation of other files"):
         prepared(path=[str(letters)])
 
 
@@ -191,7 +194,9 @@ def test_a_folder_with_something_else_is_refused(
         fill_disk(full, files=".index.json.*")
         with pytest.raises(OutputError, match="no space left"):
             prepared(path=[str(letters)])
-    with pytest.raises(OutputError, match="preparing other files, or with other settings"):
+    with pytest.raises(
+        OutputError, match="unfinished preparation of other files, or with other settings"
+    ):
         prepared(path=[str(letters)], newline="lf")
     prepared(path=[str(letters)], newline="lf", overwrite=True)
     whole = "holds shards: train with data.path=.*shards; to prepare others, or these anew, give "
