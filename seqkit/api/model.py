@@ -17,7 +17,7 @@ import torch
 
 from seqkit.api.generate_calls import GenerateKeys, KeptEngine, config_of
 from seqkit.api.symbol_reader import ModelState, SymbolReader
-from seqkit.compression.compress import compress, decompress
+from seqkit.compression.compress import Predictor, compress, decompress
 from seqkit.compression.container import Reader
 from seqkit.config import DynamicConfig
 from seqkit.data.sound import Wave
@@ -221,7 +221,9 @@ class Model(Generic[Content]):
         else:
             check_type("content", content, bytes)
         made: list[bytes] = []
-        compress(self.char_rnn, self.codec, [whole], len(whole), made.append, learn=learn)
+        compress(
+            Predictor(self.char_rnn, self.codec), [whole], len(whole), made.append, learn=learn
+        )
         return b"".join(made)
 
     @_own_settings()
@@ -233,7 +235,8 @@ class Model(Generic[Content]):
             CheckpointError: another model, or another machine, compressed them.
         """
         check_type("packed", packed, bytes)
-        pieces = list(decompress(self.char_rnn, self.codec, Reader(io.BytesIO(packed), "packed")))
+        predictor = Predictor(self.char_rnn, self.codec)
+        pieces = list(decompress(predictor, Reader(io.BytesIO(packed), "packed")))
         if not self.sample_rate:
             return b"".join(pieces)
         wave: Any = self._medium.decode(np.concatenate([np.zeros(0, np.uint8), *pieces]))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from seqkit.api.model import load_checkpoint
 from seqkit.commands import outputs
-from seqkit.compression.compress import compress
+from seqkit.compression.compress import Predictor, compress
 from seqkit.config import Config, DataConfig
 from seqkit.data import file_search, files, remote
 from seqkit.data.codecs import Codec, Quantiser
@@ -19,7 +19,7 @@ from seqkit.symbols import Symbols
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
-    """Write `data.path` to `out` in as few bytes as the checkpoint can tell it in."""
+    """Write `data.path` to `out`, compressed by the checkpoint's predictions."""
     out = result_file(config)
     saved = load_checkpoint(config.checkpoint, catalogue, console)
     path = source_of(config, console)
@@ -36,9 +36,9 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         console.progress("compress", size, unit=unit_of(saved.codec)) as bar,
         outputs.result_stream(out, overwrite=config.overwrite) as write,
     ):
-        model = saved.build(chosen)
+        predictor = Predictor(saved.build(chosen), saved.codec)
         learn = config.dynamic if config.learn else None
-        packed = compress(model, saved.codec, pieces, size, write, bar.update, learn)
+        packed = compress(predictor, pieces, size, write, bar.update, learn)
     seconds = time.monotonic() - began
     if packed.left:
         console.notice(

@@ -9,7 +9,7 @@ import torch
 
 from seqkit.api.model import load_checkpoint
 from seqkit.commands.compress import result_file, source_of, unit_of
-from seqkit.compression.compress import decompress
+from seqkit.compression.compress import Predictor, decompress
 from seqkit.compression.container import Reader
 from seqkit.config import Config
 from seqkit.data import files
@@ -41,7 +41,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             device.memory_errors("Try it when more memory is free."),
             console.progress("decompress", size, unit=unit_of(saved.codec)) as bar,
         ):
-            pieces = decompress(saved.build(chosen), saved.codec, packed, bar.update)
+            predictor = Predictor(saved.build(chosen), saved.codec)
+            pieces = decompress(predictor, packed, bar.update)
             _save(out, saved.codec, size, pieces, config.overwrite)
     seconds = time.monotonic() - began
     told = f"{size:,} {unit_of(saved.codec)} in {seconds:.1f} s"

@@ -5,6 +5,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,6 @@ import torch
 from seqkit.compression import contents
 from seqkit.compression.coder import Coder, Watch
 from seqkit.compression.container import CodedBlock, Header, Reader, Writer
-from seqkit.compression.contents import Block
 from seqkit.config import DynamicConfig
 from seqkit.data.codecs import Codec
 from seqkit.foundation.device import DTYPES, choose_precision, settings_of_training
@@ -38,9 +38,80 @@ class Packed(NamedTuple):
     left: int
 
 
+@dataclass(frozen=True)
+class Predictor:
+    """What predicts a file: a model, on the device that computes, and its codec."""
+
+    model: CharRNN
+    codec: Codec
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is."""
+        return self.model.head.weight.device
+
+    @property
+    def device_name(self) -> str:
+        """cpu, or the name of the GPU."""
+        gpu = self.device.type == "cuda"
+        return torch.cuda.get_device_name(self.device) if gpu else "cpu"
+
+    @property
+    def identity(self) -> str:
+        """A digest of the weights, the architecture and the codec."""
+        config = dataclasses.asdict(self.model.config)
+        if not self.model.config.ends:  # earlier versions do not know these keys
+            del config["ends"]
+        if not self.model.config.labels:
+            del config["labels"], config["label_size"]
+        record = [config, self.codec.to_spec()]
+        digest = hashlib.sha256(json.dumps(record, sort_keys=True).encode())
+        for name, values in sorted(self.model.state_dict().items()):
+            digest.update(name.encode())
+            digest.update(values.detach().cpu().contiguous().numpy().tobytes())
+        return digest.hexdigest()[:32]
+
+    def header(self, size: int, learn: DynamicConfig | None) -> Header:
+        """How a file of so many bytes or samples is compressed here; the probe is yet to come."""
+        # B is a power of two that grows as the root of the size; half as many learn more often.
+        power = size.bit_length() // 2 - (4 if learn else 3)
+        lanes = min(1 << max(0, power), _MOST_LANES[self.device.type])
+        if learn and size <= learn.window * lanes:
+            learn = None  # there is nothing after the first window
+        return Header(
+            model=self.identity,
+            kind=self.codec.kind,
+            size=size,
+            lanes=lanes,
+            device=self.device_name,
+            dtype=choose_precision("auto", self.device),
+            threads=lasting_threads() if learn or lanes >= _ENOUGH_LANES else 1,
+            torch=torch.__version__,
+            learn=learn,
+            probe="",
+        )
+
+    @contextlib.contextmanager
+    def coder(self, header: Header) -> Iterator[Coder]:
+        """What codes as the header says, in the block with operations that repeat to the bit."""
+        before = torch.get_num_threads()
+        torch.set_num_threads(header.threads)
+        try:
+            with settings_of_training(self.device, header.learn is not None):
+                yield Coder(
+                    self.model,
+                    self.codec.size,
+                    start=self.codec.start,
+                    lanes=header.lanes,
+                    dtype=DTYPES[header.dtype],
+                    learn=header.learn,
+                )
+        finally:
+            torch.set_num_threads(before)
+
+
 def compress(
-    model: CharRNN,
-    codec: Codec,
+    predictor: Predictor,
     pieces: Iterable[Any],
     size: int,
     write: Callable[[bytes], object],
@@ -50,19 +121,18 @@ def compress(
     """Write a compressed file.
 
     Args:
-        model: on the device that computes.
-        codec: the model's.
+        predictor: of the file.
         pieces: of the original: bytes; of sound, symbols (n,).
         size: of the original in bytes; of sound, about how many samples.
         write: takes the compressed file part by part.
         watch: told how much of the original is done: bytes, or samples of sound.
         learn: how the model goes on learning while it codes, each window only after it was coded;
-            `model` keeps its weights. None: it does not.
+            the predictor's model keeps its weights. None: it does not.
 
     Raises:
         DataError: the codec of a plug-in failed.
     """
-    header = _header(model, codec, size, learn)
+    codec, header = predictor.codec, predictor.header(size, learn)
     checksum, done, left = hashlib.sha256(), 0, 0
 
     def hashed() -> Iterator[Any]:
@@ -70,13 +140,18 @@ def compress(
             checksum.update(piece)
             yield piece
 
-    with _coder(model, codec, header) as coder:
+    with predictor.coder(header) as coder:
         writer = Writer(write, dataclasses.replace(header, probe=_probe(coder)))
         for block in contents.cut(codec, hashed(), header.lanes):
-            coded = _coded(coder, block, _within(watch, done, len(block.content)))
+            states, words = _NO_STATES, _NO_WORDS
+            if len(block.symbols):
+                states, words = coder.encode(
+                    block.symbols, _within(watch, done, len(block.content))
+                )
+            coded = CodedBlock(len(block.symbols), states, words, block.beside)
             if codec.kind != "audio" and coded.size > _POOR * len(block.content):
                 run = CodedBlock(0, _NO_STATES, _NO_WORDS, contents.one_run(block.content).beside)
-                coded = min(coded, run, key=lambda own: own.size)
+                coded = min(coded, run, key=lambda candidate: candidate.size)
             if not coded.length:
                 coder.forget()  # a decoder has learnt nothing of what the model does not code
                 left += len(block.content)
@@ -88,7 +163,7 @@ def compress(
 
 
 def decompress(
-    model: CharRNN, codec: Codec, packed: Reader, watch: Callable[[int], None] = lambda done: None
+    predictor: Predictor, packed: Reader, watch: Callable[[int], None] = lambda done: None
 ) -> Iterator[Any]:
     """Yield the original piece by piece: bytes; of sound, symbols (n,).
 
@@ -98,22 +173,21 @@ def decompress(
         CheckpointError: another model, device or arithmetic than it was compressed with.
         DataError: the file is damaged.
     """
-    header, name = packed.header, packed.name
-    where = model.head.weight.device
-    if header.device_type != where.type:
+    header, name, device = packed.header, packed.name, predictor.device
+    if header.device_type != device.type:
         raise CheckpointError(
             f"{name}: compressed on {header.device}: it takes device={header.device_type}, not "
-            f"{where.type}"
+            f"{device.type}"
         )
-    if identity(model, codec) != header.model:
+    if predictor.identity != header.model:
         raise CheckpointError(f"{name}: compressed with another checkpoint: give that one")
-    here = dataclasses.replace(header, device=_name(where), torch=torch.__version__)
+    here = dataclasses.replace(header, device=predictor.device_name, torch=torch.__version__)
     other = CheckpointError(
         f"{name}: compressed on {header.machine}, whose arithmetic differs from this one's "
         f"({here.machine}): decompress it there"
     )
     checksum, done = hashlib.sha256(), 0
-    with _coder(model, codec, header) as coder:
+    with predictor.coder(header) as coder:
         if _probe(coder) != header.probe:
             raise other
         for length, states, words, beside in packed.blocks(coder.ways):
@@ -122,79 +196,13 @@ def decompress(
                 symbols = coder.decode(length, states, words, _within(watch, done, length))
             else:
                 coder.forget()
-            piece = contents.join(codec, symbols, beside)
+            piece = contents.join(predictor.codec, symbols, beside)
             checksum.update(piece)
             done += len(piece)
             watch(done)
             yield piece
     if checksum.digest() != packed.sha256():
         raise other
-
-
-def identity(model: CharRNN, codec: Codec) -> str:
-    """What a model is known by: a digest of its weights, its architecture and its codec."""
-    config = dataclasses.asdict(model.config)
-    if not model.config.ends:  # earlier versions do not know these keys
-        del config["ends"]
-    if not model.config.labels:
-        del config["labels"], config["label_size"]
-    record = [config, codec.to_spec()]
-    digest = hashlib.sha256(json.dumps(record, sort_keys=True).encode())
-    for name, values in sorted(model.state_dict().items()):
-        digest.update(name.encode())
-        digest.update(values.detach().cpu().contiguous().numpy().tobytes())
-    return digest.hexdigest()[:32]
-
-
-def _header(model: CharRNN, codec: Codec, size: int, learn: DynamicConfig | None) -> Header:
-    """How a file of so many bytes or samples is compressed here; the probe is yet to come."""
-    where = model.head.weight.device
-    lanes = _lanes(size, where, learn=learn is not None)
-    if learn and size <= learn.window * lanes:
-        learn = None  # there is nothing after the first window
-    return Header(
-        model=identity(model, codec),
-        kind=codec.kind,
-        size=size,
-        lanes=lanes,
-        device=_name(where),
-        dtype=choose_precision("auto", where),
-        threads=lasting_threads() if learn or lanes >= _ENOUGH_LANES else 1,
-        torch=torch.__version__,
-        learn=learn,
-        probe="",
-    )
-
-
-def _lanes(size: int, where: torch.device, *, learn: bool) -> int:
-    """B, a power of two that grows as the root of the size does; half as many to learn more
-    often.
-    """
-    power = size.bit_length() // 2 - (4 if learn else 3)
-    return min(1 << max(0, power), _MOST_LANES[where.type])
-
-
-@contextlib.contextmanager
-def _coder(model: CharRNN, codec: Codec, header: Header) -> Iterator[Coder]:
-    """What codes as the header says, and in the block with operations that repeat to the bit."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(header.threads)
-    try:
-        with settings_of_training(model.head.weight.device, header.learn is not None):
-            yield Coder(
-                model,
-                codec.size,
-                start=codec.start,
-                lanes=header.lanes,
-                dtype=DTYPES[header.dtype],
-                learn=header.learn,
-            )
-    finally:
-        torch.set_num_threads(before)
-
-
-def _name(where: torch.device) -> str:
-    return torch.cuda.get_device_name(where) if where.type == "cuda" else "cpu"
 
 
 def _probe(coder: Coder) -> str:
@@ -204,10 +212,3 @@ def _probe(coder: Coder) -> str:
 def _within(watch: Callable[[int], None], done: int, size: int) -> Watch:
     """Tells the progress within a block that follows `done`."""
     return lambda share: watch(done + int(share * size))
-
-
-def _coded(coder: Coder, block: Block, watch: Watch) -> CodedBlock:
-    states, words = _NO_STATES, _NO_WORDS
-    if len(block.symbols):
-        states, words = coder.encode(block.symbols, watch)
-    return CodedBlock(len(block.symbols), states, words, block.beside)
