@@ -12,12 +12,7 @@ from seqkit.kernels.graph import Recording
 from seqkit.kernels.timing import interleave
 from seqkit.model import fused_calls
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.execution import (
-    Execution,
-    has_persistent_shape,
-    plainest_kernel,
-    usable_kernels,
-)
+from seqkit.model.execution import Execution, has_persistent_shape, plainest_kernel, usable_kernels
 from seqkit.model.fused_calls import TENSOR_CORE, round_up
 from seqkit.model.network import cross_entropy
 from seqkit.model.persistent import launch

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 import yaml
 
 import seqkit
@@ -23,11 +22,11 @@ from tests.conftest import (
     Run,
     Write,
     completed,
+    same,
     saved,
     start,
     summary_of,
     wait_for_steps,
-    weights,
 )
 from tests.warm_python import python
 
@@ -38,11 +37,6 @@ def begin(run: Run, text: Path, into: Path, *more: str) -> None:
     """Train for three steps."""
     words = (f"data.path={text}", f"run_dir={into}", "train.max_steps=3", *more)
     run.ok(*TINY, *words)
-
-
-def same(first: Path, second: Path) -> bool:
-    one, two = weights(first), weights(second)
-    return all(torch.equal(one[name], two[name]) for name in one)
 
 
 def test_a_run_goes_on_as_with_its_whole_command_line(

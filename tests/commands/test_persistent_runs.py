@@ -6,13 +6,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.training.step import TrainingStep
-from tests.conftest import (
-    TINY,
-    Run,
-    metrics_of,
-    same,
-    saved,
-)
+from tests.conftest import TINY, Run, metrics_of, same, saved
 
 PERSISTENT = (
     *(*TINY, "device=cuda", "train.precision=auto", "model.hidden_size=64"),

@@ -61,18 +61,6 @@ def test_a_stopped_run_goes_on_as_if_nothing_had_happened(
     assert steps == sorted(steps)
 
 
-def test_a_finished_run_says_so_and_can_be_extended(
-    run: Run, tiny: list[str], tmp_path: Path
-) -> None:
-    arguments = [*tiny, "resume=auto"]
-    run.ok(*arguments, "train.max_steps=4")
-    again = run(*arguments, "train.max_steps=4")
-    assert (again.code, again.out) == (0, b"")
-    assert "finished" in again.err
-    run.ok(*arguments, "train.max_steps=7")
-    assert summary_of(tmp_path / "a")["steps"] == 7
-
-
 @pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize(("before", "after"), [("cudnn", "auto"), ("auto", "cudnn")])
 def test_a_run_goes_on_with_another_of_the_fused_kernels(
@@ -83,17 +71,6 @@ def test_a_run_goes_on_with_another_of_the_fused_kernels(
     again = [*arguments, "train.max_steps=7"]
     run.ok(*again, f"model.backend={after}")
     run.fails(2, *again, "model.backend=unrolled", "train.max_steps=9")
-
-
-def test_other_settings_or_data_are_not_mixed_into_a_run(
-    run: Run, tiny: list[str], text_file: Path
-) -> None:
-    run.ok(*tiny, "train.max_steps=4")
-    other = [*tiny, "train.max_steps=8", "optimizer.lr=0.5"]
-    assert "optimizer.lr" in run.fails(2, *other, "resume=auto")
-    text_file.write_text(SENTENCE * 39)
-    assert "data" in run.fails(2, *tiny, "train.max_steps=8", "resume=auto")
-    assert "optimizer.lr" in run.ok(*other, "resume=force").err
 
 
 def test_resume_force_needs_a_run(run: Run, tiny: list[str], tmp_path: Path) -> None:
@@ -183,7 +160,7 @@ def test_a_budget_of_time_is_spent_once_and_can_be_raised(
 
     def summary(*more: str) -> dict[str, Any]:
         run.ok(*words, *more)
-        return dict(summary_of(folder))
+        return summary_of(folder)
 
     first = summary("train.max_minutes=0.02", "train.validate_every=20")
     assert first["elapsed_seconds"] >= 0.8 * 1.2  # a tenth is kept for the closing sample

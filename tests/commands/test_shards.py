@@ -7,16 +7,7 @@ import pytest
 
 from seqkit.data.shards import plan
 from tests.commands.by_hand import begun_by_hand, outcomes
-from tests.conftest import (
-    SENTENCE,
-    TINY,
-    Run,
-    completed,
-    same,
-    saved,
-    torchrun,
-    wait_for_steps,
-)
+from tests.conftest import SENTENCE, TINY, Run, completed, same, saved, torchrun, wait_for_steps
 
 ENDLESS = ("train.max_steps=100000", "train.checkpoint_every=10", "train.validate_every=0")
 STEPS = ("train.max_steps=12", "train.validate_every=6", "optimizer.lr=0.02")

@@ -3,13 +3,7 @@
 import dataclasses
 from pathlib import Path
 
-from seqkit.runs.events import (
-    Event,
-    Finished,
-    Sampled,
-    Stopped,
-    describe,
-)
+from seqkit.runs.events import Event, Finished, Sampled, Stopped, describe
 from seqkit.runs.observers import Observer, Observers
 from seqkit.training.events import CheckpointDue, SampleDue, Validated
 

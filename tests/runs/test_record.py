@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.runs.record import read, read_metrics
-from tests.conftest import EARLIER_RUNS, summary_of
+from tests.conftest import summary_of
 
 
 @pytest.fixture
@@ -40,15 +40,6 @@ def test_a_run_that_has_not_finished(about: bool, trained: Path, copy: Path) -> 
     assert record.number("parameters") == finished.number("parameters")
     assert record.measured_on == finished.measured_on
     assert record.seconds == record.metrics.seconds == record.metrics.times.values[-1]
-
-
-@pytest.mark.parametrize("kind", ["characters", "mu_law"])
-def test_runs_of_0_1_0(kind: str) -> None:
-    record = read(EARLIER_RUNS / kind)
-    assert (record.state, record.problems) == ("ended", [])
-    assert record.best is not None
-    assert record.text("data", "sha256")
-    assert record.number("parameters")
 
 
 def test_damaged_files_are_told_and_the_rest_is_read(copy: Path) -> None:

@@ -15,14 +15,7 @@ from seqkit.evaluation.scoring import Scored
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution, plainest_kernel
 from seqkit.training import schedule, validation
-from seqkit.training.events import (
-    CheckpointDue,
-    Event,
-    SampleDue,
-    Stepped,
-    Trained,
-    Validated,
-)
+from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained, Validated
 from seqkit.training.trainer import Trainer
 from seqkit.training.validation import Validation, calibrated
 from seqkit.training.weights import TrainingWeights

@@ -9,12 +9,7 @@ import torch
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.generation.engine import Engine, generate_blocks
-from seqkit.generation.engines.choose import (
-    PRECISIONS,
-    build_engine,
-    check_engine,
-    choose_engine,
-)
+from seqkit.generation.engines.choose import PRECISIONS, build_engine, check_engine, choose_engine
 from seqkit.generation.engines.onnx import OnnxEngine
 from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.engines.wasm import WasmEngine

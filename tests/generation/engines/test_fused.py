@@ -13,13 +13,7 @@ from seqkit.generation.engines.fused import FusedEngine
 from seqkit.generation.engines.fused_layout import Layout
 from seqkit.generation.engines.fused_many_layout import ManyLayout
 from seqkit.generation.sampling import Sampling, draw
-from tests.generation.engines.networks import (
-    RULES,
-    check_draws,
-    differences,
-    network,
-    random_state,
-)
+from tests.generation.engines.networks import RULES, check_draws, differences, network, random_state
 
 
 def test_it_needs_a_gpu() -> None:

@@ -6,12 +6,7 @@ import torch
 
 from seqkit.generation.engines.onnx import OnnxEngine
 from seqkit.generation.sampling import Sampling
-from tests.generation.engines.networks import (
-    RULES,
-    check_draws,
-    differences,
-    network,
-)
+from tests.generation.engines.networks import RULES, check_draws, differences, network
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh", "rnn_relu"])

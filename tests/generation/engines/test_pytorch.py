@@ -5,13 +5,7 @@ import pytest
 
 from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.sampling import Sampling
-from tests.generation.engines.networks import (
-    RULES,
-    check_draws,
-    differences,
-    network,
-    random_state,
-)
+from tests.generation.engines.networks import RULES, check_draws, differences, network, random_state
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
