@@ -90,10 +90,7 @@ def test_a_run_leaves_what_the_design_says(trained: Path) -> None:
 
 
 def test_stdout_is_the_closing_sample_alone(run: Run, tiny: list[str], tmp_path: Path) -> None:
-    result = run.ok(
-        *tiny, "train.max_steps=2",
-        "prompt=the rain", "length=17", "seed=4",
-    )  # fmt: skip
+    result = run.ok(*tiny, "train.max_steps=2", "prompt=the rain", "length=17", "seed=4")
     assert result.out.decode().startswith("the rain")
     assert len(result.out.decode()) == len("the rain") + 17
     assert "validation loss" in result.err
@@ -170,10 +167,7 @@ def test_nothing_depends_on_the_order_of_sets_and_nothing_is_said_after_the_end(
 
 
 def test_without_validation_the_best_is_the_last(run: Run, tiny: list[str], tmp_path: Path) -> None:
-    run.ok(
-        *tiny, "train.max_steps=5",
-        "data.split=[1,0,0]", "train.average=0",
-    )  # fmt: skip
+    run.ok(*tiny, "train.max_steps=5", "data.split=[1,0,0]", "train.average=0")
     best, last = weights(tmp_path / "a", "best"), weights(tmp_path / "a", "last")
     assert all(torch.equal(best[name], last[name]) for name in best)
     assert summary_of(tmp_path / "a")["best_validation_loss"] is None
@@ -191,10 +185,7 @@ def test_a_sample_that_fails_ends_no_training(
     run: Run, tiny: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill_disk(monkeypatch, files=".step_*")
-    done = run.ok(
-        *tiny, "train.max_steps=4",
-        "train.validate_every=2",
-    )  # fmt: skip
+    done = run.ok(*tiny, "train.max_steps=4", "train.validate_every=2")
     assert done.err.count("no sample at step") == 2
     assert "no space left on device" in done.err
     assert not list((tmp_path / "a" / "samples").iterdir())
@@ -214,9 +205,7 @@ def test_the_state_is_saved_while_a_sample_is_drawn(
         return iter([np.zeros((1, 1), np.int64)])
 
     monkeypatch.setattr("seqkit.api.run_files.continue_prompt", continue_prompt)
-    run.ok(
-        *tiny, "train.max_steps=2",
-    )  # fmt: skip
+    run.ok(*tiny, "train.max_steps=2")
     assert found == [True, True]  # at the validation, and the closing sample
 
 

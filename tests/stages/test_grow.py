@@ -165,10 +165,7 @@ def test_the_weights_of_known_characters_are_kept(
 def test_spare_logits_are_used_first(
     run: Run, tiny: list[str], other: Path, tmp_path: Path
 ) -> None:
-    run.ok(
-        *tiny, "train.max_steps=2",
-        "model.vocabulary_size=40",
-    )  # fmt: skip
+    run.ok(*tiny, "train.max_steps=2", "model.vocabulary_size=40")
     tune(run, tmp_path / "a", other, tmp_path / "b", "train.max_steps=2")
     grown = last(tmp_path / "b")
     assert (grown.model.vocabulary_size, grown.codec.size) == (40, len(set(SENTENCE)) + 4)
