@@ -2,10 +2,7 @@
 
 import base64
 import dataclasses
-import html
-import json
-import re
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +13,7 @@ from seqkit.config import Config
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser
 from seqkit.data.sound import writer
 from seqkit.data.sound.pitch import PitchBook
+from seqkit.foundation import templates
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.wording import counted
 from seqkit.generation import labelled
@@ -26,7 +24,6 @@ from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
 
-_FILES = ("page.html", "page.css", "page.js", "served.js", "worker.js")
 _MOST = 50_000_000  # bytes of a page
 
 
@@ -58,25 +55,21 @@ def page_of(saved: Checkpoint, title: str) -> bytes:
     return content
 
 
-def filled(saved: Checkpoint, title: str, own: dict[str, Any]) -> bytes:
-    """The page of a model; `own` is what one that runs it has, or one that is served: `choices`."""
+def filled(saved: Checkpoint, title: str, engine: dict[str, Any]) -> bytes:
+    """The page of a model, where `engine` is its program and weights, or `choices` of a server."""
     config, codec, labels = saved.model, saved.codec, saved.labels and saved.labels.values
-    kind, files = "sound" if codec.kind == "audio" else codec.kind, resources.files("seqkit.page")
+    kind = "sound" if codec.kind == "audio" else codec.kind
     model = {
         **{"title": title, "kind": codec.kind, "size": codec.size, "start": codec.start},
         **dataclasses.asdict(sampling_of(as_trained(Config(), saved.config))),
-        **{"labels": labels, "newline": saved.newline, **_of_codec(codec), **own},
+        **{"labels": labels, "newline": saved.newline, **_of_codec(codec), **engine},
     }
-    parts = {name: (files / name).read_text("utf-8") for name in _FILES} | {
-        "title": html.escape(title),
-        "about": f"A model of {kind}: {counted(config.num_layers, 'layer')} of "
-        f"{config.hidden_size}, {counted(codec.size, 'symbol')}.",
-        "connects": "'self'" if "choices" in own else "'none'",
-        # Nothing in it can end the element: no <, and nothing beyond ASCII.
-        "model": json.dumps(model, allow_nan=False).replace("<", "\\u003c"),
-    }
-    page = re.sub(r"\{\{([\w.]+)\}\}", lambda m: parts[m[1]], parts["page.html"])
-    return page.encode("utf-8", "replace")
+    about = (
+        f"A model of {kind}: {counted(config.num_layers, 'layer')} of {config.hidden_size}, "
+        f"{counted(codec.size, 'symbol')}."
+    )
+    values = {"title": title, "about": about, "served": "choices" in engine, "model": model}
+    return templates.render(Path(__file__).with_suffix(".html"), values)
 
 
 def _of_codec(codec: Codec) -> dict[str, Any]:

@@ -1,14 +1,12 @@
-"""What pages are made of: templates, text that can do no harm, sound that can be heard."""
+"""What pages show: samples of text that can do no harm, and of sound that can be heard."""
 
 import base64
-import functools
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Wave, pictures, reader, resample, writer
@@ -39,26 +37,6 @@ class Sound(NamedTuple):
     spectrogram: str = ""
     outline: str = ""
     error: str = ""
-
-
-def render(name: str, values: Mapping[str, Any]) -> bytes:
-    """The page that a template beside this file makes of these values, as UTF-8.
-
-    It is one file, every value in it escaped, with one style sheet for all.
-    """
-    return _environment().get_template(name).render(values).encode("utf-8", "replace")
-
-
-@functools.cache
-def _environment() -> Environment:
-    """It keeps what it compiled: a training writes its page again and again."""
-    return Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
 
 
 def spread(samples: Sequence[Titled], most: int) -> list[Titled]:

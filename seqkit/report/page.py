@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from seqkit.foundation import disk
+from seqkit.foundation import disk, templates
 from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.wording import counted, decimals, duration, visible, visible_line
 from seqkit.report import charts, html, verdict
@@ -67,7 +67,7 @@ def render(record: Record) -> bytes:
         "again": verdict.again(record),
         "settings": visible(to_yaml(record.settings)) if record.settings else "",
     }
-    return html.render("page.html", values)
+    return templates.render(Path(__file__).with_suffix(".html"), values)
 
 
 def _short(text: str) -> str:

@@ -5,6 +5,7 @@ The curve is that of the surprise, or of one cell's activation.
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from seqkit.data.corpus import Part
 from seqkit.data.sound import Wave
 from seqkit.evaluation.baselines import noun
 from seqkit.evaluation.surprise import Peaks, Stretch
+from seqkit.foundation import templates
 from seqkit.foundation.wording import visible
 from seqkit.report import charts, html
 from seqkit.report.surprise_of_text import Names, name_of
@@ -85,7 +87,7 @@ class SurpriseOfSound:
                 for peak in self._peaks.highest
             ],
         }
-        return html.render("surprise_of_sound.html", values)
+        return templates.render(Path(__file__).with_suffix(".html"), values)
 
     @property
     def _earlier(self) -> float:

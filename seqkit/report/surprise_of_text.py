@@ -5,6 +5,7 @@ The colour is that of the surprise, or of one cell's activation.
 
 import math
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +14,8 @@ from seqkit.data import codecs
 from seqkit.data.codecs import TextCodec
 from seqkit.data.corpus import Part
 from seqkit.evaluation.surprise import Peak, Peaks, Stretch, position
+from seqkit.foundation import templates
 from seqkit.foundation.wording import visible
-from seqkit.report import html
 
 BEGINNING = 20_000
 """Symbols of a text that its page shows from the first on."""
@@ -116,7 +117,7 @@ class SurpriseOfText:
                 for peak in self._peaks.highest
             ],
         }
-        return html.render("surprise_of_text.html", values)
+        return templates.render(Path(__file__).with_suffix(".html"), values)
 
     def _where(self, place: int) -> str:
         document, line, column = position(self._part, self._newlines, place)
