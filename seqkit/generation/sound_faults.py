@@ -20,7 +20,7 @@ from seqkit.data.codecs import Quantiser
 from seqkit.evaluation.recording import Recording, loops
 from seqkit.generation.ending import ENDED
 from seqkit.generation.engine import Blocks
-from seqkit.symbols import Integers, Symbols
+from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 _SILENT = 1 / 250
 _CLIPPED = 1 / 4
@@ -71,7 +71,7 @@ def report(
             yield block
             watched = block[:, :_STREAMS]
             if left > 0:
-                judged.append(watched.astype(prompt.dtype))
+                judged.append(watched.astype(symbol_dtype(codec.size)))
                 lengths = lengths + np.count_nonzero(watched != ENDED, 0)
                 left -= len(watched)
             rows = watched if rows is None else np.concatenate([rows, watched])

@@ -88,6 +88,14 @@ def test_a_sound_is_held_against_its_recording() -> None:
     assert len(said) == 2
 
 
+def test_sound_of_many_levels_is_judged_as_it_is() -> None:
+    codec, notices = MuLaw(1024, 8000), list[str]()
+    rows = codec.encode(tone(3)).astype(np.int64)[:, None]
+    recording = Recording.of(tone(4), 8000)
+    list(sound_faults.report(blocks(rows, 256), codec, PROMPT[:0], notices.append, recording))
+    assert [said[:35] for said in notices] == ["stream 1 sounds like the recording "]
+
+
 def test_one_who_takes_no_more_is_told_of_what_there_was() -> None:
     recording, notices = Recording.of(tone(4), 8000), list[str]()
     rows = FAST.encode(tone(3)).astype(np.int64)[:, None]
