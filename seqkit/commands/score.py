@@ -78,15 +78,14 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 
 
 def _documents(config: Config, saved: Checkpoint, corpus: Corpus) -> list[str]:
-    """The files that the documents are of; none where that is not known."""
+    """The file of each document, in the corpus's order; none where a file may have several."""
     data = saved.as_read(config.data) if config.data.path else checkpoint_data.recorded(saved)
     cut = corpus.cuts_by_label and not config.data.path
-    if cut or not data.path or opened.folder_of(data):
+    if cut or not data.path or data.of_rows or opened.folder_of(data):
         return []
-    with contextlib.suppress(DataError, OSError):
-        paths = Search.of(data, saved.codec.kind).named([*map(Path, data.path)]).values()
-        names = [str(path) for path in paths if path.stat().st_size]
-        return names if len(names) == len(corpus.whole.starts) else []
+    with contextlib.suppress(DataError):
+        paths = Search.of(data, saved.codec.kind).named([*map(Path, data.path)])
+        return [str(paths.get(name, name)) for name, _ in corpus.files]
     return []
 
 

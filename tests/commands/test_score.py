@@ -204,6 +204,19 @@ def test_sound_has_a_curve_under_its_waveform(run: Run, voice: Path, tmp_path: P
     assert "Cell 0:3, tanh(c), under the waveform" in out.read_text()
 
 
+def test_the_recording_that_surprises_is_named(run: Run, voice: Path, tmp_path: Path) -> None:
+    rng, tone = np.random.default_rng(1), soundfile.read(voice)[0][:3000]
+    (tmp_path / "takes").mkdir()
+    for noisy in "ad":
+        for name in "abcd":
+            wave = rng.uniform(-1, 1, 3000) if name == noisy else tone
+            soundfile.write(tmp_path / "takes" / f"{name}.wav", wave, 4000)
+        words = (f"checkpoint={tmp_path / 'run'}", f"data.path={tmp_path / 'takes'}")
+        _, notices = score(run, *words, f"out={tmp_path / noisy}")
+        named = re.findall(r"most surprising: at [\d.]+ s \((.*), [\d.]+ s\)", notices)
+        assert named[0] == f"{tmp_path}/takes/{noisy}.wav"
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
