@@ -99,8 +99,9 @@ def facts(part: Part, codec: Codec, watch: Callable[[int], None]) -> TextFacts:
         block = part.symbols[begin : begin + _BLOCK]
         counts += np.bincount(block, minlength=codec.size)
         ends = block == newline
-        last = part.starts[(part.starts > begin) & (part.starts <= begin + len(block))] - 1
-        ended = np.union1d(np.flatnonzero(ends) + begin, last)  # a document ends a line, too
+        edges = np.searchsorted(part.starts, (begin, begin + len(block)), side="right")
+        last = part.starts[slice(*edges)] - 1  # a document ends a line, too
+        ended = np.union1d(np.flatnonzero(ends) + begin, last)
         if ended.size:
             sizes = np.diff(ended, prepend=begun - 1) - ends[ended - begin]
             lines, longest = lines + len(sizes), max(longest, int(sizes.max()))

@@ -1,8 +1,10 @@
 """What is told of a text is true of it, and what was probably meant to be read otherwise."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from seqkit.config import DataConfig
@@ -30,6 +32,25 @@ def test_the_end_of_a_document_ends_a_line() -> None:
     documents = [codec.encode(content) for content in ("ab\na", "bb\n", "a" * 40_000, "b")]
     found = text.facts(Part.of(*documents), codec, lambda done: None)
     assert (found.lines, found.longest_line) == (5, 40_000)
+
+
+class Compared(npt.NDArray[np.int64]):
+    """Numbers that count how many of them were computed with."""
+
+    total = 0
+
+    def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any) -> Any:
+        Compared.total += self.size
+        plain = [each.view(np.ndarray) if isinstance(each, Compared) else each for each in inputs]
+        return getattr(ufunc, method)(*plain, **kwargs)
+
+
+def test_each_document_is_looked_at_a_few_times_however_many_there_are() -> None:
+    count = 100_000
+    codec = Characters.from_text("ab\n")
+    part = Part(np.ones(10 * count, np.uint8), (np.arange(count) * 10).view(Compared))
+    assert text.facts(part, codec, lambda done: None).lines == count
+    assert Compared.total < 4 * count
 
 
 def test_odd_characters_are_named_the_most_frequent_first() -> None:
