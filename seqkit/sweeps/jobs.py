@@ -29,6 +29,8 @@ _THREADS = "OMP_NUM_THREADS"
 _GPUS = "CUDA_VISIBLE_DEVICES"
 _ERROR = "seqkit: error: "
 _TO_SAVE = 90  # seconds before its time limit at which a job of Slurm is asked to save its state
+TIME_OVER = signal.SIGUSR1
+"""What asks it then; scancel sends SIGTERM."""
 
 
 @dataclass
@@ -65,6 +67,11 @@ class Job:
     def log(self) -> Path:
         """What its process writes: notices, failures and the closing sample."""
         return self.files.path.with_name(f"{self.name}.log")
+
+    @property
+    def step(self) -> int:
+        """Of its newest checkpoint; 0 without one."""
+        return resume.newest_record(self.files.path).get("metrics", {}).get("step") or 0
 
     @property
     def is_finished(self) -> bool:
@@ -115,16 +122,22 @@ class Launcher:
                 stderr=log.fileno(),
                 process_group=0,  # a Ctrl-C reaches it through this program, and once
             )
-        return Running(process, job.log, begin, queued=bool(self.queue))
+        return Running(process, job.log, begin, job.step, queued=bool(self.queue))
 
 
 @dataclass(frozen=True)
 class Running:
-    """The process of a job, what it writes to from `begin` on, and whether srun started it."""
+    """The process of a job.
+
+    log, begin: what it writes to, from which byte on.
+    step: of the job's checkpoint when it began.
+    queued: whether srun started it.
+    """
 
     process: "subprocess.Popen[bytes]"
     log: Path
     begin: int
+    step: int
     queued: bool
 
     def poll(self) -> tuple[int, str] | None:
@@ -176,7 +189,7 @@ def srun(config: LauncherConfig, *, gpu: bool) -> list[str]:
         "ntasks": 1,
         "cpus-per-task": config.cpus,
         "time": config.minutes,
-        "signal": f"TERM@{_TO_SAVE}",
+        "signal": f"{TIME_OVER.name[3:]}@{_TO_SAVE}",
         "gpus-per-node": 1 if gpu else None,
         "mem": config.memory_gb and f"{config.memory_gb}G",
         "partition": config.partition,

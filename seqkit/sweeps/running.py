@@ -10,7 +10,7 @@ from seqkit.foundation.errors import InterruptedRunError, SeqkitError, StoppedEr
 from seqkit.foundation.wording import counted, duration
 from seqkit.runs import record
 from seqkit.runs.folder import RunFolder
-from seqkit.sweeps.jobs import Job, Launcher, Running
+from seqkit.sweeps.jobs import TIME_OVER, Job, Launcher, Running
 
 FINISHED = "finished"
 PRUNED = "pruned"
@@ -118,14 +118,19 @@ class Sweep:
                 continue
             del self._going[slot]
             code, said = ended
-            # A job that nobody here asked to end was ended by its time limit.
-            by_the_clock = code == StoppedError.exit_code and self._launcher.queue
-            if self._stopping is None and (running is None or by_the_clock):
-                if running:
-                    self._say(job, "its time is over: it is queued again")
+            if self._stopping is None and (running is None or self._goes_on(job, running, said)):
                 self._begin(slot, job)
             else:
                 self._end(job, code, said)
+
+    def _goes_on(self, job: Job, running: Running, said: str) -> bool:
+        """Whether a job is queued again: its time limit ended it, and it got further until then."""
+        if not self._launcher.queue or TIME_OVER.name not in said:
+            return False
+        got_further = job.step > running.step
+        told = "queued again" if got_further else "not queued again, for it came to no new step"
+        self._say(job, f"its time is over: it is {told}")
+        return got_further
 
     def _end(self, job: Job, code: int, said: str) -> None:
         """Say how a job's process ended."""

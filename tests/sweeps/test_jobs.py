@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -93,38 +94,71 @@ echo "$@" >> {asked}
 while [ "${{1#--}}" != "$1" ]; do shift; done
 exec "$@"
 """
-_BY_THE_CLOCK = """
-import pathlib, sys
-print("an allocation" if "SLURM_JOB_ID" in __import__("os").environ else "none", flush=True)
-before = pathlib.Path(r"{}")
-if not before.exists():
-    before.touch()
-    sys.exit(75)
+# A training that saves its first steps, one at each start, and is then ended by a signal.
+_STOPPED = """
+import json, os, pathlib, sys, numpy
+from safetensors.numpy import save_file
+print("an allocation" if "SLURM_JOB_ID" in os.environ else "none", flush=True)
+file = pathlib.Path(r"{folder}", "checkpoints", "last.safetensors")
+step = pathlib.Path(r"{folder}.log").read_text().count("none")
+if step <= {steps}:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    record = json.dumps({{"metrics": {{"step": step}}}})
+    save_file({{"a": numpy.zeros(1)}}, file, {{"seqkit": record}})
+if step <= {stops}:
+    sys.exit(print("seqkit: error: stopped by {name}", file=sys.stderr) or 75)
 """
 
 
-def test_slurm_is_asked_for_what_the_keys_say_and_a_job_that_its_clock_ends_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[list[str], int]]:
+    """Run a sweep of one job on Slurm; its words, and how often the job was started."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "srun").write_text(_SRUN.format(asked=tmp_path / "asked"))
     (tmp_path / "bin" / "srun").chmod(0o700)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("SLURM_JOB_ID", "7")  # that of the sweep itself
-    program = _BY_THE_CLOCK.format(tmp_path / "before")
-    monkeypatch.setattr(jobs, "command", lambda job, options: [sys.executable, "-c", program])
     keys = ("partition=big", "account=lab", "minutes=240", "cpus=8", "memory_gb=32")
     words = ["recipe=shakespeare", "launcher=slurm", "jobs=2", f"run_dir={tmp_path / 's'}"]
     words += [f"launcher.{key}" for key in keys]
-    assert multirun.run(planned(words, []), words) == 0
+
+    def sweep(code: int, **how: object) -> tuple[list[str], int]:
+        program = _STOPPED.format(folder=tmp_path / "s" / "0", **how)
+        monkeypatch.setattr(jobs, "command", lambda job, options: [sys.executable, "-c", program])
+        assert multirun.run(planned(words, []), words) == code
+        return words, (tmp_path / "s" / "0.log").read_text().count("none\n")
+
+    return sweep
+
+
+@pytest.mark.parametrize(
+    ("name", "steps", "starts"),
+    [("SIGUSR1", 0, 1), ("SIGUSR1", 2, 3), ("SIGTERM", 9, 1)],
+    ids=["too short to begin", "too short in the end", "scancel"],
+)
+def test_a_job_goes_on_as_long_as_it_gets_further_and_is_not_cancelled(
+    name: str, steps: int, starts: int, stopped: Callable[..., tuple[list[str], int]]
+) -> None:
+    assert stopped(75, name=name, steps=steps, stops=9)[1] == starts
+
+
+def test_slurm_is_asked_for_what_the_keys_say_and_a_job_that_its_clock_ends_goes_on(
+    stopped: Callable[..., tuple[list[str], int]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words, starts = stopped(0, name="SIGUSR1", steps=1, stops=1)
     assert "[0] its time is over: it is queued again" in capsys.readouterr().err
-    assert (tmp_path / "s" / "0.log").read_text() == "none\n" * 2
+    assert starts == 2
     lines = (tmp_path / "asked").read_text().splitlines()
     asked = [line for line in lines if line.startswith("--")]
     assert len(asked) == 2
     for option in (
         *("partition=big", "account=lab", "time=240", "cpus-per-task=8", "mem=32G"),
-        *("signal=TERM@90", "ntasks=1"),
+        *("signal=USR1@90", "ntasks=1"),
     ):
         assert f"--{option} " in asked[0]
     assert "gpus" not in asked[0]
