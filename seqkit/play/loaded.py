@@ -2,14 +2,14 @@
 
 import codecs
 import dataclasses
-import io
 import json
+import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import soundfile
 import torch
 
 from seqkit.api.generate_calls import GenerateKeys
@@ -17,7 +17,9 @@ from seqkit.api.model import Model
 from seqkit.api.symbol_reader import ModelState
 from seqkit.config import SampleConfig
 from seqkit.data.codecs import Quantiser
-from seqkit.data.sound import writer
+from seqkit.data.files import BadFileError
+from seqkit.data.sound import Frames, writer
+from seqkit.data.sound.reader import Reader
 from seqkit.data.sound.resample import resampled
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.stdout import to_bytes
@@ -27,7 +29,7 @@ READ = {False: 4_000, True: 16_000}
 """Characters of a prompt that are read, the last ones, or frames of a sound."""
 _PIECE, _MOMENT = 256, 0.02  # characters or frames, and seconds
 _MOST = 5_000_000  # symbols of a sample
-_LONGEST = 120  # seconds of a recording
+_LONGEST, _LARGEST = 120, 120 * 96_000 * 2  # seconds of a recording, and samples of all channels
 Piece = tuple[bytes, int]
 """What is sent, and its characters or frames."""
 
@@ -44,29 +46,16 @@ class Loaded:
         if as_page and (sample.engine, sample.precision) == ("auto", "auto"):
             self._sample = dataclasses.replace(sample, engine="wasm")
 
-    def content(self, body: bytes) -> Any:
-        """What was sent: text in UTF-8, bytes, or a file of sound. Raises ConfigError."""
-        if isinstance(self.codec, Quantiser):
-            return _wave(body, self.codec) if body else np.zeros(0, np.float32)
-        if self.codec.kind == "bytes":
-            return body
-        try:
-            text = body.decode()
-        except UnicodeDecodeError as error:
-            raise ConfigError(f"the text is not UTF-8: see byte {error.start}") from error
-        lf = self.saved.newline == "lf"
-        return text.replace("\r\n", "\n").replace("\r", "\n") if lf else text
-
-    def made(self, prompt: Any, keys: GenerateKeys, lines: bool, nats: bool) -> Iterator[Piece]:
-        """What follows a prompt, as `lines` or as a file has it, text or a WAV.
+    def made(self, body: bytes, keys: GenerateKeys, lines: bool, nats: bool) -> Iterator[Piece]:
+        """What follows a prompt that was sent, as `lines` or as a file has it, text or a WAV.
 
         Raises:
             ConfigError, DeviceError: at the first piece, what cannot be made.
         """
-        prompt, state, codec = prompt[-READ[self.sounds] :], None, self.codec
-        rate = self.model.sample_rate or 1
+        state, codec, rate = None, self.codec, self.model.sample_rate or 1
         if max(keys.get("length") or 0, (keys.get("seconds") or 0) * rate) > _MOST:
             raise ConfigError(f"ask for at most {_MOST} symbols, or seconds of so many samples")
+        prompt = self._content(body)[-READ[self.sounds] :]
         contents = self._contents(prompt, keys)
         if lines and nats:
             _, state = self.model.nats(prompt, return_state=True)
@@ -79,10 +68,24 @@ class Loaded:
         else:
             yield from ((to_bytes(own), len(own)) for own in contents)
 
-    def scored(self, content: Any) -> Iterator[Piece]:
-        """What is sent, as lines of JSON."""
+    def scored(self, body: bytes) -> Iterator[Piece]:
+        """What was sent, as lines of JSON. Raises ConfigError at the first piece."""
+        content = self._content(body)
         begins = range(0, len(content), _PIECE)
-        return self._lines(content[begin : begin + _PIECE] for begin in begins)
+        yield from self._lines(content[begin : begin + _PIECE] for begin in begins)
+
+    def _content(self, body: bytes) -> Any:
+        """What was sent: text in UTF-8, bytes, or a file of sound. Raises ConfigError."""
+        if isinstance(self.codec, Quantiser):
+            return _wave(body, self.codec) if body else np.zeros(0, np.float32)
+        if self.codec.kind == "bytes":
+            return body
+        try:
+            text = body.decode()
+        except UnicodeDecodeError as error:
+            raise ConfigError(f"the text is not UTF-8: see byte {error.start}") from error
+        lf = self.saved.newline == "lf"
+        return text.replace("\r\n", "\n").replace("\r", "\n") if lf else text
 
     def _contents(self, prompt: Any, keys: Any) -> Iterator[Any]:
         """What follows a prompt."""
@@ -112,14 +115,28 @@ class Loaded:
 
 def _wave(body: bytes, codec: Quantiser) -> Any:
     """A recording as the codec takes it, (N,) or (N, 2). Raises ConfigError."""
-    try:
-        with soundfile.SoundFile(io.BytesIO(body)) as file:
-            if file.frames > _LONGEST * file.samplerate:
-                raise ConfigError(f"the recording is longer than {_LONGEST} s: cut it")
-            frames, rate = file.read(dtype="float32", always_2d=True), file.samplerate
-    except soundfile.SoundFileError as error:
-        raise ConfigError(f"the recording cannot be read as sound: {error}") from error
-    if frames.shape[1] != codec.channels:
-        frames = np.repeat(frames.mean(1, keepdims=True), codec.channels, 1)
-    found = np.concatenate([*resampled([frames], rate, codec.sample_rate, codec.channels)])
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(body)
+        file.flush()
+        try:
+            sound = Reader(Path(file.name))
+            channels = codec.channels if sound.channels == codec.channels else 1
+            blocks = _bounded(sound.frames_of(channels), sound.sample_rate, sound.channels)
+            pieces = [*resampled(blocks, sound.sample_rate, codec.sample_rate, channels)]
+        except BadFileError as error:
+            raise ConfigError(f"the recording: {error.reason}") from error
+    found = np.repeat(np.concatenate(pieces), codec.channels // channels, 1)
     return found if codec.channels > 1 else found[:, 0]
+
+
+def _bounded(blocks: Iterable[Frames], rate: int, channels: int) -> Iterator[Frames]:
+    """Blocks of a recording of so many hertz and channels. Raises ConfigError for a long one."""
+    left = most = min(_LONGEST * rate, _LARGEST // channels)
+    for block in blocks:
+        left -= len(block)
+        if left < 0:
+            told = (
+                f"longer than {most / rate:.3g} s, the most of {channels} channel(s) at {rate} Hz"
+            )
+            raise ConfigError(f"the recording is {told}: cut it")
+        yield block

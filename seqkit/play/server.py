@@ -84,19 +84,19 @@ class Server:
     async def _generate(self, request: Request) -> Response:
         keys: Any = {"seed": secrets.randbelow(_SEEDS)} | _keys(request)
         live, as_json, nats = (keys.pop(name, False) for name in ("live", "json", "nats"))
-        loaded, prompt = await self._sent(request, keys)
+        loaded, body = await self._sent(request, keys)
         kind = "text/plain" if loaded.codec.kind == "text" else "application/octet-stream"
         kind = "application/jsonl" if as_json else "audio/wav" if loaded.sounds else kind
         rate = live and (loaded.model.sample_rate or _CHARACTERS)
-        pieces = self._in_turn(loaded.made(prompt, keys, as_json, nats), rate)
+        pieces = self._in_turn(loaded.made(body, keys, as_json, nats), rate)
         return _Streamed(pieces, media_type=kind, headers={"Seed": str(keys["seed"])})
 
     async def _score(self, request: Request) -> Response:
         keys = _keys(request)
-        loaded, content = await self._sent(request, keys)
+        loaded, body = await self._sent(request, keys)
         if keys:
             raise ConfigError(f"{min(keys)}: score takes checkpoint and token alone")
-        return _Streamed(self._in_turn(loaded.scored(content)), media_type="application/jsonl")
+        return _Streamed(self._in_turn(loaded.scored(body)), media_type="application/jsonl")
 
     async def _loaded(self, keys: dict[str, Any]) -> tuple[str, Loaded]:
         """The model that keys ask for, by default the first one."""
@@ -106,7 +106,7 @@ class Server:
             raise ConfigError(f"checkpoint={name[:80]}: not offered{hint} There are: {there}")
         return name, await self._turn(lambda: self.load(name))
 
-    async def _sent(self, request: Request, keys: dict[str, Any]) -> tuple[Loaded, Any]:
+    async def _sent(self, request: Request, keys: dict[str, Any]) -> tuple[Loaded, bytes]:
         """The model that is asked for, and what was sent to it; the other keys are left."""
         _, loaded = await self._loaded(keys)
         most, body = _BODY[loaded.sounds], bytearray()
@@ -118,7 +118,7 @@ class Server:
             raise HTTPException(408, f"not all was sent within {PATIENCE} s") from error
         if len(body) > most:
             raise HTTPException(413, f"more than {most:,} bytes were sent: send the end of it")
-        return loaded, await asyncio.to_thread(loaded.content, bytes(body))
+        return loaded, bytes(body)
 
     async def _turn(self, work: Callable[[], _Made]) -> _Made:
         """What work gives when its turn has come; whoever is cancelled before has none."""

@@ -15,9 +15,15 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 import soundfile
+import torch
 
 import seqkit
+from seqkit.api.model import load_checkpoint
 from seqkit.config import SampleConfig
+from seqkit.foundation.console import Console
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.plugins import Catalogue
+from seqkit.play.loaded import Loaded
 from tests.conftest import Run
 from tests.play.conftest import Answer, Server, serving
 
@@ -129,6 +135,25 @@ def test_what_is_sent_is_bounded(server: Server) -> None:
     assert len(silence.getvalue()) < 100_000
     answer = server.ask(body=silence.getvalue(), checkpoint="etude")
     assert "longer than 120 s" in answer.error
+    fast = io.BytesIO()
+    soundfile.write(fast, np.zeros((5 * 655_350, 8), np.int16), 655_350, format="FLAC")
+    answer = server.ask("score", fast.getvalue(), checkpoint="etude")
+    assert "longer than 4.39 s, the most of 8 channel(s) at 655350 Hz" in answer.error
+
+
+def test_what_is_sent_is_read_when_its_turn_has_come() -> None:
+    saved = load_checkpoint("etude", Catalogue(), Console(quiet=True))
+    pieces = Loaded(saved, torch.device("cpu"), SampleConfig()).scored(b"no sound")
+    with pytest.raises(ConfigError, match="cannot be read as sound"):
+        next(pieces)
+
+
+def test_a_sample_that_is_no_number_is_refused(server: Server) -> None:
+    recording = io.BytesIO()
+    soundfile.write(recording, np.array([0, np.nan]), 8000, format="WAV", subtype="FLOAT")
+    for path in ("score", "generate"):
+        answer = server.ask(path, recording.getvalue(), checkpoint="etude")
+        assert (answer.status, answer.error) == (400, "the recording: sample 1 is not finite (nan)")
 
 
 @pytest.mark.parametrize(
