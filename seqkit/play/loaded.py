@@ -18,7 +18,7 @@ from seqkit.api.symbol_reader import ModelState
 from seqkit.config import SampleConfig
 from seqkit.data.codecs import Quantiser
 from seqkit.data.files import BadFileError
-from seqkit.data.sound import Frames, writer
+from seqkit.data.sound import writer
 from seqkit.data.sound.reader import Reader
 from seqkit.data.sound.resample import resampled
 from seqkit.foundation.errors import ConfigError
@@ -121,22 +121,16 @@ def _wave(body: bytes, codec: Quantiser) -> Any:
         try:
             sound = Reader(Path(file.name))
             channels = codec.channels if sound.channels == codec.channels else 1
-            blocks = _bounded(sound.frames_of(channels), sound.sample_rate, sound.channels)
-            pieces = [*resampled(blocks, sound.sample_rate, codec.sample_rate, channels)]
+            most = min(_LONGEST * sound.sample_rate, _LARGEST // sound.channels)
+            blocks, left = [], most
+            for block in sound.frames_of(channels):
+                blocks.append(block)
+                left -= len(block)
+                if left < 0:
+                    told = f"{most / sound.sample_rate:.3g} s, the most of its rate and channels"
+                    raise ConfigError(f"the recording is longer than {told}: cut it")
         except BadFileError as error:
             raise ConfigError(f"the recording: {error.reason}") from error
-    found = np.repeat(np.concatenate(pieces), codec.channels // channels, 1)
+    pieces = resampled(blocks, sound.sample_rate, codec.sample_rate, channels)
+    found = np.repeat(np.concatenate([*pieces]), codec.channels // channels, 1)
     return found if codec.channels > 1 else found[:, 0]
-
-
-def _bounded(blocks: Iterable[Frames], rate: int, channels: int) -> Iterator[Frames]:
-    """Blocks of a recording of so many hertz and channels. Raises ConfigError for a long one."""
-    left = most = min(_LONGEST * rate, _LARGEST // channels)
-    for block in blocks:
-        left -= len(block)
-        if left < 0:
-            told = (
-                f"longer than {most / rate:.3g} s, the most of {channels} channel(s) at {rate} Hz"
-            )
-            raise ConfigError(f"the recording is {told}: cut it")
-        yield block

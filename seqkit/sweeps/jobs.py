@@ -127,11 +127,9 @@ class Launcher:
 
 @dataclass(frozen=True)
 class Running:
-    """The process of a job.
+    """The process of a job, what it writes to from `begin` on, and whether srun started it.
 
-    log, begin: what it writes to, from which byte on.
-    step: of the job's checkpoint when it began.
-    queued: whether srun started it.
+    `step` is that of the job's checkpoint when it began.
     """
 
     process: "subprocess.Popen[bytes]"

@@ -55,10 +55,7 @@ def is_sound(file: Path) -> bool:
 
 
 class _InOrder(soundfile.SoundFile):  # type: ignore[misc]
-    """Read from beginning to end; soundfile seeks after each block where it can.
-
-    An MP3 is not the same after that, and some formats then end.
-    """
+    """Read from beginning to end; a seek after each block would change an MP3, and end a DWVW."""
 
     def seekable(self) -> bool:
         return False
@@ -81,12 +78,9 @@ class Reader:
         except OSError as error:
             raise BadFileError.of(path, error) from error
         self.sample_rate, self.channels, _ = parts[0]
-        for rate, channels, _ in parts:
-            if (rate, channels) != (self.sample_rate, self.channels):
-                told = (
-                    f"{self.sample_rate} Hz and {rate} Hz, {self.channels} and {channels} channels"
-                )
-                raise BadFileError(path, f"its parts differ ({told}): make a file of each")
+        if len({part[:2] for part in parts}) > 1:
+            told = "its parts differ in sample rate or channels: make a file of each"
+            raise BadFileError(path, told)
         frames = sum(frames for _, _, frames in parts)
         self.promised = frames if frames < _UNKNOWN else 0
         """How many frames the header says there are; 0 if it does not."""

@@ -16,7 +16,7 @@ from seqkit.data.files import BadFileError
 _BLOCK = 1 << 16  # bytes that are searched at a time
 _UNKNOWN = 1 << 48  # bytes
 _TAG = 128  # bytes of a tag (ID3v1), which libsndfile looks for at the end
-_PAGE_HEAD, _FRAME_HEAD = 27, 60  # bytes; the latter with the first numbers of a Xing header
+_PAGE, _XING = 27, 60  # bytes at the beginning of a page, and of a frame that say how long it is
 _SYNC = re.compile(b"\xff[\xe2-\xff]")
 _MPEG_1, _LAYER_3, _MONO = 3, 1, 3  # as a frame's header has them
 _HERTZ, _HALVINGS = (44100, 48000, 32000), (2, 0, 1, 0)  # the latter by version
@@ -27,8 +27,7 @@ _KILOBITS_1 = (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320)  #
 class Stream:
     """A part of a file as a file of its own, as soundfile reads it.
 
-    Attributes:
-        error: why it could not be read further; to soundfile it ended there.
+    error: why it could not be read further; to soundfile it ended there.
     """
 
     def __init__(self, file: IO[bytes], begin: int, end: int, size: int) -> None:
@@ -68,44 +67,39 @@ def streams(path: Path, file: IO[bytes]) -> Iterator[Stream]:
         OSError: it cannot be read.
     """
     size, begin = file.seek(0, os.SEEK_END), _after_tags(file, 0)
-    head = _read(file, begin, _FRAME_HEAD)
-    if head.startswith(b"OggS"):
+    name = _read(file, begin, 4)
+    if name == b"OggS":
         yield from _of_ogg(path, file, begin, size)
-    elif _frame(head).size or (path.suffix.lower() == ".mp3" and not head.startswith(b"fLaC")):
+    elif _frame(file, begin).size or (path.suffix.lower() == ".mp3" and name != b"fLaC"):
         yield from _of_mp3(path, file, begin, size)
 
 
 def _of_ogg(path: Path, file: IO[bytes], begin: int, size: int) -> Iterator[Stream]:
     """Those that follow one another; of interleaved ones the first pages stand side by side."""
     end, is_first = begin, True
-    while (page := _read(file, end, _PAGE_HEAD + 255)).startswith(b"OggS"):
-        page = page.ljust(_PAGE_HEAD, b"\xff")
+    while (page := _read(file, end, _PAGE + 255)).startswith(b"OggS"):
+        page = page.ljust(_PAGE, b"\xff")
         was_first, is_first = is_first, bool(page[5] & 2)
         if is_first and not was_first:
             yield Stream(file, begin, end, end - begin)
             begin = end
-        end += _PAGE_HEAD + page[26] + sum(page[_PAGE_HEAD : _PAGE_HEAD + page[26]])
+        end += _PAGE + page[26] + sum(page[_PAGE : _PAGE + page[26]])
         if end > size:
             raise BadFileError(path, "truncated: it ends within a page")
     yield Stream(file, begin, size, size - begin)
 
 
 class _Frame(NamedTuple):
-    """A frame of an MP3, by how it begins.
+    """A frame of an MP3, by how it begins; of no size if it is none."""
 
-    kind: version, sample rate and whether it is mono, which the frames of a stream have in common.
-    size: bytes; 0 for what is no frame.
-    promised: frames that follow, by a Xing header in place of sound; else 0.
-    told: bytes of all these and itself, by that header; 0 where it does not say.
-    """
-
-    kind: int = 0
-    size: int = 0
-    promised: int = 0
-    told: int = 0
+    kind: int = 0  # version, sample rate and whether it is mono, the same throughout a stream
+    size: int = 0  # bytes
+    promised: int = 0  # frames that follow, by a Xing header that stands in place of sound
+    told: int = 0  # bytes of these and itself, by that header; 0 if it does not say
 
 
-def _frame(head: bytes) -> _Frame:
+def _frame(file: IO[bytes], place: int) -> _Frame:
+    head = _read(file, place, _XING)
     word = int.from_bytes(head[:4], "big")
     version, bits, rate = word >> 19 & 3, word >> 12 & 15, word >> 10 & 3
     is_known = word >> 21 == 0x7FF and version != 1 and word >> 17 & 3 == _LAYER_3
@@ -114,29 +108,27 @@ def _frame(head: bytes) -> _Frame:
     kilobits, samples = (_KILOBITS_1, 1152) if version == _MPEG_1 else (_KILOBITS, 576)
     size = samples * 125 * kilobits[bits - 1] // (_HERTZ[rate] >> _HALVINGS[version])
     kind = word & 0xFFFE0C00 | (word >> 6 & 3 == _MONO)
-    xing = head.replace(b"Info", b"Xing").partition(b"Xing")[2]
-    flags = xing[3] if len(xing) >= 12 else 0
-    promised = int.from_bytes(xing[4:8], "big") if flags & 1 else 0
-    told = int.from_bytes(xing[8:12], "big") if promised and flags & 2 else 0
-    return _Frame(kind, size + (word >> 9 & 1), promised, told)
+    xing = head.replace(b"Info", b"Xing").partition(b"Xing")[2].ljust(12, b"\0")
+    promised, told = (int.from_bytes(xing[at : at + 4], "big") for at in (4, 8))
+    has_count, has_size = xing[3] & 1, xing[3] & 3 == 3
+    return _Frame(kind, size + (word >> 9 & 1), has_count and promised, has_size and told)
 
 
 def _of_mp3(path: Path, file: IO[bytes], end: int, size: int) -> Iterator[Stream]:
     """Frames without a gap; a Xing header begins a stream, and the last of its frames ends it."""
     while (begin := _next_frame(file, _after_tags(file, end), size)) < size:
-        first = _frame_at(file, begin)
+        first = _frame(file, begin)
         end = begin + first.told
         if not first.told or size - end not in (0, _TAG):
             end, missing = begin + first.size, first.promised or size
-            while missing and (frame := _frame_at(file, end)).kind == first.kind:
+            while missing and (frame := _frame(file, end)).kind == first.kind:
                 if frame.promised:
                     break
                 end, missing = end + frame.size, missing - 1
                 if end > size:
                     raise BadFileError(path, "truncated: it ends within a frame")
             if first.promised and missing > 1:  # some headers count themselves
-                told = f"{missing} of the frames that its header promises are missing"
-                raise BadFileError(path, f"truncated: {told}")
+                raise BadFileError(path, f"truncated: its header promises {missing} more frames")
         yield Stream(file, begin, end, first.told if first.promised else _UNKNOWN)
 
 
@@ -153,16 +145,12 @@ def _next_frame(file: IO[bytes], place: int, size: int) -> int:
     while block := _read(file, place, _BLOCK):
         for sync in _SYNC.finditer(block):
             begin = place + sync.start()
-            frame = _frame_at(file, begin)
+            frame = _frame(file, begin)
             after = begin + frame.size
-            if frame.size and (after == size or _frame_at(file, after).kind == frame.kind):
+            if frame.size and (after == size or _frame(file, after).kind == frame.kind):
                 return begin
         place += max(len(block) - 1, 1)  # the next may begin with the last byte
     return size
-
-
-def _frame_at(file: IO[bytes], place: int) -> _Frame:
-    return _frame(_read(file, place, _FRAME_HEAD))
 
 
 def _read(file: IO[bytes], place: int, size: int) -> bytes:

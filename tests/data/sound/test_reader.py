@@ -138,7 +138,7 @@ def test_parts_that_do_not_go_together_are_told(tmp_path: Path) -> None:
         soundfile.write(path, tone(), rate)
         parts.append(path.read_bytes())
     path.write_bytes(b"".join(parts))
-    with pytest.raises(BadFileError, match="8000 Hz and 16000 Hz, 1 and 1 channels"):
+    with pytest.raises(BadFileError, match="its parts differ in sample rate"):
         reader.Reader(path)
 
 
