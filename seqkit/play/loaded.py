@@ -3,7 +3,6 @@
 import codecs
 import dataclasses
 import json
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,7 +16,6 @@ from seqkit.api.model import Model
 from seqkit.api.symbol_reader import ModelState
 from seqkit.config import SampleConfig
 from seqkit.data.codecs import Quantiser
-from seqkit.data.files import BadFileError
 from seqkit.data.sound import writer
 from seqkit.data.sound.reader import Reader
 from seqkit.data.sound.resample import resampled
@@ -50,7 +48,7 @@ class Loaded:
         """What follows a prompt that was sent, as `lines` or as a file has it, text or a WAV.
 
         Raises:
-            ConfigError, DeviceError: at the first piece, what cannot be made.
+            ConfigError, DataError, DeviceError: at the first piece, what cannot be made.
         """
         state, codec, rate = None, self.codec, self.model.sample_rate or 1
         if max(keys.get("length") or 0, (keys.get("seconds") or 0) * rate) > _MOST:
@@ -69,13 +67,13 @@ class Loaded:
             yield from ((to_bytes(own), len(own)) for own in contents)
 
     def scored(self, body: bytes) -> Iterator[Piece]:
-        """What was sent, as lines of JSON. Raises ConfigError at the first piece."""
+        """What was sent, as lines of JSON. Raises ConfigError, DataError at the first piece."""
         content = self._content(body)
         begins = range(0, len(content), _PIECE)
         yield from self._lines(content[begin : begin + _PIECE] for begin in begins)
 
     def _content(self, body: bytes) -> Any:
-        """What was sent: text in UTF-8, bytes, or a file of sound. Raises ConfigError."""
+        """What was sent: text in UTF-8, bytes, or a file of sound. Raises ConfigError, DataError."""
         if isinstance(self.codec, Quantiser):
             return _wave(body, self.codec) if body else np.zeros(0, np.float32)
         if self.codec.kind == "bytes":
@@ -114,23 +112,19 @@ class Loaded:
 
 
 def _wave(body: bytes, codec: Quantiser) -> Any:
-    """A recording as the codec takes it, (N,) or (N, 2). Raises ConfigError."""
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(body)
-        file.flush()
-        try:
-            sound = Reader(Path(file.name))
-            channels = codec.channels if sound.channels == codec.channels else 1
-            most = min(_LONGEST * sound.sample_rate, _LARGEST // sound.channels)
-            blocks, left = [], most
-            for block in sound.frames_of(channels):
-                blocks.append(block)
-                left -= len(block)
-                if left < 0:
-                    told = f"{most / sound.sample_rate:.3g} s, the most of its rate and channels"
-                    raise ConfigError(f"the recording is longer than {told}: cut it")
-        except BadFileError as error:
-            raise ConfigError(f"the recording: {error.reason}") from error
+    """A recording as the codec takes it, (N,) or (N, 2). Raises ConfigError, DataError."""
+    sound = Reader(Path("the recording"), body)
+    channels = codec.channels if sound.channels == codec.channels else 1
+    most = min(_LONGEST * sound.sample_rate, _LARGEST // sound.channels)
+    blocks, left = [], most
+    for block in sound.frames_of(channels):
+        blocks.append(block)
+        left -= len(block)
+        if left < 0:
+            told = (
+                f"longer than {most / sound.sample_rate:.3g} s, the most of its rate and channels"
+            )
+            raise ConfigError(f"the recording is {told}: cut it")
     pieces = resampled(blocks, sound.sample_rate, codec.sample_rate, channels)
     found = np.repeat(np.concatenate([*pieces]), codec.channels // channels, 1)
     return found if codec.channels > 1 else found[:, 0]

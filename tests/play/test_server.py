@@ -20,8 +20,8 @@ import torch
 import seqkit
 from seqkit.api.model import load_checkpoint
 from seqkit.config import SampleConfig
+from seqkit.data.files import BadFileError
 from seqkit.foundation.console import Console
-from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.play.loaded import Loaded
 from tests.conftest import Run
@@ -144,7 +144,7 @@ def test_what_is_sent_is_bounded(server: Server) -> None:
 def test_what_is_sent_is_read_when_its_turn_has_come() -> None:
     saved = load_checkpoint("etude", Catalogue(), Console(quiet=True))
     pieces = Loaded(saved, torch.device("cpu"), SampleConfig()).scored(b"no sound")
-    with pytest.raises(ConfigError, match="cannot be read as sound"):
+    with pytest.raises(BadFileError, match="cannot be read as sound"):
         next(pieces)
 
 

@@ -2,13 +2,14 @@
 
 import codecs
 import functools
+import io
 import itertools
 import os
 import stat
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import soundfile
@@ -64,17 +65,19 @@ class _InOrder(soundfile.SoundFile):  # type: ignore[misc]
 class Reader:
     """One file of sound, checked when it is opened and as it is read."""
 
-    def __init__(self, path: Path) -> None:
-        """Open a file. Raises BadFileError."""
-        self.path = path
+    def __init__(self, path: Path, content: bytes | None = None) -> None:
+        """Open a file, or what is called like one and is in memory. Raises BadFileError."""
+        self.path, self._content = path, content
         try:
-            if not stat.S_ISREG(path.stat().st_mode):  # a pipe might never open
+            # A pipe might never open.
+            if content is None and not stat.S_ISREG(path.stat().st_mode):
                 raise BadFileError(path, "no file of sound")
-            with path.open("rb") as stream:
+            with self._open() as stream:
                 _check_length(path, stream)
             parts = [(sound.samplerate, sound.channels, sound.frames) for sound in self._parts()]
         except (soundfile.SoundFileError, TypeError) as error:  # TypeError: a .raw has no header
-            raise _no_sound(path, error) from error
+            begin = files.head(path) if content is None else content[: files.HEAD]
+            raise _no_sound(path, begin, error) from error
         except OSError as error:
             raise BadFileError.of(path, error) from error
         self.sample_rate, self.channels, _ = parts[0]
@@ -163,11 +166,16 @@ class Reader:
         if read == 0:
             raise BadFileError(self.path, "it holds no samples")
 
+    def _open(self) -> IO[bytes]:
+        return self.path.open("rb") if self._content is None else io.BytesIO(self._content)
+
     def _parts(self) -> Iterator[soundfile.SoundFile]:
         """Each stream of sound from its beginning. Raises SoundFileError, OSError, BadFileError."""
-        whole: list[Stream | bytes] = [os.fsencode(self.path)]  # a str has to be UTF-8
-        with self.path.open("rb") as file:
-            for part in [*streams(self.path, file)] or whole:
+        with self._open() as file:
+            parts: list[Any] = [*streams(self.path, file)]
+            if not parts and self._content is None:
+                parts = [os.fsencode(self.path)]  # a str has to be UTF-8
+            for part in parts or [self._open()]:
                 with _InOrder(part) as sound:
                     yield sound
                 if isinstance(part, Stream) and part.error:
@@ -182,9 +190,8 @@ def read_whole(path: Path, seconds: float | None = None) -> tuple[Wave, int]:
     return np.concatenate([*blocks])[:most, 0], sound.sample_rate
 
 
-def _no_sound(path: Path, error: Exception) -> BadFileError:
-    """Why a file cannot be opened as sound. Raises BadFileError, for one that cannot be read."""
-    begin = files.head(path)
+def _no_sound(path: Path, begin: bytes, error: Exception) -> BadFileError:
+    """Why a file that begins so cannot be opened as sound."""
     if begin and files.is_text(begin, "utf-8"):
         return BadFileError(path, "cannot be read as sound: it is text", TEXT_HINT)
     reason = str(getattr(error, "error_string", error)).strip().rstrip(".")
