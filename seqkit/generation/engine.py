@@ -42,7 +42,7 @@ class Engine(Protocol):
             symbols: (S,), fed first; then every drawn symbol is fed.
             state: before them.
             draws: uniform in [0, 1); an engine may read ahead.
-            sampling: how to draw, see `sampling.probabilities`.
+            sampling: how to draw, see `sampling.drawn`.
             conditions: of a network that reads them, a block (N, S) for each of `draws`: what is
                 told of each symbol before it is drawn.
         """

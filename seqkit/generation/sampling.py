@@ -5,12 +5,12 @@ makes the same text from the same logits.
 """
 
 import dataclasses
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from seqkit.config import TEMPERATURE, Config
-from seqkit.symbols import Floats
+from seqkit.symbols import Floats, Integers
 
 _COLDEST = 1e-30  # a temperature below it is as good as 0, and its inverse no float32
 
@@ -33,38 +33,72 @@ def sampling_of(config: Config) -> Sampling:
     return Sampling(temperature, config.top_k, config.top_p, config.fixed_seed)
 
 
-def probabilities(logits: Floats, sampling: Sampling) -> npt.NDArray[np.float64]:
-    """The distribution (S, V) that symbols are drawn from, given logits (S, V).
+def probabilities(logits: Floats, sampling: Sampling) -> Floats:
+    """The distribution (S, V) that symbols are drawn from, given logits (S, V)."""
+    if sampling.temperature == 0:
+        return np.asarray(np.eye(logits.shape[-1])[logits.argmax(-1)])
+    found = _shares(logits, sampling, OnArrays())
+    return np.asarray(found / found.sum(-1, keepdims=True))
+
+
+def draw(logits: Floats, uniform: Floats, sampling: Sampling) -> Integers:
+    """One symbol for each stream (S,), given logits (S, V) and uniform numbers (S,)."""
+    return np.asarray(drawn(logits, uniform[:, None], sampling, OnArrays()))
+
+
+def drawn(logits: Any, uniforms: Any, sampling: Sampling, on: Any) -> Any:
+    """The rule of the draw, on arrays or on what stands for them in a graph.
+
+    A symbol is the first whose cumulative probability exceeds the uniform number.
+
+    Args:
+        logits: (S, V).
+        uniforms: (S, 1), in [0, 1).
+        sampling: how to draw.
+        on: `OnArrays`, or what has its methods for such logits.
+    """
+    if sampling.temperature == 0:
+        return logits.argmax(-1)
+    # Scaled to the last sum, which is not exactly 1 after rounding. A symbol of no probability has
+    # the same cumulative value as the one before it, so it is never the first to exceed.
+    cumulative = _shares(logits, sampling, on).cumsum(-1)
+    return (cumulative <= uniforms * cumulative.max(-1, keepdims=True)).sum(-1)
+
+
+def _shares(logits: Any, sampling: Sampling, on: Any) -> Any:
+    """In which ratio symbols are drawn, (S, V), at a temperature above 0.
 
     Temperature comes first, then top-k, which keeps ties with the k-th symbol, then top-p among
     what top-k kept (nucleus sampling; Holtzman et al., 2020): the fewest symbols, likeliest first,
     whose probabilities reach top_p.
     """
-    scaled = logits.astype(np.float64)
-    scaled -= scaled.max(axis=-1, keepdims=True)
-    if sampling.temperature == 0:
-        scaled = np.where(np.arange(scaled.shape[-1]) == scaled.argmax(-1)[:, None], 0.0, -np.inf)
-    else:
-        scaled /= sampling.temperature
-    if sampling.top_k is not None and sampling.top_k < scaled.shape[-1]:
-        kth = np.partition(scaled, -sampling.top_k, axis=-1)[:, -sampling.top_k, None]
-        scaled[scaled < kth] = -np.inf
-    shares = np.exp(scaled)
-    shares /= shares.sum(-1, keepdims=True)
+    if sampling.top_k is not None:
+        logits = on.where(logits < on.kth(logits, sampling.top_k), -np.inf, logits)
+    shares = on.softmax(logits, sampling.temperature)
     if sampling.top_p is not None and sampling.top_p < 1:
-        order = np.argsort(-shares, axis=-1, kind="stable")
-        ordered = np.take_along_axis(shares, order, -1)
-        surplus = np.cumsum(ordered, -1) - ordered >= sampling.top_p
-        np.put_along_axis(shares, order, np.where(surplus, 0.0, ordered), -1)
-        shares /= shares.sum(-1, keepdims=True)
+        shares = on.where(on.mass_of_likelier(shares) >= sampling.top_p, 0.0, shares)
     return shares
 
 
-def draw(logits: Floats, uniform: Floats, sampling: Sampling) -> npt.NDArray[np.int64]:
-    """One symbol for each stream: the first whose cumulative probability exceeds `uniform` (S,)."""
-    cumulative = np.cumsum(probabilities(logits, sampling), axis=-1)
-    # Scaled to the last sum, which is not exactly 1 after rounding. A symbol of no probability has
-    # the same cumulative value as the one before it, so it is never the first to exceed.
-    below = cumulative <= uniform[:, None] * cumulative[:, -1:]
-    drawn: npt.NDArray[np.int64] = np.count_nonzero(below, axis=-1)
-    return drawn
+class OnArrays:
+    """The operations of the rule, by NumPy, on x (S, V)."""
+
+    where = staticmethod(np.where)
+
+    def kth(self, x: Floats, k: int) -> Floats:
+        """The k-th largest of each row, (S, 1), or the least."""
+        place = max(x.shape[-1] - k, 0)
+        return np.partition(x, place, axis=-1)[:, place, None]
+
+    def softmax(self, x: Floats, temperature: float) -> Floats:
+        """In float64."""
+        scaled = x.astype(np.float64)
+        shares = np.exp((scaled - scaled.max(-1, keepdims=True)) / temperature)
+        return np.asarray(shares / shares.sum(-1, keepdims=True))
+
+    def mass_of_likelier(self, x: Floats) -> Floats:
+        """For each value the sum of all larger ones, and of equal ones before it."""
+        order = np.argsort(-x, axis=-1, kind="stable")
+        ordered, found = np.take_along_axis(x, order, -1), np.empty_like(x)
+        np.put_along_axis(found, order, np.cumsum(ordered, -1) - ordered, -1)
+        return found

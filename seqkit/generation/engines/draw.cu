@@ -1,4 +1,4 @@
-// One warp draws one symbol by the rule of sampling.probabilities: temperature, then top-k, which
+// One warp draws one symbol by the rule of sampling.drawn: temperature, then top-k, which
 // keeps ties, then top-p. Lane i holds the logits of symbols i * CHUNK to i * CHUNK + CHUNK - 1.
 //
 // Constants: V symbols.

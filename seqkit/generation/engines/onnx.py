@@ -16,8 +16,8 @@ import torch
 from onnx import TensorProto, helper
 
 from seqkit.generation.engine import NOTHING_TOLD
-from seqkit.generation.engines.onnx_graph import Graph, OnnxStep
-from seqkit.generation.sampling import Sampling
+from seqkit.generation.engines.onnx_graph import Graph, OnnxStep, Value
+from seqkit.generation.sampling import Sampling, drawn
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Floats, Integers
@@ -107,22 +107,20 @@ def one_step(step: OnnxStep) -> onnx.ModelProto:
     what follows.
     """
     graph = Graph()
-    axis = graph.constant([0], np.int64)
 
-    def layers(name: str) -> list[str]:
-        parts = graph.add("Split", name, outputs=step.layers, axis=0, num_outputs=step.layers)
-        return [graph.one("Squeeze", part, axis) for part in parts]
+    def layers(name: str) -> list[Value]:
+        return [part.node("Squeeze", [0]) for part in Value(graph, name).chunk(step.layers, 0)]
 
-    h = layers("h")
-    c = layers("c") if "c" in step.state else h
-    before = graph.one("Squeeze", "past", axis) if step.lookback else ""
-    pairs = list(zip(h, c, strict=True))
-    logits, after, past = step.add(graph, "symbols", "conditions", pairs, before)
+    h, past = layers("h"), Value(graph, "past")
+    pairs = list(zip(h, layers("c") if "c" in step.state else h, strict=True))
+    before = past.node("Squeeze", [0]) if step.lookback else past
+    read = Value(graph, "symbols"), Value(graph, "conditions")
+    logits, after, past = step.add(*read, pairs, before)
     graph.rename(logits, "logits")
     found = dict(zip("hc", zip(*after, strict=True), strict=True)) | {"past": (past,)}
     for name in step.state:
-        stacked = [graph.one("Unsqueeze", part, axis) for part in found[name]]
-        graph.rename(graph.one("Concat", *stacked, axis=0), f"new_{name}")
+        first, *others = (part.node("Unsqueeze", [0]) for part in found[name])
+        graph.rename(first.node("Concat", *others, axis=0), f"new_{name}")
     whole: list[str | int | None] = [step.layers, "S", step.hidden]
     shapes = {"h": whole, "c": whole}
     shapes["past"] = [1, "S", step.lookback]
@@ -148,14 +146,19 @@ def many_steps(step: OnnxStep, sampling: Sampling | None) -> onnx.ModelProto:
     carried += ["past"] if step.lookback else []
     rows = ["uniforms" if sampling else "symbols", *(["conditions"] if step.conditions else [])]
     body = Graph("step_")
-    pairs = [(f"step_h{layer}", f"step_c{layer}") for layer in range(step.layers)]
-    made, after, past = step.add(body, "step_symbols", "step_conditions", pairs, "step_past")
+
+    def value(name: str, dtype: type[np.generic] = np.float32) -> Value:
+        return Value(body, f"step_{name}", dtype)
+
+    pairs = [(value(f"h{layer}"), value(f"c{layer}")) for layer in range(step.layers)]
+    made, after, past = step.add(value("symbols"), value("conditions"), pairs, value("past"))
     following = [*chain(*after), *([past] if step.lookback else [])]
     if sampling:
-        made = _add_draw(body, made, "step_uniforms", sampling)
+        uniforms = value("uniforms", np.float64).node("Unsqueeze", [-1])
+        made = drawn(made, uniforms, sampling, _OnValues(step.size))
         carried, following = ["symbols", *carried], [made, *following]
-    for value, name in zip([*following, made], [*carried, "made"], strict=True):
-        body.rename(value, f"step_new_{name}")
+    for own, name in zip([*following, made], [*carried, "made"], strict=True):
+        body.rename(own, f"step_new_{name}")
     inside = body.finish(
         _untyped(f"step_{name}" for name in carried + rows),
         _untyped(f"step_new_{name}" for name in [*carried, "made"]),
@@ -176,49 +179,27 @@ def many_steps(step: OnnxStep, sampling: Sampling | None) -> onnx.ModelProto:
     return _model(helper.make_graph([scan], "seqkit", given, new), step)
 
 
-def _add_draw(graph: Graph, logits: str, uniforms: str, sampling: Sampling) -> str:
-    """Draw symbols (S,) from logits (S, V) with uniforms (S,), by the rule of `sampling.draw`."""
-    last = graph.constant([-1], np.int64)
-    if sampling.temperature == 0:
-        return graph.one("ArgMax", logits, axis=-1, keepdims=0)
-    if sampling.top_k is not None:
-        logits = _keep_top_k(graph, logits, sampling.top_k)
-    scaled = graph.one("Cast", logits, to=TensorProto.DOUBLE)
-    scaled = graph.one("Div", scaled, graph.constant(sampling.temperature, np.float64))
-    shares = graph.one("Softmax", scaled, axis=-1)
-    if sampling.top_p is not None and sampling.top_p < 1:
-        shares = _keep_top_p(graph, shares, sampling.top_p)
-    cumulative = graph.one("CumSum", shares, graph.constant(1, np.int64))
-    whole = graph.one("ReduceMax", cumulative, last)
-    target = graph.one("Mul", graph.one("Unsqueeze", uniforms, last), whole)
-    below = graph.one("LessOrEqual", cumulative, target)
-    return graph.one("ReduceSum", graph.one("Cast", below, to=TensorProto.INT64), last, keepdims=0)
+class _OnValues:
+    """The operations of `sampling.drawn` as nodes, on values x (S, V)."""
 
+    def __init__(self, size: int) -> None:
+        self._size = size
 
-def _keep_top_k(graph: Graph, logits: str, k: int) -> str:
-    last = graph.constant([-1], np.int64)
-    k_or_all = graph.one("Min", _size(graph, logits), graph.constant([k], np.int64))
-    likeliest, _ = graph.add("TopK", logits, k_or_all, outputs=2)
-    kth = graph.one("ReduceMin", likeliest, last)
-    below = graph.one("Less", logits, kth)
-    return graph.one("Where", below, graph.constant(-np.inf, np.float32), logits)
+    def where(self, condition: Value, number: float, x: Value) -> Value:
+        return condition.node("Where", number, x)
 
+    def kth(self, x: Value, k: int) -> Value:
+        ordered, _ = x.nodes("TopK", [min(k, self._size)], outputs=2)
+        return ordered.node("ReduceMin", [-1])
 
-def _keep_top_p(graph: Graph, shares: str, p: float) -> str:
-    one = graph.constant(1, np.int64)
-    ordered, order = graph.add("TopK", shares, _size(graph, shares), outputs=2)
-    before = graph.one("CumSum", ordered, one, exclusive=1)
-    enough = graph.one("GreaterOrEqual", before, graph.constant(p, np.float64))
-    none = graph.constant(0, np.float64)
-    kept = graph.one("Where", enough, none, ordered)
-    blank = graph.one("Mul", shares, none)
-    return graph.one("ScatterElements", blank, order, kept, axis=1)
+    def softmax(self, x: Value, temperature: float) -> Value:
+        exact = Value(x.graph, x.node("Cast", to=TensorProto.DOUBLE).name, np.float64)
+        return exact.node("Div", temperature).node("Softmax", axis=-1)
 
-
-def _size(graph: Graph, values: str) -> str:
-    """V of values (S, V), as a list of one."""
-    last, end = graph.constant([-1], np.int64), graph.constant([2], np.int64)
-    return graph.one("Slice", graph.one("Shape", values), last, end)
+    def mass_of_likelier(self, x: Value) -> Value:
+        ordered, order = x.nodes("TopK", [self._size], outputs=2)
+        before = ordered.node("CumSum", [1], exclusive=1)
+        return x.node("ScatterElements", order, before, axis=1)
 
 
 def _untyped(names: Iterable[str]) -> list[onnx.ValueInfoProto]:

@@ -5,7 +5,9 @@ All nodes are standard ONNX operators except the int8 product, ONNX Runtime's Ma
 block, as they are computed.
 """
 
-from typing import Any
+import functools
+import operator
+from typing import Any, Literal, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -29,13 +31,13 @@ class Graph:
         self._nodes: list[onnx.NodeProto] = []
         self._constants: list[onnx.TensorProto] = []
 
-    def constant(self, value: npt.ArrayLike, dtype: type[np.generic]) -> str:
-        """Add a constant: its name."""
+    def constant(self, value: npt.ArrayLike, dtype: type[np.generic] = np.float32) -> "Value":
+        """Add a constant."""
         name = f"{self._prefix}constant_{len(self._constants)}"
         self._constants.append(numpy_helper.from_array(np.asarray(value, dtype), name))
-        return name
+        return Value(self, name)
 
-    def add(self, operator: str, *inputs: str, outputs: int = 1, **attributes: Any) -> list[str]:
+    def add(self, operator: str, inputs: list[str], outputs: int, **attributes: Any) -> list[str]:
         """Add a node: the names of its outputs.
 
         `attributes` are the operator's own, by the names and with the values that ONNX gives them.
@@ -45,13 +47,9 @@ class Graph:
         self._nodes.append(helper.make_node(operator, inputs, names, **attributes))
         return names
 
-    def one(self, operator: str, *inputs: str, **attributes: Any) -> str:
-        """Add a node with one output: its name. The arguments are those of `add`."""
-        return self.add(operator, *inputs, **attributes)[0]
-
-    def rename(self, value: str, name: str) -> None:
+    def rename(self, value: "Value", name: str) -> None:
         """Give a value the name by which the graph's users know it."""
-        self._nodes.append(helper.make_node("Identity", [value], [name]))
+        self._nodes.append(helper.make_node("Identity", [value.name], [name]))
 
     def finish(
         self, inputs: list[onnx.ValueInfoProto], outputs: list[onnx.ValueInfoProto]
@@ -59,6 +57,86 @@ class Graph:
         """The whole graph."""
         name = self._prefix or "seqkit"
         return helper.make_graph(self._nodes, name, inputs, outputs, self._constants)
+
+
+Operand = Union["Value", Floats, float, list[int], None]
+"""Of an operator: a value, numbers in the dtype of its first one, axes or sizes, or none."""
+
+
+class Value:
+    """A value of a graph, with operators and methods of arrays: each adds a node.
+
+    So the equations of a cell and the rule of the draw can be called with it, and become nodes.
+    """
+
+    def __init__(self, graph: Graph, name: str, dtype: type[np.generic] = np.float32) -> None:
+        """`dtype` is that of numbers that it meets."""
+        self.graph, self.name, self.dtype = graph, name, dtype
+
+    def nodes(
+        self, operator: str, *others: Operand, outputs: int = 1, **attributes: Any
+    ) -> list["Value"]:
+        """What an operator makes of this and other operands: see `Graph.add`."""
+        names = [self.name, *map(self._named, others)]
+        made = self.graph.add(operator, names, outputs, **attributes)
+        return [Value(self.graph, name, self.dtype) for name in made]
+
+    def node(self, operator: str, *others: Operand, **attributes: Any) -> "Value":
+        """What an operator with one output makes."""
+        return self.nodes(operator, *others, **attributes)[0]
+
+    def _named(self, operand: Operand) -> str:
+        if operand is None:
+            return ""
+        if isinstance(operand, Value):
+            return operand.name
+        dtype = np.int64 if isinstance(operand, list) else self.dtype
+        return self.graph.constant(operand, dtype).name
+
+    def __add__(self, other: "Value | Floats | Literal[0]") -> "Value":
+        return self if isinstance(other, int) else self.node("Add", other)  # nothing: no node
+
+    def __rsub__(self, other: float) -> "Value":
+        return self.graph.constant(other, self.dtype).node("Sub", self)
+
+    def __mul__(self, other: "Value") -> "Value":
+        return self.node("Mul", other)
+
+    def __lt__(self, other: "Value") -> "Value":
+        return self.node("Less", other)
+
+    def __le__(self, other: "Value") -> "Value":
+        return self.node("LessOrEqual", other)
+
+    def __ge__(self, other: float) -> "Value":
+        return self.node("GreaterOrEqual", other)
+
+    def sigmoid(self) -> "Value":
+        return self.node("Sigmoid")
+
+    def tanh(self) -> "Value":
+        return self.node("Tanh")
+
+    def relu(self) -> "Value":
+        return self.node("Relu")
+
+    def clamp(self, least: float, most: float) -> "Value":
+        return self.node("Clip", least, most)
+
+    def chunk(self, count: int, axis: int) -> list["Value"]:
+        return self.nodes("Split", outputs=count, axis=axis, num_outputs=count)
+
+    def argmax(self, axis: int) -> "Value":
+        return self.node("ArgMax", axis=axis, keepdims=0)
+
+    def max(self, axis: int, keepdims: bool) -> "Value":
+        return self.node("ReduceMax", [axis], keepdims=int(keepdims))
+
+    def cumsum(self, axis: int) -> "Value":
+        return self.node("CumSum", [axis])
+
+    def sum(self, axis: int) -> "Value":
+        return self.node("Cast", to=TensorProto.INT64).node("ReduceSum", [axis], keepdims=0)
 
 
 class OnnxStep:
@@ -80,124 +158,75 @@ class OnnxStep:
 
     def add(
         self,
-        graph: Graph,
-        symbols: str,
-        conditions: str,
-        state: list[tuple[str, str]],
-        past: str,
-    ) -> tuple[str, list[tuple[str, str]], str]:
+        symbols: Value,
+        conditions: Value,
+        state: list[tuple[Value, Value]],
+        past: Value,
+    ) -> tuple[Value, list[tuple[Value, Value]], Value]:
         """Add a step from symbols (S,), each layer's h and c (S, H) and the past (S, K).
 
         `conditions` (S,) tell of what follows, if the network reads them. Returns the logits
         (S, V), the state and the past, which is as it was if the network predicts nothing.
         """
-        after: list[tuple[str, str]] = []
-        x = ""
-        prediction, tables = self._model.linear_predictor, self._model.gate_tables()
-        following = ""
+        config, graph, prediction = self._model.config, symbols.graph, self._model.linear_predictor
+        tables = {name: _numpy(rows) for name, rows in self._model.gate_tables().items()}
+        numbers = {"embedding": symbols}
+        if self.conditions:
+            numbers["conditions"] = conditions
         if prediction is not None:
-            given = symbols, conditions, past
-            past, following = self._predicted(graph, prediction, *given)
-        for index, (h, c) in enumerate(state):
-            weights = cells.weights_of(self._model.layers[index])
-            w, u, b, d = (self._ordered(_numpy(part)) for part in weights)
-            whole = b if self.cell == "gru" else b + d
-            if index == 0:
-                table = self._ordered(_numpy(tables["embedding"].T)).T
-                inputs = graph.one("Gather", graph.constant(table + whole, np.float32), symbols)
-                if self.conditions:
-                    told = self._ordered(_numpy(tables["conditions"]).T).T
-                    row = graph.one("Gather", graph.constant(told, np.float32), conditions)
-                    inputs = graph.one("Add", inputs, row)
-                if prediction is not None:
-                    own = self._ordered(_numpy(tables["predicted"].T)).T
-                    rows = graph.constant(own, np.float32)
-                    row = graph.one("Gather", rows, following)
-                    inputs = graph.one("Add", inputs, row)
-            elif self.cell == "gru":
-                inputs = self._product(graph, x, w, whole)
-            if self.cell == "gru":
-                hidden = self._product(graph, h, u, d)
-                after.append((self._gru(graph, inputs, hidden, h), c))
-                x = after[-1][0]
-                continue
-            if index == 0:
-                sums = graph.one("Add", self._product(graph, h, u), inputs)
-            else:
-                joined = graph.one("Concat", x, h, axis=1)
-                sums = self._product(graph, joined, np.concatenate([w, u], 1), whole)
-            if self.cell == "lstm":
-                after.append(self._lstm(graph, sums, c))
-            else:
-                kind = "Tanh" if self.cell == "rnn_tanh" else "Relu"
-                after.append((graph.one(kind, sums), c))
-            x = after[-1][0]
-        if self._model.config.skip_connections:
-            x = graph.one("Sum", *(h for h, _ in after))
-        head = self._model.head
-        weight, bias = _numpy(head.weight)[: self.size], _numpy(head.bias)[: self.size]
-        return self._product(graph, x, weight, bias), after, past
+            past, numbers["predicted"] = self._predicted(prediction, symbols, conditions, past)
+        gru = self.cell == "gru"  # which multiplies the state's part of the sums alone
+        step: Any = cells.cell_step  # of tensors, and here of values
+        x, after = symbols, list[tuple[Value, Value]]()
+        for layer, (h, c) in zip(self._model.layers, state, strict=True):
+            w, u, b, d = map(_numpy, cells.weights_of(layer))
+            hidden: Value | Literal[0] = 0
+            if not after:
+                tables["embedding"] = tables["embedding"] + (b if gru else b + d)
+                rows = (
+                    graph.constant(tables[name]).node("Gather", number)
+                    for name, number in numbers.items()
+                )
+                inputs = functools.reduce(operator.add, rows)
+                hidden = self._product(h, u, d if gru else None)
+            elif gru:
+                inputs, hidden = self._product(x, w, b), self._product(h, u, d)
+            else:  # in one product, which is faster than two
+                joined = x.node("Concat", h, axis=1)
+                inputs = self._product(joined, np.concatenate([w, u], 1), b + d)
+            x, new_c = step(self.cell, inputs, hidden, h, c, cell_clip=config.clip)
+            after.append((x, new_c))
+        if config.skip_connections:
+            first, *others = (h for h, _ in after)
+            x = first.node("Sum", *others)
+        weight, bias = (_numpy(part)[: self.size] for part in self._model.head.parameters())
+        return self._product(x, weight, bias), after, past
 
     def _predicted(
-        self, graph: Graph, prediction: LinearPredictor, symbols: str, conditions: str, past: str
-    ) -> tuple[str, str]:
+        self, prediction: LinearPredictor, symbols: Value, conditions: Value, past: Value
+    ) -> tuple[Value, Value]:
         """The past (S, K) with the sample of each symbol (S,), and what is predicted, (S,)."""
-        axis = graph.constant([1], np.int64)
-        kept = graph.one("Slice", past, axis, graph.constant([self.lookback], np.int64), axis)
-        levels = graph.constant(_numpy(prediction.levels), np.float32)
-        last = graph.one("Unsqueeze", graph.one("Gather", levels, symbols), axis)
-        past = graph.one("Concat", kept, last, axis=1)
-        weights = graph.constant(_numpy(prediction.weights), np.float32)
+        tables = prediction.levels, prediction.borders, prediction.weights
+        levels, borders, weights = (past.graph.constant(_numpy(part)) for part in tables)
+        last = levels.node("Gather", symbols).node("Unsqueeze", [1])
+        past = past.node("Slice", [1], [self.lookback], [1]).node("Concat", last, axis=1)
         if self.conditions:
-            weights = graph.one("Gather", weights, conditions)
-        parts = graph.one("Mul", past, weights)
-        sample = graph.one("ReduceSum", parts, axis, keepdims=1)
-        borders = graph.constant(_numpy(prediction.borders)[None], np.float32)
-        above = graph.one("Cast", graph.one("Greater", sample, borders), to=TensorProto.INT64)
-        return past, graph.one("ReduceSum", above, axis, keepdims=0)
+            weights = weights.node("Gather", conditions)
+        sample = (past * weights).node("ReduceSum", [1], keepdims=1)
+        return past, sample.node("Greater", borders).sum(1)
 
-    def _ordered(self, rows: Floats) -> Floats:
-        """A layer's rows, reordered so that an LSTM's three sigmoid gates are adjacent."""
-        if self.cell != "lstm":
-            return rows
-        i, f, g, o = np.split(rows, 4)
-        return np.concatenate([i, f, o, g])
-
-    def _lstm(self, graph: Graph, sums: str, c: str) -> tuple[str, str]:
-        h = self._model.config.hidden_size
-        sizes = graph.constant([3 * h, h], np.int64)
-        gates, value = graph.add("Split", sums, sizes, outputs=2, axis=1)
-        i, f, o = graph.add("Split", graph.one("Sigmoid", gates), outputs=3, axis=1, num_outputs=3)
-        kept = graph.one("Mul", f, c)
-        c = graph.one("Add", kept, graph.one("Mul", i, graph.one("Tanh", value)))
-        if clip := self._model.config.clip:
-            bounds = (graph.constant(bound, np.float32) for bound in (-clip, clip))
-            c = graph.one("Clip", c, *bounds)
-        return graph.one("Mul", o, graph.one("Tanh", c)), c
-
-    def _gru(self, graph: Graph, inputs: str, hidden: str, h: str) -> str:
-        reset_i, update_i, new_i = graph.add("Split", inputs, outputs=3, axis=1, num_outputs=3)
-        reset_h, update_h, new_h = graph.add("Split", hidden, outputs=3, axis=1, num_outputs=3)
-        reset = graph.one("Sigmoid", graph.one("Add", reset_i, reset_h))
-        update = graph.one("Sigmoid", graph.one("Add", update_i, update_h))
-        new = graph.one("Tanh", graph.one("Add", new_i, graph.one("Mul", reset, new_h)))
-        return graph.one("Add", new, graph.one("Mul", update, graph.one("Sub", h, new)))
-
-    def _product(self, graph: Graph, x: str, weight: Floats, bias: Floats | None = None) -> str:
+    def _product(self, x: Value, weight: Floats, bias: Floats | None = None) -> Value:
         """x (S, K) times weight (N, K), plus a bias (N,)."""
         if not self.int8:
-            y = graph.one("MatMul", x, graph.constant(weight.T, np.float32))
-            return y if bias is None else graph.one("Add", y, graph.constant(bias, np.float32))
+            y = x.node("MatMul", weight.T)
+            return y if bias is None else y + bias
         rows, width = weight.shape
         block = min(_BLOCK, max(16, width & -width))
         integers, scales = quantise(weight, block)
-        names = [graph.constant(integers, np.uint8), graph.constant(scales, np.float32)]
-        if bias is not None:
-            names += ["", "", graph.constant(bias, np.float32)]  # no zero points, no group index
-        return graph.one(
+        return x.node(
             "MatMulNBits",
-            x,
-            *names,
+            *(x.graph.constant(integers, np.uint8), scales),
+            *(() if bias is None else (None, None, bias)),  # no zero points, no group index
             domain="com.microsoft",
             K=width,
             N=rows,
