@@ -57,16 +57,13 @@ class StoredSymbols:
     again when the file has changed since. Neither the start nor the memory grow with the data.
     """
 
-    ndim = 1
-
     def __init__(self, row: "_Row", begin: int, end: int) -> None:
         """The symbols from `begin` to before `end` of all."""
         self._row = row
         self._begin = begin
         self.size = end - begin
         self.dtype: np.dtype[Any] = row.dtype
-        self.itemsize: int = row.dtype.itemsize
-        self.nbytes: int = self.size * self.itemsize
+        self.nbytes: int = self.size * row.dtype.itemsize
 
     @classmethod
     def of(cls, files: Sequence[StoredFile], size: int, remedy: str) -> "StoredSymbols":

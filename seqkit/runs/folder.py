@@ -17,7 +17,7 @@ from seqkit.foundation.errors import OutputError
 from seqkit.foundation.run_folders import SAVED, is_run
 from seqkit.foundation.wording import first_of, json_text
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.layout import FolderLock, RunFiles, is_locked
+from seqkit.runs.layout import FolderLock, RunFiles
 from seqkit.runs.named_checkpoint import is_path
 
 
@@ -54,11 +54,6 @@ class RunFolder:
             return int(json.loads(self.files.summary.read_bytes())["steps"])
         except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
             return None
-
-    @property
-    def is_claimed(self) -> bool:
-        """Whether a training writes to this folder now."""
-        return is_locked(self.files.lock)
 
     def check_writable(self) -> None:
         """Raise OutputError where no folder can be: before any work is done in vain."""

@@ -9,7 +9,7 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.errors import InterruptedRunError, SeqkitError, StoppedError
 from seqkit.foundation.wording import counted, duration
 from seqkit.runs import record
-from seqkit.runs.folder import RunFolder
+from seqkit.runs.layout import is_locked
 from seqkit.sweeps.jobs import TIME_OVER, Job, Launcher, Running
 
 FINISHED = "finished"
@@ -98,7 +98,7 @@ class Sweep:
             self._close(job, f"{FINISHED} before")
             return
         running = None
-        if RunFolder(job.files.path).is_claimed:  # by a job of a sweep that was killed
+        if is_locked(job.files.lock):  # by a job of a sweep that was killed
             self._say(job, "another process trains in its folder: it is waited for")
         else:
             running = self._launcher.start(job, slot)
@@ -110,7 +110,7 @@ class Sweep:
         for slot, (job, running) in [*self._going.items()]:
             if running is not None:
                 ended = running.poll()
-            elif self._stopping is not None or not RunFolder(job.files.path).is_claimed:
+            elif self._stopping is not None or not is_locked(job.files.lock):
                 ended = StoppedError.exit_code, ""
             else:
                 ended = None
