@@ -3,8 +3,10 @@
 A message is one or two lines and tells what went wrong, where, and what to do about it.
 """
 
+import contextlib
 import os
 import traceback
+from collections.abc import Iterator
 from typing import ClassVar
 
 NOT_BEGUN = "it had not begun; the same command begins it"
@@ -108,6 +110,17 @@ def of_plugin(error: BaseException) -> str:
     if place and not shows_tracebacks():
         place += f"; {_TRACEBACK}=1 shows the whole traceback"
     return words + place
+
+
+@contextlib.contextmanager
+def failures_of(what: str) -> Iterator[None]:
+    """Raise DataError, which names `what` of somebody else's, for an error that is not seqkit's."""
+    try:
+        yield
+    except SeqkitError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise DataError(f"{what} failed: {of_plugin(error)}") from error
 
 
 def _place(error: BaseException) -> str:

@@ -9,14 +9,14 @@ import contextlib
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from seqkit.data.codecs.base import TextCodec
 from seqkit.data.codecs.characters import Bytes, Characters, UnknownSymbolError, code_points
 from seqkit.data.codecs.quantisers import Linear, MuLaw, Quantiser
-from seqkit.foundation.errors import DataError, PackageError, SeqkitError, of_plugin
+from seqkit.foundation.errors import DataError, PackageError, failures_of, of_plugin
 from seqkit.foundation.plugins import Catalogue
 
 __all__ = [
@@ -78,19 +78,9 @@ def spec_of(codec: Codec) -> dict[str, Any]:
     return spec
 
 
-@contextlib.contextmanager
-def failures(kind: type[Codec], what: str) -> Iterator[None]:
-    """Name the codec, and `what` of it, in place of an exception that its own code raises.
-
-    Raises:
-        DataError: instead of anything that is no SeqkitError.
-    """
-    try:
-        yield
-    except SeqkitError:
-        raise
-    except Exception as error:
-        raise DataError(f"the codec {kind.name}: its {what} failed: {of_plugin(error)}") from error
+def failures(kind: type[Codec], what: str) -> contextlib.AbstractContextManager[None]:
+    """Name the codec, and `what` of it, in an error that its own code raises: `failures_of`."""
+    return failures_of(f"the codec {kind.name}: its {what}")
 
 
 def fingerprint(kind: type[Codec]) -> str:

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from seqkit.foundation.console import Progress, unseen
-from seqkit.foundation.errors import ConfigError, DataError, SeqkitError, of_plugin
+from seqkit.foundation.errors import ConfigError, DataError, failures_of
 from seqkit.foundation.plugins import Catalogue
 
 
@@ -89,14 +89,8 @@ def locate(name: str, catalogue: Catalogue, folders: Folders) -> Located:
         DataError: the data set cannot be had.
     """
     found = catalogue.find("datasets", name)
-    try:
+    with failures_of(f"data.dataset={name}: its locate(folders)"):
         located = found.locate(folders)
-    except SeqkitError:
-        raise
-    except (Exception, SystemExit) as error:  # of a plug-in
-        raise DataError(
-            f"data.dataset={name}: its locate(folders) failed: {of_plugin(error)}"
-        ) from error
     if not isinstance(located, Located):
         raise ConfigError(f"data.dataset={name}: locate(folders) returns no Located(path, name)")
     return located
