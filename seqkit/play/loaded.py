@@ -73,7 +73,7 @@ class Loaded:
         yield from self._lines(content[begin : begin + _PIECE] for begin in begins)
 
     def _content(self, body: bytes) -> Any:
-        """What was sent: text in UTF-8, bytes, or a file of sound. Raises ConfigError, DataError."""
+        """What was sent: text in UTF-8, bytes, or sound. Raises ConfigError, DataError."""
         if isinstance(self.codec, Quantiser):
             return _wave(body, self.codec) if body else np.zeros(0, np.float32)
         if self.codec.kind == "bytes":
