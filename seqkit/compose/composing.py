@@ -94,20 +94,20 @@ def compose(arguments: list[str], config_dirs: list[Path]) -> Composed:
     return Composed(config, catalogue)
 
 
-def going_on(composed: Composed, own: Config, arguments: Iterable[str]) -> Composed:
+def going_on(composed: Composed, stored: Config, arguments: Iterable[str]) -> Composed:
     """The config of a run that goes on without a recipe: its own, with the keys that are given.
 
     Args:
-        composed: what the arguments alone come to.
-        own: the run's.
+        composed: the config of the arguments alone.
+        stored: the run's.
         arguments: of the command line.
 
     Raises:
         ConfigError: a value that does not suit the run's, or a plug-in that it needs is not named.
     """
-    keys, by_the_clock = given_keys(arguments), own.train.max_minutes > 0
-    config_file.check_plugins(own, composed.catalogue)
-    config = config_file.with_given(own, composed.config, keys)
+    keys, by_the_clock = given_keys(arguments), stored.train.max_minutes > 0
+    config_file.check_plugins(stored, composed.catalogue)
+    config = config_file.with_given(stored, composed.config, keys)
     if config.train.max_minutes > 0 and not by_the_clock:
         _lift_steps(config, keys)
     schema.check(config)
@@ -211,13 +211,14 @@ def _check_choice(
 
 def explain(error: BaseException) -> str:
     """The nearest name for a key that is not known; else the first line of each error."""
-    chain = [error]
-    if isinstance(error, HydraException) and (below := error.__cause__ or error.__context__):
-        chain.append(below)
-    key = next((str(found) for one in chain if (found := getattr(one, "full_key", None))), "")
-    if key and any(isinstance(one, ConfigAttributeError | ConfigKeyError) for one in chain):
+    errors = [error]
+    if isinstance(error, HydraException) and (cause := error.__cause__ or error.__context__):
+        errors.append(cause)
+    keys = (str(key) for item in errors if (key := getattr(item, "full_key", None)))
+    key = next(keys, "")
+    if key and any(isinstance(item, ConfigAttributeError | ConfigKeyError) for item in errors):
         return f"unknown key {key}{nearest(key, [name for name, _ in schema.options()])}"
-    lines = [str(one).strip().partition("\n")[0] for one in chain]
+    lines = [str(item).strip().partition("\n")[0] for item in errors]
     said = ": ".join(line.removeprefix("Error merging override ") for line in lines if line)
     if key and key.partition("[")[0] not in said:
         said += f": key {key}"

@@ -79,8 +79,8 @@ def is_of_sweep(argument: str) -> bool:
 
 def refuse_keys_of_others(arguments: Sequence[str]) -> None:
     """Raise ConfigError where one training is given a key of many, or checkpoint=."""
-    if own := [argument for argument in arguments if is_of_sweep(argument)]:
-        raise ConfigError(f"{own[0]}: a key of --multirun, for several trainings")
+    if of_sweep := [argument for argument in arguments if is_of_sweep(argument)]:
+        raise ConfigError(f"{of_sweep[0]}: a key of --multirun, for several trainings")
     for key, _, value in (argument.partition("=") for argument in arguments):
         if key == "checkpoint":
             instead = shlex.quote(f"init_from={value}")

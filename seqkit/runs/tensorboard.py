@@ -1,7 +1,7 @@
-"""A training in TensorBoard: scalars, samples, pictures, and hyperparameters with what they gave.
+"""A training in TensorBoard: scalars, samples, spectrograms, hyperparameters and their result.
 
-The files are event files as TensorBoard's own writer makes them. They are written here, without
-its thread, so that what fails is known at once and nothing else waits for them.
+The event files are like those of TensorBoard's own writer, but written without its thread, so that
+a failure is known at once.
 """
 
 import importlib.util
@@ -32,17 +32,17 @@ def require() -> None:
 
 
 class TensorBoard:
-    """tensorboard/: an event file for each time that the training was started."""
+    """tensorboard/: one event file for each start of the training."""
 
     def __init__(self, folder: RunFolder, config: Config, notice: Callable[[str], None]) -> None:
-        """`notice` hears of what fails; it ends no training."""
+        """`notice` is told of a failure, which does not end the training."""
         self._folder = folder
         self._config = config
         self._notice = notice
         self._file: Path | None = None
 
     def __call__(self, event: Event) -> None:
-        """Record the event; after a failure no more."""
+        """Record the event, unless an earlier one could not be recorded."""
         try:
             if isinstance(event, Started):
                 self._begin(event.step)
@@ -54,16 +54,13 @@ class TensorBoard:
             self._file = None
 
     def _begin(self, step: int) -> None:
-        """Begin a file, to which TensorBoard goes over from those before it after `step`.
-
-        What they say of later steps, which a resumed training makes again, it leaves out.
-        """
+        """Begin a file. TensorBoard drops what earlier files say of steps after `step`."""
         from tensorboard.compat.proto.event_pb2 import SessionLog
 
-        place = self._folder.files.tensorboard
-        disk.make_folder(place)
-        number = 1 + len([*place.glob("events.out.tfevents.*")])  # they are read in this order
-        self._file = place / f"events.out.tfevents.{number:06}"
+        folder = self._folder.files.tensorboard
+        disk.make_folder(folder)
+        number = 1 + len([*folder.glob("events.out.tfevents.*")])  # they are read in this order
+        self._file = folder / f"events.out.tfevents.{number:06}"
         self._write(file_version="brain.Event:2", step=step + 1)
         self._write(session_log=SessionLog(status=SessionLog.START), step=step + 1)
 
