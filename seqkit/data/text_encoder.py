@@ -18,7 +18,7 @@ from seqkit.data import codecs, files
 from seqkit.data.codecs import Characters, TextCodec, UnknownSymbolError
 from seqkit.data.files import SOUND_HINT, BadFileError, blocks, encoding_with_mark, head
 from seqkit.data.findings import Findings
-from seqkit.data.shards.plan import Extent, Watch
+from seqkit.data.shards.plan import FileSlice, Watch
 from seqkit.data.sound import reader
 from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import ConfigError, DataError
@@ -41,17 +41,17 @@ def check_encoding(encoding: str) -> None:
         raise ConfigError(f"data.encoding={encoding}: {error}") from error
 
 
-def _text_blocks(extent: Extent, config: DataConfig, count: Watch) -> Iterator[str]:
+def _text_blocks(file_slice: FileSlice, config: DataConfig, count: Watch) -> Iterator[str]:
     """The text of a file, some megabytes at a time, as `_read` gives it.
 
     Raises:
         BadFileError: it cannot be read, or is not in this encoding.
     """
-    file, encoding, read = extent.file, config.encoding, extent.begin
+    file, encoding, read = file_slice.file, config.encoding, file_slice.begin
     decoder, to_lf = encodings.getincrementaldecoder(encoding)(), config.newline == "lf"
     ends = io.IncrementalNewlineDecoder(decoder, translate=True) if to_lf else decoder
     try:
-        for block in blocks(file, count, extent.begin, extent.end):
+        for block in blocks(file, count, file_slice.begin, file_slice.end):
             read += len(block)
             yield ends.decode(block)
         yield ends.decode(b"", final=True)
@@ -101,7 +101,7 @@ def line_of(document: str | list[str]) -> bytes:
 
 
 def row_batches(
-    extent: Extent, config: DataConfig, count: Watch, *, labels: bool = False
+    file_slice: FileSlice, config: DataConfig, count: Watch, *, labels: bool = False
 ) -> Iterator[list[str]]:
     """The rows of a file, or their labels, some megabytes at a time, as `_read` gives them.
 
@@ -110,7 +110,7 @@ def row_batches(
     """
     left = b""
     try:
-        for block in blocks(extent.file, count, extent.begin, extent.end):
+        for block in blocks(file_slice.file, count, file_slice.begin, file_slice.end):
             whole, ended, left = (left + block).rpartition(b"\n")
             if not ended:
                 continue
@@ -124,10 +124,12 @@ def row_batches(
             raise ValueError("the last line has no end")
     except ValueError as error:
         told = "remove it, and it is fetched again"
-        raise BadFileError(extent.file, "damaged", told) from error
+        raise BadFileError(file_slice.file, "damaged", told) from error
 
 
-def pieces_of(extent: Extent, kind: str, config: DataConfig, count: Watch) -> Iterator[str | bytes]:
+def pieces_of(
+    file_slice: FileSlice, kind: str, config: DataConfig, count: Watch
+) -> Iterator[str | bytes]:
     """The content of a file, or of some bytes of it, for a codec of text or bytes.
 
     `count` is told how many bytes were read, each time.
@@ -135,12 +137,12 @@ def pieces_of(extent: Extent, kind: str, config: DataConfig, count: Watch) -> It
     Raises:
         BadFileError: it cannot be read.
     """
-    pieces = _read(extent, kind, config, count)
+    pieces = _read(file_slice, kind, config, count)
     return ("".join(piece) if isinstance(piece, list) else piece for piece in pieces)
 
 
 def encode_text(
-    extent: Extent, codec: TextCodec, config: DataConfig, stream: OutputFile, count: Watch
+    file_slice: FileSlice, codec: TextCodec, config: DataConfig, stream: OutputFile, count: Watch
 ) -> tuple[list[int], Findings]:
     """Write the symbols of a file, or of some bytes of it.
 
@@ -152,10 +154,14 @@ def encode_text(
         BadFileError: it cannot be read; some of it may be written.
         DataError: a character is outside the vocabulary.
     """
-    shown = f"{extent.file}, after byte {extent.begin}" if extent.begin else str(extent.file)
+    shown = (
+        f"{file_slice.file}, after byte {file_slice.begin}"
+        if file_slice.begin
+        else str(file_slice.file)
+    )
     sizes, findings = list[int](), Findings()
     offset = 0
-    for piece in _read(extent, codec.kind, config, count):
+    for piece in _read(file_slice, codec.kind, config, count):
         if isinstance(piece, list):
             text: str | bytes = "".join(piece)
             symbols, found = _encode_rows(shown, piece, len(sizes), codec, config)
@@ -174,17 +180,17 @@ def encode_text(
 
 
 def _read(
-    extent: Extent, kind: str, config: DataConfig, count: Watch
+    file_slice: FileSlice, kind: str, config: DataConfig, count: Watch
 ) -> Iterator[str] | Iterator[bytes] | Iterator[list[str]]:
     """The content in pieces; of a file of rows some documents each time.
 
     `count` is told how many bytes were read, each time. With newline=lf all line ends are LF.
     """
     if config.of_rows:
-        return row_batches(extent, config, count)
+        return row_batches(file_slice, config, count)
     if kind == "bytes":
-        return blocks(extent.file, count, extent.begin, extent.end)
-    return _text_blocks(extent, config, count)
+        return blocks(file_slice.file, count, file_slice.begin, file_slice.end)
+    return _text_blocks(file_slice, config, count)
 
 
 def _encode_rows(

@@ -8,7 +8,7 @@ import pytest
 from seqkit.config import DataConfig
 from seqkit.data import files, text_encoder
 from seqkit.data.files import BadFileError
-from seqkit.data.shards.plan import Extent
+from seqkit.data.shards.plan import FileSlice
 
 DOCUMENTS = ["one\nand\ttwo", 'a "quoted" one\r\n', "☃ \u2028 \x1e \0", "\U0001f600" * 3]
 
@@ -17,10 +17,10 @@ def uncounted(size: int) -> None:
     pass
 
 
-def written(folder: Path) -> Extent:
+def written(folder: Path) -> FileSlice:
     file = folder / "rows"
     file.write_bytes(b"".join(map(text_encoder.line_of, DOCUMENTS)))
-    return Extent("rows", file, 0, file.stat().st_size)
+    return FileSlice("rows", file, 0, file.stat().st_size)
 
 
 @pytest.mark.parametrize("block", [1, 7, 1 << 20])
@@ -53,4 +53,4 @@ def test_a_damaged_file_is_refused(damaged: bytes, tmp_path: Path) -> None:
     file = tmp_path / "rows"
     file.write_bytes(damaged)
     with pytest.raises(BadFileError, match="damaged: remove it"):
-        list(text_encoder.row_batches(Extent("", file, 0, 99), DataConfig(), uncounted))
+        list(text_encoder.row_batches(FileSlice("", file, 0, 99), DataConfig(), uncounted))

@@ -26,7 +26,7 @@ _CONTINUES, _BEGINS = 0x80, 0xC0  # bytes of UTF-8 within a character
 
 
 @dataclass(frozen=True)
-class Extent:
+class FileSlice:
     """Some bytes of a file: from `begin` to before `end`.
 
     name: of the file among all that are read.
@@ -45,7 +45,7 @@ class Extent:
         return self.end - self.begin
 
 
-Work = Sequence[Extent]
+Work = Sequence[FileSlice]
 """What makes one shard."""
 
 
@@ -57,20 +57,20 @@ def plan(files: Mapping[str, Path], *, cut: Cut | None) -> list[Work]:
     Raises:
         DataError: a file cannot be read.
     """
-    shards, size = list[list[Extent]](), SHARD
+    shards, size = list[list[FileSlice]](), SHARD
     for name, file in files.items():
-        for extent in _extents(name, file, cut):
-            if size + extent.size > SHARD:
+        for file_slice in _slices(name, file, cut):
+            if size + file_slice.size > SHARD:
                 shards.append([])
                 size = 0
-            shards[-1].append(extent)
-            size += extent.size
+            shards[-1].append(file_slice)
+            size += file_slice.size
     return [tuple(shard) for shard in shards]
 
 
 def size_of(work: Sequence[Work]) -> int:
     """The bytes of all files."""
-    return sum(extent.size for shard in work for extent in shard)
+    return sum(file_slice.size for shard in work for file_slice in shard)
 
 
 def cut_of(kind: str, config: DataConfig) -> Cut | None:
@@ -81,19 +81,19 @@ def cut_of(kind: str, config: DataConfig) -> Cut | None:
     return "characters" if plain or kind == "bytes" else None
 
 
-def _extents(name: str, file: Path, cut: Cut | None) -> Iterator[Extent]:
+def _slices(name: str, file: Path, cut: Cut | None) -> Iterator[FileSlice]:
     begin = 0
     try:
         size = file.stat().st_size
         if cut is None or size <= SHARD:
-            yield Extent(name, file, 0, size)
+            yield FileSlice(name, file, 0, size)
             return
         with file.open("rb") as stream:
             while begin < size:
                 end = min(begin + SHARD, size)
                 stream.seek(end - 1)
                 end += len(stream.readline()) - 1 if cut == "lines" else _inside(stream.read(5))
-                yield Extent(name, file, begin, end, is_part=end - begin < size)
+                yield FileSlice(name, file, begin, end, is_part=end - begin < size)
                 begin = end
     except OSError as error:
         raise BadFileError.of(file, error) from error

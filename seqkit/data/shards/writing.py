@@ -28,7 +28,7 @@ from seqkit.data.shards.index import (
     read_checked,
     write_checked,
 )
-from seqkit.data.shards.plan import Crew, Extent, Watch, Work, cut_of, plan, size_of
+from seqkit.data.shards.plan import Crew, FileSlice, Watch, Work, cut_of, plan, size_of
 from seqkit.data.shards.source import Source
 from seqkit.data.sound_encoder import Decoded, encode_sound
 from seqkit.data.symbol_files import digests
@@ -164,20 +164,20 @@ def _write(job: _Job, numbered: tuple[int, Work], watch: Watch) -> None:
     """
     number, work = numbered
     if _known(job, number):
-        watch(sum(extent.size for extent in work))
+        watch(sum(file_slice.size for file_slice in work))
         return
     path = job.shard(number)
     files, labels, findings = list[tuple[str, list[int]]](), list[str](), Findings()
     told = disk.space_needed(job.most, "all shards take")
     with told, disk.atomic_write(path) as stream:
-        for extent in work:
-            own, seen = _encode(job, extent, stream, watch)
+        for file_slice in work:
+            own, seen = _encode(job, file_slice, stream, watch)
             findings.merge(seen)
             if own and job.config.label_column:
-                of_rows = row_batches(extent, job.config, lambda size: None, labels=True)
+                of_rows = row_batches(file_slice, job.config, lambda size: None, labels=True)
                 labels += compress(chain.from_iterable(of_rows), own)
             if own := [size for size in own if size]:
-                files.append((extent.name, own))
+                files.append((file_slice.name, own))
     shard = None
     if total := sum(sum(sizes) for _, sizes in files):
         shard = vars(Shard(path.name, total, *digests(path, symbol_files.BLOCK)))
@@ -188,20 +188,20 @@ def _write(job: _Job, numbered: tuple[int, Work], watch: Watch) -> None:
 
 
 def _encode(
-    job: _Job, extent: Extent, stream: OutputFile, watch: Watch
+    job: _Job, file_slice: FileSlice, stream: OutputFile, watch: Watch
 ) -> tuple[list[int], Findings]:
     """Write the symbols of a file, or of some bytes of it; none of one that is left out."""
     codec, config, begin = job.codec, job.config, stream.tell()
     try:
         if isinstance(codec, Quantiser):
-            sizes, findings = encode_sound(extent, codec, config, job.decoded, stream, watch)
+            sizes, findings = encode_sound(file_slice, codec, config, job.decoded, stream, watch)
         else:
-            sizes, findings = encode_text(extent, codec, config, stream, watch)
+            sizes, findings = encode_text(file_slice, codec, config, stream, watch)
     except BadFileError as error:
         # Of a part of a file the others are written: it was readable a moment ago.
-        if config.on_bad_file != "skip" or extent.is_part:
+        if config.on_bad_file != "skip" or file_slice.is_part:
             raise
-        sizes, findings = [], Findings(unreadable={extent.name: error.reason})
+        sizes, findings = [], Findings(unreadable={file_slice.name: error.reason})
     if not sizes:
         stream.seek(begin)
         stream.truncate()
