@@ -12,7 +12,7 @@ from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.file_search import Search
 from seqkit.data.load import Known, load_corpus
-from seqkit.data.shards import opened
+from seqkit.data.shards import reading
 from seqkit.data.shards.index import read_index
 from seqkit.foundation import disk
 from seqkit.foundation.console import Console
@@ -141,7 +141,7 @@ def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, A
     search = Search.of(data, codec.kind)
     shown, size = " and ".join(data.path), 0
     try:
-        if folder := opened.folder_of(data):
+        if folder := reading.folder_of(data):
             size = read_index(folder)[0].bytes
         else:
             for _, file in search.files([*map(Path, data.path)]):

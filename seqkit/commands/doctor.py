@@ -12,7 +12,7 @@ from seqkit.config import Config, DataConfig
 from seqkit.data import remote
 from seqkit.data.datasets import Folders
 from seqkit.data.load import load_corpus
-from seqkit.data.shards import opened
+from seqkit.data.shards import reading
 from seqkit.doctor import advice
 from seqkit.doctor.examine import examine
 from seqkit.doctor.faults import Fault
@@ -69,7 +69,7 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
             what = counted(count, "file or folder", "files or folders")
             advised = "a training would end there; data.on_bad_file=skip leaves that out"
             faults.insert(0, Fault(f"{what} cannot be read, see the notice: {advised}"))
-        if given and not opened.folder_of(config.data):  # shards are read as they were prepared
+        if given and not reading.folder_of(config.data):  # shards are read as they were prepared
             keys = {key: value for fault in faults for key, value in fault.keys.items()}
             config.data = dataclasses.replace(config.data, **keys)
         config.data.path = given  # the command line to copy has the URL

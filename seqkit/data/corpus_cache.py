@@ -13,7 +13,7 @@ from seqkit.data import codecs
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.findings import Findings
-from seqkit.data.shards import opened
+from seqkit.data.shards import reading
 from seqkit.data.shards.fitting import Fit, fit, sha256_of
 from seqkit.data.shards.index import (
     INDEX,
@@ -74,7 +74,7 @@ def load(
                 index.save(folder)
                 for file in folder.glob("??????.json"):
                     disk.remove(file)
-                whole = index, opened.corpus_of(index, folder, own, found.sha256, _REMEDY)
+                whole = index, reading.corpus_of(index, folder, own, found.sha256, _REMEDY)
         evict(cache)
     index, corpus = whole
     located, findings = source.located, Findings.from_json(index.findings)
@@ -131,7 +131,7 @@ def _whole(folder: Path, codec: Codec, found: Fit, crew: Crew) -> tuple[Index, C
     """An index in the cache and its corpus; None if it is not there whole, or damaged."""
     try:
         index, _ = read_index(folder)
-        corpus = opened.corpus_of(index, folder, codec, found.sha256, _REMEDY)
+        corpus = reading.corpus_of(index, folder, codec, found.sha256, _REMEDY)
         symbols = corpus.whole.symbols
         with crew.meter.shown("checking the cache", index.bytes):
             symbols.check(crew.meter.add)  # type: ignore[union-attr]

@@ -13,7 +13,7 @@ from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located
 from seqkit.data.files import Meter
 from seqkit.data.labels import Labels
-from seqkit.data.shards import opened
+from seqkit.data.shards import reading
 from seqkit.data.shards.plan import Crew
 from seqkit.data.shards.source import Source
 from seqkit.data.text_encoder import check_encoding
@@ -55,11 +55,11 @@ def load_corpus(data: DataConfig, session: Session, known: Known | None = None) 
     """
     known = known or Known()
     codec, catalogue = known.codec, session.catalogue
-    folder = opened.folder_of(data)
+    folder = reading.folder_of(data)
     if isinstance(codec, Quantiser):
         check_same(data, codec, known.config)
     if folder:
-        corpus = opened.load(data, folder, catalogue=catalogue, codec=codec)
+        corpus = reading.load(data, folder, catalogue=catalogue, codec=codec)
     else:
         cache = disk.cache_dir()
         folders = Folders(cache, session.notice, session.progress, known.samples)

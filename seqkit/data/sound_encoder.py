@@ -94,7 +94,7 @@ def measure(file: Path, rate: int, config: DataConfig, decoded: Decoded, count: 
 
 
 def encode_sound(
-    file_slice: FileSlice,
+    span: FileSlice,
     codec: Quantiser,
     config: DataConfig,
     decoded: Decoded,
@@ -112,12 +112,12 @@ def encode_sound(
     Raises:
         BadFileError: it cannot be read; some of it may be written.
     """
-    opened, rate, channels = Reader(file_slice.file), codec.sample_rate, codec.channels
+    opened, rate, channels = Reader(span.file), codec.sample_rate, codec.channels
     findings = Findings(converted=_conversions(opened, rate, channels, config))
     size, peak = 0, 0.0
-    known = decoded.take(file_slice.file)
+    known = decoded.take(span.file)
     if known is not None:
-        count(file_slice.size)
+        count(span.size)
     for frames in known or _frames(opened, rate, channels, config, count):
         with codecs.failures(type(codec), "encode"):
             symbols = codec.encode(frames)
@@ -135,7 +135,7 @@ def encode_sound(
     elif peak < _SILENT:
         why = "silent"
     if why:
-        return [], Findings(left_out={file_slice.name: why}, converted=findings.converted)
+        return [], Findings(left_out={span.name: why}, converted=findings.converted)
     return [size], findings
 
 

@@ -41,17 +41,17 @@ def check_encoding(encoding: str) -> None:
         raise ConfigError(f"data.encoding={encoding}: {error}") from error
 
 
-def _text_blocks(file_slice: FileSlice, config: DataConfig, count: Watch) -> Iterator[str]:
+def _text_blocks(span: FileSlice, config: DataConfig, count: Watch) -> Iterator[str]:
     """The text of a file, some megabytes at a time, as `_read` gives it.
 
     Raises:
         BadFileError: it cannot be read, or is not in this encoding.
     """
-    file, encoding, read = file_slice.file, config.encoding, file_slice.begin
+    file, encoding, read = span.file, config.encoding, span.begin
     decoder, to_lf = encodings.getincrementaldecoder(encoding)(), config.newline == "lf"
     ends = io.IncrementalNewlineDecoder(decoder, translate=True) if to_lf else decoder
     try:
-        for block in blocks(file, count, file_slice.begin, file_slice.end):
+        for block in blocks(file, count, span.begin, span.end):
             read += len(block)
             yield ends.decode(block)
         yield ends.decode(b"", final=True)
@@ -101,7 +101,7 @@ def line_of(document: str | list[str]) -> bytes:
 
 
 def row_batches(
-    file_slice: FileSlice, config: DataConfig, count: Watch, *, labels: bool = False
+    span: FileSlice, config: DataConfig, count: Watch, *, labels: bool = False
 ) -> Iterator[list[str]]:
     """The rows of a file, or their labels, some megabytes at a time, as `_read` gives them.
 
@@ -110,7 +110,7 @@ def row_batches(
     """
     left = b""
     try:
-        for block in blocks(file_slice.file, count, file_slice.begin, file_slice.end):
+        for block in blocks(span.file, count, span.begin, span.end):
             whole, ended, left = (left + block).rpartition(b"\n")
             if not ended:
                 continue
@@ -124,11 +124,11 @@ def row_batches(
             raise ValueError("the last line has no end")
     except ValueError as error:
         told = "remove it, and it is fetched again"
-        raise BadFileError(file_slice.file, "damaged", told) from error
+        raise BadFileError(span.file, "damaged", told) from error
 
 
 def pieces_of(
-    file_slice: FileSlice, kind: str, config: DataConfig, count: Watch
+    span: FileSlice, kind: str, config: DataConfig, count: Watch
 ) -> Iterator[str | bytes]:
     """The content of a file, or of some bytes of it, for a codec of text or bytes.
 
@@ -137,12 +137,12 @@ def pieces_of(
     Raises:
         BadFileError: it cannot be read.
     """
-    pieces = _read(file_slice, kind, config, count)
+    pieces = _read(span, kind, config, count)
     return ("".join(piece) if isinstance(piece, list) else piece for piece in pieces)
 
 
 def encode_text(
-    file_slice: FileSlice, codec: TextCodec, config: DataConfig, stream: OutputFile, count: Watch
+    span: FileSlice, codec: TextCodec, config: DataConfig, stream: OutputFile, count: Watch
 ) -> tuple[list[int], Findings]:
     """Write the symbols of a file, or of some bytes of it.
 
@@ -154,14 +154,10 @@ def encode_text(
         BadFileError: it cannot be read; some of it may be written.
         DataError: a character is outside the vocabulary.
     """
-    shown = (
-        f"{file_slice.file}, after byte {file_slice.begin}"
-        if file_slice.begin
-        else str(file_slice.file)
-    )
+    shown = f"{span.file}, after byte {span.begin}" if span.begin else str(span.file)
     sizes, findings = list[int](), Findings()
     offset = 0
-    for piece in _read(file_slice, codec.kind, config, count):
+    for piece in _read(span, codec.kind, config, count):
         if isinstance(piece, list):
             text: str | bytes = "".join(piece)
             symbols, found = _encode_rows(shown, piece, len(sizes), codec, config)
@@ -180,17 +176,17 @@ def encode_text(
 
 
 def _read(
-    file_slice: FileSlice, kind: str, config: DataConfig, count: Watch
+    span: FileSlice, kind: str, config: DataConfig, count: Watch
 ) -> Iterator[str] | Iterator[bytes] | Iterator[list[str]]:
     """The content in pieces; of a file of rows some documents each time.
 
     `count` is told how many bytes were read, each time. With newline=lf all line ends are LF.
     """
     if config.of_rows:
-        return row_batches(file_slice, config, count)
+        return row_batches(span, config, count)
     if kind == "bytes":
-        return blocks(file_slice.file, count, file_slice.begin, file_slice.end)
-    return _text_blocks(file_slice, config, count)
+        return blocks(span.file, count, span.begin, span.end)
+    return _text_blocks(span, config, count)
 
 
 def _encode_rows(

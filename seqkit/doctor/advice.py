@@ -19,7 +19,7 @@ from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders
 from seqkit.data.files import BadFileError
 from seqkit.data.load import find
-from seqkit.data.shards import opened
+from seqkit.data.shards import reading
 from seqkit.data.shards.index import read_index
 from seqkit.data.sound.reader import Reader
 from seqkit.foundation import disk
@@ -47,7 +47,7 @@ def fitting_recipe(data: DataConfig, folders: Folders, catalogue: Catalogue) -> 
         ConfigError: neither path nor data set, or keys that do not fit each other.
         DataError: the data cannot be found.
     """
-    if folder := opened.folder_of(data):
+    if folder := reading.folder_of(data):
         return _recipe_for_shards(folder)
     found = find(data, None, catalogue, folders)
     if not found.is_sound:

@@ -13,7 +13,7 @@ from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.file_search import Search
 from seqkit.data.files import BadFileError, blocks
-from seqkit.data.shards import opened
+from seqkit.data.shards import reading
 from seqkit.data.sound.part import SoundPart
 from seqkit.data.symbol_files import StoredSymbols
 from seqkit.doctor import sound, text
@@ -38,7 +38,7 @@ def examine(
     parts = training, validation, _ = corpus.split(config.data.split)
     require_enough(config, corpus, training)
     paths, left_out = list[Path](), corpus.unreadable_files
-    if config.data.path and not opened.folder_of(config.data):
+    if config.data.path and not reading.folder_of(config.data):
         search = Search.of(config.data, codec.kind)
         paths = [*search.named([*map(Path, config.data.path)]).values()]
         left_out += search.left_out.total()

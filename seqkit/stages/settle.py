@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from seqkit.config import Config
 from seqkit.data import remote
-from seqkit.data.shards import opened as shards
+from seqkit.data.shards import reading as shards
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.session import Session

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from seqkit.config import Config
 from seqkit.data import remote
-from seqkit.data.shards import opened as shards
+from seqkit.data.shards import reading as shards
 from seqkit.foundation import disk
 from seqkit.foundation.session import Session
 from seqkit.runs import named_checkpoint, resume

@@ -99,7 +99,7 @@ def _of_text(source: Source, crew: Crew, codec: TextCodec | None, grow: bool) ->
     what = "fit" if codec is None else "grown"
     with codecs.failures(kind, what), crew.meter.shown("finding the characters", size):
         slices = itertools.chain.from_iterable(work)
-        each = (pieces_of(file_slice, kind.kind, config, crew.meter.add) for file_slice in slices)
+        each = (pieces_of(span, kind.kind, config, crew.meter.add) for span in slices)
         pieces = itertools.chain.from_iterable(each)
         try:
             if codec is None:
@@ -153,13 +153,13 @@ def _survey_some(
     config, kind = shared
     found, bad = list[tuple[str, Integers, Integers]](), dict[str, str]()
     whole = np.zeros(sys.maxunicode + 1, np.int64)
-    for file_slice in work:
-        pieces = pieces_of(file_slice, kind, config, watch)
-        with _left_out(file_slice.name, bad, config):
+    for span in work:
+        pieces = pieces_of(span, kind, config, watch)
+        with _left_out(span.name, bad, config):
             counts = counts_of(piece for piece in pieces if isinstance(piece, str))
-            if file_slice.is_part:  # another part of it may be bad
+            if span.is_part:  # another part of it may be bad
                 present = np.flatnonzero(counts)
-                found.append((file_slice.name, present, counts[present]))
+                found.append((span.name, present, counts[present]))
             else:
                 whole += counts
     present = np.flatnonzero(whole)
@@ -215,9 +215,9 @@ def _measure_some(
     """How loud some recordings are, and which cannot be read. Raises DataError."""
     config, rate, decoded = shared
     loudness, bad = Loudness(), dict[str, str]()
-    for file_slice in work:
-        with _left_out(file_slice.name, bad, config):
-            loudness.include(measure(file_slice.file, rate, config, decoded, watch))
+    for span in work:
+        with _left_out(span.name, bad, config):
+            loudness.include(measure(span.file, rate, config, decoded, watch))
     return loudness, bad
 
 

@@ -59,18 +59,18 @@ def plan(files: Mapping[str, Path], *, cut: Cut | None) -> list[Work]:
     """
     shards, size = list[list[FileSlice]](), SHARD
     for name, file in files.items():
-        for file_slice in _slices(name, file, cut):
-            if size + file_slice.size > SHARD:
+        for span in _slices(name, file, cut):
+            if size + span.size > SHARD:
                 shards.append([])
                 size = 0
-            shards[-1].append(file_slice)
-            size += file_slice.size
+            shards[-1].append(span)
+            size += span.size
     return [tuple(shard) for shard in shards]
 
 
 def size_of(work: Sequence[Work]) -> int:
     """The bytes of all files."""
-    return sum(file_slice.size for shard in work for file_slice in shard)
+    return sum(span.size for shard in work for span in shard)
 
 
 def cut_of(kind: str, config: DataConfig) -> Cut | None:

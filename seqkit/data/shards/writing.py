@@ -164,20 +164,20 @@ def _write(job: _Job, numbered: tuple[int, Work], watch: Watch) -> None:
     """
     number, work = numbered
     if _known(job, number):
-        watch(sum(file_slice.size for file_slice in work))
+        watch(sum(span.size for span in work))
         return
     path = job.shard(number)
     files, labels, findings = list[tuple[str, list[int]]](), list[str](), Findings()
     told = disk.space_needed(job.most, "all shards take")
     with told, disk.atomic_write(path) as stream:
-        for file_slice in work:
-            own, seen = _encode(job, file_slice, stream, watch)
+        for span in work:
+            own, seen = _encode(job, span, stream, watch)
             findings.merge(seen)
             if own and job.config.label_column:
-                of_rows = row_batches(file_slice, job.config, lambda size: None, labels=True)
+                of_rows = row_batches(span, job.config, lambda size: None, labels=True)
                 labels += compress(chain.from_iterable(of_rows), own)
             if own := [size for size in own if size]:
-                files.append((file_slice.name, own))
+                files.append((span.name, own))
     shard = None
     if total := sum(sum(sizes) for _, sizes in files):
         shard = vars(Shard(path.name, total, *digests(path, symbol_files.BLOCK)))
@@ -188,20 +188,20 @@ def _write(job: _Job, numbered: tuple[int, Work], watch: Watch) -> None:
 
 
 def _encode(
-    job: _Job, file_slice: FileSlice, stream: OutputFile, watch: Watch
+    job: _Job, span: FileSlice, stream: OutputFile, watch: Watch
 ) -> tuple[list[int], Findings]:
     """Write the symbols of a file, or of some bytes of it; none of one that is left out."""
     codec, config, begin = job.codec, job.config, stream.tell()
     try:
         if isinstance(codec, Quantiser):
-            sizes, findings = encode_sound(file_slice, codec, config, job.decoded, stream, watch)
+            sizes, findings = encode_sound(span, codec, config, job.decoded, stream, watch)
         else:
-            sizes, findings = encode_text(file_slice, codec, config, stream, watch)
+            sizes, findings = encode_text(span, codec, config, stream, watch)
     except BadFileError as error:
         # Of a part of a file the others are written: it was readable a moment ago.
-        if config.on_bad_file != "skip" or file_slice.is_part:
+        if config.on_bad_file != "skip" or span.is_part:
             raise
-        sizes, findings = [], Findings(unreadable={file_slice.name: error.reason})
+        sizes, findings = [], Findings(unreadable={span.name: error.reason})
     if not sizes:
         stream.seek(begin)
         stream.truncate()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from seqkit.data.shards.index import Index, read_index
-from seqkit.data.shards.opened import read_starts
+from seqkit.data.shards.reading import read_starts
 from seqkit.foundation.errors import DataError, OutputError
 from tests.conftest import SENTENCE, fill_disk
 from tests.data.shards.conftest import Prepare, Small, encoded, read

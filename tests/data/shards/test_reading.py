@@ -18,7 +18,7 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
 from seqkit.data.load import load_corpus
 from seqkit.data.shards import index as format_of_index
-from seqkit.data.shards.opened import settled
+from seqkit.data.shards.reading import settled
 from seqkit.evaluation import baselines
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DataError
