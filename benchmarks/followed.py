@@ -18,7 +18,7 @@ import soundfile
 
 import seqkit
 from seqkit.data.sound import Wave
-from seqkit.data.sound.reader import Reader
+from seqkit.data.sound.reader import SoundReader
 from seqkit.symbols import Floats
 
 RATE, FRAMES, WINDOW = 16_000, 100, 0.05
@@ -89,11 +89,11 @@ def main() -> None:
     for path in given.recordings:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "hum.wav"
-            wave = np.concatenate([*Reader(path).resampled(RATE)])[:, 0]
+            wave = np.concatenate([*SoundReader(path).resampled(RATE)])[:, 0]
             soundfile.write(file, hum(wave, RATE), RATE)
             made = model.generate(like=str(file), seed=given.seed)
             rate = model.sample_rate or RATE
-            score = np.concatenate([*Reader(file).resampled(rate)])[:, 0]
+            score = np.concatenate([*SoundReader(file).resampled(rate)])[:, 0]
         loud, pitch, octaves = compared(score, made, rate)
         print(f"{path.name}: loudness {loud:.2f}, pitch {pitch:.0%} at {octaves:+d} octaves")
 

@@ -17,7 +17,7 @@ _SECONDS = 10
 
 def draw(recording: Path, made: Path, out: Path) -> None:
     """Write the picture. Raises BadFileError, OutputError."""
-    rate = reader.Reader(made).sample_rate
+    rate = reader.SoundReader(made).sample_rate
     pictures.draw(out, {"recording": _begin(recording, rate), "model": _begin(made, rate)}, rate)
 
 

@@ -10,7 +10,7 @@ from seqkit.compression.compress import Predictor, compress
 from seqkit.config import Config, DataConfig
 from seqkit.data import file_search, files, remote
 from seqkit.data.codecs import Codec, Quantiser
-from seqkit.data.sound.reader import Reader
+from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation import device, disk
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
@@ -93,7 +93,7 @@ def _pieces(
     """The size of a file in bytes, or in symbols at the model's rate, and its content."""
     if codec.kind != "audio":
         return path.stat().st_size, files.blocks(path)
-    recording = Reader(path)
+    recording = SoundReader(path)
     blocks = recording.resampled(codec.sample_rate, codec.channels, channel)
     size = -(-recording.frames * codec.sample_rate // recording.sample_rate) * codec.phases
     return size, map(codec.encode, blocks)

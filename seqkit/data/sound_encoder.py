@@ -14,7 +14,7 @@ from seqkit.data.codecs import Quantiser
 from seqkit.data.findings import Findings
 from seqkit.data.shards.plan import FileSlice, Watch
 from seqkit.data.sound import Frames
-from seqkit.data.sound.reader import Reader
+from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation.disk import OutputFile
 
 SHORTEST = 0.02
@@ -86,7 +86,8 @@ def measure(file: Path, rate: int, config: DataConfig, decoded: Decoded, count: 
         BadFileError: it cannot be read.
     """
     loudness = Loudness()
-    for frames in decoded.keep(file, _frames(Reader(file), rate, config.channels, config, count)):
+    blocks = _frames(SoundReader(file), rate, config.channels, config, count)
+    for frames in decoded.keep(file, blocks):
         square = float(np.square(frames, dtype=np.float64).sum())
         peak = float(np.abs(frames).max(initial=0))
         loudness.include(Loudness(peak, square, frames.size))
@@ -112,13 +113,13 @@ def encode_sound(
     Raises:
         BadFileError: it cannot be read; some of it may be written.
     """
-    opened, rate, channels = Reader(span.file), codec.sample_rate, codec.channels
-    findings = Findings(converted=_conversions(opened, rate, channels, config))
+    recording, rate, channels = SoundReader(span.file), codec.sample_rate, codec.channels
+    findings = Findings(converted=_conversions(recording, rate, channels, config))
     size, peak = 0, 0.0
     known = decoded.take(span.file)
     if known is not None:
         count(span.size)
-    for frames in known or _frames(opened, rate, channels, config, count):
+    for frames in known or _frames(recording, rate, channels, config, count):
         with codecs.failures(type(codec), "encode"):
             symbols = codec.encode(frames)
         stream.write(symbols.tobytes())
@@ -140,28 +141,30 @@ def encode_sound(
 
 
 def _frames(
-    opened: Reader, rate: int, channels: int, config: DataConfig, count: Watch
+    recording: SoundReader, rate: int, channels: int, config: DataConfig, count: Watch
 ) -> Iterator[Frames]:
     """The samples (n, C) of a file, in blocks, whose share of its bytes is told as read."""
-    size, whole = opened.path.stat().st_size, opened.promised * rate
+    size, whole = recording.path.stat().st_size, recording.promised * rate
     read = counted = 0
-    for block in opened.resampled(rate, channels, config.channel, _FRAMES):
+    for block in recording.resampled(rate, channels, config.channel, _FRAMES):
         yield block
-        read += len(block) * opened.sample_rate
+        read += len(block) * recording.sample_rate
         now = size * min(read, whole) // max(whole, 1)
         count(now - counted)
         counted = now
     count(size - counted)  # of a file whose length no header says
 
 
-def _conversions(opened: Reader, rate: int, channels: int, config: DataConfig) -> Counter[str]:
+def _conversions(
+    recording: SoundReader, rate: int, channels: int, config: DataConfig
+) -> Counter[str]:
     """In what a recording is brought to another form."""
     found = Counter[str]()
-    if opened.sample_rate != rate:
-        found[f"resampled from {opened.sample_rate} Hz to {rate} Hz"] += 1
-    if opened.channels < channels:
+    if recording.sample_rate != rate:
+        found[f"resampled from {recording.sample_rate} Hz to {rate} Hz"] += 1
+    if recording.channels < channels:
         found["mono, read into both channels"] += 1
-    if opened.channels > channels:
+    if recording.channels > channels:
         how = "mixed from" if config.channel == "mix" else "read by one of"
-        found[f"{how} {opened.channels} channels"] += 1
+        found[f"{how} {recording.channels} channels"] += 1
     return found

@@ -21,7 +21,7 @@ from seqkit.data.files import BadFileError
 from seqkit.data.load import find
 from seqkit.data.shards import reading
 from seqkit.data.shards.index import read_index
-from seqkit.data.sound.reader import Reader
+from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation import disk
 from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.plugins import Catalogue
@@ -71,7 +71,7 @@ def _seconds(files: Iterable[Path]) -> float:
     seconds = 0.0
     for file in files:
         with contextlib.suppress(BadFileError):
-            recording = Reader(file)
+            recording = SoundReader(file)
             seconds += recording.frames / recording.sample_rate
         if seconds >= _LITTLE_SOUND:
             break

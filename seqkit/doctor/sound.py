@@ -14,7 +14,7 @@ from seqkit.data.corpus import Row
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Frames, Wave
 from seqkit.data.sound.part import SoundPart
-from seqkit.data.sound.reader import Reader
+from seqkit.data.sound.reader import SoundReader
 from seqkit.doctor.faults import Fault
 from seqkit.foundation.wording import counted, duration
 
@@ -77,12 +77,12 @@ def facts(files: Sequence[Path], watch: Callable[[int], None]) -> SoundFacts:
     found = SoundFacts()
     for number, file in enumerate(files, 1):
         with contextlib.suppress(BadFileError):
-            _read(Reader(file), found)
+            _read(SoundReader(file), found)
         watch(number)
     return found
 
 
-def _read(reader: Reader, found: SoundFacts) -> None:
+def _read(reader: SoundReader, found: SoundFacts) -> None:
     """Take one file in. Raises BadFileError."""
     count, swings = 0, np.zeros(reader.channels, np.float32)
     for frames in reader.all_channels():

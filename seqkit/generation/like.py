@@ -13,7 +13,7 @@ from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Wave, melody_files
 from seqkit.data.sound.pitch import FRAMES, PitchBook, level, melody_of
-from seqkit.data.sound.reader import Reader
+from seqkit.data.sound.reader import SoundReader
 from seqkit.data.sound.slow_codes import Codebook
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import ConfigError
@@ -71,7 +71,7 @@ def follow(
     if of_notes:
         wave, (melody, seconds) = np.zeros(0, np.float32), melody_files.read(path, book.hop / rate)
     else:
-        wave = np.concatenate([*Reader(path).resampled(rate)])[:, 0]
+        wave = np.concatenate([*SoundReader(path).resampled(rate)])[:, 0]
         melody, seconds = melody_of(wave, rate), len(wave) / rate
         if melody[:, 1].max(initial=-np.inf) < _SILENT:
             raise BadFileError(path, f"it is silent: nothing in it is louder than {_SILENT:g} dB")

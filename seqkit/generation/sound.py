@@ -82,8 +82,8 @@ class Sound:
         if config.prompt_audio is None:
             return np.zeros(0, dtype=np.uint8)
         name = f"prompt_audio={config.prompt_audio}"
-        opened, channels = reader.Reader(Path(config.prompt_audio)), self._codec.channels
-        blocks = opened.resampled(self._codec.sample_rate, channels)
+        recording, channels = reader.SoundReader(Path(config.prompt_audio)), self._codec.channels
+        blocks = recording.resampled(self._codec.sample_rate, channels)
         return self._encode(name, np.concatenate([*blocks]), notice)
 
     def _encode(self, name: str, wave: Frames, notice: Callable[[str], None]) -> Symbols:

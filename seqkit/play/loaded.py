@@ -17,7 +17,7 @@ from seqkit.api.symbol_reader import ModelState
 from seqkit.config import SampleConfig
 from seqkit.data.codecs import Quantiser
 from seqkit.data.sound import writer
-from seqkit.data.sound.reader import Reader
+from seqkit.data.sound.reader import SoundReader
 from seqkit.data.sound.resample import resampled
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.stdout import to_bytes
@@ -113,7 +113,7 @@ class Loaded:
 
 def _wave(body: bytes, codec: Quantiser) -> Any:
     """A recording as the codec takes it, (N,) or (N, 2). Raises ConfigError, DataError."""
-    sound = Reader(Path("the recording"), body)
+    sound = SoundReader(Path("the recording"), body)
     channels = codec.channels if sound.channels == codec.channels else 1
     most = min(_LONGEST * sound.sample_rate, _LARGEST // sound.channels)
     blocks, left = [], most

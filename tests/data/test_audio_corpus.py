@@ -18,7 +18,7 @@ from seqkit.data.files import Meter
 from seqkit.data.shards.plan import Crew
 from seqkit.data.shards.source import Source
 from seqkit.data.sound import Frames, Wave, resample
-from seqkit.data.sound.reader import Reader
+from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.plugins import Catalogue
 
@@ -227,13 +227,13 @@ def test_a_file_that_is_measured_first_is_decoded_once(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[Path] = []
-    decode = Reader.all_channels
+    decode = SoundReader.all_channels
 
-    def counted(self: Reader, *given: int) -> Iterator[Frames]:
+    def counted(self: SoundReader, *given: int) -> Iterator[Frames]:
         opened.append(self.path)
         return decode(self, *given)
 
-    monkeypatch.setattr(Reader, "all_channels", counted)
+    monkeypatch.setattr(SoundReader, "all_channels", counted)
     made = load(folder, tmp_path, gain="peak")
     assert sorted(opened) == sorted(set(opened))
     monkeypatch.setattr(sound_encoder, "_ROOM", 0)

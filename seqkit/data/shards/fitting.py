@@ -19,7 +19,7 @@ from seqkit.data.codecs.characters import counts_of
 from seqkit.data.files import BadFileError, blocks, head, is_text
 from seqkit.data.shards.plan import Crew, Watch, Work, cut_of, plan, size_of
 from seqkit.data.shards.source import Source
-from seqkit.data.sound.reader import Reader
+from seqkit.data.sound.reader import SoundReader
 from seqkit.data.sound_encoder import SHORTEST, Decoded, Loudness, measure
 from seqkit.data.text_encoder import pieces_of
 from seqkit.foundation.errors import DataError
@@ -203,7 +203,7 @@ def _common_rate(source: Source) -> int:
     rates, bad = Counter[int](), dict[str, str]()
     for name, file in source.documents.items():
         with _left_out(name, bad, source.config):
-            rates[Reader(file).sample_rate] += 1
+            rates[SoundReader(file).sample_rate] += 1
     if not rates:
         raise DataError(nothing_left(source, bad))
     return max(rates, key=lambda rate: (rates[rate], rate))

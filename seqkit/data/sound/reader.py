@@ -62,7 +62,7 @@ class _InOrder(soundfile.SoundFile):  # type: ignore[misc]
         return False
 
 
-class Reader:
+class SoundReader:
     """One file of sound, checked when it is opened and as it is read."""
 
     def __init__(self, path: Path, content: bytes | None = None) -> None:
@@ -184,7 +184,7 @@ class Reader:
 
 def read_whole(path: Path, seconds: float | None = None) -> tuple[Wave, int]:
     """A file, or its first seconds, mixed to mono, and its sample rate. Raises BadFileError."""
-    sound = Reader(path)
+    sound = SoundReader(path)
     most = None if seconds is None else int(seconds * sound.sample_rate)
     blocks = itertools.islice(sound.frames_of(), most and -(-most // FRAMES))
     return np.concatenate([*blocks])[:most, 0], sound.sample_rate

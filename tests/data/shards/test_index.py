@@ -7,7 +7,7 @@ import pytest
 from seqkit.data.shards.index import read_checked, read_index, write_checked
 from seqkit.foundation.errors import DataError
 from tests.data.shards.conftest import Prepare
-from tests.data.shards.test_opened import rewritten
+from tests.data.shards.test_reading import rewritten
 
 SHARD = {"file": "000000.bin", "symbols": 1, "sha256": "", "blocks": [""]}
 

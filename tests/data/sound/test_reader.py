@@ -34,9 +34,9 @@ def test_every_format_is_read(form: str, subtype: str, tolerance: float, tmp_pat
     path = tmp_path / "sound.wav"  # the name says nothing
     wave = tone()
     soundfile.write(path, np.stack([wave, wave / 2], 1), RATE, subtype, format=form)
-    opened = reader.Reader(path)
-    assert (opened.sample_rate, opened.channels) == (RATE, 2)
-    first = np.concatenate(list(opened.frames_of(channel="0")))[:, 0]
+    recording = reader.SoundReader(path)
+    assert (recording.sample_rate, recording.channels) == (RATE, 2)
+    first = np.concatenate(list(recording.frames_of(channel="0")))[:, 0]
     assert first.size == wave.size
     np.testing.assert_allclose(first, wave, atol=tolerance)
     mixed, _ = reader.read_whole(path)
@@ -51,9 +51,9 @@ def test_blocks_are_the_whole(form: str, tmp_path: Path, capfd: pytest.CaptureFi
         path = tmp_path / subtype
         with contextlib.suppress(soundfile.SoundFileError):  # some cannot be written
             soundfile.write(path, noise, RATE, subtype, format=form)
-            (whole,) = reader.Reader(path).all_channels(1 << 20)
+            (whole,) = reader.SoundReader(path).all_channels(1 << 20)
             assert len(whole) >= noise.size
-            blocks = np.concatenate([*reader.Reader(path).all_channels(1000)])
+            blocks = np.concatenate([*reader.SoundReader(path).all_channels(1000)])
             assert np.array_equal(blocks, whole), subtype
     assert capfd.readouterr().err == ""
 
@@ -88,7 +88,7 @@ def test_an_mp3_is_read_to_its_end(
             begin = 1105  # of encoder and decoder, which a Xing header tells of
             np.testing.assert_allclose(all_frames[begin : begin + once.size], once, atol=1e-6)
             assert all_frames.size % 576 == 0
-            assert reader.Reader(path).frames == all_frames.size
+            assert reader.SoundReader(path).frames == all_frames.size
             for parts in ([data, data], [bare, data], [data, bare], [bare, junk, data, junk]):
                 path.write_bytes(b"".join(parts))
                 expected = [
@@ -111,7 +111,7 @@ def test_chained_oggs_are_read_one_after_the_other(tmp_path: Path) -> None:
         once, _ = reader.read_whole(path)
         path.write_bytes(path.read_bytes() * 3)
         assert np.array_equal(reader.read_whole(path)[0], np.tile(once, 3))
-        assert reader.Reader(path).frames == 3 * once.size
+        assert reader.SoundReader(path).frames == 3 * once.size
 
 
 def test_what_was_written_into_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_what_was_written_into_a_pipe_is_read_to_its_end(tmp_path: Path) -> None
         path.write_bytes(content)
         wave, _ = reader.read_whole(path)
         np.testing.assert_allclose(wave, loud_then_quiet(), atol=1e-4)
-        assert reader.Reader(path).frames == wave.size
+        assert reader.SoundReader(path).frames == wave.size
 
 
 def test_parts_that_do_not_go_together_are_told(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_parts_that_do_not_go_together_are_told(tmp_path: Path) -> None:
         parts.append(path.read_bytes())
     path.write_bytes(b"".join(parts))
     with pytest.raises(BadFileError, match="its parts differ in sample rate"):
-        reader.Reader(path)
+        reader.SoundReader(path)
 
 
 def wav(data: bytes, promised: int, more: bytes = b"") -> bytes:
