@@ -24,6 +24,9 @@ Value = Tensor | float | None | dict[str, float] | list[Tensor] | list[int]
 HOPPER = Path(__file__).with_name("hopper.cu")
 """What sources for Hopper GPUs share; it comes first."""
 
+LSTM = Path(__file__).with_name("lstm.cu")
+"""An LSTM's cell, which every kernel that has one shares."""
+
 NUMBERS = Path(__file__).with_name("numbers.cu")
 """What sources share that store numbers of any dtype; it needs the constant DTYPE."""
 

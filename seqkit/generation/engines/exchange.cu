@@ -63,6 +63,8 @@ __device__ __forceinline__ unsigned half_bits(float x) {
 
 __device__ __forceinline__ float sigmoid(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
 
+__device__ __forceinline__ float tangent(float x) { return 2.0f * sigmoid(2.0f * x) - 1.0f; }
+
 // Gives up instead of hanging: the launch then ends soon, with its error flag set.
 struct Watch {
   int *error;

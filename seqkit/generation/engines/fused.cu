@@ -269,8 +269,7 @@ __device__ __forceinline__ void finishing_warp(const Arguments &a, const Shared 
     int from = lane & ~7;
     float in = __shfl_sync(ALL, y, from), forget = __shfl_sync(ALL, y, from + 2);
     float value = __shfl_sync(ALL, y, from + 4), out = __shfl_sync(ALL, y, from + 6);
-    c[layer][i] = forget * c[layer][i] + in * value;
-    h[layer][i] = out * (2.0f * sigmoid(2.0f * c[layer][i]) - 1.0f);
+    h[layer][i] = next_h(in, forget, value, out, c[layer][i], tangent);
     int copy = lane & 7;
     if (copy < COPIES) {
       size_t at = ((((number & 1) * L + layer) * COPIES + copy) * S + i) * H + unit;

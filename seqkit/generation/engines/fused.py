@@ -19,7 +19,7 @@ from seqkit.generation.engines.cuda import copied_out, require_gpu, rule_of
 from seqkit.generation.engines.fused_layout import MOST_STREAMS, Layout, lay_out
 from seqkit.generation.engines.fused_many_layout import ManyLayout, lay_out_many
 from seqkit.generation.sampling import Sampling
-from seqkit.kernels.nvrtc import HOPPER, Kernel, Value
+from seqkit.kernels.nvrtc import HOPPER, LSTM, Kernel, Value
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Floats, Integers
@@ -78,7 +78,7 @@ class FusedEngine:
         own = [Path(__file__).with_name(f"{name}.cu") for name in layout.sources]
         self._kernel = Kernel(
             layout.sources[-1],
-            sources=[HOPPER, *own] if layout.exact else own,
+            sources=[*([HOPPER] if layout.exact else []), LSTM, *own],
             constants=layout.constants,
             device=device,
             exact=layout.exact,

@@ -103,10 +103,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) fused_many(const Argume
     float h[2];
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-      const float value = 2.0f * sigmoid(2.0f * in[2][i]) - 1.0f;  // tanh
-      float &cell = c[layer][tile][i];
-      cell = sigmoid(in[1][i]) * cell + sigmoid(in[0][i]) * value;
-      h[i] = sigmoid(in[3][i]) * (2.0f * sigmoid(2.0f * cell) - 1.0f);
+      const float g = tangent(in[2][i]), f = sigmoid(in[1][i]), input = sigmoid(in[0][i]);
+      h[i] = next_h(input, f, g, sigmoid(in[3][i]), c[layer][tile][i], tangent);
     }
     publish(tile, layer, a.base + 1 + t, h[0], h[1]);
     if (t + 1 == a.steps && stream_of(tile) < S) {

@@ -220,8 +220,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
         // Gates that are all zero end a state, and in the backward pass every gradient.
         if (resets >> e & 1) i = f = g = o = 0.0f;
         if (watch.over) o = __int_as_float(0x7fffffff);
-        c[e] = fmaf(f, c[e], i * g);
-        new_h[e] = o * tanh_of(c[e]);
+        new_h[e] = next_h(i, f, g, o, c[e], tanh_of);
         new_gates[e] = make_uint2(packed(i, f), packed(g, o));
       }
       resets = next_resets;
