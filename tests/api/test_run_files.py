@@ -29,7 +29,8 @@ def test_a_block_that_comes_after_the_limit_is_kept_and_is_the_last() -> None:
 
     config = Config(train=TrainConfig(max_minutes=1e-3))
     corpus = SimpleNamespace(codec=MuLaw(256, 1000))
-    training: Any = SimpleNamespace(config=config, length=500, corpus=corpus)
+    closing = SimpleNamespace(length=500)
+    training: Any = SimpleNamespace(config=config, closing=closing, corpus=corpus)
     notices: list[str] = []
     kept = [int(block[0, 0]) for block in _in_time(blocks(), training, notices.append)]
     assert kept == made == [0, 1, 2]
@@ -39,7 +40,8 @@ def test_a_block_that_comes_after_the_limit_is_kept_and_is_the_last() -> None:
 def test_none_is_written_to_a_folder_that_was_lost(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
     folder.make()
-    training: Any = SimpleNamespace(folder=folder, medium=medium_of(MuLaw(256, 8000)))
+    closing = SimpleNamespace(medium=medium_of(MuLaw(256, 8000)))
+    training: Any = SimpleNamespace(folder=folder, closing=closing)
     assert closing_file(training) == folder.path / "samples" / "final.wav"
     folder.files.lock.unlink()
     with pytest.raises(OutputError, match="no longer the file that this training holds"):
