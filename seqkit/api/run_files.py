@@ -46,7 +46,7 @@ def about_run(training: Training) -> dict[str, Any]:
     corpus = training.corpus
     if corpus.codec.kind == "audio":
         save_sample(
-            training.closing.medium, _excerpt(training), training.folder.files.sample("data")
+            training.closing.medium, _excerpt(training), training.folder.files.samples / "data"
         )
     return {
         **_of_both(training),
@@ -209,7 +209,7 @@ def _with_choices(network: CharRNN, labels: Labels, part: Part) -> tuple[CharRNN
 def closing_file(training: Training) -> Path:
     """Where the closing sample goes if it is not printed. Raises OutputError as `check_own`."""
     training.folder.check_own()
-    return training.folder.files.sample("final").with_suffix(training.closing.medium.suffix)
+    return training.folder.files.samples / f"final{training.closing.medium.suffix}"
 
 
 def save_closing_sample(training: Training, notice: Notice) -> None:

@@ -81,12 +81,13 @@ def _builder(config: Config, steps: int, engine: Engine, model: CharRNN) -> Buil
     sampling = sampling_of(config)
     state = model.zero_state(config.streams)
     first = np.zeros(config.streams, np.int64)
+    streams = range(config.streams)
 
     def build() -> Callable[[], object]:
         positions = itertools.count(1, steps)
 
         def generate() -> None:
-            draws = uniforms_of_streams(config.fixed_seed, config.streams, next(positions), steps)
+            draws = uniforms_of_streams(config.fixed_seed, streams, next(positions), steps)
             for _ in engine.sample(first, state, [draws], sampling):
                 pass
 

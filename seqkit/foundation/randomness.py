@@ -22,17 +22,13 @@ def uniforms(seed: int, stream: int, position: int, count: int) -> npt.NDArray[n
     Philox4x64-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011) with
     the key (seed, stream): word i of the sequence gives draw i in its upper 53 bits.
     """
-    return _draws(seed, [stream], position, count)[:, 0]
+    return uniforms_of_streams(seed, [stream], position, count)[:, 0]
 
 
 def uniforms_of_streams(
-    seed: int, streams: int, position: int, count: int
+    seed: int, streams: Sequence[int], position: int, count: int
 ) -> npt.NDArray[np.float64]:
-    """The draws (count, S) of streams 0 … S - 1, each as `uniforms` has them."""
-    return _draws(seed, range(streams), position, count)
-
-
-def _draws(seed: int, streams: Sequence[int], position: int, count: int) -> npt.NDArray[np.float64]:
+    """The draws (count, S) of S streams, each as `uniforms` has them."""
     block, skipped = divmod(position, _WORDS)
     # NumPy increments the counter before its first block, so it starts one block below.
     generator = np.random.Philox(key=[seed, 0], counter=(block - 1) % 2**256)

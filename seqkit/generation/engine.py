@@ -78,7 +78,7 @@ def generate_blocks(
         state: after the prompt.
         conditions: given a place and a count, what is told of so many symbols (N, S) from there on.
     """
-    first = draw(logits, uniforms_of_streams(sampling.seed, len(logits), 0, 1)[0], sampling)
+    first = draw(logits, uniforms_of_streams(sampling.seed, range(len(logits)), 0, 1)[0], sampling)
     yield first[None]
     streams = len(logits)
     size = max(1, min(engine.block, _DRAWN // streams))
@@ -86,6 +86,6 @@ def generate_blocks(
     def blocks() -> Iterator[tuple[int, int]]:
         return ((begin, min(size, length - begin)) for begin in range(1, length, size))
 
-    draws = (uniforms_of_streams(sampling.seed, streams, *block) for block in blocks())
+    draws = (uniforms_of_streams(sampling.seed, range(streams), *block) for block in blocks())
     told = NOTHING_TOLD if conditions is None else (conditions(*block) for block in blocks())
     yield from engine.sample(first, state, draws, sampling, told)

@@ -30,7 +30,7 @@ class RunFiles:
         self.report = path / "report.html"  # the page that shows the run
         self.log = path / "log"  # what the user was told, with the time
         self.lock = path / ".lock"  # held by the process that trains here
-        self.samples = path / "samples"  # text or sound that was generated
+        self.samples = path / "samples"  # text or sound, as step_0000500.txt and final.wav
         self.tensorboard = path / "tensorboard"  # event files, with `log.tensorboard=true`
         self.checkpoints = path / FOLDER
 
@@ -38,17 +38,13 @@ class RunFiles:
         """`last`, `previous` or `best`."""
         return self.checkpoints / f"{name}{SUFFIX}"
 
-    def sample(self, name: str) -> Path:
-        """A sample's path without its ending: `step_0000500`, `final`."""
-        return self.samples / name
-
     @property
     def written(self) -> list[Path]:
         """What trainings left here, the config last; a user's files are not among it."""
         found = [
             *(file for file in self.checkpoints.glob("*") if _CHECKPOINT.fullmatch(file.name)),
             *(file for file in self.samples.glob("step_*") if _SAMPLE.fullmatch(file.name)),
-            *map(self.sample, ("final.wav", "final.png", "data.wav")),
+            *(self.samples / name for name in ("final.wav", "final.png", "data.wav")),
             *self.tensorboard.glob("events.out.tfevents.*"),
             *(self.report, self.about, self.metrics, self.summary, self.log, self.config),
         ]

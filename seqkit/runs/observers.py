@@ -119,7 +119,7 @@ class Samples:
         try:
             symbols = self.generate()
             self.folder.check_own()
-            stem = self.folder.files.sample(f"step_{event.step:07}")
+            stem = self.folder.files.samples / f"step_{event.step:07}"
             file = save_sample(self.medium, symbols, stem)
             preview = self.medium.preview(symbols, file)
             judgement = self.judge(symbols)

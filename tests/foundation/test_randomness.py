@@ -38,7 +38,7 @@ def test_a_draw_depends_on_its_position_alone(position: int, count: int) -> None
 def test_draws_of_many_streams_are_those_of_each(
     streams: int, seed: int, position: int, count: int
 ) -> None:
-    found = uniforms_of_streams(seed, streams, position, count)
+    found = uniforms_of_streams(seed, range(streams), position, count)
     assert found.shape == (count, streams)
     each = [uniforms(seed, stream, position, count) for stream in range(streams)]
     assert (found == np.stack(each, axis=1)).all()

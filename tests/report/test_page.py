@@ -49,11 +49,11 @@ def hostile(leave: Leave) -> Path:
     text = HOSTILE.replace("\0", "")
     keep(run, Config(recipe=text, prompt=text))
     files.metrics.write_bytes(files.metrics.read_bytes() + HOSTILE.encode() + LONG.encode())
-    files.sample("step_0000500").with_suffix(".txt").write_text(HOSTILE)
-    files.sample("step_0001000").with_suffix(".txt").write_text(LONG)
-    soundfile.write(files.sample("step_0000500").with_suffix(".wav"), tone(8000, 0.5), 8000)
-    soundfile.write(files.sample("data").with_suffix(".wav"), tone(8000, 0.5), 8000)
-    files.sample("step_0000750").with_suffix(".wav").write_text(HOSTILE)
+    (files.samples / "step_0000500.txt").write_text(HOSTILE)
+    (files.samples / "step_0001000.txt").write_text(LONG)
+    soundfile.write(files.samples / "step_0000500.wav", tone(8000, 0.5), 8000)
+    soundfile.write(files.samples / "data.wav", tone(8000, 0.5), 8000)
+    (files.samples / "step_0000750.wav").write_text(HOSTILE)
     named = run.with_name(f"{HOSTILE.replace('/', '_').strip(' ').replace(chr(0), '')}")
     return run.rename(named)
 
@@ -100,7 +100,7 @@ def test_what_is_too_long_is_cut_and_said(hostile: Path) -> None:
 def test_each_sample_stands_under_its_step_and_loss_in_order(leave: Leave) -> None:
     run = leave([3.0, 2.0], [2.5, 2.125])
     for step in (1000, 500, 20_000_000):
-        RunFiles(run).sample(f"step_{step:07}").with_suffix(".txt").write_text(f"at {step}\r\n")
+        (RunFiles(run).samples / f"step_{step:07}.txt").write_text(f"at {step}\r\n")
     (run / "samples" / "step_0000001.txt").symlink_to("/etc/hostname")
     (run / "samples" / "notes.txt").write_text("mine")
     shown = re.findall(r"<article>\n<p class=\"muted\">(.*?)</p>\n<pre dir=\"auto\">(.*?)</pre>",
