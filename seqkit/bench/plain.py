@@ -24,7 +24,7 @@ from seqkit.bench.training import window
 from seqkit.config import Config
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.device import DTYPES, has_fast_bf16, set_fp32
-from seqkit.kernels.graph import Recording
+from seqkit.kernels.graph import GraphedCall
 from seqkit.kernels.timing import Row, fastest
 from seqkit.model import cells
 
@@ -132,7 +132,7 @@ def best_step(config: Config, device: torch.device, variant: Variant) -> Callabl
 
     if not variant.graph:
         return step
-    recording = Recording(step, device, WARM)
+    recording = GraphedCall(step, device, WARM)
 
     def replay() -> Tensor:
         recording()

@@ -20,7 +20,7 @@ from torch import Tensor
 from seqkit.config import Config, ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
-from seqkit.kernels.graph import Recording
+from seqkit.kernels.graph import GraphedCall
 from seqkit.kernels.timing import Build, Row
 from seqkit.model import fused_calls
 from seqkit.model.char_rnn import CharRNN
@@ -90,7 +90,7 @@ def window(config: Config, device: torch.device, lanes: int) -> tuple[Tensor, Te
 def _warm_cublas(device: torch.device) -> None:
     """Let cuBLAS take its memory for each stream now, so that it counts as no row's own."""
     matrix = torch.zeros(64, 64, device=device)
-    Recording(lambda: matrix @ matrix, device)()
+    GraphedCall(lambda: matrix @ matrix, device)()
     matrix @ matrix
 
 
@@ -140,7 +140,7 @@ def _network(config: Config, device: torch.device, execution: Execution) -> Call
 def _recorded(build: Build, device: torch.device) -> Callable[[], object]:
     """What `build` makes, on a GPU as a CUDA graph."""
     step = build()
-    return Recording(step, device) if device.type == "cuda" else step
+    return GraphedCall(step, device) if device.type == "cuda" else step
 
 
 def _bare(config: Config, device: torch.device, execution: Execution) -> Callable[[], object]:

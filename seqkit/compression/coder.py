@@ -24,7 +24,7 @@ from seqkit.compression.rans import TOTAL, Decoder, States, Words
 from seqkit.config import DynamicConfig
 from seqkit.evaluation.dynamic import Learner
 from seqkit.generation.engines.pytorch import Carried, PreparedStep
-from seqkit.kernels.graph import Recording
+from seqkit.kernels.graph import GraphedCall
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
@@ -79,7 +79,7 @@ class Coder:
         tensors = self._symbols, self._carried, self._bounds
         self._advance: Callable[[], None] = functools.partial(_make_step, self._step, *tensors)
         if self._device.type == "cuda":
-            self._advance = Recording(self._advance, self._device)
+            self._advance = GraphedCall(self._advance, self._device)
 
     def probe(self) -> bytes:
         """The spans of some symbols: other arithmetic gives other bytes."""

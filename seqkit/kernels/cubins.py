@@ -12,7 +12,7 @@ from seqkit.foundation.errors import OutputError
 _DIGEST = hashlib.sha256().digest_size
 
 
-def kept(made_of: Sequence[str], compiled: Callable[[], bytes]) -> bytes:
+def cached(made_of: Sequence[str], compiled: Callable[[], bytes]) -> bytes:
     """A kernel's machine code from the cache, else what `compiled` returns, which is then kept.
 
     `made_of` is all that the code depends on. An entry begins with a digest of that and of the

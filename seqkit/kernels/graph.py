@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 
-class Recording:
+class GraphedCall:
     """All that a function launches on a GPU, as one CUDA graph; calling it launches that again.
 
     A replay reads and writes the very tensors that the function used: what it allocated belongs to

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from seqkit.foundation.errors import DeviceError
-from seqkit.kernels.cubins import kept
+from seqkit.kernels.cubins import cached
 
 Value = Tensor | float | None | dict[str, float] | list[Tensor] | list[int]
 """A pointer's tensor (None for null), a number, the members of a struct, or those of an array."""
@@ -128,7 +128,7 @@ class Kernel:
         options += [f"-D{key}={int(value)}" for key, value in constants.items()]
         _, *version = nvrtc.nvrtcVersion()
         made_of = ["NVRTC {}.{}".format(*version), *options, source]
-        code = kept(made_of, lambda: compiled(name, source, options))
+        code = cached(made_of, lambda: compiled(name, source, options))
         torch.cuda.synchronize(device)  # PyTorch's context is there
         module = self._call(self._driver.cuModuleLoadData, code)
         self._function = self._call(self._driver.cuModuleGetFunction, module, name.encode())

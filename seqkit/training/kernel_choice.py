@@ -8,7 +8,7 @@ from torch import Tensor
 
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.kernels.graph import Recording
+from seqkit.kernels.graph import GraphedCall
 from seqkit.kernels.timing import interleave
 from seqkit.model import fused_calls
 from seqkit.model.char_rnn import CharRNN
@@ -100,7 +100,7 @@ def _milliseconds(model: CharRNN, lanes: Lanes, execution: Execution) -> float:
 
 def forward_backward(
     model: CharRNN, lanes: Lanes, execution: Execution
-) -> tuple[Recording, Tensor | None]:
+) -> tuple[GraphedCall, Tensor | None]:
     """The forward and backward pass over one window, as a CUDA graph, and `Network.failed`."""
     device = model.head.weight.device
     shape = (lanes.sequence_length, execution.lanes)
@@ -116,7 +116,7 @@ def forward_backward(
         logits, _ = network(symbols, state, None, resets if lanes.has_separators else None)
         torch.autograd.grad(cross_entropy(logits, symbols), leaves)
 
-    return Recording(run, device), network.failed
+    return GraphedCall(run, device), network.failed
 
 
 def advice(model: CharRNN, execution: Execution) -> list[str]:

@@ -9,7 +9,7 @@ from torch import Tensor
 from seqkit.data.lanes import Lanes
 from seqkit.data.windows import Windows
 from seqkit.foundation.ranks import ALONE, Ranks
-from seqkit.kernels.graph import Recording, SideStream
+from seqkit.kernels.graph import GraphedCall, SideStream
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State, cross_entropy
 from seqkit.model.persistent import launch
@@ -97,14 +97,14 @@ class TrainingStep:
         """
         with self._untouched():
             try:
-                self._recorded = Recording(self._advance, self._device, _WARM)
+                self._recorded = GraphedCall(self._advance, self._device, _WARM)
                 return None
             except RuntimeError as error:
                 if self._ranks.alone or isinstance(error, torch.OutOfMemoryError):
                     raise
                 reason = str(error)
             before, after = (
-                Recording(part, self._device, _WARM) for part in (self._learn, self._update)
+                GraphedCall(part, self._device, _WARM) for part in (self._learn, self._update)
             )
 
             def in_parts() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.kernels.cubins import kept
+from seqkit.kernels.cubins import cached
 from tests.conftest import environment, fill_disk
 
 MADE_OF = ["NVRTC 13.0", "add", "--gpu-architecture=sm_90a", "-DH=64", "source"]
@@ -35,23 +35,23 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_second_process_compiles_nothing(cache: Path) -> None:
     compiler = Compiler()
-    assert [kept(MADE_OF, compiler) for _ in range(2)] == [CODE] * 2
+    assert [cached(MADE_OF, compiler) for _ in range(2)] == [CODE] * 2
     assert compiler.calls == 1
     assert len([*cache.iterdir()]) == 1
 
 
 @pytest.mark.parametrize("place", range(len(MADE_OF)))
 def test_all_that_code_depends_on_tells_entries_apart(cache: Path, place: int) -> None:
-    kept(MADE_OF, Compiler())
+    cached(MADE_OF, Compiler())
     others = [*MADE_OF]
     others[place] += "1"
-    assert kept(others, Compiler(b"other")) == b"other"
-    assert kept(MADE_OF, Compiler(b"not asked")) == CODE
+    assert cached(others, Compiler(b"other")) == b"other"
+    assert cached(MADE_OF, Compiler(b"not asked")) == CODE
 
 
 def test_parts_are_not_run_together(cache: Path) -> None:
-    kept(["a", "bc"], Compiler())
-    assert kept(["ab", "c"], Compiler(b"other")) == b"other"
+    cached(["a", "bc"], Compiler())
+    assert cached(["ab", "c"], Compiler(b"other")) == b"other"
 
 
 @pytest.mark.parametrize(
@@ -66,36 +66,36 @@ def test_parts_are_not_run_together(cache: Path) -> None:
     ],
 )
 def test_a_damaged_entry_is_made_again(cache: Path, damage: Callable[[bytes], bytes]) -> None:
-    kept(MADE_OF, Compiler())
+    cached(MADE_OF, Compiler())
     (entry,) = cache.iterdir()
     whole = entry.read_bytes()
     entry.write_bytes(damage(whole))
-    assert kept(MADE_OF, compiler := Compiler()) == CODE
+    assert cached(MADE_OF, compiler := Compiler()) == CODE
     assert compiler.calls == 1
     assert entry.read_bytes() == whole
 
 
 def test_an_entry_under_the_name_of_another_is_not_taken_for_it(cache: Path) -> None:
-    kept(MADE_OF, Compiler())
+    cached(MADE_OF, Compiler())
     (entry,) = cache.iterdir()
     content = entry.read_bytes()
     others = [*MADE_OF, "-DOTHER=1"]
-    kept(others, Compiler(b"other"))
+    cached(others, Compiler(b"other"))
     (second,) = {*cache.iterdir()} - {entry}
     second.write_bytes(content)
-    assert kept(others, Compiler(b"other")) == b"other"
+    assert cached(others, Compiler(b"other")) == b"other"
 
 
 def test_where_nothing_can_be_kept_every_process_compiles(cache: Path) -> None:
     cache.parent.write_text("a file in the folder's place")
     compiler = Compiler()
-    assert [kept(MADE_OF, compiler) for _ in range(2)] == [CODE] * 2
+    assert [cached(MADE_OF, compiler) for _ in range(2)] == [CODE] * 2
     assert compiler.calls == 2
 
 
 def test_a_full_disk_stops_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill_disk(monkeypatch, room=100)
-    assert kept(MADE_OF, Compiler()) == CODE
+    assert cached(MADE_OF, Compiler()) == CODE
     assert [*cache.iterdir()] == []
 
 
@@ -104,7 +104,7 @@ def test_what_fails_to_compile_is_not_kept(cache: Path) -> None:
         raise ValueError("no such instruction")
 
     with pytest.raises(ValueError, match="no such instruction"):
-        kept(MADE_OF, fail)
+        cached(MADE_OF, fail)
     assert not cache.exists()
 
 
@@ -113,10 +113,10 @@ def test_processes_may_write_at_once(cache: Path) -> None:
     program = (
         "import sys\n"
         "from seqkit.foundation import disk\n"
-        "from seqkit.kernels.cubins import kept\n"
+        "from seqkit.kernels.cubins import cached\n"
         "for turn in range(200):\n"
         "    code = bytes([turn % 4]) * 100_000\n"
-        "    assert kept([str(turn % 4)], lambda: code) == code\n"
+        "    assert cached([str(turn % 4)], lambda: code) == code\n"
         "    if turn % 4 == 3:\n"
         "        for file in (disk.cache_dir() / 'kernels').glob('*.cubin'):\n"
         "            file.unlink(missing_ok=True)\n"

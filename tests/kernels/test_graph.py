@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from seqkit.kernels.graph import Recording, SideStream
+from seqkit.kernels.graph import GraphedCall, SideStream
 
 
 @pytest.mark.gpu
@@ -15,7 +15,7 @@ def test_a_replay_does_again_what_was_recorded() -> None:
         calls.append(1)
         total.add_(1)
 
-    recording = Recording(run, total.device, warm=2)
+    recording = GraphedCall(run, total.device, warm=2)
     assert (len(calls), float(total)) == (3, 2.0)  # the recorded call does not run
     recording()
     recording()
@@ -33,7 +33,7 @@ def test_a_recording_that_fails_leaves_the_stream_as_it_was() -> None:
             raise RuntimeError("cannot be captured")
 
     with pytest.raises(RuntimeError, match="cannot be captured"):
-        Recording(run, torch.device("cuda", 0))
+        GraphedCall(run, torch.device("cuda", 0))
     assert torch.cuda.current_stream() == before
 
 

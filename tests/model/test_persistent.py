@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from seqkit.foundation.errors import DeviceError
-from seqkit.kernels.graph import Recording
+from seqkit.kernels.graph import GraphedCall
 from seqkit.kernels.nvrtc import HOPPER, LSTM, Kernel
 from seqkit.model import cells, fused_calls
 from seqkit.model.cells import LayerWeights
@@ -239,7 +239,7 @@ def test_it_can_be_recorded() -> None:
         out = persistent_layer(*given, failed=failed, resets=case.resets)
         found[:] = [*out, *torch.autograd.grad(out, leaves, case.gradients)]
 
-    replay = Recording(run, GPU)
+    replay = GraphedCall(run, GPU)
     for _ in range(3):
         replay()
     launch.check(failed)

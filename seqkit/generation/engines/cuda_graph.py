@@ -14,7 +14,7 @@ from seqkit.generation.engine import NOTHING_TOLD
 from seqkit.generation.engines.cuda import copied_out, require_gpu, rule_of
 from seqkit.generation.engines.pytorch import Carried, PreparedStep
 from seqkit.generation.sampling import Sampling
-from seqkit.kernels.graph import Recording
+from seqkit.kernels.graph import GraphedCall
 from seqkit.kernels.nvrtc import Kernel
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
@@ -50,7 +50,7 @@ class CudaGraphEngine:
         check(device, size)
         self._device = device
         self._loop = _Loop(model, size, streams, DTYPES[precision], device)
-        self._graphs: dict[tuple[float | int | None, ...], Recording] = {}
+        self._graphs: dict[tuple[float | int | None, ...], GraphedCall] = {}
         self._copies = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
     def sample(
@@ -99,14 +99,14 @@ class CudaGraphEngine:
         """See Engine. The same step, without the graph."""
         return self._loop.step.score(symbols, state, conditions)
 
-    def _graph(self, steps: int, sampling: Sampling) -> Recording:
+    def _graph(self, steps: int, sampling: Sampling) -> GraphedCall:
         """The graph of so many steps, recorded when it is first needed."""
         key = (steps, sampling.temperature, sampling.top_k, sampling.top_p)
         if key not in self._graphs:
             # What is recorded must not refer to this engine: a graph in a reference cycle might be
             # freed while another one is recorded, which CUDA forbids.
             run = functools.partial(self._loop.advance, steps, rule_of(sampling, self._loop.size))
-            self._graphs[key] = Recording(run, self._device)
+            self._graphs[key] = GraphedCall(run, self._device)
         return self._graphs[key]
 
 
