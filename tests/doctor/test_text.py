@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from seqkit.config import DataConfig
@@ -34,7 +33,7 @@ def test_the_end_of_a_document_ends_a_line() -> None:
     assert (found.lines, found.longest_line) == (5, 40_000)
 
 
-class Compared(npt.NDArray[np.int64]):
+class Compared(np.ndarray[tuple[int], np.dtype[np.int64]]):
     """Numbers that count how many of them were computed with."""
 
     total = 0
