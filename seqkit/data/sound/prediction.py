@@ -54,12 +54,16 @@ def learn(wave: Wave, noise: Floats, codes: Symbols, hop: int, size: int, count:
 
 
 def _solved(lags: npt.NDArray[np.float64], noise: npt.NDArray[np.float64]) -> Floats:
-    """Weights (C, K) for autocorrelations (C, K + 1) and powers of noise (C,)."""
-    count = lags.shape[1] - 1
-    apart = np.abs(np.arange(count)[:, None] - np.arange(count))
-    least = noise + _LEAST * lags[:, 0] + np.finfo(np.float32).tiny
-    found = [
-        np.linalg.solve(own[apart] + power * np.eye(count), own[1:])
-        for own, power in zip(lags, least, strict=True)
-    ]
-    return np.array(found)[:, ::-1].astype(np.float32)
+    """Weights (C, K) for autocorrelations (C, K + 1) and powers of noise (C,).
+
+    Durbin's recursion (1960) for all codes at once: K short sums in place of C systems of
+    equations, for which NumPy's BLAS would take a thread for every core each time.
+    """
+    error = lags[:, 0] + noise + _LEAST * lags[:, 0] + np.finfo(np.float32).tiny
+    found = np.zeros((len(lags), 0))  # the oldest sample's weight first, as `lags` run backwards
+    for count in range(lags.shape[1] - 1):
+        missing = lags[:, count + 1] - (found * lags[:, 1 : count + 1]).sum(1)
+        last = (missing / error)[:, None]
+        found = np.concatenate([last, found - last * found[:, ::-1]], 1)
+        error *= 1 - np.square(last[:, 0])
+    return found.astype(np.float32)
