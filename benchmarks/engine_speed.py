@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-import torch
 
 import seqkit
 from seqkit.foundation.errors import SeqkitError
+from seqkit.foundation.threads import shared_cores
 from seqkit.generation.engine import generate_blocks
 from seqkit.generation.engines.choose import build_engine
 from seqkit.generation.sampling import Sampling
@@ -37,7 +37,6 @@ _ROWS = {
 
 def lines(keys: Sequence[str], rounds: int = 15, symbols: int = 4000) -> Iterator[str]:
     """The lines that are printed."""
-    before = torch.get_num_threads()
     for shape, (recipe, *own) in _SHAPES.items():
         with tempfile.TemporaryDirectory() as name:
             run = Path(name) / "run"
@@ -48,7 +47,6 @@ def lines(keys: Sequence[str], rounds: int = 15, symbols: int = 4000) -> Iterato
         for _ in range(rounds):
             for row, turn in turns.items():
                 times[row].append(turn())
-        torch.set_num_threads(before)
         for row, found in times.items():
             wall, used = (1e6 * np.array(parts) for parts in zip(*found, strict=True))
             low, median, high = np.quantile(wall, [0.1, 0.5, 0.9])
@@ -64,11 +62,11 @@ def _generator(
 ) -> Callable[[], tuple[float, float]]:
     """Generates symbols: the seconds of a step, and those of the processors."""
     network, size = model.char_rnn, model.codec.size
-    engine = build_engine(name, precision, network, size, streams=1)
+    with shared_cores(exactly=threads):
+        engine = build_engine(name, precision, network, size, streams=1)
     codes = np.random.default_rng(0).integers(max(network.config.conditions, 1), size=(symbols, 1))
 
     def turn() -> tuple[float, float]:
-        torch.set_num_threads(threads)
         blocks = generate_blocks(
             engine,
             np.zeros((1, size)),

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import torch
 
 from seqkit.api.comparison import judge_of
 from seqkit.api.run_files import about_run, measure_eight_bits, sample, summary
@@ -19,8 +20,8 @@ from seqkit.foundation.errors import (
     GaveUpError,
     StoppedError,
 )
-from seqkit.foundation.machine import SharedCores
 from seqkit.foundation.session import Notice
+from seqkit.foundation.threads import shared_cores
 from seqkit.foundation.wording import counted
 from seqkit.generation.request import request_of
 from seqkit.report.page import Report
@@ -120,11 +121,13 @@ def _run(
     # Processes ask each other where they wait for each other anyway; a CPU always does.
     asks = ranks.alone or training.device.type == "cpu"
     # Processes that computed in other threads would round otherwise, and drift apart.
-    with SharedCores(training.device, fixed=not ranks.alone) as cores:
+    with shared_cores(
+        training.device, exactly=None if ranks.alone else torch.get_num_threads()
+    ) as adapt:
         try:
             reported = False
             for event in trainer.run(watch):
-                cores.adapt()
+                adapt()
                 followers.tell(event)
                 reported = reported or isinstance(event, Trained)
                 if isinstance(event, Stepped) and (asks or reported):

@@ -11,7 +11,7 @@ from seqkit.commands.interrupts import Interrupts
 from seqkit.compose import Composed, Space
 from seqkit.config import Config
 from seqkit.data import remote
-from seqkit.foundation import disk, machine
+from seqkit.foundation import disk, machine, threads
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, OutputError
 from seqkit.foundation.wording import aligned, command_line, duration
@@ -173,7 +173,7 @@ def _launcher(plan: Plan, options: Sequence[str]) -> Launcher:
     slots = config.gpus or config.jobs or 1
     if config.gpus:  # a job that finds no GPU is not to train on the CPU
         options = [*options, "device=cuda"]
-    shares = not machine.threads_are_given()  # what the user says of threads counts
+    shares = not threads.are_given()  # what the user says of threads counts
     if config.launcher.kind == "slurm":
         queue = jobs.srun(config.launcher, gpu=config.gpus is not None)
         each = config.launcher.cpus if shares else None

@@ -18,7 +18,7 @@ from seqkit.config import DynamicConfig
 from seqkit.data.codecs import Codec
 from seqkit.foundation.device import DTYPES, choose_precision, settings_of_training
 from seqkit.foundation.errors import CheckpointError
-from seqkit.foundation.machine import lasting_threads
+from seqkit.foundation.threads import lasting, shared_cores
 from seqkit.model.char_rnn import CharRNN
 
 _MOST_LANES = {"cpu": 128, "cuda": 512}
@@ -85,29 +85,29 @@ class Predictor:
             lanes=lanes,
             device=self.device_name,
             dtype=choose_precision("auto", self.device),
-            threads=lasting_threads() if learn or lanes >= _ENOUGH_LANES else 1,
+            threads=lasting() if learn or lanes >= _ENOUGH_LANES else 1,
             torch=torch.__version__,
             learn=learn,
             probe="",
         )
 
+    def coder(self, header: Header) -> Coder:
+        """What codes as the header says."""
+        return Coder(
+            self.model,
+            self.codec.size,
+            start=self.codec.start,
+            lanes=header.lanes,
+            dtype=DTYPES[header.dtype],
+            learn=header.learn,
+        )
+
     @contextlib.contextmanager
-    def coder(self, header: Header) -> Iterator[Coder]:
-        """What codes as the header says, in the block with operations that repeat to the bit."""
-        before = torch.get_num_threads()
-        torch.set_num_threads(header.threads)
-        try:
-            with settings_of_training(self.device, header.learn is not None):
-                yield Coder(
-                    self.model,
-                    self.codec.size,
-                    start=self.codec.start,
-                    lanes=header.lanes,
-                    dtype=DTYPES[header.dtype],
-                    learn=header.learn,
-                )
-        finally:
-            torch.set_num_threads(before)
+    def arithmetic(self, header: Header) -> Iterator[None]:
+        """Compute in the block as the header says: to learn, by operations that repeat."""
+        cores = shared_cores(self.device, exactly=header.threads)
+        with cores, settings_of_training(self.device, header.learn is not None):
+            yield
 
 
 def compress(
@@ -140,7 +140,8 @@ def compress(
             checksum.update(piece)
             yield piece
 
-    with predictor.coder(header) as coder:
+    with predictor.arithmetic(header):
+        coder = predictor.coder(header)
         writer = Writer(write, dataclasses.replace(header, probe=_probe(coder)))
         for block in contents.cut(codec, hashed(), header.lanes):
             states, words = _NO_STATES, _NO_WORDS
@@ -187,20 +188,22 @@ def decompress(
         f"({here.machine}): decompress it there"
     )
     checksum, done = hashlib.sha256(), 0
-    with predictor.coder(header) as coder:
+    with predictor.arithmetic(header):
+        coder = predictor.coder(header)
         if _probe(coder) != header.probe:
             raise other
-        for length, states, words, beside in packed.blocks(coder.ways):
-            symbols = np.zeros(0, np.uint8)
-            if length:
+    for length, states, words, beside in packed.blocks(coder.ways):
+        symbols = np.zeros(0, np.uint8)
+        if length:
+            with predictor.arithmetic(header):
                 symbols = coder.decode(length, states, words, _within(watch, done, length))
-            else:
-                coder.forget()
-            piece = contents.join(predictor.codec, symbols, beside)
-            checksum.update(piece)
-            done += len(piece)
-            watch(done)
-            yield piece
+        else:
+            coder.forget()
+        piece = contents.join(predictor.codec, symbols, beside)
+        checksum.update(piece)
+        done += len(piece)
+        watch(done)
+        yield piece
     if checksum.digest() != packed.sha256():
         raise other
 

@@ -21,7 +21,7 @@ from seqkit.config import DynamicConfig
 from seqkit.evaluation import protocols
 from seqkit.evaluation.score import Score, Tally
 from seqkit.evaluation.scoring import Scored
-from seqkit.foundation.machine import SharedCores
+from seqkit.foundation.threads import shared_cores
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State, cross_entropy
 from seqkit.symbols import IGNORED, Floats, Integers
@@ -124,20 +124,17 @@ def nats(scored: Scored, settings: DynamicConfig) -> Iterator[tuple[Integers, Fl
     model, part = scored.model, scored.part
     learner = Learner(model, settings)
     device = model.head.weight.device
-    with SharedCores(device) as cores:
-        for first, _, end in protocols.streaming(part).tolist():
-            state = model.zero_state(1)
-            inputs = np.concatenate([[scored.start], part.symbols[first : end - 1]]).astype(
-                np.int64
-            )
-            for begin in range(first, end, settings.window):
-                cores.adapt()
-                places = np.arange(begin, min(begin + settings.window, end))
-                given = _column(inputs[places - first], device)
-                targets = _column(part.symbols[places].astype(np.int64), device)
-                conditions = part.conditions(places[:, None]).to(device)
+    for first, _, end in protocols.streaming(part).tolist():
+        state = model.zero_state(1)
+        inputs = np.concatenate([[scored.start], part.symbols[first : end - 1]]).astype(np.int64)
+        for begin in range(first, end, settings.window):
+            places = np.arange(begin, min(begin + settings.window, end))
+            given = _column(inputs[places - first], device)
+            targets = _column(part.symbols[places].astype(np.int64), device)
+            conditions = part.conditions(places[:, None]).to(device)
+            with shared_cores(device):
                 found, state = learner.read(given, targets, state, conditions)
-                yield places, found[:, 0].cpu().numpy()
+            yield places, found[:, 0].cpu().numpy()
 
 
 def _column(symbols: Integers, device: torch.device) -> Tensor:

@@ -17,8 +17,8 @@ from seqkit.evaluation.protocols import LANES
 from seqkit.evaluation.score import Score, Tally
 from seqkit.foundation import machine
 from seqkit.foundation.errors import CheckpointError
-from seqkit.foundation.machine import SharedCores
 from seqkit.foundation.ranks import ALONE, Ranks
+from seqkit.foundation.threads import shared_cores
 from seqkit.model.char_rnn import CharRNN, count_parameters
 from seqkit.model.network import Network, State, Trace, cross_entropy
 from seqkit.model.persistent import launch
@@ -174,35 +174,34 @@ def _chunks(
     """Run the segments of some rows of a table; the arguments are those of `chunks`."""
     model, part, device = scored.model, scored.part, scored.model.head.weight.device
     last, together = len(part) - 1, _together(model.config, device.type == "cuda")
-    with SharedCores(device) as cores:
-        for group in _groups(rows, device):
-            warm, begin, end = segments[group].T
-            document = np.searchsorted(part.starts, warm, side="right") - 1
-            first = part.starts[document] == warm
-            state = model.zero_state(len(group))
-            if begin_state is not None:
-                for values, given in zip(state, begin_state, strict=True):
-                    values[:, group == 0] = given
-            length = int((end - warm).max())
-            steps = min(1 << (together // len(group)).bit_length() - 1, CHUNK)
-            for offset in range(0, length, steps):
-                cores.adapt()
-                places = warm + np.arange(offset, min(offset + steps, length))[:, None]
-                inputs = part.symbols[np.clip(places - 1, 0, last)].astype(np.int64)
-                if offset == 0:
-                    inputs[0, first] = scored.start
-                counted = (places >= begin) & (places < end)
-                targets = part.symbols[np.minimum(places, last)].astype(np.int64)
-                targets[~counted] = IGNORED
-                conditions = part.conditions(np.minimum(places, last)).to(device)
-                fed = torch.from_numpy(inputs).to(device)
+    for group in _groups(rows, device):
+        warm, begin, end = segments[group].T
+        document = np.searchsorted(part.starts, warm, side="right") - 1
+        first = part.starts[document] == warm
+        state = model.zero_state(len(group))
+        if begin_state is not None:
+            for values, given in zip(state, begin_state, strict=True):
+                values[:, group == 0] = given
+        length = int((end - warm).max())
+        steps = min(1 << (together // len(group)).bit_length() - 1, CHUNK)
+        for offset in range(0, length, steps):
+            places = warm + np.arange(offset, min(offset + steps, length))[:, None]
+            inputs = part.symbols[np.clip(places - 1, 0, last)].astype(np.int64)
+            if offset == 0:
+                inputs[0, first] = scored.start
+            counted = (places >= begin) & (places < end)
+            targets = part.symbols[np.minimum(places, last)].astype(np.int64)
+            targets[~counted] = IGNORED
+            conditions = part.conditions(np.minimum(places, last)).to(device)
+            fed = torch.from_numpy(inputs).to(device)
+            wanted = torch.from_numpy(targets).to(device)
+            with shared_cores(device):
                 trace = network.traced(fed, state, conditions=conditions)
                 if model.config.ends:  # which are no symbols of the part
                     trace = trace._replace(logits=trace.logits[..., : model.config.symbols])
-                state = trace.after
-                wanted = torch.from_numpy(targets).to(device)
                 each = cross_entropy(trace.logits, wanted, "none")
-                yield Chunk(group, places, counted, each, wanted, trace)
+            state = trace.after
+            yield Chunk(group, places, counted, each, wanted, trace)
 
 
 def _groups(rows: Integers, device: torch.device) -> Iterator[Integers]:

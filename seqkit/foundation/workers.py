@@ -17,9 +17,8 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection, resource_tracker
 from typing import Any, TypeVar
 
-import torch
-
 from seqkit.foundation.errors import DeviceError
+from seqkit.foundation.threads import shared_cores
 
 _HEAR = 0.5  # seconds at most until a signal is heard
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
@@ -132,14 +131,14 @@ class _Worker:
     ) -> None:
         """Prepare this process: `alive` ends when the parent wants no more, or has ended."""
         threading.Thread(target=_end_after, args=(alive,), daemon=True).start()
-        torch.set_num_threads(1)  # the processes share the cores
         cls._call = functools.partial(function, shared)
 
     @classmethod
     def work(cls, task: object) -> tuple[int, Any]:
         """Do a task: what it counted, in all, and what it returned."""
         counts = list[int]()
-        result = cls._call(task, counts.append)
+        with shared_cores(exactly=1):  # the processes share them
+            result = cls._call(task, counts.append)
         return sum(counts), result
 
 

@@ -4,7 +4,7 @@ import codecs
 import dataclasses
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ READ = {False: 4_000, True: 16_000}
 _PIECE, _MOMENT = 256, 0.02  # characters or frames, and seconds
 _MOST = 5_000_000  # symbols of a sample
 _LONGEST, _LARGEST = 120, 120 * 96_000 * 2  # seconds of a recording, and samples of all channels
-Piece = tuple[bytes, int]
+Pieces = Generator[tuple[bytes, int], None, None]
 """What is sent, and its characters or frames."""
 
 
@@ -44,7 +44,7 @@ class Loaded:
         if as_page and (sample.engine, sample.precision) == ("auto", "auto"):
             self._sample = dataclasses.replace(sample, engine="wasm")
 
-    def made(self, body: bytes, keys: GenerateKeys, lines: bool, nats: bool) -> Iterator[Piece]:
+    def made(self, body: bytes, keys: GenerateKeys, lines: bool, nats: bool) -> Pieces:
         """What follows a prompt that was sent, as `lines` or as a file has it, text or a WAV.
 
         Raises:
@@ -66,7 +66,7 @@ class Loaded:
         else:
             yield from ((to_bytes(own), len(own)) for own in contents)
 
-    def scored(self, body: bytes) -> Iterator[Piece]:
+    def scored(self, body: bytes) -> Pieces:
         """What was sent, as lines of JSON. Raises ConfigError, DataError at the first piece."""
         content = self._content(body)
         begins = range(0, len(content), _PIECE)
@@ -99,7 +99,7 @@ class Loaded:
 
     def _lines(
         self, contents: Iterable[Any], state: ModelState | None = None, nats: bool = True
-    ) -> Iterator[Piece]:
+    ) -> Pieces:
         """Contents, after a state, as lines of JSON."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         for own in contents:

@@ -8,11 +8,10 @@ import asyncio
 import contextlib
 import functools
 import secrets
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, get_args, get_type_hints
 
-import torch
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -25,7 +24,7 @@ from seqkit.foundation.errors import ConfigError, DataError, SeqkitError, of_plu
 from seqkit.foundation.settings import nearest
 from seqkit.page.page import filled
 from seqkit.play.gate import PATIENCE
-from seqkit.play.loaded import READ, Loaded, Piece
+from seqkit.play.loaded import READ, Loaded, Pieces
 
 _AT_ONCE, _WAITING = 16, 64  # samples that take turns, each with an engine, and those after them
 _SEEDS = 10**9  # that are drawn from
@@ -54,7 +53,6 @@ class Server:
         self._thread = ThreadPoolExecutor(1)
         self._places = asyncio.Semaphore(_AT_ONCE)
         self._asked = 0
-        self._threads = torch.get_num_threads()
 
     def app(self) -> Starlette:
         """The application."""
@@ -124,7 +122,7 @@ class Server:
         """What work gives when its turn has come; whoever is cancelled before has none."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
-    async def _in_turn(self, pieces: Iterator[Piece], rate: int = 0) -> AsyncGenerator[bytes]:
+    async def _in_turn(self, pieces: Pieces, rate: int = 0) -> AsyncGenerator[bytes]:
         """Each piece when its turn has come, once there is a place; not faster than a rate."""
         clock = asyncio.get_running_loop().time
         self._asked += 1
@@ -140,11 +138,7 @@ class Server:
                         await asyncio.sleep(begun + frames / rate - _AHEAD - clock())
         finally:
             self._asked -= 1
-            self._thread.submit(self._give_up, pieces)
-
-    def _give_up(self, pieces: Any) -> None:
-        pieces.close()
-        torch.set_num_threads(self._threads)  # engines that run in turn may each have changed it
+            self._thread.submit(pieces.close)
 
 
 class _Streamed(StreamingResponse):

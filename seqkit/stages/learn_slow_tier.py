@@ -13,7 +13,7 @@ from seqkit.data.lanes import Lanes
 from seqkit.data.reading_errors import Errors
 from seqkit.data.sound.slow_codes import Codebook
 from seqkit.foundation.console import Progress
-from seqkit.foundation.machine import HOST, SharedCores, few_threads
+from seqkit.foundation.threads import FEW, shared_cores
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
@@ -25,7 +25,6 @@ _STEPS_WITH_LABELS = 2000
 _SHORTEST = 1024  # codes
 _WRONG, _TABLES = 0.15, 64  # share of the codes that are read as others, and in how many ways
 _RATE = 4e-3
-_THREADS = 4  # with 32 it took minutes on a machine of 32 cores, and seconds with these
 
 
 def learn_writer(
@@ -80,9 +79,9 @@ def _writer(row: Part, size: int, seed: int, progress: Progress, labels: Sequenc
     step = TrainingStep(model, lanes, plan)
     steps = _STEPS_WITH_LABELS if labels else _STEPS
     shown = progress("learning the slow tier", steps)
-    with few_threads(_THREADS), SharedCores(HOST) as cores, shown as bar:
+    with shared_cores(most=FEW) as adapt, shown as bar:
         for number in range(steps):
-            cores.adapt()
+            adapt()
             left = 1 - number / steps
             step.run(number, _RATE * min((number + 1) / _WARM, left))
             bar.update(number + 1)

@@ -20,6 +20,7 @@ from seqkit.evaluation import baselines
 from seqkit.foundation import device
 from seqkit.foundation.ranks import Ranks
 from seqkit.foundation.session import Session
+from seqkit.foundation.threads import FEW, shared_cores
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.runs import resume, tensorboard
@@ -155,7 +156,8 @@ def set_up(config: Config, session: Session) -> Iterator[Training | None]:
         chosen = device.find_device(device.own(config.device, ranks.rank))
         agreement.check_device(chosen, ranks)
         with device.settings_of_training(chosen, config.train.deterministic):
-            training = _walk(settings, claim, chosen, session)
+            with shared_cores(exactly=min(FEW, torch.get_num_threads())):
+                training = _walk(settings, claim, chosen, session)
             ended = training.trainer.finished and claim.folder.finished_at is not None
             if claim.saved is not None and ended:
                 tell_finished(training.config, training.changed, claim, session)

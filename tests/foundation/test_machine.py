@@ -1,17 +1,12 @@
-"""Cores and memory: what is free, what cannot fit, and no more threads than there are cores."""
+"""Cores and memory: what is free, and what cannot fit."""
 
 import os
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
 from seqkit.foundation import machine
 from seqkit.foundation.errors import DeviceError
-from seqkit.foundation.machine import SharedCores
 from tests.conftest import Run
 
 pytestmark = pytest.mark.faults
@@ -134,100 +129,3 @@ def test_other_commands_refuse_what_cannot_fit(
     refused = run.fails(5, *(argument.format(trained) for argument in arguments))
     assert "needs at least" in refused
     assert "By estimate" in refused
-
-
-_LOOP = """
-import os, subprocess, sys
-import torch
-from seqkit.foundation import machine
-
-cores = len(os.sched_getaffinity(0))
-torch.set_num_threads(max(cores, 2))
-machine._EVERY = 0.05
-most = torch.get_num_threads()
-a = torch.ones(300, 300)
-busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(cores)]
-seen = {most}
-try:
-    with machine.SharedCores(torch.device("cpu")) as shared:
-        for _ in range(20000):
-            shared.adapt()
-            seen.add(torch.get_num_threads())
-            if min(seen) == 1:
-                break
-            a @ a
-finally:
-    for process in busy:
-        process.kill()
-print(min(seen) < most, torch.get_num_threads() == most)
-"""
-
-
-@pytest.mark.parametrize(
-    ("ours", "cores", "fitting"),
-    [
-        (1.98, 2, 2),  # alone
-        (1.70, 2, 2),  # a little of everything is left alone
-        (1.23, 2, 1),  # beside one busy program
-        (0.70, 2, 1),  # it never goes below one
-        (12.5, 16, 12),  # four of 16 cores are busy
-        (64.0, 16, 16),  # never more than it may use
-    ],
-)
-def test_threads_fit_the_cores_that_others_leave(
-    ours: float, cores: int, fitting: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(machine, "own_cores", lambda: cores)
-    assert machine._Usage(12.0, 5.0 + 2 * ours).threads_since(machine._Usage(10.0, 5.0)) == fitting
-
-
-@pytest.mark.thorough
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how its cores are used")
-def test_busy_programs_get_their_cores() -> None:
-    environment = {**os.environ}
-    environment.pop("OMP_NUM_THREADS", None)
-    done = subprocess.run(
-        [sys.executable, "-c", _LOOP], env=environment, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["True", "True"]
-
-
-@pytest.fixture
-def threads_to_spare(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """A PyTorch with four threads, where this process may use one core."""
-    for name in machine._SET_BY_USER:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(machine, "own_cores", lambda: 1)
-    before = torch.get_num_threads()
-    torch.set_num_threads(4)
-    yield 4
-    torch.set_num_threads(before)
-
-
-def test_a_loop_gives_the_threads_back(threads_to_spare: int) -> None:
-    with SharedCores(torch.device("cpu")):
-        assert torch.get_num_threads() == (1 if sys.platform == "linux" else threads_to_spare)
-    assert torch.get_num_threads() == threads_to_spare
-
-
-def test_small_products_take_few_threads(threads_to_spare: int) -> None:
-    torch.set_num_threads(threads_to_spare)
-    with machine.few_threads(2):
-        assert torch.get_num_threads() == 2
-        with machine.few_threads(4):
-            assert torch.get_num_threads() == 2
-    assert torch.get_num_threads() == threads_to_spare
-
-
-def test_a_user_and_a_system_that_tells_nothing_keep_their_threads(
-    threads_to_spare: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as told:
-        told.setenv("OMP_WAIT_POLICY", "passive")  # what the user set is kept
-        with SharedCores(torch.device("cpu")):
-            assert torch.get_num_threads() == threads_to_spare
-    monkeypatch.setattr(machine._Usage, "now", lambda: None)
-    with SharedCores(torch.device("cpu")) as cores:
-        cores.adapt()
-        assert torch.get_num_threads() == threads_to_spare
-    assert machine.lasting_threads() == threads_to_spare

@@ -39,6 +39,7 @@ class OnnxEngine:
     def __init__(self, model: CharRNN, size: int, precision: str = "fp32") -> None:
         """`size` is the codec's V, `precision` fp32 or int8."""
         self._step = OnnxStep(model, size, int8=precision == "int8")
+        self._threads = torch.get_num_threads()
         self._sessions: dict[tuple[Sampling | None, int], onnxruntime.InferenceSession] = {}
 
     def sample(
@@ -78,7 +79,7 @@ class OnnxEngine:
         """What `many_steps` makes of what is carried and of rows (N, S)."""
         # One row of products in 8 bits is done before a second thread has begun.
         alone = self._step.int8 and rows.shape[1] == 1
-        threads = 1 if alone else torch.get_num_threads()
+        threads = 1 if alone else self._threads
         if (rule, threads) not in self._sessions:
             self._sessions[rule, threads] = open_session(many_steps(self._step, rule), threads)
         session = self._sessions[rule, threads]

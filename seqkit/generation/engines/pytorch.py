@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.foundation.machine import SharedCores
+from seqkit.foundation.threads import shared_cores
 from seqkit.generation.engine import NOTHING_TOLD
 from seqkit.generation.sampling import Sampling, draw
 from seqkit.model import cells
@@ -178,17 +178,16 @@ class TorchEngine:
     ) -> Iterator[Integers]:
         """See Engine."""
         carried, copies = self._step.split(state), 1 if self._strength == 1 else 2
-        with SharedCores(self._device) as cores:
-            for block, told in zip(draws, chain(conditions, repeat(None)), strict=False):
-                drawn = []
-                rows = repeat(None) if told is None else self._step.on_device(told)
+        for block, told in zip(draws, chain(conditions, repeat(None)), strict=False):
+            drawn = []
+            rows = repeat(None) if told is None else self._step.on_device(told)
+            with shared_cores(self._device):
                 for uniform, row in zip(block, rows, strict=False):
                     fed = self._step.on_device(np.tile(symbols, copies))
                     logits, carried = self._step(fed, carried, row)
                     symbols = draw(self.guided(logits.cpu().numpy()), uniform, sampling)
                     drawn.append(symbols)
-                yield np.stack(drawn)
-                cores.adapt()
+            yield np.stack(drawn)
 
     def score(
         self, symbols: Integers, state: State, conditions: Integers | None = None

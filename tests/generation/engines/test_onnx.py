@@ -1,9 +1,12 @@
 """ONNX Runtime makes the same steps and the same draws."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 
+from seqkit.generation.engines import onnx
 from seqkit.generation.engines.onnx import OnnxEngine
 from seqkit.generation.sampling import Sampling
 from tests.generation.engines.networks import RULES, check_draws, differences, network
@@ -69,3 +72,21 @@ def test_conditions_are_read(streams: int) -> None:
     assert logits < 1e-3
     assert state < 1e-4
     check_draws(engine, model, streams, 300, Sampling(seed=3))
+
+
+def test_a_stream_keeps_its_session_whatever_pytorchs_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opened, real = [], onnx.open_session
+
+    def counted(graph: Any, threads: int) -> Any:
+        opened.append(threads)
+        return real(graph, threads)
+
+    monkeypatch.setattr(torch, "get_num_threads", lambda: len(opened) + 1)
+    monkeypatch.setattr(onnx, "open_session", counted)
+    model = network(1, 8, 6)
+    engine = OnnxEngine(model, 6)
+    for _ in range(3):
+        engine.score(np.zeros((2, 1), np.int64), model.zero_state(1))
+    assert opened == [1]

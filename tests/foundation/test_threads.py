@@ -1,0 +1,171 @@
+"""As many threads as there are cores to spare, and afterwards as many as before."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import torch
+from threadpoolctl import threadpool_info
+
+from seqkit.foundation import threads
+from seqkit.foundation.threads import shared_cores
+
+pytestmark = pytest.mark.faults
+
+LINUX = sys.platform == "linux"
+
+
+@pytest.mark.parametrize(
+    ("ours", "cores", "fitting"),
+    [
+        (1.98, 2, 2),  # alone
+        (1.70, 2, 2),  # a little of everything is left alone
+        (1.23, 2, 1),  # beside one busy program
+        (0.70, 2, 1),  # it never goes below one
+        (12.5, 16, 12),  # four of 16 cores are busy
+        (64.0, 16, 16),  # never more than it may use
+    ],
+)
+def test_threads_fit_the_cores_that_others_leave(
+    ours: float, cores: int, fitting: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads, "own_cores", lambda: cores)
+    assert threads.fitting(ours) == fitting
+
+
+_LOOP = """
+import os, subprocess, sys
+import torch
+from seqkit.foundation import threads
+
+cores = len(os.sched_getaffinity(0))
+torch.set_num_threads(max(cores, 2))
+most = torch.get_num_threads()
+threads._EVERY = 0.05
+a = torch.ones(300, 300)
+busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(cores)]
+try:
+    with threads.shared_cores() as adapt:
+        threads._GOVERNOR._free = most  # as if they had just begun
+        adapt()
+        seen = [torch.get_num_threads()]
+        for _ in range(20000):
+            a @ a
+            adapt()
+            seen.append(torch.get_num_threads())
+            if seen[-1] == 1:
+                break
+finally:
+    for process in busy:
+        process.kill()
+print(seen[0] == most, seen[-1] < most, torch.get_num_threads() == most)
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not LINUX, reason="only Linux tells how its cores are used")
+def test_busy_programs_get_their_cores() -> None:
+    environment = {**os.environ}
+    environment.pop("OMP_NUM_THREADS", None)
+    done = subprocess.run(
+        [sys.executable, "-c", _LOOP], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["True", "True", "True"]
+
+
+@pytest.fixture
+def to_spare(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """A PyTorch with four threads, where this process may use one core."""
+    for name in threads._SET_BY_USER:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(threads, "own_cores", lambda: 1)
+    monkeypatch.setattr(threads, "_GOVERNOR", threads._Governor())
+    before = torch.get_num_threads()
+    torch.set_num_threads(4)
+    yield 4
+    torch.set_num_threads(before)
+
+
+def test_a_loop_gives_the_threads_back(to_spare: int) -> None:
+    with shared_cores():
+        assert torch.get_num_threads() == (1 if LINUX else to_spare)
+    assert torch.get_num_threads() == to_spare
+
+
+def test_after_a_pause_and_not_after_a_long_block_one_begins_anew(
+    to_spare: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads, "_EVERY", 1e9)
+    monkeypatch.setattr(threads, "_PAUSE", 0.2)
+    with shared_cores():
+        threads._GOVERNOR._free = 3  # as it may have found meanwhile
+        time.sleep(0.3)
+    with shared_cores():
+        assert torch.get_num_threads() == (3 if LINUX else to_spare)
+    time.sleep(0.3)
+    with shared_cores():
+        assert torch.get_num_threads() == (1 if LINUX else to_spare)
+
+
+def test_blocks_give_the_threads_back_in_whatever_order_they_end(to_spare: int) -> None:
+    first, second = contextlib.ExitStack(), contextlib.ExitStack()
+    first.enter_context(shared_cores())
+    second.enter_context(shared_cores(most=3))
+    first.close()
+    assert torch.get_num_threads() < to_spare
+    second.close()
+    assert torch.get_num_threads() == to_spare
+
+
+def test_a_thread_that_begins_within_a_block_of_another_gets_the_own_number(to_spare: int) -> None:
+    def number() -> int:
+        with shared_cores():
+            pass
+        return torch.get_num_threads()
+
+    with shared_cores(), ThreadPoolExecutor(1) as other:
+        assert other.submit(number).result() == to_spare
+    assert torch.get_num_threads() == to_spare
+
+
+def test_small_products_take_few_threads(to_spare: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    with shared_cores(most=2):
+        assert torch.get_num_threads() == 2
+    with shared_cores(exactly=3):
+        assert torch.get_num_threads() == 3
+        with shared_cores(most=2):
+            assert torch.get_num_threads() == 2
+    assert torch.get_num_threads() == to_spare
+
+
+def test_numpy_takes_one_thread_within_a_block() -> None:
+    def blas() -> list[int]:
+        return [own["num_threads"] for own in threadpool_info() if own["user_api"] == "blas"]
+
+    np.ones((9, 9)) @ np.ones((9, 9))
+    with threads._GOVERNOR.libraries.limit(limits=2, user_api="blas"):
+        before = blas()
+        with shared_cores(torch.device("cuda")), shared_cores():
+            assert blas() == [1] * len(before)
+        assert blas() == before
+
+
+def test_a_user_and_a_system_that_tells_nothing_keep_their_threads(
+    to_spare: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as told:
+        told.setenv("OMP_WAIT_POLICY", "passive")  # what the user set is kept
+        with shared_cores():
+            assert torch.get_num_threads() == to_spare
+        assert threads.lasting() == to_spare
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with shared_cores() as adapt:
+        adapt()
+        assert torch.get_num_threads() == to_spare
