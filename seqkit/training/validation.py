@@ -1,11 +1,15 @@
 """A validation: which weights, at which temperature, predict the validation part best."""
 
+import bisect
+import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring
@@ -14,13 +18,15 @@ from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.model.network import cross_entropy
+from seqkit.symbols import Integers
 from seqkit.training.events import Validated
 from seqkit.training.progress import TrainingProgress
 from seqkit.training.weights import TrainingWeights
 
 _TEMPERATURES = [n / 20 for n in range(16, 41)]
 """From 0.8 to 2: strong dropout, and many epochs over little data, call for more than 1."""
-_LOGITS = 1 << 24  # that a GPU divides by temperatures at once
+_KEPT = {"cpu": 1 << 24, "cuda": 1 << 26}  # logits to choose a temperature by, if these are all
+_ENOUGH = 4096  # symbols to choose it by, if they are more
 SCORED = 1 << 17
 """Symbols that a validation scores at most: the same on every machine, so that losses compare."""
 
@@ -146,31 +152,69 @@ class Validation:
 
     @torch.inference_mode()
     def _losses(self, model: CharRNN, watch: Callable[[int], None]) -> dict[float, float]:
-        """The loss at every temperature that is tried, 1 among them."""
-        tried = _TEMPERATURES if self._calibrate else [1.0]
+        """The loss at temperature 1, and at the one that suits the model best, if it is wanted.
+
+        That is found by logits that are kept, of all symbols or of some, spread over the part.
+        """
         kernel = "persistent" if self._execution.kernel == "persistent" else None
         network = model.network(dtype=self._execution.dtype, kernel=kernel)
-        scored = scoring.Scored(model, self._part, self._start, watch, self._ranks)
+
+        def run(segments: Integers, told: Callable[[int], None]) -> Iterable[_Predicted]:
+            scored = scoring.Scored(model, self._part, self._start, told, self._ranks)
+            return map(_Predicted.of, scoring.chunks(scored, segments, network))
+
+        parts, tried = run(self._segments, watch), [1.0]
+        if self._calibrate:
+            most = _KEPT[model.head.weight.device.type] // model.config.vocabulary_size
+            if self.scored <= most:
+                kept = parts = [*parts]
+            else:
+                some = protocols.spread(self._part, min(_ENOUGH, most))
+                kept = [*run(some, lambda scored: None)]
+            tried.append(self._best_temperature(kept))
         totals = torch.zeros(len(tried), dtype=torch.float64)
-        for chunk in scoring.chunks(scored, self._segments, network):
-            totals += torch.tensor(_sums(chunk, tried), dtype=torch.float64)
+        for part in parts:
+            totals += torch.tensor([part.nats(t) for t in tried], dtype=torch.float64)
         self._ranks.sum(totals)
         return dict(zip(tried, (totals / self.scored).tolist(), strict=True))
 
+    def _best_temperature(self, parts: Sequence["_Predicted"]) -> float:
+        """From the last one downhill: nats are convex in the inverse of the temperature."""
 
-def _sums(chunk: scoring.Chunk, temperatures: list[float]) -> list[float]:
-    """The nats of a chunk's symbols that count, at each temperature."""
-    if temperatures == [1.0]:
-        return [float(chunk.nats.double().sum())]
-    logits, targets = chunk.trace.logits.float(), chunk.targets
-    # A GPU does as many temperatures at once as memory allows; a CPU's caches hold those of one.
-    together = max(1, _LOGITS // logits.numel()) if logits.is_cuda else 1
-    sums = []
-    for divisors in torch.split(torch.tensor(temperatures, device=logits.device), together):
-        divided = logits / divisors.view(-1, *[1] * logits.dim())
-        nats = cross_entropy(divided, targets.expand(len(divided), *targets.shape), "none")
-        sums.append(nats.flatten(1).sum(1))
-    return [float(value) for value in torch.cat(sums).tolist()]
+        @functools.cache
+        def nats(place: int) -> float:
+            each = [part.nats(_TEMPERATURES[place]) for part in parts]
+            total = torch.tensor(each, dtype=torch.float64).sum()
+            self._ranks.sum(total)
+            return float(total)
+
+        place = bisect.bisect_left(_TEMPERATURES[:-1], self._chosen[1])
+        while place and nats(place - 1) < nats(place):
+            place -= 1
+        while place + 1 < len(_TEMPERATURES) and nats(place + 1) < nats(place):
+            place += 1
+        return _TEMPERATURES[place]
+
+
+class _Predicted(NamedTuple):
+    """Of a chunk the nats in all, and the logits (T, B, V) and targets (T, B) behind them."""
+
+    plain: float
+    logits: Tensor
+    targets: Tensor
+
+    @classmethod
+    def of(cls, chunk: scoring.Chunk) -> "_Predicted":
+        """What is kept of it."""
+        nats = float(chunk.nats.double().sum())
+        return cls(nats, chunk.trace.logits.float(), chunk.targets)
+
+    def nats(self, temperature: float) -> float:
+        """In all, if the logits are divided by a temperature."""
+        if temperature == 1:
+            return self.plain
+        found = cross_entropy(self.logits / temperature, self.targets, "none")
+        return float(found.double().sum())
 
 
 @torch.no_grad()

@@ -14,6 +14,7 @@ from seqkit.evaluation import protocols, scoring
 from seqkit.evaluation.scoring import Scored
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution, plainest_kernel
+from seqkit.model.network import cross_entropy
 from seqkit.training import schedule, validation
 from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained, Validated
 from seqkit.training.trainer import Trainer
@@ -80,6 +81,24 @@ def test_of_a_long_part_the_same_temperature_and_losses_are_found() -> None:
         assert chosen.loss == pytest.approx(scored.loss, rel=1e-6)
         plain = scoring.evaluate(Scored(model(sharpness), long, 0), segments)
         assert chosen.losses["raw"] == pytest.approx(plain.loss, rel=1e-6)
+
+
+def test_a_temperature_is_chosen_by_few_logits(monkeypatch: pytest.MonkeyPatch) -> None:
+    divided: list[int] = []
+
+    def counted(logits: Tensor, *others: Any) -> Tensor:
+        divided.append(logits.numel())
+        return cross_entropy(logits, *others)
+
+    monkeypatch.setattr(validation, "cross_entropy", counted)
+    monkeypatch.setattr(validation, "_KEPT", {"cpu": 4 * 40_000})
+    long = Part(np.tile(SYMBOLS, 100), np.array([0]))
+    chosen = validation_of(long, calibrate=True).choose({"raw": model(1.3)})
+    assert chosen.temperature == pytest.approx(1.3, abs=0.051)
+    suited = calibrated(model(1.3), chosen.temperature)
+    scored = scoring.evaluate(Scored(suited, long, 0), protocols.warmed(long))
+    assert chosen.loss == pytest.approx(scored.loss, rel=1e-6)
+    assert sum(divided) < 3 * 4 * len(long)
 
 
 def test_a_calibrated_model_has_other_logits_and_leaves_the_first_alone() -> None:
