@@ -15,8 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import torch
 
 import seqkit
+from seqkit.conditions import Conditions
 from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.threads import shared_cores
 from seqkit.generation.engine import generate_blocks
@@ -64,7 +66,8 @@ def _generator(
     network, size = model.char_rnn, model.codec.size
     with shared_cores(exactly=threads):
         engine = build_engine(name, precision, network, size, streams=1)
-    codes = np.random.default_rng(0).integers(max(network.config.conditions, 1), size=(symbols, 1))
+    count = max(network.config.conditions, 1)
+    codes = torch.from_numpy(np.random.default_rng(0).integers(count, size=(symbols, 1)))
 
     def turn() -> tuple[float, float]:
         blocks = generate_blocks(
@@ -73,7 +76,7 @@ def _generator(
             network.zero_state(1),
             symbols,
             Sampling(seed=1),
-            conditions=lambda begin, count: codes[begin : begin + count],
+            conditions=lambda begin, count: Conditions(codes[begin : begin + count]),
         )
         made = sum(len(next(blocks)) for _ in range(2))
         begun, used = time.perf_counter(), time.process_time()

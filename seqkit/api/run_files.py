@@ -199,11 +199,8 @@ def _with_choices(network: CharRNN, labels: Labels, part: Part) -> tuple[CharRNN
     """The network with a choice for all labels that documents have, and the part with these."""
     none = np.zeros((len(part.starts), len(labels.values)), np.int64)
     found, places = distinct(none if part.labels is None else part.labels)
-    network = network.with_labels(labelled.choices(labels, map(tuple, found.tolist())))
-    rows = np.repeat(places, np.diff(part.starts, append=len(part)))
-    if part.codes is not None:
-        rows += len(found) * part.codes.astype(np.int64)
-    return network, dataclasses.replace(part, codes=rows.astype(np.uint32), labels=None)
+    network = network.with_choices(labelled.choices(labels, map(tuple, found.tolist())))
+    return network, dataclasses.replace(part, labels=places[:, None])
 
 
 def closing_file(training: Training) -> Path:

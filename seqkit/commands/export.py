@@ -62,7 +62,7 @@ def _write_onnx(saved: Checkpoint, out: Path, config: Config, console: Console) 
         network = saved.build(torch.device("cpu"))
         properties: dict[str, Any] = {"codec": saved.codec.to_spec(), "start": saved.codec.start}
         if saved.labels is not None:
-            network = network.with_labels(labelled.every(saved.labels))
+            network = network.with_choices(labelled.every(saved.labels))
             properties["labels"] = saved.labels.values
         model = onnx.one_step(onnx_graph.OnnxStep(network, saved.codec.size))
         helper.set_model_props(model, {key: json.dumps(value) for key, value in properties.items()})

@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -15,6 +14,7 @@ from seqkit.data.labels import Labels
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation import sound_faults
+from seqkit.generation.conditioning import Conditioning
 from seqkit.generation.ending import cut, cut_at, noting_ends
 from seqkit.generation.engine import Blocks, Engine, generate_blocks
 from seqkit.generation.engines.choose import check_engine, choose_engine, wasm_engine
@@ -29,9 +29,9 @@ from seqkit.symbols import Floats, Integers, Symbols
 
 REMEMBERED = 100_000
 """Symbols of a prompt that are read, the last ones: far more than a state remembers."""
-Scoring = Callable[[Integers, State, Integers], tuple[Floats, State]]
+Scoring = Callable[[Integers, State, Conditions], tuple[Floats, State]]
 _BLOCK = 512  # symbols of a prompt that are read at a time
-_SHOWN = 8  # labels that are told
+_SHOWN = 8  # labels that are named
 
 
 def continue_prompt(
@@ -55,8 +55,8 @@ def continue_prompt(
     told.
 
     `begin` is a state, (L, 1, H), and the symbol that is fed first: by default zeros and the
-    codec's start symbol. `slow` writes what the model is told of sound, and `labels` are those that
-    it learnt. `engine` is one of `engine_for` that nothing else uses; by default a new one.
+    codec's start symbol. `slow` writes codes of the sound to come, and `labels` are those that it
+    learnt. `engine` is one of `engine_for` that nothing else uses; by default a new one.
 
     What can fail (an engine that cannot run, memory) fails here, before the first block.
 
@@ -74,7 +74,7 @@ def continue_prompt(
         )
     engine = engine or engine_for(model, size, request, choice, notice, slow=slow)
     if choice is not None:
-        model = model.with_labels(choice.weights)
+        model = model.with_choices(choice.weights)
     if slow is not None:
         strength = 1.0  # it goes to the writer of the codes
     if len(prompt) > REMEMBERED:
@@ -96,18 +96,18 @@ def continue_prompt(
         )
         if of_codes:
             written = noting_ends(written, over)
-    kinds, streams = 1, np.zeros(request.streams, np.int64)
+    choices = np.zeros(request.streams, np.int64)
     if choice is not None:
-        kinds, streams = len(choice.weights), choice.of_streams(strength)
-    told = Told(kinds, streams, codes, written)
+        choices = choice.of_streams(strength)
+    given = Conditioning(choices, codes, written)
     state = begin or (model.zero_state(1), codec.start)
     score = engine.score if engine.reads else partial(score_by_network, model, size)
-    logits, after = feed_prompt(score, state, read, told)
+    logits, after = feed_prompt(score, state, read, given)
     if isinstance(engine, TorchEngine):
         logits = engine.guided(logits)
-    conditions = None if choice is None and slow is None else told.of_new
-    sampling = request.sampling
-    blocks = generate_blocks(engine, logits, after, request.length, sampling, conditions=conditions)
+    blocks = generate_blocks(
+        engine, logits, after, request.length, request.sampling, conditions=given.of_new
+    )
     if of_codes:
         blocks = cut_at(blocks, over.popleft)
     elif request.ending is not None:
@@ -128,74 +128,48 @@ def engine_for(
     *,
     slow: SlowTier | None = None,
 ) -> Engine:
-    """A new engine, told the labels of a choice; arguments and errors as of `continue_prompt`."""
+    """A new engine for a choice of labels; arguments and errors as of `continue_prompt`."""
     weights = None if choice is None else choice.weights
     if request.engine == "wasm":
         check_engine(model.config, size, request, model.head.weight.device)
         return wasm_engine(model, size, weights)
-    told = model if weights is None else model.with_labels(weights)
+    labelled = model if weights is None else model.with_choices(weights)
     if request.label_strength != 1 and slow is None:
-        return TorchEngine(told, size, request.label_strength)
-    return choose_engine(told, size, request, notice)
-
-
-@dataclass(frozen=True)
-class Told:
-    """What a model is told: a code times `kinds` plus the number of a choice of labels.
-
-    kinds: how many choices there are.
-    streams: which of them each stream has, (S,).
-    codes: of the prompt (N,), if there are any.
-    written: given a place and a count, those of so many new symbols from there on, (N, S).
-    """
-
-    kinds: int
-    streams: Integers
-    codes: Symbols | None = None
-    written: Callable[[int, int], Integers] | None = None
-
-    def of_prompt(self, kind: int, length: int) -> Integers:
-        """What is told of a prompt of so many symbols, with a choice of labels, (N,)."""
-        codes = np.zeros(length, np.int64) if self.codes is None else self.codes.astype(np.int64)
-        return codes * self.kinds + kind
-
-    def of_new(self, place: int, count: int) -> Integers:
-        """What is told of so many new symbols from a place on, (N, S)."""
-        if self.written is None:
-            return np.tile(self.streams, (count, 1))
-        return self.written(place, count) * self.kinds + self.streams
+        return TorchEngine(labelled, size, request.label_strength)
+    return choose_engine(labelled, size, request, notice)
 
 
 def feed_prompt(
-    score: Scoring, begin: tuple[State, int], prompt: Symbols, told: Told
+    score: Scoring, begin: tuple[State, int], prompt: Symbols, given: Conditioning
 ) -> tuple[Floats, State]:
     """Feed a first symbol and a prompt (N,): logits (S, V) of what follows, and state.
 
     `begin` is the state before the first symbol, and that symbol; `score` is as `Engine.score`.
     """
     state, first = begin
-    states = [state] * told.kinds
     fed = np.concatenate([[first], prompt]).astype(np.int64)[:, None]
-    for kind in np.unique(told.streams).tolist():
-        known = told.of_prompt(kind, len(prompt))[:, None]
+    choices, own = np.unique(given.choices, return_inverse=True)
+    states = []
+    for choice in choices.tolist():
+        after = state
         for place in range(0, len(prompt), _BLOCK):
-            rows = slice(place, min(place + _BLOCK, len(prompt)))
-            _, states[kind] = score(fed[rows], states[kind], known[rows])
-    parts = zip(*states, strict=True)
-    spread = State(*(torch.cat(own, 1)[:, torch.from_numpy(told.streams)] for own in parts))
-    logits, after = score(np.repeat(fed[-1:], len(told.streams), 1), spread, told.of_new(0, 1))
+            end = min(place + _BLOCK, len(prompt))
+            _, after = score(fed[place:end], after, given.of_prompt(place, end, choice))
+        states.append(after)
+    rows = torch.from_numpy(own)
+    spread = State(*(torch.cat(parts, 1)[:, rows] for parts in zip(*states, strict=True)))
+    logits, after = score(np.repeat(fed[-1:], len(own), 1), spread, given.of_new(0, 1))
     return logits[0], after
 
 
 @torch.inference_mode()
 def score_by_network(
-    model: CharRNN, size: int, symbols: Integers, state: State, conditions: Integers
+    model: CharRNN, size: int, symbols: Integers, state: State, conditions: Conditions
 ) -> tuple[Floats, State]:
     """What `Engine.score` does, but for the prepared weights; `size` is the codec's V."""
     device = model.head.weight.device
-    rows = None if model.conditions is None else torch.from_numpy(conditions).to(device)
     fed = torch.from_numpy(symbols).to(device)
-    logits, after = model(fed, state, conditions=Conditions(codes=rows))
+    logits, after = model(fed, state, conditions=conditions.to(device))
     return logits[..., :size].float().cpu().numpy(), after
 
 

@@ -40,14 +40,13 @@ def added_nats(model: CharRNN, size: int, part: Part, start: int) -> float | Non
     if not lanes:
         return None
     begins = np.linspace(0, len(part) - _STEPS, lanes).astype(np.int64) // part.frame * part.frame
-    codes = part.conditions(begins + np.arange(_STEPS)[:, None]).codes
-    told = None if codes is None else codes.numpy()
+    conditions = part.conditions(begins + np.arange(_STEPS)[:, None])
     stretches = [part.symbols[begin : begin + _STEPS] for begin in begins.tolist()]
     targets = np.stack(stretches, 1).astype(np.int64)
     fed = np.concatenate([np.full((1, lanes), start), targets[:-1]])
 
     def nats(engine: Engine) -> Floats:
-        logits, _ = engine.score(fed, model.zero_state(lanes), told)
+        logits, _ = engine.score(fed, model.zero_state(lanes), conditions)
         return cross_entropy(from_numpy(logits), from_numpy(targets), "none").numpy()
 
     exact = nats(build_engine("onnx", "fp32", model, size, lanes))

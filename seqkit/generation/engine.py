@@ -4,9 +4,11 @@ An engine feeds S streams side by side and draws what follows with the uniform n
 given. The loop knows no model, so that a fake engine of five lines can test it.
 """
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
+from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.foundation.randomness import uniforms_of_streams
 from seqkit.generation.sampling import Sampling, draw
 from seqkit.model.network import State
@@ -15,8 +17,8 @@ from seqkit.symbols import Floats, Integers
 Blocks = Iterator[Integers]
 """Symbols as they are made, in blocks (N, S): the next N of S streams."""
 
-NOTHING_TOLD: list[Integers] = []
-"""The conditions of symbols of which nothing is told."""
+UNCONDITIONED = itertools.repeat(NO_CONDITIONS)
+"""The conditions of blocks of which nothing is known."""
 _DRAWN = 1 << 17  # symbols of a block in all streams: it ends soon, so can be shown and stopped
 
 
@@ -34,7 +36,7 @@ class Engine(Protocol):
         state: State,
         draws: Iterable[Floats],
         sampling: Sampling,
-        conditions: Iterable[Integers] = NOTHING_TOLD,
+        conditions: Iterable[Conditions] = UNCONDITIONED,
     ) -> Iterator[Integers]:
         """Yield blocks (N, S) of drawn symbols, one for each block (N, S) of `draws`.
 
@@ -43,17 +45,17 @@ class Engine(Protocol):
             state: before them.
             draws: uniform in [0, 1); an engine may read ahead.
             sampling: how to draw, see `sampling.drawn`.
-            conditions: of a network that reads them, a block (N, S) for each of `draws`: what is
-                told of each symbol before it is drawn.
+            conditions: for each block of draws those of its symbols (N, S). A network has one
+                label at most: see `CharRNN.with_choices`.
         """
         ...
 
     def score(
-        self, symbols: Integers, state: State, conditions: Integers | None = None
+        self, symbols: Integers, state: State, conditions: Conditions = NO_CONDITIONS
     ) -> tuple[Floats, State]:
         """Feed symbols (N, S): the logits (N, S, V) of what follows each, and the state after.
 
-        `conditions` (N, S) tell of what follows; None: nothing is told.
+        `conditions` are those of what follows.
         """
         ...
 
@@ -65,7 +67,7 @@ def generate_blocks(
     length: int,
     sampling: Sampling,
     *,
-    conditions: Callable[[int, int], Integers] | None = None,
+    conditions: Callable[[int, int], Conditions] = lambda place, count: NO_CONDITIONS,
 ) -> Iterator[Integers]:
     """Yield the next `length` symbols of all streams in blocks (N, S).
 
@@ -76,7 +78,7 @@ def generate_blocks(
         engine: makes the steps.
         logits: (S, V), of the first symbol to draw.
         state: after the prompt.
-        conditions: given a place and a count, what is told of so many symbols (N, S) from there on.
+        conditions: given a place and a count, those of so many symbols (N, S) from there on.
     """
     first = draw(logits, uniforms_of_streams(sampling.seed, range(len(logits)), 0, 1)[0], sampling)
     yield first[None]
@@ -87,5 +89,5 @@ def generate_blocks(
         return ((begin, min(size, length - begin)) for begin in range(1, length, size))
 
     draws = (uniforms_of_streams(sampling.seed, range(streams), *block) for block in blocks())
-    told = NOTHING_TOLD if conditions is None else (conditions(*block) for block in blocks())
-    yield from engine.sample(first, state, draws, sampling, told)
+    given = (conditions(*block) for block in blocks())
+    yield from engine.sample(first, state, draws, sampling, given)

@@ -26,7 +26,7 @@ Shares = dict[str, dict[str, float]]
 class Choice(NamedTuple):
     """The labels of S streams.
 
-    weights: n choices (n, R), as `CharRNN.with_labels` takes them; the last one is no label.
+    weights: n choices (n, R), as `CharRNN.with_choices` takes them; the first one is no label.
     streams: which of them each stream has, (S,).
     words: what the labels of each stream are called.
     """
@@ -37,8 +37,7 @@ class Choice(NamedTuple):
 
     def of_streams(self, strength: float) -> Integers:
         """The choice of each stream; with another strength than 1 of 2 S, the second half none."""
-        untold = np.full(len(self.streams), len(self.weights) - 1)
-        return self.streams if strength == 1 else np.append(self.streams, untold)
+        return self.streams if strength == 1 else np.append(self.streams, 0 * self.streams)
 
 
 def choose(labels: Labels, asked: str | None, streams: int, seed: int) -> Choice:
@@ -55,9 +54,9 @@ def choose(labels: Labels, asked: str | None, streams: int, seed: int) -> Choice
     drawn = [nothing] * streams if asked == "none" else _drawn(labels, given, streams, seed)
     combinations, own = distinct(np.array(drawn))
     shares = [labels.shares(each) | given for each in map(tuple, combinations.tolist())]
-    weights = np.stack([_row(labels, each) for each in (*shares, {})])
+    weights = np.stack([_row(labels, each) for each in ({}, *shares)])
     words = [labels.words(shares[place]) for place in own]
-    return Choice(from_numpy(weights), own, words)
+    return Choice(from_numpy(weights), own + 1, words)
 
 
 def every(labels: Labels) -> Tensor:
@@ -143,7 +142,7 @@ def _drawn(labels: Labels, given: Shares, streams: int, seed: int) -> list[Combi
 
 
 def _row(labels: Labels, shares: Shares) -> Floats:
-    """How much of each row of the embedding of labels is told, (R,)."""
+    """How much there is of each row of the embedding of labels, (R,)."""
     rows = []
     for name, values in labels.values.items():
         own = np.zeros(len(values) + 1, np.float32)

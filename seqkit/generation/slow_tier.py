@@ -15,6 +15,7 @@ from seqkit.data.sound.pitch import PitchBook
 from seqkit.data.sound.slow_codes import Codebook
 from seqkit.foundation.randomness import uniforms
 from seqkit.foundation.settings import check_section
+from seqkit.generation.conditioning import Conditioning
 from seqkit.generation.engine import Engine, generate_blocks
 from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.labelled import Choice
@@ -113,14 +114,14 @@ class SlowTier:
         """
         hop = self.codebook.hop * codec.phases
         wave = codec.frames(prompt).mean(1)
-        told = self.codebook.codes(self.codebook.describe(wave)) if len(wave) else self.codes[:0]
-        of_prompt = np.repeat(told, hop)[: len(prompt)]
+        own = self.codebook.codes(self.codebook.describe(wave)) if len(wave) else self.codes[:0]
+        of_prompt = np.repeat(own, hop)[: len(prompt)]
         if like is not None:
             given = like[:, None].astype(np.int64)
             return of_prompt, lambda place, count: given[np.arange(place, place + count) // hop]
         heard = len(prompt) // hop  # whole frames; the one that is cut is written again
         if heard:
-            before = np.repeat(told[:heard, None][-_READ:], streams, 1)
+            before = np.repeat(own[:heard, None][-_READ:], streams, 1)
         elif choice is not None:  # each begins a document, after the start symbol
             before = np.zeros((1, streams), np.int64)
         else:  # the streams go on from places that are spread over the recording
@@ -154,27 +155,28 @@ class SlowTier:
         engine_of: EngineOf | None,
     ) -> Iterator[Integers]:
         """Codes in blocks (n, S), after those before, (n, S), without end or up to it."""
-        writer, told, labels = self.writer, None, None
+        writer, labels, choices = self.writer, None, np.zeros(before.shape[1], np.int64)
         if choice is not None:
-            labels = choice.weights
-            kinds = choice.of_streams(strength)
-            told = lambda place, count: np.tile(kinds, (count, 1))  # noqa: E731
-            before = np.tile(before, len(kinds) // before.shape[1])
+            labels, choices = choice.weights, choice.of_streams(strength)
+            before = np.tile(before, len(choices) // before.shape[1])
+        given = Conditioning(choices)
         size = self.codebook.size + ends
         engine: Engine
         if engine_of is not None:
             engine = engine_of(writer, size, labels)
         else:
-            known = writer if labels is None else writer.with_labels(labels)
-            engine = TorchEngine(known, size, strength)
-        first = None if told is None else told(0, len(before))
-        logits, state = engine.score(before, writer.zero_state(before.shape[1]), first)
+            labelled = writer if labels is None else writer.with_choices(labels)
+            engine = TorchEngine(labelled, size, strength)
+        begin = writer.zero_state(len(choices))
+        logits, state = engine.score(before, begin, given.of_new(0, len(before)))
         sampling = Sampling(1.0, seed=(seed ^ _STREAM) & _SEEDS)
         last = engine.guided(logits[-1]) if isinstance(engine, TorchEngine) else logits[-1]
         first_codes = last[:, : self.codebook.size]  # no document is empty
-        given = engine, first_codes, state, 1 << 62, sampling
+        blocks = generate_blocks(
+            engine, first_codes, state, 1 << 62, sampling, conditions=given.of_new
+        )
         ended = np.zeros(1, bool)
-        for block in generate_blocks(*given, conditions=told):
+        for block in blocks:
             over = np.logical_or.accumulate(block == self.codebook.size) | ended
             yield np.where(over, -1, block)
             ended = over[-1]

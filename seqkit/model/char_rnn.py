@@ -110,32 +110,17 @@ class CharRNN(nn.Module):
         return LinearPredictor(self.get_buffer("levels"), self.get_buffer("weights"))
 
     @torch.no_grad()
-    def with_labels(self, weights: Tensor) -> "CharRNN":
-        """A network that is told n choices of labels, and nothing else of them; it generates.
-
-        Its condition for a code and a choice is the code times n plus the number of the choice.
+    def with_choices(self, weights: Tensor) -> "CharRNN":
+        """The network with one label in place of all, whose numbers are n choices; it generates.
 
         Args:
             weights: (n, R), how much of each row of the embedding of labels a choice has.
         """
         assert self.labels is not None
-        config, n = self.config, len(weights)
-        codes = max(config.conditions, 1)
+        config = dataclasses.replace(self.config, labels=[len(weights) - 1])
+        made = CharRNN(config, torch.Generator())  # nothing of which is kept
         chosen = weights.to(self.labels.weight) @ self.labels.weight
-        told = [chosen.repeat(codes, 1)]
-        if self.conditions is not None:
-            told.insert(0, self.conditions.weight.repeat_interleave(n, 0))
-        table = torch.cat(told, 1)
-        size = table.shape[1]
-        made = CharRNN(
-            dataclasses.replace(config, labels=[], conditions=codes * n, condition_size=size),
-            torch.Generator(),  # nothing of which is kept
-        )
-        own = {k: v for k, v in self.state_dict().items() if not k.startswith("labels")}
-        own["conditions.weight"] = table
-        if self.predicted is not None:
-            own["weights"] = own["weights"].repeat_interleave(n, 0)
-        made.load_state_dict(own)
+        made.load_state_dict(self.state_dict() | {"labels.weight": chosen})
         return made.to(self.head.weight.device)
 
     def set_linear_predictor(self, predictor: LinearPredictor) -> None:

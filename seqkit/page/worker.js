@@ -11,27 +11,29 @@ class Network {
     const step = this.step = new WebAssembly.Instance(program, {}).exports, { memory } = step;
     const place = step.arrange(...arranged), content = bytes(weights);
     new Uint8Array(memory.buffer, place, content.length).set(content);
-    this.kinds = Math.max(1, arranged[5]);
     const io = step.buffers(), size = step.state_size();
     this.held = step.reserve(size);
     this.state = new Uint8Array(memory.buffer, this.held, size);
     this.draws = new Float64Array(memory.buffer, io, ROOM);
-    this.told = new Int32Array(memory.buffer, io + 8 * ROOM, ROOM);
-    this.symbols = new Int32Array(memory.buffer, io + 12 * ROOM, ROOM);
-    this.probabilities = new Float32Array(memory.buffer, io + 16 * ROOM, ROOM);
+    this.codes = new Int32Array(memory.buffer, io + 8 * ROOM, ROOM);
+    this.labels = new Int32Array(memory.buffer, io + 12 * ROOM, ROOM);
+    this.symbols = new Int32Array(memory.buffer, io + 16 * ROOM, ROOM);
+    this.probabilities = new Float32Array(memory.buffer, io + 20 * ROOM, ROOM);
   }
   begin(seed, symbol) {
     this.state.fill(0);
     Object.assign(this, { seed, last: symbol, position: 0 });
   }
-  feed(symbols, told) {
+  condition(codes, label) {    // of the next symbols
+    this.codes.set(codes);
+    this.labels.fill(label);
+  }
+  feed(symbols) {
     this.symbols.set([this.last, ...symbols.slice(0, -1)]);
-    this.told.set(told);
     this.step.feed(this.held, symbols.length);
     this.last = symbols.at(-1) ?? this.last;
   }
-  draw(count, told) {          // as the command's first stream does
-    this.told.set(told);
+  draw(count) {                // as the command's first stream does
     this.step.uniforms(this.seed, 0n, BigInt(this.position), count);
     this.step.run(this.held, this.last, count);
     this.position += count;
@@ -56,25 +58,31 @@ function begin() {
   const before = model.labels ? [0]
     : Array.from({ length: BEFORE }, (_, i) => codes[(end - BEFORE + i) % codes.length]);
   writer.begin((seed ^ STREAM) & ((1n << 63n) - 1n), before.shift());
-  writer.feed(before, before.map(() => settings.label));
+  writer.condition([], settings.label);
+  writer.feed(before);
 }
 
-function told(count) {         // codes and labels; the writer draws a code for each `hop` symbols
-  return Int32Array.from({ length: count }, () => {
+function condition(count) {    // the next symbols; the writer draws a code for each `hop` of them
+  const codes = Int32Array.from({ length: count }, () => {
     if (writer && !settings.code && !lasting--) {
-      [code] = writer.draw(1, [settings.label]);
+      writer.condition([], settings.label);
+      [code] = writer.draw(1);
       lasting = model.hop - 1;
     }
-    return (settings.code || code || 0) * main.kinds + settings.label;
+    return settings.code || code || 0;
   });
+  main.condition(codes, settings.label);
 }
 
 function make() {              // a block
   const count = Math.min(BLOCK, granted, left), part = prompt.splice(0, FED);
   if (!run || (!part.length && left && !count)) return;
-  if (part.length) main.feed(part, told(part.length));
-  else if (left) {
-    const symbols = main.draw(count, told(count));
+  if (part.length) {
+    condition(part.length);
+    main.feed(part);
+  } else if (left) {
+    condition(count);
+    const symbols = main.draw(count);
     [granted, left] = [granted - count, left - count];
     const nats = main.probabilities.slice(0, count).map((p) => -Math.log(p));
     postMessage({ id: run, symbols, nats });

@@ -9,7 +9,8 @@ import torch
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import MuLaw
 from seqkit.generation import continuation
-from seqkit.generation.continuation import Told, continue_prompt, feed_prompt, score_by_network
+from seqkit.generation.conditioning import Conditioning
+from seqkit.generation.continuation import continue_prompt, feed_prompt, score_by_network
 from seqkit.generation.engine import generate_blocks
 from seqkit.generation.engines.onnx import OnnxEngine
 from seqkit.generation.engines.pytorch import TorchEngine
@@ -24,8 +25,8 @@ def model() -> CharRNN:
     return CharRNN(config, torch.Generator().manual_seed(8))
 
 
-def nothing(streams: int) -> Told:
-    return Told(1, np.zeros(streams, np.int64))
+def nothing(streams: int) -> Conditioning:
+    return Conditioning(np.zeros(streams, np.int64))
 
 
 def text(model: CharRNN, streams: int, length: int, seed: int = 1) -> np.ndarray:

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import torch
 
-from seqkit.generation.engine import NOTHING_TOLD, generate_blocks
+from seqkit.conditions import NO_CONDITIONS, Conditions
+from seqkit.generation.engine import UNCONDITIONED, generate_blocks
 from seqkit.generation.sampling import Sampling
 from seqkit.model.network import State
 from seqkit.symbols import Floats, Integers
@@ -19,7 +20,7 @@ class Counting:
     block = 16
     reads = False
     steps = 0
-    told: Iterable[Integers]
+    conditions: Iterable[Conditions]
 
     def sample(
         self,
@@ -27,9 +28,9 @@ class Counting:
         state: State,
         draws: Iterable[Floats],
         sampling: Sampling,
-        conditions: Iterable[Integers] = NOTHING_TOLD,
+        conditions: Iterable[Conditions] = UNCONDITIONED,
     ) -> Iterator[Integers]:
-        self.told = conditions
+        self.conditions = conditions
         for block in draws:
             self.steps += len(block)
             drawn = (symbols + 1 + np.arange(len(block))[:, None]) % 5
@@ -37,7 +38,7 @@ class Counting:
             yield drawn
 
     def score(
-        self, symbols: Integers, state: State, conditions: Integers | None = None
+        self, symbols: Integers, state: State, conditions: Conditions = NO_CONDITIONS
     ) -> tuple[Floats, State]:
         return np.zeros((*symbols.shape, 5), np.float32), state
 
@@ -62,13 +63,12 @@ def test_nothing_is_made_before_it_is_asked_for() -> None:
 
 def test_every_block_of_draws_has_its_conditions() -> None:
     engine = Counting()
-    told = np.arange(100)
 
-    def conditions(begin: int, count: int) -> Integers:
-        return np.repeat(told[begin : begin + count, None], 2, 1)
+    def conditions(begin: int, count: int) -> Conditions:
+        return Conditions(torch.arange(begin, begin + count)[:, None])
 
     drawn = generate_blocks(engine, np.zeros((2, 5)), NONE, 40, Sampling(), conditions=conditions)
     sizes = [len(block) for block in drawn]
-    blocks = list(engine.told)
+    blocks = [block.codes for block in engine.conditions if block.codes is not None]
     assert [len(block) for block in blocks] == sizes[1:]
-    assert np.concatenate(blocks)[:, 1].tolist() == list(range(1, 40))
+    assert torch.cat(blocks)[:, 0].tolist() == list(range(1, 40))

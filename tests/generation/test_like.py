@@ -17,7 +17,7 @@ from seqkit.data.sound.pitch import PitchBook, melody_of
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation import like
-from seqkit.generation.continuation import Told
+from seqkit.generation.conditioning import Conditioning
 from seqkit.generation.like import Followed
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
@@ -103,8 +103,9 @@ def test_all_symbols_are_told_the_code_of_their_frame_and_a_prompt_its_own(
     assert np.array_equal(told, slow.conditions(CODEC, prompt, 2, 0)[0])
     rows = np.concatenate([conditions(0, 1), conditions(1, 3 * hop - 1)])
     assert np.array_equal(rows, np.repeat(given.astype(np.int64), hop)[:, None])
-    with_labels = Told(3, np.array([0, 2]), told, conditions)
-    assert with_labels.of_new(hop - 1, 2).tolist() == [[9, 11], [3, 5]]
+    codes, labels = Conditioning(np.array([0, 2]), told, conditions).of_new(hop - 1, 2)
+    assert codes is not None and codes.tolist() == [[3, 3], [1, 1]]
+    assert labels is not None and labels.tolist() == [[[0], [2]], [[0], [2]]]
 
 
 def test_silence_is_refused(slow: SlowTier, tmp_path: Path) -> None:

@@ -2,17 +2,18 @@
 
 import functools
 from collections.abc import Iterable, Iterator
-from itertools import chain, repeat
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.foundation.device import DTYPES
 from seqkit.foundation.errors import ConfigError
-from seqkit.generation.engine import NOTHING_TOLD
+from seqkit.generation.engine import UNCONDITIONED
 from seqkit.generation.engines.cuda import copied_out, require_gpu, rule_of
 from seqkit.generation.engines.pytorch import Carried, PreparedStep
+from seqkit.generation.engines.step_tables import condition_rows
 from seqkit.generation.sampling import Sampling
 from seqkit.kernels.graph import GraphedCall
 from seqkit.kernels.nvrtc import Kernel
@@ -59,7 +60,7 @@ class CudaGraphEngine:
         state: State,
         draws: Iterable[Floats],
         sampling: Sampling,
-        conditions: Iterable[Integers] = NOTHING_TOLD,
+        conditions: Iterable[Conditions] = UNCONDITIONED,
     ) -> Iterator[Integers]:
         """See Engine. A block's symbols are copied out while the next block runs."""
         blocks = self._blocks(symbols, state, draws, sampling, conditions)
@@ -72,29 +73,30 @@ class CudaGraphEngine:
         state: State,
         draws: Iterable[Floats],
         sampling: Sampling,
-        conditions: Iterable[Integers],
+        conditions: Iterable[Conditions],
     ) -> Iterator[Tensor]:
         """The symbols (N, S) of each block, queued on the GPU."""
         graphs = {size: self._graph(size, sampling) for size in _SIZES}
         loop = self._loop
         loop.set(torch.from_numpy(symbols), state)
-        for block, told in zip(draws, chain(conditions, repeat(None)), strict=False):
+        for block, known in zip(draws, conditions, strict=False):
             uniforms = torch.from_numpy(block).pin_memory().to(self._device, non_blocking=True)
-            rows = None if told is None else torch.from_numpy(told).to(self._device)
+            rows = condition_rows(loop.step.config, known)
+            rows = None if rows is None else rows.to(self._device)
             drawn = torch.empty(block.shape, dtype=torch.int64, device=self._device)
             begin = 0
             for size in _SIZES:
                 while begin + size <= len(block):
                     loop.draws[:size].copy_(uniforms[begin : begin + size])
                     if rows is not None:
-                        loop.conditions[:size].copy_(rows[begin : begin + size])
+                        loop.rows[:size].copy_(rows[begin : begin + size])
                     graphs[size]()
                     drawn[begin : begin + size].copy_(loop.drawn[:size])
                     begin += size
             yield drawn
 
     def score(
-        self, symbols: Integers, state: State, conditions: Integers | None = None
+        self, symbols: Integers, state: State, conditions: Conditions = NO_CONDITIONS
     ) -> tuple[Floats, State]:
         """See Engine. The same step, without the graph."""
         return self._loop.step.score(symbols, state, conditions)
@@ -120,7 +122,7 @@ class _Loop:
         self.size = size
         self.draws = torch.zeros(_SIZES[0], streams, dtype=torch.float64, device=device)
         self.drawn = torch.zeros(_SIZES[0], streams, dtype=torch.int64, device=device)
-        self.conditions = torch.zeros_like(self.drawn)
+        self.rows = torch.zeros_like(self.drawn)  # of conditions
         self._symbols = torch.zeros(streams, dtype=torch.int64, device=device)
         self._carried = self.step.split(model.zero_state(streams))
         self._draw = Kernel(
@@ -139,7 +141,7 @@ class _Loop:
         """Make steps: the first rows of `draws` become the first rows of `drawn`."""
         fed, carried = self._symbols, self._carried
         for index in range(steps):
-            logits, carried = self.step(fed, carried, self.conditions[index])
+            logits, carried = self.step(fed, carried, self.rows[index])
             fed = self.drawn[index]
             drawn = {"logits": logits, "draws": self.draws[index], "symbols": fed}
             self._draw.launch({**drawn, "rule": rule}, blocks=len(fed), threads=32)

@@ -1,13 +1,13 @@
 // What both fused kernels share: their arguments, and how blocks exchange values through L2. A word
 // carries the number of its step beside its value; readers poll the words that they need.
 //
-// Constants: V symbols, as for draw.cu; CONDITIONS, how many a network reads, or 0.
+// Constants: V symbols, as for draw.cu; CONDITIONS, the rows of a network's table of them, or 0.
 
 struct Arguments {
   const uint4 *weights;      // [BLOCKS][...]: of each block, as its kernel reads them
   const float *table;        // [BLOCKS][V][rows]: first layer's input product and bias; with
                              // LOOKBACK [2V]: then what each predicted symbol adds
-  const float *told;         // [BLOCKS][CONDITIONS][rows]: what a condition adds to it; or null
+  const float *condition_table;  // [BLOCKS][CONDITIONS][rows]: what each row adds to it; or null
   const float *bias;         // [BLOCKS][L][rows]
   const float *head_bias;    // [V], or rounded up to LOGITS
   const float *h_in, *c_in;  // [L][S][H]
@@ -15,7 +15,7 @@ struct Arguments {
   const int *first;          // [S]: symbols to feed first
   const double *draws;       // [steps][S], or null if `forced` is given
   const int *forced;         // [steps][S]: symbols to feed, or null
-  const int *conditions;     // [steps][S]: of the symbol after the one that is fed; or null
+  const int *conditions;     // [steps][S]: rows, of the symbol after the one that is fed; or null
   const float *levels;       // [V]: samples of the symbols, of a network that predicts; or null
   const float *prediction;   // [CONDITIONS, at least 1][LOOKBACK]: weights of the last samples
   const float *past;         // [S][LOOKBACK]: samples before the first step, the latest last

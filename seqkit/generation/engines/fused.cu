@@ -227,7 +227,8 @@ __device__ __forceinline__ void finishing_warp(const Arguments &a, const Shared 
   }
   const float *table = TABLE_SHARED ? s.table : a.table + (size_t)block * TABLE_ROWS * TILES * ROWS;
   table += tile * ROWS + row;
-  const float *told = a.told + (size_t)block * CONDITIONS * TILES * ROWS + tile * ROWS + row;
+  const float *given = a.condition_table + (size_t)block * CONDITIONS * TILES * ROWS;
+  given += tile * ROWS + row;
   float add[S] = {};  // what the conditions of the next step bring
   float older[S], latest[S];  // the prediction but for the latest sample, and that one's weight
   float border[LOOKBACK ? CHUNK : 1];  // this lane's, half-way between neighbouring levels
@@ -239,14 +240,14 @@ __device__ __forceinline__ void finishing_warp(const Arguments &a, const Shared 
     int at = k * 32 + lane;
     border[k] = at + 1 < V ? (a.levels[at] + a.levels[at + 1]) / 2 : -negative_infinity();
   }
-  // What step t is told, and its prediction but for the latest sample; unused after the last step.
+  // The conditions of step t, and its prediction but for the latest sample; unused after the last step.
   auto look_up = [&](int t) {
 #pragma unroll
     for (int i = 0; i < S; i++) {
-      int code = CONDITIONS ? __ldg(a.conditions + min(t, a.steps - 1) * S + i) : 0;
-      if (CONDITIONS) add[i] = __ldg(told + code * TILES * ROWS);
+      int at = CONDITIONS ? __ldg(a.conditions + min(t, a.steps - 1) * S + i) : 0;
+      if (CONDITIONS) add[i] = __ldg(given + at * TILES * ROWS);
       if (!LOOKBACK) continue;
-      const float *weights = a.prediction + code * LOOKBACK;
+      const float *weights = a.prediction + at * LOOKBACK;
       float sum = 0;
       for (int k = lane; k + 1 < LOOKBACK; k += 32)
         sum += __ldg(weights + k) * past[i * LOOKBACK + (t + 1 + k) % RING];

@@ -5,19 +5,20 @@ exchanged hidden values are fp16; sums, gates, cell values and logits are fp32.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, repeat
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.generation.engine import NOTHING_TOLD
+from seqkit.generation.engine import UNCONDITIONED
 from seqkit.generation.engines.cuda import copied_out, require_gpu, rule_of
 from seqkit.generation.engines.fused_layout import MOST_STREAMS, Layout, lay_out
 from seqkit.generation.engines.fused_many_layout import ManyLayout, lay_out_many
+from seqkit.generation.engines.step_tables import StepTables, condition_rows
 from seqkit.generation.sampling import Sampling
 from seqkit.kernels.nvrtc import HOPPER, LSTM, Kernel, Value
 from seqkit.model.char_rnn import CharRNN
@@ -84,8 +85,9 @@ class FusedEngine:
             exact=layout.exact,
         )
         self._kernel.reserve(layout.shared)
-        self._weights = layout.pack(model)
-        self._prediction = model.linear_predictor
+        tables = StepTables.of(model)
+        self._config, self._predictor = model.config, tables.predictor
+        self._weights = layout.pack(model, tables)
         self._hidden_words = torch.zeros(layout.hidden_words, dtype=torch.int32, device=device)
         self._logit_words = torch.zeros(layout.logit_words, dtype=torch.int64, device=device)
         self._number = 2  # of the next step; older words carry older step numbers
@@ -98,7 +100,7 @@ class FusedEngine:
         state: State,
         draws: Iterable[Floats],
         sampling: Sampling,
-        conditions: Iterable[Integers] = NOTHING_TOLD,
+        conditions: Iterable[Conditions] = UNCONDITIONED,
     ) -> Iterator[Integers]:
         """See Engine. A block's symbols are copied out while the next block runs."""
         blocks = self._blocks(symbols, state, draws, sampling, conditions)
@@ -111,21 +113,21 @@ class FusedEngine:
         state: State,
         draws: Iterable[Floats],
         sampling: Sampling,
-        conditions: Iterable[Integers],
+        conditions: Iterable[Conditions],
     ) -> Iterator[Tensor]:
         """The rows that `_launch` gives of each block, queued on the GPU."""
         fed = torch.from_numpy(symbols).to(self._device, torch.int32)
-        for block, told in zip(draws, chain(conditions, repeat(None)), strict=False):
+        for block, known in zip(draws, conditions, strict=False):
             uniforms = torch.from_numpy(block).pin_memory().to(self._device, non_blocking=True)
             drawn, state = self._launch(
-                fed, state, len(block), sampling=sampling, draws=uniforms, conditions=told
+                fed, state, len(block), sampling=sampling, draws=uniforms, conditions=known
             )
             yield drawn
             fed = drawn[len(block) - 1]
 
     @torch.inference_mode()
     def score(
-        self, symbols: Integers, state: State, conditions: Integers | None = None
+        self, symbols: Integers, state: State, conditions: Conditions = NO_CONDITIONS
     ) -> tuple[Floats, State]:
         """See Engine."""
         fed = torch.from_numpy(symbols).to(self._device, torch.int32)
@@ -146,25 +148,25 @@ class FusedEngine:
         draws: Tensor | None = None,
         forced: Tensor | None = None,
         logits: Tensor | None = None,
-        conditions: Integers | None = None,
+        conditions: Conditions = NO_CONDITIONS,
     ) -> tuple[Tensor, State]:
         """Queue steps: their symbols (steps + 1, S) and the state after them.
 
         The last row of the symbols is the kernel's error flag: not zero if it gave up.
         """
-        layout, weights, prediction = self._layout, self._weights, self._prediction
+        layout, weights, predictor = self._layout, self._weights, self._predictor
         drawn = torch.zeros(steps + 1, layout.S, dtype=torch.int32, device=self._device)
         after = State(*map(torch.empty_like, state))
-        told = None
-        if weights.told is not None:
-            told = torch.zeros(steps, layout.S, dtype=torch.int32)
-            if conditions is not None:
-                told.copy_(torch.from_numpy(conditions))
-            told = told.pin_memory().to(self._device, non_blocking=True)
+        rows = None
+        if weights.conditions is not None:
+            rows = torch.zeros(steps, layout.S, dtype=torch.int32)
+            if (known := condition_rows(self._config, conditions)) is not None:
+                rows.copy_(known)
+            rows = rows.pin_memory().to(self._device, non_blocking=True)
         arguments: dict[str, Value] = {
             "weights": weights.fragments,
             "table": weights.table,
-            "told": weights.told,
+            "condition_table": weights.conditions,
             "bias": weights.bias,
             "head_bias": weights.head_bias,
             "h_in": state.h.contiguous(),
@@ -174,10 +176,10 @@ class FusedEngine:
             "first": first,
             "draws": draws,
             "forced": forced,
-            "conditions": told,
-            "levels": None if prediction is None else prediction.levels,
-            "prediction": None if prediction is None else prediction.weights,
-            "past": None if prediction is None else state.past.contiguous(),
+            "conditions": rows,
+            "levels": None if predictor is None else predictor.levels,
+            "prediction": None if predictor is None else predictor.weights,
+            "past": None if predictor is None else state.past.contiguous(),
             "symbols": drawn,
             "logits": logits,
             "hidden_words": self._hidden_words,
@@ -197,9 +199,9 @@ class FusedEngine:
         )
         # With many streams the state before the first step is exchanged under a number, too.
         self._number = (self._number + steps + 1) % 2**32
-        if prediction is not None:
+        if predictor is not None:
             fed = torch.cat([first[None], drawn[: steps - 1]]) if forced is None else forced
-            past = torch.cat([state.past[0], prediction.levels[fed].T], 1)
+            past = torch.cat([state.past[0], predictor.levels[fed].T], 1)
             after = after._replace(past=past[None, :, steps:])
         return drawn, after
 

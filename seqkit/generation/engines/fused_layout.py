@@ -9,6 +9,7 @@ from torch import Tensor
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError, DeviceError
+from seqkit.generation.engines.step_tables import StepTables, condition_count
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.fused_calls import round_up
@@ -29,14 +30,14 @@ class PackedWeights(NamedTuple):
         fragments: all matrices, in fp16.
         table: (BLOCKS, V, N): what a symbol brings to the first layer's gates, with its biases; in
             a network that predicts linearly (BLOCKS, 2V, N), then what a predicted one brings.
-        told: (BLOCKS, CONDITIONS, N): what a condition brings to them; None without conditions.
+        conditions: (BLOCKS, CONDITIONS, N): what they bring to them; None without conditions.
         bias: of the gates of every layer.
         head_bias: of the output layer.
     """
 
     fragments: Tensor
     table: Tensor
-    told: Tensor | None
+    conditions: Tensor | None
     bias: Tensor
     head_bias: Tensor
 
@@ -96,20 +97,19 @@ class Layout(Spread):
     def logit_words(self) -> int:
         return 2 * self.COPIES * self.S * self.logits
 
-    def pack(self, model: CharRNN) -> PackedWeights:
-        """A network's weights in the order in which the kernel reads them."""
+    def pack(self, model: CharRNN, tables: StepTables) -> PackedWeights:
+        """The weights of a network, and its tables, in the order in which the kernel reads them."""
         layers = [cells.weights_of(layer) for layer in model.layers]
         # Row r of a tile is gate r % 4 of the tile's unit r // 4.
         gates, units = torch.arange(4), torch.arange(self.H)
         rows = (gates[None, :] * self.H + units[:, None]).flatten().to(model.head.weight.device)
         wide = (self.BLOCKS, self.TILES * _ROWS)
-        tables = model.gate_tables()
-        table = (tables["embedding"] + layers[0].b + layers[0].d)[: self.V, rows]
-        if "predicted" in tables:
-            table = torch.cat([table, tables["predicted"][: self.V, rows]])
-        told = tables.get("conditions")
-        if told is not None:
-            told = told[:, rows].reshape(-1, *wide).transpose(0, 1).contiguous()
+        table = (tables.symbols + layers[0].b + layers[0].d)[: self.V, rows]
+        if tables.predicted is not None:
+            table = torch.cat([table, tables.predicted[: self.V, rows]])
+        conditions = tables.conditions
+        if conditions is not None:
+            conditions = conditions[:, rows].reshape(-1, *wide).transpose(0, 1).contiguous()
         bias = torch.stack([layer.b + layer.d for layer in layers])[:, rows]
         head = model.head.weight.new_zeros(self.BLOCKS * self.HEAD_TILES * _ROWS, self.H)
         head[: self.V] = model.head.weight[: self.V]
@@ -123,7 +123,7 @@ class Layout(Spread):
             # (BLOCKS, WARPS, fragments, 32 lanes, 8)
             fragments=torch.cat([block.flatten(2, 3) for block in blocks], 2).contiguous(),
             table=table.reshape(-1, *wide).transpose(0, 1).contiguous(),
-            told=told,
+            conditions=conditions,
             bias=bias.reshape(self.L, *wide).transpose(0, 1).contiguous(),
             head_bias=head_bias,
         )
@@ -215,7 +215,7 @@ def _layout(config: ModelConfig, size: int, streams: int, tiles: int, shared_lim
         IN_SHARED=shared,
         on_chip=on_chip,
         TABLE_SHARED=table_shared,
-        CONDITIONS=config.conditions,
+        CONDITIONS=condition_count(config),
         SKIPS=config.skip_connections,
         shared=needed + (table if table_shared else 0),
     )

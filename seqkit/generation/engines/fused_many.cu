@@ -164,10 +164,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) fused_many(const Argume
       for (int i = 0; i < 8; i++) in[i / 2][i % 2] = hidden[0][tile][i / 2][i % 2] + inputs[i];
       if (CONDITIONS) {
         const int stream = min(stream_of(tile), S - 1);
-        const float *told = a.told + ((size_t)block * CONDITIONS + a.conditions[t * S + stream]) *
-                                     ROWS + pair * 8;
+        const size_t at = (size_t)block * CONDITIONS + a.conditions[t * S + stream];
+        const float *given = a.condition_table + at * ROWS + pair * 8;
 #pragma unroll
-        for (int i = 0; i < 8; i++) in[i / 2][i % 2] += __ldg(told + i);
+        for (int i = 0; i < 8; i++) in[i / 2][i % 2] += __ldg(given + i);
       }
       advance(tile, 0, t, in);
     }

@@ -9,6 +9,7 @@ from torch import Tensor
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import DeviceError
 from seqkit.generation.engines.fused_layout import MOST_SYMBOLS, PackedWeights, Spread, check_limits
+from seqkit.generation.engines.step_tables import StepTables, condition_count
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.fused_calls import round_up
@@ -42,23 +43,21 @@ class ManyLayout(Spread):
         """With those of the symbols, which lie behind them."""
         return 2 * self.S * (round_up(self.V, _HEADS) + 1)
 
-    def pack(self, model: CharRNN) -> PackedWeights:
-        """A network's weights in the order in which the kernel reads them."""
+    def pack(self, model: CharRNN, tables: StepTables) -> PackedWeights:
+        """The weights of a network, and its tables, in the order in which the kernel reads them."""
         layers = [cells.weights_of(layer) for layer in model.layers]
         head = model.head.weight.new_zeros(self.BLOCKS * self.HEAD_TILES * _HEADS, self.H)
         head[: self.V] = model.head.weight[: self.V]
         matrices = [_blocks(layer.w, self.BLOCKS, gates=4) for layer in layers[1:]]
         matrices.append(_blocks(head, self.BLOCKS))
         matrices += [_blocks(layer.u, self.BLOCKS, gates=4) for layer in layers]
-        tables = model.gate_tables()
-        table = tables["embedding"][: self.V] + layers[0].b + layers[0].d
-        told = tables.get("conditions")
+        table = tables.symbols[: self.V] + layers[0].b + layers[0].d
         bias = torch.stack([layer.b + layer.d for layer in layers])
         bias[0] = 0  # it is in the table
         return PackedWeights(
             fragments=torch.cat([matrix.half().flatten(1) for matrix in matrices], 1).contiguous(),
             table=self._gates(table),
-            told=None if told is None else self._gates(told),
+            conditions=None if tables.conditions is None else self._gates(tables.conditions),
             bias=self._gates(bias),
             head_bias=model.head.bias[: self.V].contiguous(),
         )
@@ -110,7 +109,7 @@ def lay_out_many(
         HIDDEN_SHARED=hidden_shared,
         TABLE_SHARED=table_shared,
         DRAW_HERE=streams <= _DRAWN_BY_ALL and size <= _QUICKLY_DRAWN,
-        CONDITIONS=config.conditions,
+        CONDITIONS=condition_count(config),
         SKIPS=config.skip_connections,
         shared=shared + (table if table_shared else 0),
     )

@@ -5,7 +5,7 @@
 
 import dataclasses
 from collections.abc import Iterable, Iterator
-from itertools import chain, repeat
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,10 @@ import onnxruntime
 import torch
 from onnx import TensorProto, helper
 
-from seqkit.generation.engine import NOTHING_TOLD
+from seqkit.conditions import NO_CONDITIONS, Conditions
+from seqkit.generation.engine import UNCONDITIONED
 from seqkit.generation.engines.onnx_graph import Graph, OnnxStep, Value
+from seqkit.generation.engines.step_tables import condition_rows
 from seqkit.generation.sampling import Sampling, drawn
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
@@ -48,17 +50,17 @@ class OnnxEngine:
         state: State,
         draws: Iterable[Floats],
         sampling: Sampling,
-        conditions: Iterable[Integers] = NOTHING_TOLD,
+        conditions: Iterable[Conditions] = UNCONDITIONED,
     ) -> Iterator[Integers]:
         """See Engine."""
         rule = dataclasses.replace(sampling, seed=0)
         carried = [symbols, *self._split(state)]
-        for block, told in zip(draws, chain(conditions, repeat(None)), strict=False):
-            *carried, drawn = self._run(rule, carried, block, told)
+        for block, known in zip(draws, conditions, strict=False):
+            *carried, drawn = self._run(rule, carried, block, known)
             yield drawn
 
     def score(
-        self, symbols: Integers, state: State, conditions: Integers | None = None
+        self, symbols: Integers, state: State, conditions: Conditions = NO_CONDITIONS
     ) -> tuple[Floats, State]:
         """See Engine."""
         *after, logits = self._run(None, self._split(state), symbols, conditions)
@@ -74,7 +76,7 @@ class OnnxEngine:
         return [*layers, *(past if self._step.lookback else ())]
 
     def _run(
-        self, rule: Sampling | None, carried: list[Arrays], rows: Arrays, told: Integers | None
+        self, rule: Sampling | None, carried: list[Arrays], rows: Arrays, conditions: Conditions
     ) -> list[Arrays]:
         """What `many_steps` makes of what is carried and of rows (N, S)."""
         # One row of products in 8 bits is done before a second thread has begun.
@@ -83,8 +85,10 @@ class OnnxEngine:
         if (rule, threads) not in self._sessions:
             self._sessions[rule, threads] = open_session(many_steps(self._step, rule), threads)
         session = self._sessions[rule, threads]
-        known = [np.zeros(rows.shape, np.int64) if told is None else told]
-        given = [*carried, rows, *(known if self._step.conditions else ())]
+        given = [*carried, rows]
+        if self._step.conditions:
+            known = condition_rows(self._step.config, conditions)
+            given.append(np.zeros(rows.shape, np.int64) if known is None else known.numpy())
         names = [value.name for value in session.get_inputs()]
         made: list[Arrays] = session.run(None, dict(zip(names, given, strict=True)))
         return made
@@ -104,8 +108,8 @@ def one_step(step: OnnxStep) -> onnx.ModelProto:
     """One step, for export: symbols (S,), h and c (L, S, H) in; logits (S, V), new h and c out.
 
     Cells without a c have neither its input nor its output. A network that predicts linearly has
-    past (1, S, K) and new_past, too. One that reads conditions has them as its last input: (S,), of
-    what follows.
+    past (1, S, K) and new_past, too. The last input of one that reads conditions are those of what
+    follows, as rows (S,) of its `StepTables`.
     """
     graph = Graph()
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from seqkit.generation.engines.step_tables import StepTables, condition_count
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.linear_predictor import LinearPredictor
@@ -145,12 +146,13 @@ class OnnxStep:
     def __init__(self, model: CharRNN, size: int, int8: bool = False) -> None:
         """`size` is the codec's V; logits that the model has beyond it are left out."""
         self._model = model
+        self.config = model.config
         self.size = size
         self.int8 = int8
         self.cell = model.config.cell
         self.layers = model.config.num_layers
         self.hidden = model.config.hidden_size
-        self.conditions = model.config.conditions > 0
+        self.conditions = condition_count(model.config) > 0
         self.lookback = model.config.lookback
         parts = {"h": True, "c": self.cell == "lstm", "past": self.lookback > 0}
         self.state = [name for name, is_used in parts.items() if is_used]
@@ -159,22 +161,20 @@ class OnnxStep:
     def add(
         self,
         symbols: Value,
-        conditions: Value,
+        rows: Value,
         state: list[tuple[Value, Value]],
         past: Value,
     ) -> tuple[Value, list[tuple[Value, Value]], Value]:
         """Add a step from symbols (S,), each layer's h and c (S, H) and the past (S, K).
 
-        `conditions` (S,) tell of what follows, if the network reads them. Returns the logits
-        (S, V), the state and the past, which is as it was if the network predicts nothing.
+        `rows` (S,) are those of the conditions of what follows: see `condition_rows`. Returns the
+        logits (S, V), the state and the past, which is as it was if the network predicts nothing.
         """
-        config, graph, prediction = self._model.config, symbols.graph, self._model.linear_predictor
-        tables = {name: _numpy(rows) for name, rows in self._model.gate_tables().items()}
-        numbers = {"embedding": symbols}
-        if self.conditions:
-            numbers["conditions"] = conditions
-        if prediction is not None:
-            past, numbers["predicted"] = self._predicted(prediction, symbols, conditions, past)
+        config, graph, tables = self.config, symbols.graph, StepTables.of(self._model)
+        looked_up = [(tables.symbols, symbols), (tables.conditions, rows)]
+        if tables.predictor is not None:
+            past, following = self._predicted(tables.predictor, symbols, rows, past)
+            looked_up.append((tables.predicted, following))
         gru = self.cell == "gru"  # which multiplies the state's part of the sums alone
         step: Any = cells.cell_step  # of tensors, and here of values
         x, after = symbols, list[tuple[Value, Value]]()
@@ -182,12 +182,11 @@ class OnnxStep:
             w, u, b, d = map(_numpy, cells.weights_of(layer))
             hidden: Value | Literal[0] = 0
             if not after:
-                tables["embedding"] = tables["embedding"] + (b if gru else b + d)
-                rows = (
-                    graph.constant(tables[name]).node("Gather", number)
-                    for name, number in numbers.items()
+                found = [(_numpy(own), at) for own, at in looked_up if own is not None]
+                found[0] = found[0][0] + (b if gru else b + d), symbols
+                inputs = functools.reduce(
+                    operator.add, (graph.constant(own).node("Gather", at) for own, at in found)
                 )
-                inputs = functools.reduce(operator.add, rows)
                 hidden = self._product(h, u, d if gru else None)
             elif gru:
                 inputs, hidden = self._product(x, w, b), self._product(h, u, d)
@@ -203,15 +202,15 @@ class OnnxStep:
         return self._product(x, weight, bias), after, past
 
     def _predicted(
-        self, prediction: LinearPredictor, symbols: Value, conditions: Value, past: Value
+        self, predictor: LinearPredictor, symbols: Value, rows: Value, past: Value
     ) -> tuple[Value, Value]:
         """The past (S, K) with the sample of each symbol (S,), and what is predicted, (S,)."""
-        tables = prediction.levels, prediction.borders, prediction.weights
+        tables = predictor.levels, predictor.borders, predictor.weights
         levels, borders, weights = (past.graph.constant(_numpy(part)) for part in tables)
         last = levels.node("Gather", symbols).node("Unsqueeze", [1])
         past = past.node("Slice", [1], [self.lookback], [1]).node("Concat", last, axis=1)
         if self.conditions:
-            weights = weights.node("Gather", conditions)
+            weights = weights.node("Gather", rows)
         sample = (past * weights).node("ReduceSum", [1], keepdims=1)
         return past, sample.node("Greater", borders).sum(1)
 

@@ -11,8 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.foundation.threads import shared_cores
-from seqkit.generation.engine import NOTHING_TOLD
+from seqkit.generation.engine import UNCONDITIONED
+from seqkit.generation.engines.step_tables import StepTables, condition_rows
 from seqkit.generation.sampling import Sampling, draw
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
@@ -32,15 +34,19 @@ class PreparedStep:
     def __init__(self, model: CharRNN, size: int, dtype: torch.dtype = torch.float32) -> None:
         """`size` is the codec's V; logits that the model has beyond it are left out."""
         self._size = size
+        self.config = model.config
         self._cell = model.config.cell
         self._clip = model.config.clip
         self._skips = model.config.skip_connections
         self._dtype = dtype
         layers = [cells.weights_of(layer) for layer in model.layers]
-        tables = {name: self._prepared(table) for name, table in model.gate_tables().items()}
-        self._table = tables["embedding"]
-        self._told, self._predicted = tables.get("conditions"), tables.get("predicted")
-        self._prediction = model.linear_predictor  # in fp32
+        tables = StepTables.of(model)
+        self._predictor = tables.predictor  # in fp32
+        self._table = self._prepared(tables.symbols)
+        self._conditions, self._predicted = (
+            None if own is None else self._prepared(own)
+            for own in (tables.conditions, tables.predicted)
+        )
         self._transposed = model.config.hidden_size >= _TRANSPOSED
         self._inputs = [self._matrix(layer.w) for layer in layers]
         self._hidden = [self._matrix(layer.u) for layer in layers]
@@ -64,7 +70,7 @@ class PreparedStep:
 
     def _tensors(self) -> list[Tensor]:
         biases = [bias for pair in self._biases for bias in pair]
-        tables = [self._table, self._told, self._predicted]
+        tables = [self._table, self._conditions, self._predicted]
         matrices = [*self._inputs, *self._hidden, self._head]
         return [*(own for own in tables if own is not None), *matrices, *biases, self._head_bias]
 
@@ -81,30 +87,30 @@ class PreparedStep:
         """The state in the form that a step takes."""
         h, c = (self._prepared(values) for values in state[:2])
         layers = chain.from_iterable(zip(h.unbind(), c.unbind(), strict=True))
-        return [*layers, *(() if self._prediction is None else state.past.float())]
+        return [*layers, *(() if self._predictor is None else state.past.float())]
 
     def _joined(self, carried: Carried) -> State:
         """What `split` made this of."""
         layers = carried[: 2 * len(self._hidden)]
         h, c = (torch.stack(layers[first::2]).float() for first in (0, 1))
-        past = h.new_zeros(h.shape[1], 0) if self._prediction is None else carried[-1]
+        past = h.new_zeros(h.shape[1], 0) if self._predictor is None else carried[-1]
         return State(h, c, past[None])
 
     @torch.inference_mode()
     def __call__(
-        self, symbols: Tensor, carried: Carried, conditions: Tensor | None = None
+        self, symbols: Tensor, carried: Carried, row: Tensor | None = None
     ) -> tuple[Tensor, Carried]:
         """Feed symbols (S,): the logits (S, V) of what follows, in fp32, and the state after.
 
-        `conditions` (S,) tell of what follows; None: nothing is told.
+        `row` (S,) is one of `condition_rows`, of what follows; None: nothing is known.
         """
         x = torch.index_select(self._table, 0, symbols)
-        if self._told is not None:
-            x = x + (self._told[0] if conditions is None else self._told[conditions])
+        if self._conditions is not None:
+            x = x + (self._conditions[0] if row is None else self._conditions[row])
         past: list[Tensor] = []
-        if self._predicted is not None and self._prediction is not None:
-            row = None if conditions is None else conditions[None]
-            following, after_it = self._prediction(symbols[None], carried[-1][None], row)
+        if self._predicted is not None and self._predictor is not None:
+            codes = None if row is None else row[None]
+            following, after_it = self._predictor(symbols[None], carried[-1][None], codes)
             x = x + self._predicted[following[0]]
             past = [*after_it]
         after: Carried = []
@@ -120,19 +126,23 @@ class PreparedStep:
         return logits, after + past
 
     def score(
-        self, symbols: Integers, state: State, conditions: Integers | None = None
+        self, symbols: Integers, state: State, conditions: Conditions = NO_CONDITIONS
     ) -> tuple[Floats, State]:
         """See Engine: feed symbols (N, S) step by step."""
-        carried, rows = self.split(state), []
-        told = repeat(None) if conditions is None else self.on_device(conditions)
-        for row, row_told in zip(self.on_device(symbols), told, strict=False):
-            logits, carried = self(row, carried, row_told)
-            rows.append(logits)
-        return torch.stack(rows).cpu().numpy(), self._joined(carried)
+        carried, found = self.split(state), []
+        for fed, row in zip(self.on_device(symbols), self.rows_of(conditions), strict=False):
+            logits, carried = self(fed, carried, row)
+            found.append(logits)
+        return torch.stack(found).cpu().numpy(), self._joined(carried)
 
-    def on_device(self, values: Integers) -> Tensor:
-        """Symbols or conditions where the step runs."""
-        return torch.from_numpy(values).to(self._table.device)
+    def rows_of(self, conditions: Conditions) -> Iterable[Tensor | None]:
+        """What each step takes of conditions, (S,), where it runs; without end if that is None."""
+        rows = condition_rows(self.config, conditions)
+        return repeat(None) if rows is None else rows.to(self._table.device)
+
+    def on_device(self, symbols: Integers) -> Tensor:
+        """Symbols where the step runs."""
+        return torch.from_numpy(symbols).to(self._table.device)
 
     def _advance(
         self, index: int, inputs: Tensor, hidden: Tensor, h: Tensor, c: Tensor
@@ -153,7 +163,7 @@ class TorchEngine:
         """`size` is the codec's V.
 
         With another `strength` than 1 states and conditions are those of 2 S streams, of which the
-        second half is told no labels. It draws from the logits u + strength · (l - u), l with
+        second half has no labels. It draws from the logits u + strength · (l - u), l with
         labels and u without (Ho and Salimans, "Classifier-free diffusion guidance", 2022).
         """
         self._step = PreparedStep(model, size)
@@ -165,8 +175,8 @@ class TorchEngine:
         """The logits (S, V) to draw from, made of those of all streams."""
         if self._strength == 1:
             return logits
-        told, untold = np.split(logits, 2)
-        return np.asarray(untold + np.float32(self._strength) * (told - untold))
+        labelled, unlabelled = np.split(logits, 2)
+        return np.asarray(unlabelled + np.float32(self._strength) * (labelled - unlabelled))
 
     def sample(
         self,
@@ -174,15 +184,14 @@ class TorchEngine:
         state: State,
         draws: Iterable[Floats],
         sampling: Sampling,
-        conditions: Iterable[Integers] = NOTHING_TOLD,
+        conditions: Iterable[Conditions] = UNCONDITIONED,
     ) -> Iterator[Integers]:
         """See Engine."""
         carried, copies = self._step.split(state), 1 if self._strength == 1 else 2
-        for block, told in zip(draws, chain(conditions, repeat(None)), strict=False):
+        for block, known in zip(draws, conditions, strict=False):
             drawn = []
-            rows = repeat(None) if told is None else self._step.on_device(told)
             with shared_cores(self._device):
-                for uniform, row in zip(block, rows, strict=False):
+                for uniform, row in zip(block, self._step.rows_of(known), strict=False):
                     fed = self._step.on_device(np.tile(symbols, copies))
                     logits, carried = self._step(fed, carried, row)
                     symbols = draw(self.guided(logits.cpu().numpy()), uniform, sampling)
@@ -190,7 +199,7 @@ class TorchEngine:
             yield np.stack(drawn)
 
     def score(
-        self, symbols: Integers, state: State, conditions: Integers | None = None
+        self, symbols: Integers, state: State, conditions: Conditions = NO_CONDITIONS
     ) -> tuple[Floats, State]:
         """See Engine."""
         return self._step.score(symbols, state, conditions)

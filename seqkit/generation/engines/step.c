@@ -7,8 +7,7 @@
 // The same bits on every machine: products are of integers, activations in 7 bits, so that no pair
 // of products leaves the 16 bits within which processors agree about a relaxed dot product; exp is
 // made of IEEE additions, products and divisions. Weights lie in memory as wasm_layout.py has them:
-// L layers, H hidden units rounded up to 16, V symbols, K lookback. What is told is a code times
-// the number of choices of labels, plus one of those.
+// L layers, H hidden units rounded up to 16, V symbols, K lookback.
 #include <wasm_simd128.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -27,10 +26,10 @@ typedef struct { float *bias, *scales; int *sums; signed char *values; int rows,
 extern unsigned char __heap_base;
 static struct {
   double draws[BLOCK];
-  int conditions[BLOCK], symbols[BLOCK];
+  int codes[BLOCK], labels[BLOCK], symbols[BLOCK];    // of the symbols after those that are fed
   float probabilities[BLOCK];                         // of the symbols, at temperature 1
 } io;
-static int L, H, V, K, known, kinds, skips;           // known: symbols of the input, V or more
+static int L, H, V, K, known, skips;                  // known: symbols of the input, V or more
 static float clip;                                    // of c; 0: none
 static Table input, coded, labelled, predicted;
 static float *levels, *borders, *weights;             // (known,), (known,), (codes, K)
@@ -65,10 +64,10 @@ EXPORT int state_size(void) { return 4 * (2 * L * H + K); }
 // Lay a network out in memory; its weights go to the address that is returned.
 EXPORT void *arrange(int layers, int hidden, int symbols, int rows, int codes, int labels,
                      int lookback, int has_skips, float limit) {
-  L = layers; H = hidden; V = symbols; known = rows; kinds = labels; K = lookback;
+  L = layers; H = hidden; V = symbols; known = rows; K = lookback;
   skips = has_skips; clip = limit; top = (unsigned long)&__heap_base;
   void *begin = take(0);
-  input = table(known); coded = table(codes); labelled = table(kinds);
+  input = table(known); coded = table(codes); labelled = table(labels);
   if (K) {
     predicted = table(known);
     levels = take(4ull * known); borders = take(4ull * known);
@@ -188,24 +187,23 @@ static void advance(float *h, float *c) {
   }
 }
 
-// The symbol that is predicted after this one; see seqkit/model/prediction.py.
-static int predict(float *past, int symbol, int condition) {
+// The symbol that is predicted after this one; see seqkit/model/linear_predictor.py.
+static int predict(float *past, int symbol, int code) {
   __builtin_memmove(past, past + 1, 4 * (K - 1));
   past[K - 1] = levels[symbol];
   f4 sum = {0};
-  for (int i = 0; i < K; i += 4) sum += *(f4 *)(past + i) * *(f4 *)(weights + condition * K + i);
+  for (int i = 0; i < K; i += 4) sum += *(f4 *)(past + i) * *(f4 *)(weights + code * K + i);
   float sample = sum[0] + sum[1] + sum[2] + sum[3];
   int below = 0;
   EACH(i, known) below += borders[i] < sample;
   return below;
 }
 
-static void step(float *state, int symbol, int condition, float *to) {
+static void step(float *state, int symbol, int code, int label, float *to) {
   float *h = state, *c = state + L * H;
-  int kind = kinds ? condition % kinds : 0, code = kinds ? condition / kinds : condition;
   __builtin_memcpy(gates, layer[0].bias, 16 * H);
   add_row(input, symbol);
-  if (kinds) add_row(labelled, kind);
+  if (labelled.rows) add_row(labelled, label);
   if (coded.rows) add_row(coded, code);
   if (K) add_row(predicted, predict(state + 2 * L * H, symbol, coded.rows ? code : 0));
   EACH(l, L) {
@@ -278,15 +276,15 @@ static int draw(double uniform, float *probability) {
   return drawn;
 }
 
-// Feed the first n symbols of the buffer, with what is told after each.
+// Feed the first n symbols of the buffer, with code and label of what follows each.
 EXPORT void feed(float *state, int n) {
-  EACH(i, n) step(state, io.symbols[i], io.conditions[i], logits + i * head.rows);
+  EACH(i, n) step(state, io.symbols[i], io.codes[i], io.labels[i], logits + i * head.rows);
 }
 
 // Feed a symbol, draw one, feed that, and so on, n times.
 EXPORT void run(float *state, int symbol, int n) {
   EACH(i, n) {
-    step(state, symbol, io.conditions[i], logits);
+    step(state, symbol, io.codes[i], io.labels[i], logits);
     io.symbols[i] = symbol = draw(io.draws[i], &io.probabilities[i]);
   }
 }

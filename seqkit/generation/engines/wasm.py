@@ -14,15 +14,16 @@ import torch
 import wasmtime
 from torch import Tensor
 
-from seqkit.generation.engine import NOTHING_TOLD
+from seqkit.conditions import NO_CONDITIONS, Conditions
+from seqkit.generation.engine import UNCONDITIONED
 from seqkit.generation.engines.wasm_layout import pack, program
 from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Floats, Integers
 
-_CONDITIONS, _SYMBOLS = 8 << 10, 12 << 10  # where they lie in step.c's buffers, after draws
-_FED = 128  # symbols of a call of its `feed`
+_CODES, _LABELS, _SYMBOLS = 8 << 10, 12 << 10, 16 << 10  # places in step.c's buffers, after draws
+_ROOM, _FED = 1024, 128  # symbols that these hold, and of a call of its `feed`
 
 
 class WasmEngine:
@@ -60,39 +61,43 @@ class WasmEngine:
         state: State,
         draws: Iterable[Floats],
         sampling: Sampling,
-        conditions: Iterable[Integers] = NOTHING_TOLD,
+        conditions: Iterable[Conditions] = UNCONDITIONED,
     ) -> Iterator[Integers]:
         """See Engine."""
         places = self._hold(state)
         top_p = 1.0 if sampling.top_p is None else sampling.top_p
         self._call("rule", sampling.temperature, min(sampling.top_k or 0, self._size), top_p, 0)
-        all_told = itertools.chain(conditions, itertools.repeat(None))
-        for block, told in zip(draws, all_told, strict=False):
-            given, drawn = np.zeros((2, *block.shape), np.int64)
-            given[:] = 0 if told is None else told
+        for block, known in zip(draws, conditions, strict=False):
+            drawn = np.zeros(block.shape, np.int64)
             for stream, place in enumerate(places):
                 self._write(self._io, block[:, stream].astype("<f8"))
-                self._write(self._io + _CONDITIONS, given[:, stream].astype("<i4"))
+                self._write_conditions(known, slice(None), stream)
                 self._call("run", place, int(symbols[stream]), len(block))
                 drawn[:, stream] = self._read(self._io + _SYMBOLS, len(block), "<i4")
             symbols = drawn[-1]
             yield drawn
 
     def score(
-        self, symbols: Integers, state: State, conditions: Integers | None = None
+        self, symbols: Integers, state: State, conditions: Conditions = NO_CONDITIONS
     ) -> tuple[Floats, State]:
         """See Engine."""
         places = self._hold(state)
-        told = np.zeros_like(symbols) if conditions is None else conditions
         logits = np.zeros((*symbols.shape, -(-self._size // 16) * 16), np.float32)
         for begin, stream in itertools.product(range(0, len(symbols), _FED), range(len(places))):
             part = slice(begin, begin + _FED), stream
-            self._write(self._io + _CONDITIONS, told[part].astype("<i4"))
+            self._write_conditions(conditions, *part)
             self._write(self._io + _SYMBOLS, symbols[part].astype("<i4"))
             self._call("feed", places[stream], len(symbols[part]))
             found = self._read(self._logits, logits[part].size)
             logits[part] = found.reshape(-1, logits.shape[-1])
         return logits[..., : self._size], self._held(len(places))
+
+    def _write_conditions(self, conditions: Conditions, steps: slice, stream: int) -> None:
+        """Write those of some steps of a stream; of what nothing is known they are zeros."""
+        codes, labels = conditions
+        for place, own in ((_CODES, codes), (_LABELS, None if labels is None else labels[..., 0])):
+            row = np.zeros(_ROOM) if own is None else own[steps, stream].numpy()
+            self._write(self._io + place, row.astype("<i4"))
 
     def _hold(self, state: State) -> list[int]:
         """Write the state of S streams to memory: where that of each lies."""

@@ -35,7 +35,8 @@ def pack(model: CharRNN, size: int, labels: Tensor | None = None) -> tuple[list[
     Args:
         model: in fp32, on any device.
         size: the codec's V; logits that the model has beyond it are left out.
-        labels: the choices of labels (n, R) that it can be told, as `CharRNN.with_labels` has them.
+        labels: choices of labels (n, R), as `CharRNN.with_choices` takes them; by default the
+            numbers of the only label, if it has one.
 
     Raises:
         ConfigError: step.c has no such cell, or not so much room.
@@ -45,9 +46,9 @@ def pack(model: CharRNN, size: int, labels: Tensor | None = None) -> tuple[list[
         raise ConfigError(f"sample.engine=wasm and pages run LSTMs, and this is a {config.cell}")
     wide = model.copied().cpu().double()
     layers, tables = [*map(cells.weights_of, wide.layers)], wide.gate_tables()
-    chosen = None if labels is None else labels.double() @ tables["labels"]
-    told = tables["embedding"], tables.get("conditions"), chosen
-    parts = [part for rows in told for part in _table(rows)]
+    chosen = tables.get("labels") if labels is None else labels.double() @ tables["labels"]
+    read = tables["embedding"], tables.get("conditions"), chosen
+    parts = [part for rows in read for part in _table(rows)]
     if model.linear_predictor is not None:
         own = model.linear_predictor
         levels, borders, weights = (
@@ -69,7 +70,7 @@ def pack(model: CharRNN, size: int, labels: Tensor | None = None) -> tuple[list[
         )
     hidden, lookback = config.hidden_size, config.lookback
     arranged = [config.num_layers, hidden + -hidden % _ALIGNED, size, config.vocabulary_size]
-    arranged += [config.conditions, 0 if labels is None else len(labels), lookback + -lookback % 4]
+    arranged += [config.conditions, 0 if chosen is None else len(chosen), lookback + -lookback % 4]
     return [*arranged, int(config.skip_connections), config.clip], content
 
 

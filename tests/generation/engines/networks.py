@@ -12,7 +12,6 @@ from seqkit.generation.sampling import Sampling, draw, probabilities
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.linear_predictor import LinearPredictor
 from seqkit.model.network import State
-from seqkit.symbols import Integers
 
 RULES = [
     Sampling(1.0, seed=3),
@@ -24,6 +23,10 @@ RULES = [
 ]
 
 
+CONDITIONS = [(9, 0), (0, 3), (4, 3)]
+"""Codes and values of a label that networks read."""
+
+
 def network(
     layers: int,
     hidden: int,
@@ -33,6 +36,7 @@ def network(
     device: str = "cpu",
     skips: bool = False,
     conditions: int = 0,
+    labels: int = 0,
     lookback: int = 0,
 ) -> CharRNN:
     """A random network whose next symbol is far from certain and far from uniform."""
@@ -46,6 +50,8 @@ def network(
         skip_connections=skips,
         conditions=conditions,
         condition_size=5,
+        labels=[labels] if labels else [],
+        label_size=4,
         lookback=lookback,
     )
     model = CharRNN(config, torch.Generator().manual_seed(size))
@@ -62,6 +68,14 @@ def network(
     return model.to(device)
 
 
+def conditioned(read: tuple[int, int], device: str = "cpu") -> CharRNN:
+    """A network as one of sound, which reads one of `CONDITIONS` beside the symbols."""
+    codes, labels = read
+    return network(
+        2, 32, 20, embedding=True, device=device, conditions=codes, labels=labels, lookback=6
+    )
+
+
 def random_state(model: CharRNN, streams: int) -> State:
     """A state in the range of real ones."""
     generator = torch.Generator().manual_seed(streams)
@@ -70,10 +84,12 @@ def random_state(model: CharRNN, streams: int) -> State:
     return State(*(values.to(zero.h.device) for values in parts))
 
 
-def conditions_of(model: CharRNN, steps: int, streams: int) -> Integers | None:
-    """Random conditions (N, S), of a network that reads some."""
-    count = model.config.conditions
-    return np.random.default_rng(8).integers(0, count, (steps, streams)) if count else None
+def conditions_of(model: CharRNN, steps: int, streams: int) -> Conditions:
+    """Random conditions of symbols (N, S), of a network that reads some."""
+    draw, config = np.random.default_rng(8), model.config
+    codes = draw.integers(0, config.conditions, (steps, streams)) if config.conditions else None
+    labels = draw.integers(0, config.label_rows, (steps, streams, 1)) if config.labels else None
+    return Conditions(*(None if own is None else torch.from_numpy(own) for own in (codes, labels)))
 
 
 def differences(
@@ -82,13 +98,12 @@ def differences(
     """The largest differences of logits and state from the model's, fed with the same symbols."""
     symbols = np.random.default_rng(1).integers(0, size, (steps, streams))
     state = random_state(model, streams)
-    told = conditions_of(model, steps, streams)
-    logits, after = engine.score(symbols, state, told)
+    conditions = conditions_of(model, steps, streams)
+    logits, after = engine.score(symbols, state, conditions)
     with torch.inference_mode(), exact_fp32:
         device = state.h.device
-        known = Conditions(codes=None if told is None else torch.from_numpy(told).to(device))
         fed = torch.from_numpy(symbols).to(device)
-        expected, expected_after = model(fed, state, conditions=known)
+        expected, expected_after = model(fed, state, conditions=conditions.to(device))
     gap = np.abs(logits - expected[..., :size].cpu().numpy()).max()
     pairs = zip(after, expected_after, strict=True)
     ends = [(found.cpu() - wanted.cpu()).abs().flatten() for found, wanted in pairs]
@@ -105,18 +120,17 @@ def check_draws(
     state = random_state(model, streams)
     size = model.config.vocabulary_size
     begin = np.zeros((streams, size))
-    told = conditions_of(model, length, streams)
+    conditions = conditions_of(model, length, streams)
 
-    def of_block(first: int, count: int) -> Integers:
-        assert told is not None
-        return told[first : first + count]
+    def of_block(first: int, count: int) -> Conditions:
+        rows = slice(first, first + count)
+        return Conditions(*(None if own is None else own[rows] for own in conditions))
 
-    given = None if told is None else of_block
     drawn = np.concatenate(
-        list(generate_blocks(engine, begin, state, length, sampling, conditions=given))
+        list(generate_blocks(engine, begin, state, length, sampling, conditions=of_block))
     )
     assert drawn.shape == (length, streams)
-    logits, _ = engine.score(drawn[:-1], state, None if told is None else told[1:])
+    logits, _ = engine.score(drawn[:-1], state, of_block(1, length - 1))
     draws = np.stack([uniforms(sampling.seed, s, 1, length - 1) for s in range(streams)], 1)
     flat = logits.reshape(-1, size)
     if sampling.temperature == 0:

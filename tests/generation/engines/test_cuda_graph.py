@@ -9,9 +9,11 @@ from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.sampling import Sampling
 from tests.generation.engines.networks import (
+    CONDITIONS,
     RULES,
     check_draws,
     check_frequencies,
+    conditioned,
     differences,
     flat,
     network,
@@ -75,8 +77,9 @@ def test_draws_follow_the_probabilities(size: int, sampling: Sampling) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("streams", [1, 3])
-def test_conditions_are_read(streams: int) -> None:
-    model = network(2, 32, 20, embedding=True, conditions=9, lookback=6, device="cuda")
+@pytest.mark.parametrize("read", CONDITIONS)
+def test_conditions_are_read(streams: int, read: tuple[int, int]) -> None:
+    model = conditioned(read, "cuda")
     engine = CudaGraphEngine(model, 20, streams, "fp32")
     logits, state = differences(engine, model, 20, streams, steps=50)
     assert logits < 1e-3

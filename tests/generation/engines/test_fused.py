@@ -52,8 +52,13 @@ def test_skip_connections_are_known(layers: int, hidden: int, size: int, streams
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(("layers", "hidden", "size", "streams"), SHAPES)
-def test_conditions_are_read(layers: int, hidden: int, size: int, streams: int) -> None:
-    model = network(layers, hidden, size, embedding=True, device="cuda", conditions=40)
+@pytest.mark.parametrize("labels", [0, 3])
+def test_conditions_are_read(
+    layers: int, hidden: int, size: int, streams: int, labels: int
+) -> None:
+    model = network(
+        layers, hidden, size, embedding=True, device="cuda", conditions=40, labels=labels
+    )
     engine = FusedEngine(model, size, streams)
     logits, state = differences(engine, model, size, streams, steps=300)
     assert logits < 0.05

@@ -7,6 +7,7 @@ from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.generation.engines.fused_layout import lay_out
 from seqkit.generation.engines.fused_many_layout import lay_out_many
+from seqkit.generation.engines.step_tables import StepTables
 from seqkit.model import cells
 from tests.generation.engines.networks import network
 
@@ -80,7 +81,7 @@ def test_layouts_for_many_streams_cover_the_network(
 def test_the_weights_for_many_streams_lie_as_the_kernel_reads_them() -> None:
     model = network(2, 96, 40)
     layout = lay_out_many(model.config, 40, 8, *H200)
-    packed = layout.pack(model)
+    packed = layout.pack(model, StepTables.of(model))
     # (BLOCKS, a matrix's columns / 8, rows / 8, 8 rows, 8 columns), one matrix after the other
     matrix, head = 12 * 4 * 64, 12 * 64
     sizes = [matrix, head, matrix, matrix]
@@ -106,7 +107,9 @@ def test_the_tensor_cores_would_find_every_weight() -> None:
     """The products of mma.m16n8k16, worked out by hand, are those of the matrices."""
     model = network(2, 96, 40)
     layout = lay_out(model.config, 40, 1, *H200)
-    packed = layout.pack(model).fragments.float()  # (BLOCKS, WARPS, fragments, lanes, 8)
+    packed = layout.pack(
+        model, StepTables.of(model)
+    ).fragments.float()  # (BLOCKS, WARPS, fragments, lanes, 8)
     h = torch.rand(96, generator=torch.Generator().manual_seed(4)).half().float()
     # Register (half, high) of lane 4g + j: row g + 8 high, columns 4j + 2 half and the next.
     shape = (layout.BLOCKS, layout.WARPS, -1, layout.TILES, layout.KTILES, 8, 4, 2, 2, 2)

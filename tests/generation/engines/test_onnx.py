@@ -9,7 +9,14 @@ import torch
 from seqkit.generation.engines import onnx
 from seqkit.generation.engines.onnx import OnnxEngine
 from seqkit.generation.sampling import Sampling
-from tests.generation.engines.networks import RULES, check_draws, differences, network
+from tests.generation.engines.networks import (
+    CONDITIONS,
+    RULES,
+    check_draws,
+    conditioned,
+    differences,
+    network,
+)
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
@@ -65,8 +72,9 @@ def test_skip_connections_are_known() -> None:
 
 
 @pytest.mark.parametrize("streams", [1, 3])
-def test_conditions_are_read(streams: int) -> None:
-    model = network(2, 32, 20, embedding=True, conditions=9, lookback=6)
+@pytest.mark.parametrize("read", CONDITIONS)
+def test_conditions_are_read(streams: int, read: tuple[int, int]) -> None:
+    model = conditioned(read)
     engine = OnnxEngine(model, 20, "fp32")
     logits, state = differences(engine, model, 20, streams, steps=50)
     assert logits < 1e-3

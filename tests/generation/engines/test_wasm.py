@@ -15,7 +15,8 @@ import torch
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.randomness import uniforms
-from seqkit.generation.continuation import Told, feed_prompt
+from seqkit.generation.conditioning import Conditioning
+from seqkit.generation.continuation import feed_prompt
 from seqkit.generation.engine import generate_blocks
 from seqkit.generation.engines import wasm
 from seqkit.generation.engines.wasm import WasmEngine
@@ -23,9 +24,11 @@ from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.linear_predictor import LinearPredictor
 from tests.generation.engines.networks import (
+    CONDITIONS,
     RULES,
     check_draws,
     check_frequencies,
+    conditioned,
     differences,
     flat,
     network,
@@ -55,9 +58,9 @@ def test_the_programs_are_what_the_command_in_the_source_builds(tmp_path: Path) 
         network(2, 24, 9),
         network(1, 40, 30, embedding=True),
         network(3, 12, 9, skips=True),
-        network(2, 32, 20, embedding=True, conditions=9, lookback=6),
+        *map(conditioned, CONDITIONS),
     ],
-    ids=["one_hot", "embedding", "skips", "conditions"],
+    ids=["one_hot", "embedding", "skips", "codes", "labels", "both"],
 )
 def test_logits_are_near_the_models_and_the_same_with_relaxed_simd(model: CharRNN) -> None:
     size = model.config.vocabulary_size - 1
@@ -139,7 +142,7 @@ def test_labels_are_told_by_their_number_as_a_network_of_them_is() -> None:
     weights = torch.randn(4, 8, generator=generator) / 3
     model.set_linear_predictor(LinearPredictor(torch.linspace(-1, 1, 7), weights))
     choices = torch.rand(3, 7, generator=generator)
-    engine, merged = WasmEngine(model, 7, choices), model.with_labels(choices)
+    engine, merged = WasmEngine(model, 7, choices), model.with_choices(choices)
     logits, state = differences(engine, merged, 7, streams=2, steps=50)
     assert logits < 0.03
     assert state < 0.02
@@ -149,13 +152,13 @@ def test_the_same_symbols_come_after_a_prompt_however_it_is_cut() -> None:
     model = network(2, 24, 9)
     engine, state = WasmEngine(model, 9), random_state(model, 1)
     prompt = np.random.default_rng(1).integers(0, 9, 600).astype(np.uint8)
-    told = Told(1, np.zeros(2, np.int64))
-    whole, after = feed_prompt(engine.score, (state, 4), prompt, told)
-    part = feed_prompt(engine.score, (state, 4), prompt[:299], Told(1, np.zeros(1, np.int64)))[1]
-    again, after_it = feed_prompt(engine.score, (part, int(prompt[299])), prompt[300:], told)
+    one, two = (Conditioning(np.zeros(streams, np.int64)) for streams in (1, 2))
+    whole, after = feed_prompt(engine.score, (state, 4), prompt, two)
+    part = feed_prompt(engine.score, (state, 4), prompt[:299], one)[1]
+    again, after_it = feed_prompt(engine.score, (part, int(prompt[299])), prompt[300:], two)
     assert np.array_equal(whole, again)
-    for one, other in zip(after, after_it, strict=True):
-        assert torch.equal(one, other)
+    for own, other in zip(after, after_it, strict=True):
+        assert torch.equal(own, other)
     lengths = (3000, 40)
     drawn = [
         np.concatenate([*generate_blocks(engine, whole, after, length, Sampling(seed=3))])

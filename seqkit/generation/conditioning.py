@@ -1,0 +1,40 @@
+"""What streams of generation are given beside their symbols."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from seqkit.conditions import Conditions
+from seqkit.symbols import Integers, Symbols
+
+
+@dataclass(frozen=True)
+class Conditioning:
+    """The conditions of S streams, for a network whose one label is a choice of labels.
+
+    choices: the number of each stream's choice, (S,); 0 is no label.
+    codes: of the prompt, (N,), if there are any.
+    written: given a place and a count, the codes of so many new symbols from there on, (count, S)
+        or, if they are the same for all streams, (count, 1).
+    """
+
+    choices: Integers
+    codes: Symbols | None = None
+    written: Callable[[int, int], Integers] | None = None
+
+    def of_prompt(self, begin: int, end: int, choice: int) -> Conditions:
+        """Of the prompt's symbols from `begin` to `end`, as one stream with this choice."""
+        codes = None
+        if self.codes is not None:
+            codes = torch.from_numpy(self.codes[begin:end, None].astype(np.int64))
+        return Conditions(codes, torch.full((end - begin, 1, 1), choice))
+
+    def of_new(self, place: int, count: int) -> Conditions:
+        """Of so many new symbols of all streams from a place on."""
+        codes = None
+        if self.written is not None:
+            codes = torch.from_numpy(self.written(place, count)).expand(count, len(self.choices))
+        choices = torch.from_numpy(self.choices).expand(count, len(self.choices))
+        return Conditions(codes, choices[..., None])
