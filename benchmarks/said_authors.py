@@ -137,12 +137,9 @@ def written(
     """Texts that an author is asked for, as many as are wanted of each."""
     config = as_trained(Config(seed=given.seed, temperature=given.temperature), saved.config)
     config.streams, config.label, config.label_strength = given.each, author, strength
-    nothing = np.zeros(0, np.uint8)
-    blocks = continue_prompt(
-        *(saved.build(choose_device("auto")), saved.codec, nothing, request_of(config, LENGTH)),
-        notice=lambda said: None,
-        labels=saved.labels,
-    )
+    trained, nothing = saved.trained(saved.build(choose_device("auto"))), np.zeros(0, np.uint8)
+    asked = request_of(config, LENGTH)
+    blocks = continue_prompt(trained, nothing, asked, notice=lambda said: None)
     rows = np.concatenate([*blocks])
     return [str(saved.codec.decode(stream)) for stream in rows.T]
 

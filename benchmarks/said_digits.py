@@ -172,13 +172,9 @@ def made(
         label_strength=strength,
         ending=Ending((), is_document=True),
     )
-    prompt = np.zeros(0, np.uint8)
-    blocks = continue_prompt(
-        *(saved.build(device), saved.codec, prompt, request),
-        notice=lambda said: None,
-        slow=saved.slow,
-        labels=saved.labels,
-    )
+    trained = dataclasses.replace(saved.trained(saved.build(device)), recording=None)
+    nothing = np.zeros(0, np.uint8)
+    blocks = continue_prompt(trained, nothing, request, notice=lambda said: None)
     rows, codec = np.concatenate([*blocks]), saved.codec
     assert isinstance(codec, Quantiser)
     return [codec.decode(without_ended(stream)) for stream in rows.T]

@@ -1,5 +1,6 @@
 """How much what a model makes sounds like its recording: `seqkit.evaluation.likeness`, applied."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -40,9 +41,9 @@ def of_model(
     """
     codec = saved.codec
     assert isinstance(codec, Quantiser)
-    given = saved.build(chosen), codec, np.zeros(0, np.uint8), request
+    trained = dataclasses.replace(saved.trained(saved.build(chosen)), recording=None)
     blocks, done, rate = [], 0, codec.sample_rate
-    for block in continue_prompt(*given, notice=notice, slow=saved.slow, labels=saved.labels):
+    for block in continue_prompt(trained, np.zeros(0, np.uint8), request, notice=notice):
         blocks.append(block)
         done += len(block)
         watch(done)

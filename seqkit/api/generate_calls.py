@@ -97,6 +97,7 @@ class KeptEngine:
         # It depends on the request but for its draws, on the labels, and on weights that it copied.
         weights = [(own.data_ptr(), own._version) for own in self._network.parameters()]
         size, labels = request.size(saved.codec), choice and choice.weights.tolist()
+        trained = saved.trained(self._network)
         sampling = dataclasses.replace(request.sampling, seed=0)
         usual = dataclasses.replace(
             request, length=1, sampling=sampling, label=None, ending=None, like=None
@@ -104,20 +105,10 @@ class KeptEngine:
         key, kept = (usual, size, labels, weights), self._kept
         if kept is None or not kept.free or kept.key != key:
             kept = self._kept = None  # its memory first
-            engine = engine_for(self._network, size, request, choice, _LOG.info, slow=saved.slow)
-            kept = self._kept = _Kept(key, engine)
+            kept = self._kept = _Kept(key, engine_for(trained, request, choice, _LOG.info))
         kept.free = False
         blocks = continue_prompt(
-            self._network,
-            saved.codec,
-            prompt,
-            request,
-            notice=_LOG.info,
-            begin=begin,
-            engine=kept.engine,
-            slow=saved.slow,
-            recording=saved.recording,
-            labels=saved.labels,
+            trained, prompt, request, notice=_LOG.info, begin=begin, engine=kept.engine
         )
         return _until_free(blocks, kept)
 

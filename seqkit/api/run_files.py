@@ -24,6 +24,7 @@ from seqkit.generation.ending import ending_of
 from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import save_sample
 from seqkit.generation.request import Request, request_of
+from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN
 from seqkit.report import page
 from seqkit.runs.checkpoint import load as load_checkpoint
@@ -120,16 +121,9 @@ def sample(
         seed = sampling.seed + training.trainer.progress.step
         sampling = dataclasses.replace(sampling, seed=seed)
     alone = dataclasses.replace(request, streams=1, sampling=sampling, ending=ending)
-    return continue_prompt(
-        model,
-        training.corpus.codec,
-        training.closing.prompt,
-        alone,
-        notice=notice,
-        slow=training.conditions.slow,
-        recording=recording,
-        labels=training.corpus.labels,
-    )
+    corpus, slow = training.corpus, training.conditions.slow
+    trained = Trained(model, corpus.codec, slow, recording, corpus.labels)
+    return continue_prompt(trained, training.closing.prompt, alone, notice=notice)
 
 
 def closing_sample(training: Training, notice: Notice) -> Blocks:

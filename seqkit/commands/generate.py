@@ -55,17 +55,8 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         light = saved.runs_in_eight_bits
         request = request_of(config, length, ending, followed, eight_bits=light)
         with console.progress("setting up"):
-            model = saved.build(chosen)
-            blocks = continue_prompt(
-                model,
-                saved.codec,
-                prompt,
-                request,
-                notice=console.notice,
-                slow=saved.slow,
-                recording=saved.recording,
-                labels=saved.labels,
-            )
+            trained = saved.trained(saved.build(chosen))
+            blocks = continue_prompt(trained, prompt, request, notice=console.notice)
         # What can fail has happened by now, before any file is opened.
         for text in drawn:
             console.notice(text)

@@ -9,6 +9,10 @@ import torch
 from seqkit.conditions import Conditions
 from seqkit.symbols import Integers, Symbols
 
+Written = Callable[[int, int], Integers]
+"""Given a place and a count, the codes of so many new symbols from there on, (count, S); or, if
+they are the same for all streams, (count, 1)."""
+
 
 @dataclass(frozen=True)
 class Conditioning:
@@ -16,13 +20,12 @@ class Conditioning:
 
     choices: the number of each stream's choice, (S,); 0 is no label.
     codes: of the prompt, (N,), if there are any.
-    written: given a place and a count, the codes of so many new symbols from there on, (count, S)
-        or, if they are the same for all streams, (count, 1).
+    written: those of new symbols, if there are any.
     """
 
     choices: Integers
     codes: Symbols | None = None
-    written: Callable[[int, int], Integers] | None = None
+    written: Written | None = None
 
     def of_prompt(self, begin: int, end: int, choice: int) -> Conditions:
         """Of the prompt's symbols from `begin` to `end`, as one stream with this choice."""

@@ -9,9 +9,8 @@ import numpy.typing as npt
 import torch
 
 from seqkit.conditions import Conditions
-from seqkit.data.codecs import Codec, Quantiser
+from seqkit.data.codecs import Quantiser
 from seqkit.data.labels import Labels
-from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation import sound_faults
 from seqkit.generation.conditioning import Conditioning
@@ -22,7 +21,8 @@ from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.labelled import Choice, choose
 from seqkit.generation.like import levelled
 from seqkit.generation.request import Request, require_streams
-from seqkit.generation.slow_tier import SlowTier
+from seqkit.generation.slow_tier import Writing
+from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Floats, Integers, Symbols
@@ -35,19 +35,15 @@ _SHOWN = 8  # labels that are named
 
 
 def continue_prompt(
-    model: CharRNN,
-    codec: Codec,
+    trained: Trained,
     prompt: Symbols,
     request: Request,
     *,
     notice: Callable[[str], None],
     begin: tuple[State, int] | None = None,
     engine: Engine | None = None,
-    slow: SlowTier | None = None,
-    recording: Recording | None = None,
-    labels: Labels | None = None,
 ) -> Blocks:
-    """The new symbols, in blocks (N, S); sound is watched, and compared with a `recording`.
+    """The new symbols, in blocks (N, S); sound is watched, and compared with a recording.
 
     After the ending of a stream that has one stands `ending.ENDED`.
 
@@ -55,8 +51,8 @@ def continue_prompt(
     told.
 
     `begin` is a state, (L, 1, H), and the symbol that is fed first: by default zeros and the
-    codec's start symbol. `slow` writes codes of the sound to come, and `labels` are those that it
-    learnt. `engine` is one of `engine_for` that nothing else uses; by default a new one.
+    codec's start symbol. `engine` is one of `engine_for` that nothing else uses; by default a new
+    one.
 
     What can fail (an engine that cannot run, memory) fails here, before the first block.
 
@@ -64,19 +60,18 @@ def continue_prompt(
         ConfigError, DeviceError: the engine that was asked for cannot run, or not so many streams;
             or there is no such label.
     """
+    model, codec, slow = trained.model, trained.codec, trained.slow
     require_streams(model.config, request.streams, model.head.weight.device)
-    choice = _choice(labels, request, notice)
+    choice = _choice(trained.labels, request, notice)
     size, strength = request.size(codec), request.label_strength
     exact = request.engine == "wasm"  # all is read and made in integers, as in the page
     if strength != 1 and (exact or slow is None) and request.engine not in ("auto", "torch"):
         raise ConfigError(
             f"sample.engine={request.engine}: label_strength is for sample.engine=torch"
         )
-    engine = engine or engine_for(model, size, request, choice, notice, slow=slow)
+    engine = engine or engine_for(trained, request, choice, notice)
     if choice is not None:
         model = model.with_choices(choice.weights)
-    if slow is not None:
-        strength = 1.0  # it goes to the writer of the codes
     if len(prompt) > REMEMBERED:
         notice(
             f"of the {len(prompt):,} symbols of the prompt the model reads the last {REMEMBERED:,}"
@@ -86,16 +81,16 @@ def continue_prompt(
     of_codes = request.ending is not None and not request.ending.symbols
     if slow is not None:
         assert isinstance(codec, Quantiser)
-        codes, written = slow.conditions(
-            *(codec, read, request.streams, seed),
-            choice=choice,
-            strength=request.label_strength,
-            ends=of_codes,
-            like=None if request.like is None else request.like.codes,
-            engine_of=wasm_engine if exact else None,
-        )
+        codes = slow.of_prompt(codec, read)
+        if request.like is not None:
+            written = slow.following(codec, request.like.codes)
+        else:
+            engine_of = wasm_engine if exact else None
+            writing = Writing(request.streams, seed, choice, strength, of_codes, engine_of)
+            written = slow.written(codec, codes, writing)
         if of_codes:
             written = noting_ends(written, over)
+        strength = 1.0  # it went to the writer of the codes
     choices = np.zeros(request.streams, np.int64)
     if choice is not None:
         choices = choice.of_streams(strength)
@@ -116,25 +111,20 @@ def continue_prompt(
         return blocks
     if request.like is not None:  # it has the rests of what it follows, which are no faults
         return levelled(blocks, codec, request.like.decibels)
-    return sound_faults.report(blocks, codec, prompt, notice, recording)
+    return sound_faults.report(blocks, codec, prompt, notice, trained.recording)
 
 
 def engine_for(
-    model: CharRNN,
-    size: int,
-    request: Request,
-    choice: Choice | None,
-    notice: Callable[[str], None],
-    *,
-    slow: SlowTier | None = None,
+    trained: Trained, request: Request, choice: Choice | None, notice: Callable[[str], None]
 ) -> Engine:
     """A new engine for a choice of labels; arguments and errors as of `continue_prompt`."""
+    model, size = trained.model, request.size(trained.codec)
     weights = None if choice is None else choice.weights
     if request.engine == "wasm":
         check_engine(model.config, size, request, model.head.weight.device)
         return wasm_engine(model, size, weights)
     labelled = model if weights is None else model.with_choices(weights)
-    if request.label_strength != 1 and slow is None:
+    if request.label_strength != 1 and trained.slow is None:
         return TorchEngine(labelled, size, request.label_strength)
     return choose_engine(labelled, size, request, notice)
 

@@ -15,7 +15,7 @@ from seqkit.data.sound.pitch import PitchBook
 from seqkit.data.sound.slow_codes import Codebook
 from seqkit.foundation.randomness import uniforms
 from seqkit.foundation.settings import check_section
-from seqkit.generation.conditioning import Conditioning
+from seqkit.generation.conditioning import Conditioning, Written
 from seqkit.generation.engine import Engine, generate_blocks
 from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.labelled import Choice
@@ -32,6 +32,24 @@ _SEEDS = (1 << 63) - 1
 
 EngineOf = Callable[[CharRNN, int, Tensor | None], Engine]
 """What builds an engine for a network, V symbols and choices of labels."""
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How codes are written.
+
+    streams, seed: how many streams there are, and the seed of their draws.
+    choice, strength: their labels, and how far these go: see `Request.label_strength`.
+    ends: whether a stream ends with its document; from there on its codes are below 0.
+    engine_of: builds what runs the writer; by default PyTorch does.
+    """
+
+    streams: int
+    seed: int
+    choice: Choice | None = None
+    strength: float = 1.0
+    ends: bool = False
+    engine_of: EngineOf | None = None
 
 
 @dataclass(frozen=True)
@@ -91,85 +109,62 @@ class SlowTier:
         weight[0] = 0
         weight[1 : len(features) + 1, :width] = features[:, :width].to(weight.device)
 
-    def conditions(
-        self,
-        codec: Quantiser,
-        prompt: Symbols,
-        streams: int,
-        seed: int,
-        *,
-        choice: Choice | None = None,
-        strength: float = 1.0,
-        ends: bool = False,
-        like: Symbols | None = None,
-        engine_of: EngineOf | None = None,
-    ) -> tuple[Symbols, Callable[[int, int], Integers]]:
-        """The codes of a prompt's symbols (N,), and of what follows them, with a choice of labels.
+    def of_prompt(self, codec: Quantiser, prompt: Symbols) -> Symbols:
+        """The codes of a prompt's symbols (N,)."""
+        if not len(prompt):
+            return self.codes[:0]
+        codes = self.codebook.codes(self.codebook.describe(codec.frames(prompt).mean(1)))
+        return np.repeat(codes, self.codebook.hop * codec.phases)[: len(prompt)]
 
-        The latter, given a place and a count, are those of so many symbols (count, S) from there
-        on, which have to be asked for in turn. `strength` is `Request.label_strength`. If a stream
-        `ends` with its document, its codes are below 0 from there on. If `like` has the codes
-        (frames,) of what follows, they are those, the same for all streams: (count, 1).
-        `engine_of` builds what runs the writer; without one PyTorch does.
-        """
-        hop = self.codebook.hop * codec.phases
-        wave = codec.frames(prompt).mean(1)
-        own = self.codebook.codes(self.codebook.describe(wave)) if len(wave) else self.codes[:0]
-        of_prompt = np.repeat(own, hop)[: len(prompt)]
-        if like is not None:
-            given = like[:, None].astype(np.int64)
-            return of_prompt, lambda place, count: given[np.arange(place, place + count) // hop]
-        heard = len(prompt) // hop  # whole frames; the one that is cut is written again
+    def following(self, codec: Quantiser, like: Symbols) -> Written:
+        """Codes that are given, (frames,), the same for all streams."""
+        given, hop = like[:, None].astype(np.int64), self.codebook.hop * codec.phases
+        return lambda place, count: given[np.arange(place, place + count) // hop]
+
+    def written(self, codec: Quantiser, of_prompt: Symbols, writing: Writing) -> Written:
+        """Codes of what follows a prompt whose symbols have these codes (N,), asked for in turn."""
+        hop, streams = self.codebook.hop * codec.phases, writing.streams
+        # The frame that is cut is written again.
+        heard, cut = divmod(len(of_prompt), hop)
         if heard:
-            before = np.repeat(own[:heard, None][-_READ:], streams, 1)
-        elif choice is not None:  # each begins a document, after the start symbol
+            before = np.repeat(of_prompt[::hop][:heard, None][-_READ:], streams, 1)
+        elif writing.choice is not None:  # each begins a document, after the start symbol
             before = np.zeros((1, streams), np.int64)
         else:  # the streams go on from places that are spread over the recording
-            drawn = (uniforms(seed, _STREAM, 0, 1)[0] + _GOLDEN * np.arange(streams)) % 1
+            drawn = (uniforms(writing.seed, _STREAM, 0, 1)[0] + _GOLDEN * np.arange(streams)) % 1
             rows = np.arange(-_READ, 0)[:, None] + (drawn * len(self.codes)).astype(int)
             before = self.codes[rows % len(self.codes)]
-        asked = before.astype(np.int64), seed, choice, strength
-        written = self._written(*asked, ends=ends, engine_of=engine_of)
+        blocks = self._blocks(before.astype(np.int64), writing)
         ready: Integers = np.zeros((0, streams), np.int64)
-        first, cut = 0, len(prompt) - heard * hop  # the frame of its first row; symbols of frame 0
+        first = 0  # the frame of its first row
 
         def of_symbols(place: int, count: int) -> Integers:
             nonlocal ready, first
             frames = (np.arange(place, place + count) + cut) // hop - first
             while len(ready) <= frames[-1]:
-                ready = np.concatenate([ready, next(written)])
+                ready = np.concatenate([ready, next(blocks)])
             found = np.asarray(ready[frames])
             ready, first = ready[frames[0] :], first + int(frames[0])
             return found
 
-        return of_prompt, of_symbols
+        return of_symbols
 
-    def _written(
-        self,
-        before: Integers,
-        seed: int,
-        choice: Choice | None,
-        strength: float,
-        *,
-        ends: bool,
-        engine_of: EngineOf | None,
-    ) -> Iterator[Integers]:
+    def _blocks(self, before: Integers, writing: Writing) -> Iterator[Integers]:
         """Codes in blocks (n, S), after those before, (n, S), without end or up to it."""
-        writer, labels, choices = self.writer, None, np.zeros(before.shape[1], np.int64)
-        if choice is not None:
-            labels, choices = choice.weights, choice.of_streams(strength)
+        writer, labels, choices = self.writer, None, np.zeros(writing.streams, np.int64)
+        if writing.choice is not None:
+            labels, choices = writing.choice.weights, writing.choice.of_streams(writing.strength)
             before = np.tile(before, len(choices) // before.shape[1])
-        given = Conditioning(choices)
-        size = self.codebook.size + ends
+        given, size = Conditioning(choices), self.codebook.size + writing.ends
         engine: Engine
-        if engine_of is not None:
-            engine = engine_of(writer, size, labels)
+        if writing.engine_of is not None:
+            engine = writing.engine_of(writer, size, labels)
         else:
             labelled = writer if labels is None else writer.with_choices(labels)
-            engine = TorchEngine(labelled, size, strength)
+            engine = TorchEngine(labelled, size, writing.strength)
         begin = writer.zero_state(len(choices))
         logits, state = engine.score(before, begin, given.of_new(0, len(before)))
-        sampling = Sampling(1.0, seed=(seed ^ _STREAM) & _SEEDS)
+        sampling = Sampling(1.0, seed=(writing.seed ^ _STREAM) & _SEEDS)
         last = engine.guided(logits[-1]) if isinstance(engine, TorchEngine) else logits[-1]
         first_codes = last[:, : self.codebook.size]  # no document is empty
         blocks = generate_blocks(

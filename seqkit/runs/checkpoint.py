@@ -27,6 +27,7 @@ from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableErr
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import check_section, check_type
 from seqkit.generation.slow_tier import SlowTier
+from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN, count_fixed, count_parameters
 from seqkit.runs.checkpoint_bytes import parts, verified_record
 
@@ -133,6 +134,10 @@ class Checkpoint:
             tensors = _in_eight_bits(tensors)
         on_cpu = {name: value.cpu() for name, value in tensors.items()}
         return parts(on_cpu, json.dumps(record))
+
+    def trained(self, model: CharRNN) -> Trained:
+        """A network that was built from it, with all that generation needs."""
+        return Trained(model, self.codec, self.slow, self.recording, self.labels)
 
     def build(self, device: torch.device) -> CharRNN:
         """The network with its weights, on a device.

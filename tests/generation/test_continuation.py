@@ -16,6 +16,7 @@ from seqkit.generation.engines.onnx import OnnxEngine
 from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.request import Request
 from seqkit.generation.sampling import Sampling
+from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN
 
 
@@ -70,10 +71,8 @@ def test_of_a_long_prompt_the_end_is_read(model: CharRNN, monkeypatch: pytest.Mo
     notices: list[str] = []
 
     def made(given: np.ndarray) -> list[int]:
-        blocks = continue_prompt(
-            *(model, codec, given, Request(length=20, engine="torch")),
-            notice=notices.append,
-        )
+        request = Request(length=20, engine="torch")
+        blocks = continue_prompt(Trained(model, codec), given, request, notice=notices.append)
         symbols: list[int] = np.concatenate(list(blocks))[:, 0].tolist()
         return symbols
 

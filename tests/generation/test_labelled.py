@@ -20,6 +20,8 @@ from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.labelled import choose, every
 from seqkit.generation.request import Request
 from seqkit.generation.sampling import Sampling
+from seqkit.generation.slow_tier import Writing
+from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN
 from seqkit.stages.conditions import coded, learn_codes
 from seqkit.stages.learn_slow_tier import learn_writer
@@ -109,9 +111,8 @@ def model() -> CharRNN:
 def text(model: CharRNN, notice: Callable[[str], None] = print, **asked: object) -> np.ndarray:
     request = Request(length=60, sampling=Sampling(seed=2), **asked)  # type: ignore[arg-type]
     prompt = np.array([1, 2], np.uint8)
-    return np.concatenate(
-        [*continue_prompt(model, CODEC, prompt, request, notice=notice, labels=AUTHORS)]
-    )
+    trained = Trained(model, CODEC, labels=AUTHORS)
+    return np.concatenate([*continue_prompt(trained, prompt, request, notice=notice)])
 
 
 @pytest.mark.parametrize("engine", ["torch", "onnx", "wasm"])
@@ -146,7 +147,7 @@ def test_strength_goes_on_from_what_is_said_without(model: CharRNN) -> None:
 def test_a_model_without_labels_takes_none(model: CharRNN) -> None:
     request = Request(length=3, label="a")
     with pytest.raises(ConfigError, match=r"learnt no labels: train one with data\.label"):
-        continue_prompt(model, CODEC, np.zeros(0, np.uint8), request, notice=print)
+        continue_prompt(Trained(model, CODEC), np.zeros(0, np.uint8), request, notice=print)
 
 
 def test_a_writer_of_codes_writes_the_document_of_its_label_and_ends() -> None:
@@ -163,8 +164,8 @@ def test_a_writer_of_codes_writes_the_document_of_its_label_and_ends() -> None:
     slow = learn_writer(coded(sound, book), codec, book, 1, [2], unseen)
     for name, own in (("a", 0), ("b", 1)):
         choice = choose(AUTHORS, name, 4, 0)
-        nothing = np.zeros(0, np.uint8)
-        _, codes = slow.conditions(codec, nothing, 4, 5, choice=choice, ends=True)
+        writing = Writing(4, 5, choice, ends=True)
+        codes = slow.written(codec, np.zeros(0, np.uint8), writing)
         found = codes(0, 4 * rate)[:: slow.codebook.hop]
         lengths = (found >= 0).sum(0)
         assert np.median(lengths) == pytest.approx(25, abs=3)  # frames of half a second

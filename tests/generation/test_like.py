@@ -21,7 +21,7 @@ from seqkit.generation.conditioning import Conditioning
 from seqkit.generation.like import Followed
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
-from seqkit.stages.conditions import learn_codes
+from seqkit.stages.conditions import coded, learn_codes
 
 RATE = 4000
 CODEC = MuLaw(256, RATE)
@@ -99,11 +99,12 @@ def test_all_symbols_are_told_the_code_of_their_frame_and_a_prompt_its_own(
     given = np.array([3, 1, 2], np.uint8)
     hop = slow.codebook.hop
     prompt = CODEC.encode(LEARNT[: 3 * hop + 5])
-    told, conditions = slow.conditions(CODEC, prompt, 2, 0, like=given)
-    assert np.array_equal(told, slow.conditions(CODEC, prompt, 2, 0)[0])
-    rows = np.concatenate([conditions(0, 1), conditions(1, 3 * hop - 1)])
+    of_prompt, following = slow.of_prompt(CODEC, prompt), slow.following(CODEC, given)
+    own = coded(SoundPart(Part.of(prompt), CODEC), slow.codebook).codes
+    assert own is not None and np.array_equal(of_prompt, own)
+    rows = np.concatenate([following(0, 1), following(1, 3 * hop - 1)])
     assert np.array_equal(rows, np.repeat(given.astype(np.int64), hop)[:, None])
-    codes, labels = Conditioning(np.array([0, 2]), told, conditions).of_new(hop - 1, 2)
+    codes, labels = Conditioning(np.array([0, 2]), of_prompt, following).of_new(hop - 1, 2)
     assert codes is not None and codes.tolist() == [[3, 3], [1, 1]]
     assert labels is not None and labels.tolist() == [[[0], [2]], [[0], [2]]]
 

@@ -18,6 +18,7 @@ from seqkit.config import ModelConfig
 from seqkit.data.codecs import Characters
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.request import Request
+from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN
 
 def peak():
@@ -28,7 +29,7 @@ def generate(layers, hidden, size, streams):
     codec = Characters("".join(chr(200 + n) for n in range(size)), 0)
     model = CharRNN(ModelConfig(num_layers=layers, hidden_size=hidden, vocabulary_size=size))
     request = Request(length=4, streams=streams, engine=sys.argv[1])
-    for _ in continue_prompt(model, codec, np.zeros(0, np.uint8), request, notice=print):
+    for _ in continue_prompt(Trained(model, codec), np.zeros(0, np.uint8), request, notice=print):
         pass
     return peak()
 

@@ -16,7 +16,8 @@ from seqkit.generation.engine import Engine
 from seqkit.generation.engines.choose import wasm_engine
 from seqkit.generation.request import Request
 from seqkit.generation.sampling import Sampling
-from seqkit.generation.slow_tier import SlowTier
+from seqkit.generation.slow_tier import SlowTier, Writing
+from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN
 from seqkit.stages.conditions import coded, learn_codes
 from seqkit.stages.learn_slow_tier import learn_writer
@@ -49,8 +50,7 @@ def note_of(slow: SlowTier, code: int) -> int:
 
 
 def test_it_writes_the_notes_in_their_order(slow: SlowTier) -> None:
-    _, conditions = slow.conditions(CODEC, NOTHING, 2, seed=3)
-    rows = conditions(0, 400 * HOP)
+    rows = slow.written(CODEC, NOTHING, Writing(2, 3))(0, 400 * HOP)
     assert not torch.is_inference_mode_enabled()
     assert (rows.reshape(400, HOP, 2) == rows[::HOP, None]).all()
     for stream in rows[::HOP].T:
@@ -64,22 +64,22 @@ def test_it_writes_the_notes_in_their_order(slow: SlowTier) -> None:
 
 
 def test_what_it_writes_does_not_depend_on_how_it_is_asked(slow: SlowTier) -> None:
-    whole = slow.conditions(CODEC, NOTHING, 2, seed=3)[1](0, 3000)
-    _, conditions = slow.conditions(CODEC, NOTHING, 2, seed=3)
+    whole = slow.written(CODEC, NOTHING, Writing(2, 3))(0, 3000)
+    codes = slow.written(CODEC, NOTHING, Writing(2, 3))
     begins = [0, 1, 7, HOP, HOP + 3, 900, 2999, 3000]
-    pieces = [conditions(a, b - a) for a, b in itertools.pairwise(begins)]
+    pieces = [codes(a, b - a) for a, b in itertools.pairwise(begins)]
     assert np.array_equal(np.concatenate(pieces), whole)
-    other = slow.conditions(CODEC, NOTHING, 2, seed=4)[1](0, 3000)
+    other = slow.written(CODEC, NOTHING, Writing(2, 4))(0, 3000)
     assert not np.array_equal(other, whole)
 
 
 def test_a_prompt_is_told_by_its_own_codes_and_continued(slow: SlowTier) -> None:
     prompt = CODEC.encode(notes(150, 300)[: 30 * HOP + 11])  # ten and a cut frame into the second
-    of_prompt, conditions = slow.conditions(CODEC, prompt, 1, seed=5)
+    of_prompt = slow.of_prompt(CODEC, prompt)
     own = coded(SoundPart(Part.of(prompt), CODEC), slow.codebook).codes
     assert own is not None
     assert np.array_equal(of_prompt, own)
-    following = conditions(0, 5 * HOP)[:, 0]
+    following = slow.written(CODEC, of_prompt, Writing(1, 5))(0, 5 * HOP)[:, 0]
     changes = np.flatnonzero(np.diff(following)) + 1
     assert ((changes + 11) % HOP == 0).all()  # frames go on where the prompt's were
     assert {note_of(slow, code) for code in following.tolist()} <= {1, 2}
@@ -88,9 +88,7 @@ def test_a_prompt_is_told_by_its_own_codes_and_continued(slow: SlowTier) -> None
 def test_it_is_kept_whole_and_what_is_foreign_is_refused(slow: SlowTier) -> None:
     record, tensors = slow.record(), slow.tensors()
     again = SlowTier.of_saved(record, tensors)
-    first, second = (
-        tier.conditions(CODEC, NOTHING, 1, seed=6)[1](0, 900) for tier in (slow, again)
-    )
+    first, second = (tier.written(CODEC, NOTHING, Writing(1, 6))(0, 900) for tier in (slow, again))
     assert np.array_equal(first, second)
     codes = tensors["codes"]
     for wrong in (codes + 200, codes - 9, codes[:0]):
@@ -115,6 +113,7 @@ def test_in_integers_the_writer_runs_in_them_too(
     model = network(1, 16, CODEC.size, embedding=True, conditions=slow.codebook.size)
     request = Request(length=3 * HOP, sampling=Sampling(seed=1), engine="wasm")
     prompt = CODEC.encode(notes(150))
-    made = [*continuation.continue_prompt(model, CODEC, prompt, request, notice=print, slow=slow)]
+    trained = Trained(model, CODEC, slow)
+    made = [*continuation.continue_prompt(trained, prompt, request, notice=print)]
     assert sum(map(len, made)) == 3 * HOP
     assert built == [model, slow.writer]
