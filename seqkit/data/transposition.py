@@ -1,7 +1,7 @@
 """Copies of a recording in other keys, so that a voice may sing notes that the recording lacks.
 
 As a sampler plays its one sample of a note, a copy is played faster or slower by some semitones. It
-has rests at random, too: a voice that is told a note after silence has to begin.
+has rests at random, too: a voice that is given a note after silence has to begin.
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""Another sound as the score: its codes are told in place of written ones, its loudness is kept."""
+"""Another sound as the score: its codes stand in place of written ones, its loudness is kept."""
 
 import dataclasses
 from collections.abc import Callable
@@ -34,7 +34,7 @@ Notice = Callable[[str], None]
 class Followed:
     """What is followed.
 
-    codes: that the model is told, (frames,).
+    codes: that the model reads, (frames,).
     decibels: how loud it is to be, 100 times a second, (frames,).
     """
 

@@ -53,7 +53,7 @@ class Training:
     """Whether losses of before cannot be compared with those to come."""
     corpus: Corpus
     conditions: ConditionedParts
-    """The parts, and what the network is told beside the symbols."""
+    """The parts, and what the network reads beside the symbols."""
     closing: ClosingSample
     trainer: Trainer
     execution: Execution

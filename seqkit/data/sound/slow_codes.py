@@ -3,7 +3,7 @@
 A frame of sound is described by the power of 32 bands, which give its timbre, and by that of its
 semitones, which give its notes. Both count alike. What is left of them in 32 principal components
 is compared with centres that k-means (Lloyd, 1982) found among the recording's own frames: the code
-of a frame is the number of the nearest, from 1 on. 0 is left for what is not told.
+of a frame is the number of the nearest, from 1 on. 0 is left for no code.
 """
 
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class Codebook:
 
     @property
     def size(self) -> int:
-        """K + 1: how many categories there are, the one for what is not told included."""
+        """K + 1: how many categories there are, the one for no code included."""
         return len(self.centres) + 1
 
     @property

@@ -128,7 +128,7 @@ def _candidates(request: Request, device: torch.device) -> tuple[list[str], str]
 
 
 def wasm_engine(model: CharRNN, size: int, labels: Tensor | None = None) -> Engine:
-    """The wasm engine, told choices of labels: see `wasm_layout.pack`. Raises ConfigError."""
+    """The wasm engine, with choices of labels: see `wasm_layout.pack`. Raises ConfigError."""
     return _imported("wasm")(model, size, labels)
 
 
