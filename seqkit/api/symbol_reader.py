@@ -86,7 +86,7 @@ class SymbolReader:
 
     def activations(self, symbols: Symbols) -> Floats:
         """Of every cell (N, L, H), before each of the symbols (N,), from the zero state."""
-        network = self._network.network(dtype=torch.float32)
+        network = self._network.runnable_weights(dtype=torch.float32)
         layers, _ = self._shape
 
         def row(chunk: Chunk) -> Tensor:

@@ -47,7 +47,7 @@ def search(scored: Scored, traits: Mapping[str, Floats]) -> list[Follower]:
         return []
     columns = torch.from_numpy(np.stack([*traits.values()], axis=1)).double()
     columns = (columns - columns.mean(0)) / columns.std(0, correction=0)
-    network = scored.model.network(dtype=torch.float32)
+    network = scored.model.runnable_weights(dtype=torch.float32)
     layers, size = scored.model.config.num_layers, scored.model.config.hidden_size
     sums, squares = torch.zeros(2, layers, size, dtype=torch.float64)
     products = torch.zeros(len(sums), size, len(traits), dtype=torch.float64)

@@ -40,7 +40,7 @@ class Learner:
 
     Attributes:
         model: the copy, its weights as they are now. A caller that predicts symbol by symbol runs
-            it; what `model.network()` gave before an update may be of the weights before it.
+            it; `model.runnable_weights()` of before an update may be the weights before it.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Learner:
             The nats (T, B) of the targets by the weights before the update, 0 where they do not
             count, and the state after the window, by the same weights.
         """
-        network = self.model.network(dtype=self._dtype)
+        network = self.model.runnable_weights(dtype=self._dtype)
         logits, after = network(inputs, state, conditions=conditions)
         if self.model.config.ends:  # which are no targets
             logits = logits[..., : self.model.config.symbols]

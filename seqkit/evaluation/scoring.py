@@ -20,7 +20,7 @@ from seqkit.foundation.errors import CheckpointError
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.foundation.threads import shared_cores
 from seqkit.model.char_rnn import CharRNN, count_parameters
-from seqkit.model.network import Network, State, Trace, cross_entropy
+from seqkit.model.network import RunnableWeights, State, Trace, cross_entropy
 from seqkit.model.persistent import launch
 from seqkit.symbols import IGNORED, Floats, Integers
 
@@ -128,7 +128,7 @@ class Chunk:
 def chunks(
     scored: Scored,
     segments: Integers,
-    network: Network | None = None,
+    network: RunnableWeights | None = None,
     begin_state: State | None = None,
 ) -> Iterator[Chunk]:
     """Run this process's share of segments, those side by side that take about as long.
@@ -152,7 +152,7 @@ def chunks(
     wanted, done = int((segments[:, 2] - segments[:, 1]).sum()), 0
     if network is None:
         with torch.no_grad():
-            network = scored.model.network(dtype=torch.float32)
+            network = scored.model.runnable_weights(dtype=torch.float32)
     for chunk in ranks.rounds(_chunks(scored, network, segments, begin_state, rows)):
         if chunk is not None:
             yield chunk
@@ -166,7 +166,7 @@ def chunks(
 @torch.inference_mode()
 def _chunks(
     scored: Scored,
-    network: Network,
+    network: RunnableWeights,
     segments: Integers,
     begin_state: State | None,
     rows: Integers,

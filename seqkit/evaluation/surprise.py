@@ -17,7 +17,7 @@ import torch
 from seqkit.data.corpus import Part, Row
 from seqkit.evaluation import protocols, streaming
 from seqkit.evaluation.scoring import CHUNK, Chunk, Scored
-from seqkit.model.network import Network, State
+from seqkit.model.network import RunnableWeights, State
 from seqkit.symbols import Floats, Integers, symbol_dtype
 
 _BLOCK = 1 << 20  # symbols read at a time
@@ -82,7 +82,7 @@ class Stretch:
 
 def stretches(scored: Scored, wanted: Wanted) -> Iterator[Stretch]:
     """What a part's symbols are to a model that streams it, from the first to the last."""
-    network = scored.model.network(dtype=torch.float32)
+    network = scored.model.runnable_weights(dtype=torch.float32)
     table = protocols.cut(protocols.streaming(scored.part), streaming.PIECE, warm=CHUNK)
     edges = np.flatnonzero(np.diff((table[:, 1] - _FIRST) // _STRETCH)) + 1
     state: State | None = None
@@ -111,7 +111,7 @@ def stretches(scored: Scored, wanted: Wanted) -> Iterator[Stretch]:
 
 
 @torch.inference_mode()
-def _fill(stretch: Stretch, network: Network, wanted: Wanted, chunk: Chunk) -> None:
+def _fill(stretch: Stretch, network: RunnableWeights, wanted: Wanted, chunk: Chunk) -> None:
     """Write down what a chunk tells; of places that come again, the last word."""
     places, nats = chunk.counted_nats()
     places = places - stretch.begin

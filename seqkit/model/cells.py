@@ -44,7 +44,7 @@ class Outputs(NamedTuple):
 
 
 def activation_name(cell: str) -> str:
-    """What `Network.activations` gives of a kind of cell."""
+    """What `RunnableWeights.activations` gives of a kind of cell."""
     return "tanh(c)" if cell == "lstm" else "h"
 
 

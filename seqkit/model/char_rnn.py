@@ -28,7 +28,7 @@ from seqkit.model import cells
 from seqkit.model.cells import LayerWeights
 from seqkit.model.execution import plainest_kernel
 from seqkit.model.linear_predictor import LinearPredictor
-from seqkit.model.network import Network, State
+from seqkit.model.network import RunnableWeights, State
 
 
 class CharRNN(nn.Module):
@@ -143,13 +143,13 @@ class CharRNN(nn.Module):
         h, c = (torch.zeros(shape, dtype=torch.float32, device=device) for _ in range(2))
         return State(h, c, h.new_zeros(1, batch_size, config.lookback))
 
-    def network(
+    def runnable_weights(
         self,
         *,
         dtype: torch.dtype | None = None,
         kernel: str | None = None,
         separators: bool = False,
-    ) -> Network:
+    ) -> RunnableWeights:
         """The weights as they run: in `dtype`, and packed for fused calls where that helps.
 
         Without arguments they are the parameters themselves. The result can be differentiated.
@@ -163,7 +163,7 @@ class CharRNN(nn.Module):
         packs = dtype is not None or (kernel == "stacked" and self.head.weight.is_cuda)
         dtype = dtype or self.head.weight.dtype
         layers = [[part.to(dtype) for part in cells.weights_of(layer)] for layer in self.layers]
-        network = Network(
+        network = RunnableWeights(
             config=self.config,
             kernel=kernel,
             tables={name: table.weight.to(dtype) for name, table in self.tables.items()},
@@ -175,12 +175,14 @@ class CharRNN(nn.Module):
         return network.packed(separators) if packs else network
 
     @torch.no_grad()
-    def trainable_copy(self, *, dtype: torch.dtype, kernel: str, separators: bool) -> Network:
-        """`network(…)` made of leaf tensors, to take gradients of.
+    def trainable_copy(
+        self, *, dtype: torch.dtype, kernel: str, separators: bool
+    ) -> RunnableWeights:
+        """`runnable_weights(…)` made of leaf tensors, to take gradients of.
 
         A tensor that needs neither cast nor padding shares its memory with the parameter.
         """
-        network = self.network(dtype=dtype, kernel=kernel, separators=separators)
+        network = self.runnable_weights(dtype=dtype, kernel=kernel, separators=separators)
         return network.with_tensors([own.detach().requires_grad_() for own in network.tensors()])
 
     def forward(
@@ -191,8 +193,8 @@ class CharRNN(nn.Module):
         resets: Tensor | None = None,
         conditions: Conditions = NO_CONDITIONS,
     ) -> tuple[Tensor, State]:
-        """Run T steps with the parameters as they are: see `Network`."""
-        return self.network()(symbols, state, masks, resets, conditions=conditions)
+        """Run T steps with the parameters as they are: see `RunnableWeights`."""
+        return self.runnable_weights()(symbols, state, masks, resets, conditions=conditions)
 
 
 def count_parameters(config: ModelConfig) -> int:

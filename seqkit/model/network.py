@@ -56,7 +56,7 @@ class Trace(NamedTuple):
     after: State
 
 
-class Network(NamedTuple):
+class RunnableWeights(NamedTuple):
     """The tensors of a CharRNN in the dtype and layout in which they run, and what they compute.
 
     `kernel` is an `Execution`'s; the weights are packed for it. A packed tensor may have more rows
@@ -81,7 +81,7 @@ class Network(NamedTuple):
         layers = [part for layer in self.layers for part in layer]
         return [*self.tables.values(), *layers, self.head_weight, self.head_bias]
 
-    def packed(self, separators: bool) -> "Network":
+    def packed(self, separators: bool) -> "RunnableWeights":
         """The same network, its weights laid out as its kernel wants them; differentiable.
 
         `separators`: whether resets will be given.
@@ -103,7 +103,7 @@ class Network(NamedTuple):
             layers=tuple(layers), head_weight=weight, head_bias=bias, failed=failed
         )
 
-    def with_tensors(self, tensors: list[Tensor]) -> "Network":
+    def with_tensors(self, tensors: list[Tensor]) -> "RunnableWeights":
         """The same network with other tensors, given in the order of `tensors()`."""
         *rest, head_weight, head_bias = tensors
         count = len(self.tables)

@@ -101,7 +101,7 @@ def _milliseconds(model: CharRNN, lanes: Lanes, execution: Execution) -> float:
 def forward_backward(
     model: CharRNN, lanes: Lanes, execution: Execution
 ) -> tuple[GraphedCall, Tensor | None]:
-    """The forward and backward pass over one window, as a CUDA graph, and `Network.failed`."""
+    """Both passes over one window as a CUDA graph, and `RunnableWeights.failed`."""
     device = model.head.weight.device
     shape = (lanes.sequence_length, execution.lanes)
     network = model.trainable_copy(

@@ -157,7 +157,7 @@ class Validation:
         That is found by logits that are kept, of all symbols or of some, spread over the part.
         """
         kernel = "persistent" if self._execution.kernel == "persistent" else None
-        network = model.network(dtype=self._execution.dtype, kernel=kernel)
+        network = model.runnable_weights(dtype=self._execution.dtype, kernel=kernel)
 
         def run(segments: Integers, told: Callable[[int], None]) -> Iterable[_Predicted]:
             scored = scoring.Scored(model, self._part, self._start, told, self._ranks)

@@ -24,14 +24,14 @@ class WeightAverage:
 
     Attributes:
         model: a network with the averages as its parameters.
-        averages: those, in the order of `Network.tensors`.
+        averages: those, in the order of `RunnableWeights.tensors`.
         share: of the newest weights in the next average.
     """
 
     def __init__(self, model: CharRNN, decay: float) -> None:
         self.model = model.copied()
-        self._own = [own.detach() for own in model.network().tensors()]
-        self.averages = self.model.network().tensors()
+        self._own = [own.detach() for own in model.runnable_weights().tensors()]
+        self.averages = self.model.runnable_weights().tensors()
         self._decay = decay
         self.share = torch.zeros((), device=model.head.weight.device)
 
@@ -89,7 +89,7 @@ class TrainingWeights:
         average: the decay of an average of the parameters; 0 for none.
         """
         self._model = model
-        self.parameters = model.network().tensors()
+        self.parameters = model.runnable_weights().tensors()
         self.network = model.trainable_copy(
             dtype=execution.dtype, kernel=execution.kernel, separators=separators
         )
@@ -151,10 +151,10 @@ class TrainingWeights:
 
 
 def _recurrent(model: CharRNN) -> list[int]:
-    """The places of every layer's u in `Network.tensors`."""
+    """The places of every layer's u in `RunnableWeights.tensors`."""
     return [
         place
-        for place, own in enumerate(model.network().tensors())
+        for place, own in enumerate(model.runnable_weights().tensors())
         if any(own is cells.weights_of(layer).u for layer in model.layers)
     ]
 

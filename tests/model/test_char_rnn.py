@@ -210,11 +210,11 @@ def test_one_call_of_the_stack_is_the_same_function() -> None:
     net = model()
     symbols, state = inputs(6)
     for first, second in zip(
-        net(symbols, state), net.network(kernel="stacked")(symbols, state), strict=True
+        net(symbols, state), net.runnable_weights(kernel="stacked")(symbols, state), strict=True
     ):
         torch.testing.assert_close(first, second)
     with pytest.raises(ValueError, match="neither masks nor resets"):
-        net.network(kernel="stacked")(symbols, state, torch.ones(L, B, H))
+        net.runnable_weights(kernel="stacked")(symbols, state, torch.ones(L, B, H))
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
@@ -250,7 +250,7 @@ def test_a_packed_head_gives_the_same_nats(backend: str) -> None:
     symbols = torch.arange(35, device="cuda").view(7, 5) % 13
     with exact_fp32:
         plain, _ = net(symbols, net.zero_state(5))
-        packed, _ = net.network(dtype=torch.float32)(symbols, net.zero_state(5))
+        packed, _ = net.runnable_weights(dtype=torch.float32)(symbols, net.zero_state(5))
     assert (plain.shape[-1], packed.shape[-1]) == (13, 16)
     torch.testing.assert_close(packed[..., :13], plain)
     torch.testing.assert_close(cross_entropy(packed, symbols), cross_entropy(plain, symbols))
@@ -264,7 +264,7 @@ def test_an_input_mask_multiplies_the_embeddings() -> None:
     doubled = net.copied()
     doubled.embedding.weight *= 2  # type: ignore[union-attr]
     torch.testing.assert_close(
-        net.network()(symbols, state, input_mask=mask)[0], doubled(symbols, state)[0]
+        net.runnable_weights()(symbols, state, input_mask=mask)[0], doubled(symbols, state)[0]
     )
 
 

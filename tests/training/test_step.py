@@ -58,7 +58,7 @@ def test_an_update_is_what_pytorch_makes_of_the_mean_loss(
     if scale:
         scaled(stepper, scale)
     reference, _ = step(Execution("layerwise", "fp32", B))
-    weights = reference.network().tensors()
+    weights = reference.runnable_weights().tensors()
     groups = [
         {"params": [w for w in weights if w.dim() > 1], "weight_decay": 0.1},
         {"params": [w for w in weights if w.dim() == 1], "weight_decay": 0.0},

@@ -15,7 +15,7 @@ from seqkit.foundation.errors import DivergedError
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution, plainest_kernel
-from seqkit.model.network import Network, State
+from seqkit.model.network import RunnableWeights, State
 from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
 from seqkit.training.kernel_choice import saved_execution, width
 from seqkit.training.plan import Plan
@@ -85,13 +85,13 @@ def test_the_state_is_carried_and_zeroed_where_an_epoch_begins(
 ) -> None:
     training = trainer(max_steps=60, validate_every=0, valid=0)
     seen: list[torch.Tensor] = []
-    original = Network.__call__
+    original = RunnableWeights.__call__
 
-    def spy(network: Network, symbols: torch.Tensor, state: State, *rest: object) -> object:
+    def spy(network: RunnableWeights, symbols: torch.Tensor, state: State, *rest: object) -> object:
         seen.append(state.h.clone())
         return original(network, symbols, state, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Network, "__call__", spy)
+    monkeypatch.setattr(RunnableWeights, "__call__", spy)
     list(training.run())
     steps = Lanes(part(900, 1), 0, 4, 10).steps
     assert len(seen) == 60 > steps

@@ -74,7 +74,7 @@ def test_what_runs_is_renewed_from_the_parameters(precision: str) -> None:
 
 def test_evaluation_sees_the_parameters_that_train() -> None:
     made = weights("bf16")
-    seen = made.models()["raw"].network().tensors()
+    seen = made.models()["raw"].runnable_weights().tensors()
     assert all(a is b for a, b in zip(seen, made.parameters, strict=True))
 
 

@@ -115,7 +115,7 @@ def _weight_gradients(
     flat = gates.flatten(0, 1)
     if x.is_floating_point():
         rows = x.flatten(0, 1)
-    else:  # as in Network: a product has a faster gradient than a look-up, without atomics
+    else:  # as in RunnableWeights: a product has a faster gradient than a look-up, without atomics
         rows = torch.zeros((x.numel(), width), dtype=gates.dtype, device=gates.device)
         rows.scatter_(1, x.reshape(-1, 1), 1)
     return _summed(flat, rows), _summed(flat, before.flatten(0, 1))
