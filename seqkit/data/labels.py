@@ -4,7 +4,6 @@ A document may have several labels, each with a value or none. They are a row of
 each label: that of its value, from 1 on, or 0 for none.
 """
 
-import operator
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -106,13 +105,12 @@ class Labels:
         The number of the first label's value counts 1, that of the next label as many as the first
         has numbers, and so on.
         """
-        weights = [1]
-        for size in self.sizes:
-            weights.append(weights[-1] * (size + 1))
-        counts = [
-            [sum(map(operator.mul, combination, weights)), count]
-            for combination, count in self.counts.items()
-        ]
+        counts = []
+        for combination, count in self.counts.items():
+            number = 0
+            for size, own in zip(reversed(self.sizes), reversed(combination), strict=True):
+                number = number * (size + 1) + own
+            counts.append([number, count])
         return {"values": self.values, "counts": counts}
 
     @classmethod

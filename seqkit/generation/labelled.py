@@ -143,11 +143,8 @@ def _drawn(labels: Labels, given: Shares, streams: int, seed: int) -> list[Combi
 
 def _row(labels: Labels, shares: Shares) -> Floats:
     """How much there is of each row of the embedding of labels, (R,)."""
-    rows = []
+    rows = list[float]()
     for name, values in labels.values.items():
-        own = np.zeros(len(values) + 1, np.float32)
-        for value, share in shares.get(name, {}).items():
-            own[values.index(value) + 1] = share
-        own[0] = not shares.get(name)
-        rows.append(own)
-    return np.concatenate(rows)
+        own = shares.get(name) or {"": 1.0}  # none of its values
+        rows += [own.get(value, 0.0) for value in ("", *values)]
+    return np.array(rows, np.float32)
