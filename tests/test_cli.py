@@ -221,9 +221,10 @@ def test_a_plug_in_that_fails_is_shown_with_its_line(
     assert "locate(folders) failed: JSONDecodeError: Expecting" in refused
     assert "mine.py, line 8); SEQKIT_TRACEBACK=1 shows" in refused
     monkeypatch.setenv("SEQKIT_TRACEBACK", "1")
-    whole = run.fails(3, *words)
-    assert "return json.loads('{')" in whole
-    assert "SEQKIT_TRACEBACK" not in whole.splitlines()[-1]
+    whole = run(*words)
+    assert whole.code == 3
+    assert "return json.loads('{')" in whole.err
+    assert "SEQKIT_TRACEBACK" not in whole.err.splitlines()[-1]
 
 
 def test_a_shape_is_of_a_bench_only(run: Run) -> None:
