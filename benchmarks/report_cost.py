@@ -16,7 +16,7 @@ from unittest import mock
 import seqkit
 from seqkit.api import run_training
 from seqkit.foundation.errors import SeqkitError
-from seqkit.report.page import Report
+from seqkit.report.run_page import Report
 from seqkit.runs.events import Event
 
 

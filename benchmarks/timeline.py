@@ -38,7 +38,7 @@ _PARTS = {
     "validations": ["training.validation:Validation.validate"],
     "checkpoints": ["runs.observers:Checkpoints.__call__", "runs.saver:Saver.wait"],
     "samples": ["runs.observers:Samples.__call__"],
-    "report": ["report.page:Report.__call__"],
+    "report": ["report.run_page:Report.__call__"],
     "closing sample": ["commands.train:_print_sample"],
 }
 """What is told apart once PyTorch is imported, and the functions of seqkit that do it."""

@@ -202,11 +202,11 @@ def _use(run: Path) -> None:
     import seqkit
     from seqkit.compose import compose
     from seqkit.config import SampleConfig
-    from seqkit.report import page
+    from seqkit.report import run_page
     from seqkit.runs import record
 
     compose(["recipe=shakespeare"], [])
-    page.render(record.read(run))
+    run_page.render(record.read(run))
     seqkit.load(run, device="cpu").generate(length=2, seed=0, sample=SampleConfig(engine="torch"))
 
 

@@ -26,7 +26,7 @@ from seqkit.generation.medium import save_sample
 from seqkit.generation.request import Request, request_of
 from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN
-from seqkit.report import page
+from seqkit.report import run_page
 from seqkit.runs.checkpoint import load as load_checkpoint
 from seqkit.runs.layout import find_checkpoint
 from seqkit.runs.observers import draw
@@ -217,6 +217,6 @@ def draw_closing_sample(training: Training, notice: Notice) -> None:
     if training.corpus.codec.kind == "audio":
         draw(closing_file(training), notice)
         try:
-            page.write(training.folder.path, "finished")
+            run_page.write(training.folder.path, "finished")
         except SeqkitError as error:
             notice(f"no report: {error}")

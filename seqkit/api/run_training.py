@@ -24,7 +24,7 @@ from seqkit.foundation.session import Notice
 from seqkit.foundation.threads import shared_cores
 from seqkit.foundation.wording import counted
 from seqkit.generation.request import request_of
-from seqkit.report.page import Report
+from seqkit.report.run_page import Report
 from seqkit.runs import resume
 from seqkit.runs.checkpoint_bytes import peek
 from seqkit.runs.events import (

@@ -7,7 +7,7 @@ from seqkit.foundation import stdout
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
-from seqkit.report import page
+from seqkit.report import run_page
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
@@ -16,5 +16,5 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     if not config.run_dir:
         raise ConfigError("no run: give run_dir=FOLDER")
     with console.progress("writing the page"):
-        file = page.write(Path(config.run_dir))
+        file = run_page.write(Path(config.run_dir))
     stdout.write(str(file))

@@ -14,7 +14,7 @@ from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.findings import Findings
 from seqkit.data.shards import reading
-from seqkit.data.shards.fitting import Fit, fit, sha256_of
+from seqkit.data.shards.codec_choice import CodecChoice, choose_codec, sha256_of
 from seqkit.data.shards.index import (
     INDEX,
     Index,
@@ -24,7 +24,7 @@ from seqkit.data.shards.index import (
     read_index,
     write_checked,
 )
-from seqkit.data.shards.plan import Crew
+from seqkit.data.shards.plan import Pool
 from seqkit.data.shards.source import Source
 from seqkit.data.shards.writing import lock, write_shards
 from seqkit.foundation import disk
@@ -40,7 +40,7 @@ def load(
     source: Source,
     *,
     cache: Path,
-    crew: Crew,
+    pool: Pool,
     codec: Codec | None = None,
     grow: bool = False,
 ) -> Corpus:
@@ -49,7 +49,7 @@ def load(
     Args:
         source: the files, and the keys by which they are read.
         cache: the folder for encoded data.
-        crew: who encodes them.
+        pool: the processes that encode them.
         codec: encode with this one; by default one as configured, which fits them.
         grow: give that codec symbols for what is new in a text.
 
@@ -57,24 +57,24 @@ def load(
         DataError: a file cannot be read, or changed; or nothing is left.
         ConfigError: keys that do not fit the codec.
     """
-    found = _fitted(source, cache, crew, codec, grow)
-    own = codecs.from_spec(found.codec, source.catalogue)
+    choice = _fitted(source, cache, pool, codec, grow)
+    own = codecs.from_spec(choice.codec, source.catalogue)
     key = digest({"files": source.identity, **_settings(source.config, own)})
     folder = cache / "corpora" / key[:32]
-    notes, whole = list[str](), _whole(folder, own, found, crew)
+    notes, whole = list[str](), _whole(folder, own, choice, pool)
     if whole is None:
         disk.make_folder(folder)
         with lock(folder, wait=True):
-            whole = _whole(folder, own, found, crew)
+            whole = _whole(folder, own, choice, pool)
             if whole is None:
                 if (folder / INDEX).exists():
                     notes = [f"the cached copy of {source.located} was damaged: it was made again"]
                     disk.remove(folder / INDEX)
-                index, _ = write_shards(source, found, folder, "", crew)
+                index, _ = write_shards(source, choice, folder, "", pool)
                 index.save(folder)
                 for file in folder.glob("??????.json"):
                     disk.remove(file)
-                whole = index, reading.corpus_of(index, folder, own, found.sha256, _REMEDY)
+                whole = index, reading.corpus_of(index, folder, own, choice.sha256, _REMEDY)
         evict(cache)
     index, corpus = whole
     located, findings = source.located, Findings.from_json(index.findings)
@@ -104,10 +104,10 @@ def evict(cache: Path) -> None:
 def _fitted(
     source: Source,
     cache: Path,
-    crew: Crew,
+    pool: Pool,
     codec: Codec | None,
     grow: bool,
-) -> Fit:
+) -> CodecChoice:
     """The codec for the files and their hash, as they were found before or are found now."""
     asked = {"format": _FORMAT, "files": source.identity, "grow": grow}
     asked |= asked_for(source.config)
@@ -117,24 +117,26 @@ def _fitted(
         asked["code"] = codecs.fingerprint(codecs.find(source.config.codec, source.catalogue))
     memory = cache / "corpora" / f"{digest(asked)[:32]}.json"
     with contextlib.suppress(TypeError, ValueError, OSError):
-        found = Fit(**(read_checked(memory) or {}))
-        codecs.from_spec(found.codec, source.catalogue)  # one of a plug-in may have changed
+        choice = CodecChoice(**(read_checked(memory) or {}))
+        codecs.from_spec(choice.codec, source.catalogue)  # one of a plug-in may have changed
         os.utime(memory)
-        return found
-    sha256 = sha256_of(source, crew)
-    found = dataclasses.replace(fit(source, crew, codec, grow), sha256=sha256)
-    write_checked(memory, dataclasses.asdict(found))
-    return found
+        return choice
+    sha256 = sha256_of(source, pool)
+    choice = dataclasses.replace(choose_codec(source, pool, codec, grow), sha256=sha256)
+    write_checked(memory, dataclasses.asdict(choice))
+    return choice
 
 
-def _whole(folder: Path, codec: Codec, found: Fit, crew: Crew) -> tuple[Index, Corpus] | None:
+def _whole(
+    folder: Path, codec: Codec, choice: CodecChoice, pool: Pool
+) -> tuple[Index, Corpus] | None:
     """An index in the cache and its corpus; None if it is not there whole, or damaged."""
     try:
         index, _ = read_index(folder)
-        corpus = reading.corpus_of(index, folder, codec, found.sha256, _REMEDY)
+        corpus = reading.corpus_of(index, folder, codec, choice.sha256, _REMEDY)
         symbols = corpus.whole.symbols
-        with crew.meter.shown("checking the cache", index.bytes):
-            symbols.check(crew.meter.add)  # type: ignore[union-attr]
+        with pool.meter.shown("checking the cache", index.bytes):
+            symbols.check(pool.meter.add)  # type: ignore[union-attr]
         os.utime(folder)
     except (DataError, OSError):
         return None

@@ -14,7 +14,7 @@ from seqkit.data.datasets import Folders, Located
 from seqkit.data.files import Meter
 from seqkit.data.labels import Labels
 from seqkit.data.shards import reading
-from seqkit.data.shards.plan import Crew
+from seqkit.data.shards.plan import Pool
 from seqkit.data.shards.source import Source
 from seqkit.data.text_encoder import check_encoding
 from seqkit.foundation import disk
@@ -64,8 +64,8 @@ def load_corpus(data: DataConfig, session: Session, known: Known | None = None) 
         cache = disk.cache_dir()
         folders = Folders(cache, session.notice, session.progress, known.samples)
         source = find(data, codec, catalogue, folders)
-        crew = Crew(1, Meter(session.progress))
-        corpus = corpus_cache.load(source, cache=cache, crew=crew, codec=codec, grow=known.grow)
+        pool = Pool(1, Meter(session.progress))
+        corpus = corpus_cache.load(source, cache=cache, pool=pool, codec=codec, grow=known.grow)
     for note in corpus.notes:
         session.notice(note)
     return labelled(corpus, data, known.labels)

@@ -57,7 +57,7 @@ def thinned(curve: Curve, most: int = _POINTS) -> Thinned:
     )
 
 
-def losses(train: Curve, validation: Curve, lines: Mapping[str, float]) -> Markup:
+def loss_chart(train: Curve, validation: Curve, lines: Mapping[str, float]) -> Markup:
     """The loss of training and validation, and baselines as lines: nats a symbol, by name."""
     seen = np.concatenate([train.values, validation.values])
     # A loss that explodes must not flatten the rest.
@@ -74,7 +74,7 @@ def losses(train: Curve, validation: Curve, lines: Mapping[str, float]) -> Marku
     return panel.picture("step")
 
 
-def quantity(curve: Curve, *, logarithmic: bool = False) -> Markup:
+def curve_chart(curve: Curve, *, logarithmic: bool = False) -> Markup:
     """Another curve of the training."""
     positive = curve.values > 0
     if logarithmic := logarithmic and bool(positive.any()):

@@ -122,7 +122,7 @@ def trouble(record: Record) -> Literal["jumped", "overfitting"] | None:
     return "overfitting" if now < min(before, last) and _was_read_again(record) else None
 
 
-def heard(record: Record) -> Judgement | None:
+def judge_last_sample(record: Record) -> Judgement | None:
     """Whether the last sample of sound is like the recording; None if that cannot be said."""
     last = record.final or (record.samples[-1][1] if record.samples else None)
     if last is None or last.suffix != ".wav":

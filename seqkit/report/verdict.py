@@ -17,7 +17,7 @@ from seqkit.report.diagnosis import (
     baselines,
     diagnosis,
     guess,
-    heard,
+    judge_last_sample,
     noun,
     times_too_short,
     trouble,
@@ -112,7 +112,7 @@ def warning(record: Record) -> str:
 
 def judge(record: Record) -> Verdict:
     """The sentences for a run."""
-    sample = heard(record) if record.state == "finished" else None
+    sample = judge_last_sample(record) if record.state == "finished" else None
     finding = _finding(record, fails=sample is not None and not sample.is_like)
     settings, total = record.settings, record.number("total_steps")
     if settings is None:

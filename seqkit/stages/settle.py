@@ -38,7 +38,7 @@ def settle(config: Config, claim: Claim, session: Session) -> Settings | None:
         remote.fetch(
             config.data, cache, session.notice
         )  # shards say in their index how to read them
-    config = dataclasses.replace(config, data=shards.settled(config.data))
+    config = dataclasses.replace(config, data=shards.with_prepared_keys(config.data))
     changed = tuple(resume.differences(config, saved.config))
     config = dataclasses.replace(config, init_from=saved.config.get("init_from"))
     asks_for_more = resume.asks_for_more(changed)

@@ -67,7 +67,7 @@ def locate(config: Config, claim: Claim, session: Session) -> Sources:
     fetched = remote.fetch(data, cache, notice, progress)
     config = dataclasses.replace(
         config,
-        data=shards.settled(data),
+        data=shards.with_prepared_keys(data),
         init_from=config.init_from and named_checkpoint.absolute(config.init_from),
         prompt_file=str(Path(files[-1]).absolute()) if prompt else None,
         prompt_audio=config.prompt_audio and str(Path(config.prompt_audio).absolute()),

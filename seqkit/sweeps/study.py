@@ -87,7 +87,7 @@ class Search(Grid):
         self._domains = {key: _distribution(domain) for key, domain in space.domains.items()}
         _settle(folder / SEARCH)
         with _told(folder):
-            self._study = _opened(folder)
+            self._study = _load_study(folder)
             found = self._study.get_trials(deepcopy=False)
         self._check_asked()
         whole = [trial for trial in found if trial.params.keys() == self._domains.keys()]
@@ -190,7 +190,7 @@ class Pruning:
     def _found(self, number: int) -> "Trial":
         from optuna.trial import Trial
 
-        study = _opened(self._folder)
+        study = _load_study(self._folder)
         return Trial(study, study.get_trials(deepcopy=False)[number]._trial_id)
 
 
@@ -205,7 +205,7 @@ def _told(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _opened(folder: Path) -> "Study":
+def _load_study(folder: Path) -> "Study":
     """The study in a sweep's folder, which is made if it is not there."""
     import optuna
     from optuna.storages import JournalStorage

@@ -15,7 +15,7 @@ from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.data.file_search import Search
 from seqkit.data.files import Meter
-from seqkit.data.shards.plan import Crew
+from seqkit.data.shards.plan import Pool
 from seqkit.data.shards.source import Source
 from seqkit.data.sound import Frames, Wave, resample
 from seqkit.data.sound.reader import SoundReader
@@ -36,7 +36,7 @@ def load(
     config = DataConfig(**{"kind": "audio", **settings})  # type: ignore[arg-type]
     located = Located(path, path.name, test=test)
     source = Source.of(config, located, "audio", Catalogue())
-    return corpus_cache.load(source, cache=cache, crew=Crew(1, Meter()), codec=given)
+    return corpus_cache.load(source, cache=cache, pool=Pool(1, Meter()), codec=given)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import soundfile
 from safetensors.torch import save_file
 
 from seqkit.evaluation.recording import Recording
-from seqkit.report.diagnosis import heard
+from seqkit.report.diagnosis import judge_last_sample
 from seqkit.report.verdict import judge
 from seqkit.runs.record import read
 from seqkit.symbols import Floats
@@ -51,7 +51,7 @@ def test_a_sample_is_compared_with_the_recording(
     data: Floats, sample: Floats, told: str, left: Callable[[Floats, Floats], Path]
 ) -> None:
     record = read(left(data, sample))
-    judgement = heard(record)
+    judgement = judge_last_sample(record)
     assert judgement is not None
     assert judgement.words.startswith(told)
     assert judgement.is_like == told.startswith("sounds")
@@ -66,6 +66,6 @@ def test_without_what_is_kept_of_the_recording_nothing_is_said(
     run = left(TONE, NOISE)
     for damaged in (b"", b"no checkpoint"):
         (run / "checkpoints" / "best.safetensors").write_bytes(damaged)
-        assert heard(read(run)) is None
+        assert judge_last_sample(read(run)) is None
     (run / "checkpoints" / "best.safetensors").unlink()
     assert "Its last sample" not in judge(read(run)).finding

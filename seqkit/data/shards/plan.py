@@ -113,7 +113,7 @@ def _inside(around: bytes) -> int:
 
 
 @dataclass(frozen=True)
-class Crew:
+class Pool:
     """So many processes, by default one for each core and one alone for little data."""
 
     processes: int | None

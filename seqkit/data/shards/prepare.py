@@ -16,7 +16,7 @@ from seqkit.data.datasets import Folders
 from seqkit.data.files import Meter
 from seqkit.data.findings import Findings
 from seqkit.data.load import find
-from seqkit.data.shards.fitting import Fit, fit
+from seqkit.data.shards.codec_choice import CodecChoice, choose_codec
 from seqkit.data.shards.index import (
     INDEX,
     UNFINISHED,
@@ -28,7 +28,7 @@ from seqkit.data.shards.index import (
     read_index,
     write_checked,
 )
-from seqkit.data.shards.plan import Crew
+from seqkit.data.shards.plan import Pool
 from seqkit.data.shards.writing import lock, write_shards
 from seqkit.foundation import disk, temporary_files
 from seqkit.foundation.console import Progress, unseen
@@ -72,11 +72,13 @@ def prepare(
             raise DataError(f"{path} holds shards already: a training reads them as they are")
         if out.resolve().is_relative_to(path.resolve()):
             raise ConfigError(f"out={out} lies in data.path: give a folder outside of it")
-    crew = Crew(None, Meter(progress))
+    pool = Pool(None, Meter(progress))
     with _claimed(out, overwrite=overwrite):
         asked = digest({"format": _FORMAT, "files": source.identity, **asked_for(data)})
-        begun = _begun(out, asked, overwrite=overwrite) or _begin(out, asked, fit(source, crew))
-        index, codec = write_shards(source, Fit(**begun["fit"]), out, begun["suffix"], crew)
+        begun = _begun(out, asked, overwrite=overwrite) or _begin(
+            out, asked, choose_codec(source, pool)
+        )
+        index, codec = write_shards(source, CodecChoice(**begun["fit"]), out, begun["suffix"], pool)
         index.save(out)
         _remove_all_but(out, _files_of(index))
     for note in source.notes(Findings.from_json(index.findings), codec):
@@ -136,7 +138,7 @@ def _begun(folder: Path, asked: str, *, overwrite: bool) -> dict[str, Any] | Non
     return None
 
 
-def _begin(folder: Path, asked: str, found: Fit) -> dict[str, Any]:
+def _begin(folder: Path, asked: str, found: CodecChoice) -> dict[str, Any]:
     """Write down what is prepared, and remove what was done of something else."""
     kept = list[str]()
     with contextlib.suppress(DataError):

@@ -38,7 +38,7 @@ def folder_of(data: DataConfig) -> Path | None:
     return found[0] if found else None
 
 
-def settled(data: DataConfig) -> DataConfig:
+def with_prepared_keys(data: DataConfig) -> DataConfig:
     """The keys with those that the shards of `data.path`, if it names any, were made with.
 
     Of a URL the copy in the cache is looked at, if there is one.

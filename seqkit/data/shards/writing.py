@@ -18,7 +18,7 @@ from seqkit.data import codecs, symbol_files
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.files import BadFileError
 from seqkit.data.findings import Findings
-from seqkit.data.shards.fitting import Fit, nothing_left
+from seqkit.data.shards.codec_choice import CodecChoice, nothing_left
 from seqkit.data.shards.index import (
     OF_SOUND,
     OF_TEXT,
@@ -28,7 +28,7 @@ from seqkit.data.shards.index import (
     read_checked,
     write_checked,
 )
-from seqkit.data.shards.plan import Crew, FileSlice, Watch, Work, cut_of, plan, size_of
+from seqkit.data.shards.plan import FileSlice, Pool, Watch, Work, cut_of, plan, size_of
 from seqkit.data.shards.source import Source
 from seqkit.data.sound_encoder import Decoded, encode_sound
 from seqkit.data.symbol_files import digests
@@ -76,7 +76,7 @@ class _Written:
 
 
 def write_shards(
-    source: Source, found: Fit, folder: Path, suffix: str, crew: Crew
+    source: Source, choice: CodecChoice, folder: Path, suffix: str, pool: Pool
 ) -> tuple[Index, Codec]:
     """Write the shards that are not in a folder yet: their index, which is not written, and codec.
 
@@ -85,25 +85,25 @@ def write_shards(
         OutputError: the disk is full, or cannot be written to.
         DeviceError: a process was killed.
     """
-    codec = codecs.from_spec(found.codec, source.catalogue)
+    codec = codecs.from_spec(choice.codec, source.catalogue)
     itemsize = symbol_dtype(codec.size).itemsize
     most = None if isinstance(codec, Quantiser) else source.bytes * itemsize
-    if found.symbols is not None:
+    if choice.symbols is not None:
         done = sum(file.stat().st_size for file in folder.glob(f"??????{suffix}.bin"))
-        disk.require_space(folder, found.symbols * itemsize - done)
+        disk.require_space(folder, choice.symbols * itemsize - done)
     job = _Job(source.config, folder, suffix, codec, most, source.decoded)
-    files = {name: file for name, file in source.documents.items() if name not in found.bad}
+    files = {name: file for name, file in source.documents.items() if name not in choice.bad}
     work = plan(files, cut=cut_of(codec.kind, source.config))
     with source.hints():
-        crew.each("encoding", _write, job, [*enumerate(work)], size_of(work))
+        pool.each("encoding", _write, job, [*enumerate(work)], size_of(work))
     source.check_unchanged()
-    return _index(job, source, found, len(work)), codec
+    return _index(job, source, choice, len(work)), codec
 
 
-def _index(job: _Job, source: Source, found: Fit, count: int) -> Index:
+def _index(job: _Job, source: Source, choice: CodecChoice, count: int) -> Index:
     """The index of so many shards that are written; it writes where documents start."""
     located, codec, left_out = source.located, job.codec, len(source.search.errors)
-    findings, shards = Findings(unreadable=dict(found.bad)), list[Shard]()
+    findings, shards = Findings(unreadable=dict(choice.bad)), list[Shard]()
     counts, parts = Counter[str](), dict[int, int]()
     starts, before, sha256 = f"starts{job.suffix}.int64", 0, hashlib.sha256()
     labels, numbers = dict[str, int](), list[int]()

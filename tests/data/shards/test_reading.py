@@ -19,7 +19,7 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
 from seqkit.data.load import load_corpus
 from seqkit.data.shards import index as format_of_index
-from seqkit.data.shards.reading import settled
+from seqkit.data.shards.reading import with_prepared_keys
 from seqkit.evaluation import baselines
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DataError
@@ -208,7 +208,7 @@ def test_shards_without_the_head_of_their_index_are_not_learnt_from_as_files(
 ) -> None:
     damage(shards / "index.json")
     config = DataConfig(path=[str(shards)], kind=kind)
-    for read in (lambda: load(shards, kind=kind), lambda: settled(config)):
+    for read in (lambda: load(shards, kind=kind), lambda: with_prepared_keys(config)):
         with pytest.raises(DataError, match=rf"index\.json: {said}: prepare .* or put the file"):
             read()
 
@@ -286,7 +286,7 @@ def test_keys_that_ask_for_something_else(texts: Path, tmp_path: Path, prepared:
     with pytest.raises(ConfigError, match=r"give it as the only data\.path"):
         load_corpus(DataConfig(path=[str(shards), str(texts)]), Session(Catalogue(), print))
     assert load(shards, newline="lf").sha256 == load(shards).sha256
-    own = settled(DataConfig(path=[str(shards)]))
+    own = with_prepared_keys(DataConfig(path=[str(shards)]))
     assert (own.newline, own.kind, own.max_vocabulary) == ("lf", "text", 300)
 
 

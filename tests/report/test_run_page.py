@@ -11,8 +11,8 @@ import pytest
 import soundfile
 
 from seqkit.config import Config
-from seqkit.report import page
-from seqkit.report.page import Report
+from seqkit.report import run_page
+from seqkit.report.run_page import Report
 from seqkit.runs import record
 from seqkit.runs.events import Diverged, Event, Finished, Started, Stopped
 from seqkit.runs.folder import RunFolder
@@ -64,7 +64,7 @@ def hostile(leave: Leave) -> Path:
 def test_a_browser_shows_hostile_runs_as_text(
     scheme: str, width: int, hostile: Path, chromium: Page
 ) -> None:
-    file = page.write(hostile)
+    file = run_page.write(hostile)
     chromium.errors.clear()
     chromium.requests.clear()
     chromium.open(file, scheme=scheme, width=width)
@@ -88,7 +88,7 @@ def test_a_browser_shows_hostile_runs_as_text(
 
 
 def test_what_is_too_long_is_cut_and_said(hostile: Path) -> None:
-    html = page.write(hostile).read_text()
+    html = run_page.write(hostile).read_text()
     assert len(html) < 3_000_000
     assert "and 9,980,000 more bytes" in html
     assert "metrics.jsonl: " in html
@@ -104,7 +104,7 @@ def test_each_sample_stands_under_its_step_and_loss_in_order(leave: Leave) -> No
     (run / "samples" / "step_0000001.txt").symlink_to("/etc/hostname")
     (run / "samples" / "notes.txt").write_text("mine")
     shown = re.findall(r"<article>\n<p class=\"muted\">(.*?)</p>\n<pre dir=\"auto\">(.*?)</pre>",
-                       page.write(run).read_text(), re.S)  # fmt: skip
+                       run_page.write(run).read_text(), re.S)  # fmt: skip
     assert shown == [
         ("step 500, loss 2.500", "at 500\n"),
         ("step 1,000, loss 2.125", "at 1000\n"),

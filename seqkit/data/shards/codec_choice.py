@@ -17,7 +17,7 @@ from seqkit.data import codecs
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, TextCodec, code_points
 from seqkit.data.codecs.characters import counts_of
 from seqkit.data.files import BadFileError, blocks, head, is_text
-from seqkit.data.shards.plan import Crew, Watch, Work, cut_of, plan, size_of
+from seqkit.data.shards.plan import Pool, Watch, Work, cut_of, plan, size_of
 from seqkit.data.shards.source import Source
 from seqkit.data.sound.reader import SoundReader
 from seqkit.data.sound_encoder import SHORTEST, Decoded, Loudness, measure
@@ -28,7 +28,7 @@ from seqkit.symbols import Integers
 
 
 @dataclass(frozen=True)
-class Fit:
+class CodecChoice:
     """What the first passes found, as JSON values.
 
     codec: its spec.
@@ -43,17 +43,19 @@ class Fit:
     sha256: str = ""
 
 
-def sha256_of(source: Source, crew: Crew) -> str:
+def sha256_of(source: Source, pool: Pool) -> str:
     """The hash of a file, or of a folder's listing as `sha256sum` prints it. Raises DataError."""
     files = source.files
-    hashes = crew.each("hashing", _hash, None, [*files.values()], source.bytes)
+    hashes = pool.each("hashing", _hash, None, [*files.values()], source.bytes)
     if not source.located.others and not source.located.path.is_dir():
         return hashes[0]
     listing = "".join(f"{one}  {name}\n" for one, name in zip(hashes, files, strict=True))
     return hashlib.sha256(listing.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def fit(source: Source, crew: Crew, codec: Codec | None = None, grow: bool = False) -> Fit:
+def choose_codec(
+    source: Source, pool: Pool, codec: Codec | None = None, grow: bool = False
+) -> CodecChoice:
     """The codec of the files: the given one, grown if that is asked for, or one as configured.
 
     Raises:
@@ -62,12 +64,12 @@ def fit(source: Source, crew: Crew, codec: Codec | None = None, grow: bool = Fal
     with source.hints():
         if source.is_sound:
             assert codec is None or isinstance(codec, Quantiser)
-            found = Fit(codecs.spec_of(codec or _quantiser(source, crew)), {})
+            choice = CodecChoice(codecs.spec_of(codec or _quantiser(source, pool)), {})
         else:
             assert codec is None or isinstance(codec, TextCodec)
-            found = _of_text(source, crew, codec, grow)
+            choice = _of_text(source, pool, codec, grow)
     source.check_unchanged()
-    return found
+    return choice
 
 
 def nothing_left(source: Source, left_out: Mapping[str, str]) -> str:
@@ -78,38 +80,40 @@ def nothing_left(source: Source, left_out: Mapping[str, str]) -> str:
     return f"{source.located}: nothing is left to learn from{why and ': '}{why}"
 
 
-def _of_text(source: Source, crew: Crew, codec: TextCodec | None, grow: bool) -> Fit:
+def _of_text(source: Source, pool: Pool, codec: TextCodec | None, grow: bool) -> CodecChoice:
     config, files = source.config, source.documents
     kind = type(codec) if codec else _text_codec_kind(source)
     characters = codec is None and kind is Characters
     counts, bad = np.zeros(0, np.int64), dict[str, str]()
     if characters or config.on_bad_file == "skip":
-        counts, bad = _survey(source, crew, kind.kind)
+        counts, bad = _survey(source, pool, kind.kind)
     if len(bad) == len(files):
         raise DataError(nothing_left(source, bad))
     good = {name: file for name, file in files.items() if name not in bad}
     if characters:
         own = Characters.from_counts(counts, config.max_vocabulary)
-        return Fit(codecs.spec_of(own), bad, int(counts[code_points(own.vocabulary)].sum()))
+        return CodecChoice(codecs.spec_of(own), bad, int(counts[code_points(own.vocabulary)].sum()))
     work = plan(good, cut=None)
     size = size_of(work)
     least = size if kind is Bytes and not config.of_rows else None
     if codec is not None and not grow:
-        return Fit(codecs.spec_of(codec), bad, least)
+        return CodecChoice(codecs.spec_of(codec), bad, least)
     what = "fit" if codec is None else "grown"
-    with codecs.failures(kind, what), crew.meter.shown("finding the characters", size):
+    with codecs.failures(kind, what), pool.meter.shown("finding the characters", size):
         slices = itertools.chain.from_iterable(work)
-        each = (pieces_of(span, kind.kind, config, crew.meter.add) for span in slices)
+        each = (pieces_of(span, kind.kind, config, pool.meter.add) for span in slices)
         pieces = itertools.chain.from_iterable(each)
         try:
             if codec is None:
-                return Fit(codecs.spec_of(kind.fit(pieces, config.max_vocabulary)), bad, least)
+                return CodecChoice(
+                    codecs.spec_of(kind.fit(pieces, config.max_vocabulary)), bad, least
+                )
             grown = codec.grown(pieces, config.max_vocabulary)
         except ValueError as error:
             raise DataError(f"{source.located}: {error}") from error
         if not isinstance(grown, kind):
             raise TypeError(f"it gave a {type(grown).__name__}")
-        return Fit(codecs.spec_of(grown), bad, least)
+        return CodecChoice(codecs.spec_of(grown), bad, least)
 
 
 def _text_codec_kind(source: Source) -> type[TextCodec]:
@@ -132,14 +136,14 @@ def _begins_as_text(file: Path, encoding: str) -> bool:
     return False
 
 
-def _survey(source: Source, crew: Crew, kind: str) -> tuple[Integers, dict[str, str]]:
+def _survey(source: Source, pool: Pool, kind: str) -> tuple[Integers, dict[str, str]]:
     """How often each code point occurs in the files that are text, and why the others are not."""
     work = plan(source.documents, cut=cut_of(kind, source.config))
     shared = (source.config, kind)
-    found = crew.each("finding the characters", _survey_some, shared, work, size_of(work))
-    bad = {name: why for _, bad in found for name, why in bad.items()}
+    surveys = pool.each("finding the characters", _survey_some, shared, work, size_of(work))
+    bad = {name: why for _, bad in surveys for name, why in bad.items()}
     counts = np.zeros(sys.maxunicode + 1, np.int64)
-    for each, _ in found:
+    for each, _ in surveys:
         for name, points, times in each:
             if name not in bad:
                 counts[points] += times
@@ -151,7 +155,7 @@ def _survey_some(
 ) -> tuple[list[tuple[str, Integers, Integers]], dict[str, str]]:
     """How often code points occur in some files, and which cannot be read. Raises DataError."""
     config, kind = shared
-    found, bad = list[tuple[str, Integers, Integers]](), dict[str, str]()
+    parts, bad = list[tuple[str, Integers, Integers]](), dict[str, str]()
     whole = np.zeros(sys.maxunicode + 1, np.int64)
     for span in work:
         pieces = pieces_of(span, kind, config, watch)
@@ -159,14 +163,14 @@ def _survey_some(
             counts = counts_of(piece for piece in pieces if isinstance(piece, str))
             if span.is_part:  # another part of it may be bad
                 present = np.flatnonzero(counts)
-                found.append((span.name, present, counts[present]))
+                parts.append((span.name, present, counts[present]))
             else:
                 whole += counts
     present = np.flatnonzero(whole)
-    return [*found, ("", present, whole[present])], bad
+    return [*parts, ("", present, whole[present])], bad
 
 
-def _quantiser(source: Source, crew: Crew) -> Quantiser:
+def _quantiser(source: Source, pool: Pool) -> Quantiser:
     """The quantiser that the keys ask for; the gain takes a pass over all files.
 
     Raises:
@@ -185,7 +189,7 @@ def _quantiser(source: Source, crew: Crew) -> Quantiser:
     if config.gain != "none":
         work = plan(source.documents, cut=None)
         shared = (config, rate, source.decoded)
-        each = crew.each("measuring the level", _measure_some, shared, work, size_of(work))
+        each = pool.each("measuring the level", _measure_some, shared, work, size_of(work))
         loudness, bad = Loudness(), dict[str, str]()
         for one, left_out in each:  # in their order, by which sums are rounded
             loudness.include(one)

@@ -95,7 +95,7 @@ def _charts(record: Record) -> list[tuple[str, Markup]]:
     made = []
     if len(train["loss"].steps) or len(metrics.validation.steps):
         lines = {baseline.brief: baseline.nats for baseline in baselines(record)}
-        loss = charts.losses(train["loss"], metrics.validation, lines)
+        loss = charts.loss_chart(train["loss"], metrics.validation, lines)
         made.append(("Loss, nats a symbol", loss))
     for name, title in (
         ("learning_rate", "Learning rate"),
@@ -104,7 +104,7 @@ def _charts(record: Record) -> list[tuple[str, Markup]]:
     ):
         if len(train[name].steps) >= _CURVE:
             logarithmic = name == "gradient_norm"
-            made.append((title, charts.quantity(train[name], logarithmic=logarithmic)))
+            made.append((title, charts.curve_chart(train[name], logarithmic=logarithmic)))
     return made
 
 
