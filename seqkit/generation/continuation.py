@@ -86,7 +86,14 @@ def continue_prompt(
             written = slow.following(codec, request.like.codes)
         else:
             engine_of = wasm_engine if exact else None
-            writing = Writing(request.streams, seed, choice, strength, of_codes, engine_of)
+            writing = Writing(
+                streams=request.streams,
+                seed=seed,
+                choice=choice,
+                strength=strength,
+                ends=of_codes,
+                engine_of=engine_of,
+            )
             written = slow.written(codec, codes, writing)
         if of_codes:
             written = noting_ends(written, over)

@@ -168,7 +168,8 @@ def set_up(config: Config, session: Session) -> Iterator[Training | None]:
 
 def _walk(settings: Settings, claim: Claim, chosen: torch.device, session: Session) -> Training:
     """Walk through the stages from the settings to a trainer."""
-    ranks = session.ranks
+    ranks, train = session.ranks, settings.config.train
+    precision, *_ = device.candidate_precisions(train.precision, chosen)  # refused before data
     with ranks.turn(ranks.rank.local_number == 0):  # the others find what it left in the cache
         sources = locate(settings.config, claim, session)
         reading = read_corpus(sources, session)
@@ -180,7 +181,6 @@ def _walk(settings: Settings, claim: Claim, chosen: torch.device, session: Sessi
     parts = cut_parts(reading, session.notice)
     conditions = find_conditions(reading, parts, model, session)
     lanes = network.lay_out(reading, conditions, session)
-    precision, *_ = device.candidate_precisions(reading.config.train.precision, chosen)
     scored = len(conditions.validation)
     shape = footprint.shape_of(
         reading.config, conditions.model, lanes.widest, precision, chosen, scored

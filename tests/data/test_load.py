@@ -12,7 +12,7 @@ from seqkit.config import DataConfig
 from seqkit.data.codecs import Bytes, Characters, Codec, MuLaw
 from seqkit.data.corpus import Corpus
 from seqkit.data.load import Known, load_corpus
-from seqkit.data.shards import fitting
+from seqkit.data.shards import codec_choice
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.session import Session
@@ -73,7 +73,7 @@ def test_text_is_encoded_once_for_training_and_evaluation(
 ) -> None:
     trained = load(text, **settings)
     load(text, trained.codec, **settings)  # remembers the hash for this codec
-    monkeypatch.setattr(fitting, "blocks", None)
+    monkeypatch.setattr(codec_choice, "blocks", None)
     again, evaluated = load(text, **settings), load(text, trained.codec, **settings)
     assert len(list(cache.glob("corpora/*/index.json"))) == 1
     for corpus in (again, evaluated):
