@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from seqkit.conditions import Conditions
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import Characters, MuLaw
 from seqkit.data.corpus import Part
@@ -14,7 +15,8 @@ from seqkit.data.labels import Labels
 from seqkit.data.sound.part import SoundPart
 from seqkit.foundation.console import unseen
 from seqkit.foundation.errors import ConfigError
-from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.conditioning import Conditioning
+from seqkit.generation.continuation import continue_prompt, feed_prompt
 from seqkit.generation.ending import Ending, without_ended
 from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.labelled import choose, every
@@ -126,6 +128,17 @@ def test_a_stream_says_the_same_beside_other_labels(model: CharRNN, engine: str)
         own = [stream for stream, words in enumerate(told) if words == name]
         assert np.array_equal(drawn[:, own], alone[:, own])
     assert not np.array_equal(text(model, label="a"), text(model, label="b"))
+
+
+def test_a_prompt_is_read_with_the_labels_of_what_follows(model: CharRNN) -> None:
+    choice = choose(AUTHORS, "b", 1, 0)
+    engine = TorchEngine(model.with_choices(choice.weights), 3)
+    begin, prompt = (model.zero_state(1), 0), np.array([1, 2], np.uint8)
+    found, _ = feed_prompt(engine.score, begin, prompt, Conditioning(choice.streams))
+    read, labels = torch.tensor([[0], [1], [2]]), torch.full((3, 1, 1), 2)
+    with torch.no_grad():
+        expected, _ = model(read, begin[0], conditions=Conditions(labels=labels))
+    np.testing.assert_allclose(found, expected[-1].numpy(), atol=1e-6)
 
 
 def test_what_the_wasm_engine_lacks_is_refused(model: CharRNN) -> None:

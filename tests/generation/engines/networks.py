@@ -23,7 +23,7 @@ RULES = [
 ]
 
 
-CONDITIONS = [(9, 0), (0, 3), (4, 3)]
+CONDITIONS = [(9, 0), (0, 3), (4, 2)]
 """Codes and values of a label that networks read."""
 
 
