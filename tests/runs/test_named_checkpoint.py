@@ -79,8 +79,8 @@ def test_inspect_names_the_digest(run: Run) -> None:
     ("of", "name", "value", "said"),
     [
         (checkpoint, "FORMAT", 0, "use the version of seqkit that wrote it"),
-        (Catalogue, "entries", lambda *_: [], "its codec mu_law was not found"),
-        (Catalogue, "entries", lambda *_: [TWICE, TWICE], "mu_law is in a and in a: rename or"),
+        (Catalogue, "entries", {"codecs": []}, "its codec mu_law was not found"),
+        (Catalogue, "entries", {"codecs": [TWICE, TWICE]}, "mu_law is in a and in a: rename or"),
     ],
 )
 def test_the_copy_of_a_checkpoint_that_cannot_be_read_here_stays(

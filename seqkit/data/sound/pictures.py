@@ -59,7 +59,7 @@ def draw(path: Path, waves: Mapping[str, Wave], sample_rate: int) -> None:
             spectrograms[column],
             origin="lower",
             aspect="auto",
-            file_slice=(0, seconds, 0, len(spectrograms[column])),
+            extent=(0, seconds, 0, len(spectrograms[column])),
             vmin=top - _DECIBELS,
             vmax=top,
             cmap="magma",
