@@ -24,8 +24,8 @@ from seqkit import cli, commands
 from seqkit.foundation import processes
 
 _PARTS = {
-    "the GPU": ["foundation.device:choose_device"],
-    "data": ["stages.read_corpus:read_corpus"],
+    "the GPU": ["foundation.device:find_device"],
+    "data": ["stages.training:read_corpus"],
     "network": ["stages.network:build"],
     "choice of kernels": ["stages.network:execution"],
     "kernels": ["kernels.nvrtc:Kernel.__init__"],
