@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from seqkit.config import Config
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.foundation.randomness import uniforms_of_streams
-from seqkit.generation.engine import Engine
+from seqkit.generation.engine import Drawing, Engine
 from seqkit.generation.engines.choose import build_engine
 from seqkit.generation.sampling import sampling_of
 from seqkit.kernels.timing import Build, Row
@@ -88,7 +88,7 @@ def _builder(config: Config, steps: int, engine: Engine, model: CharRNN) -> Buil
 
         def generate() -> None:
             draws = uniforms_of_streams(config.fixed_seed, streams, next(positions), steps)
-            for _ in engine.sample(first, state, [draws], sampling):
+            for _ in engine.sample(Drawing(first, state, [draws], sampling)):
                 pass
 
         return generate

@@ -6,6 +6,7 @@ given. The loop knows no model, so that a fake engine of five lines can test it.
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 from seqkit.conditions import NO_CONDITIONS, Conditions
@@ -17,9 +18,31 @@ from seqkit.symbols import Floats, Integers
 Blocks = Iterator[Integers]
 """Symbols as they are made, in blocks (N, S): the next N of S streams."""
 
-UNCONDITIONED = itertools.repeat(NO_CONDITIONS)
-"""The conditions of blocks of which nothing is known."""
 _DRAWN = 1 << 17  # symbols of a block in all streams: it ends soon, so can be shown and stopped
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What an engine is to draw for S streams.
+
+    Attributes:
+        symbols: (S,), fed first; then every drawn symbol is fed.
+        state: before them.
+        draws: blocks (N, S) of numbers, uniform in [0, 1); an engine may read ahead.
+        sampling: how to draw, see `sampling.drawn`.
+        conditions: for each block of draws those of its symbols (N, S); nothing is known without.
+            A network has one label at most: see `CharRNN.with_choices`.
+    """
+
+    symbols: Integers
+    state: State
+    draws: Iterable[Floats]
+    sampling: Sampling
+    conditions: Iterable[Conditions] = itertools.repeat(NO_CONDITIONS)
+
+    def blocks(self) -> Iterator[tuple[Floats, Conditions]]:
+        """The draws of each block, and its conditions."""
+        return zip(self.draws, self.conditions, strict=False)
 
 
 class Engine(Protocol):
@@ -30,24 +53,8 @@ class Engine(Protocol):
     reads: bool
     """Whether `score` reads a prompt at least as fast as the network itself."""
 
-    def sample(
-        self,
-        symbols: Integers,
-        state: State,
-        draws: Iterable[Floats],
-        sampling: Sampling,
-        conditions: Iterable[Conditions] = UNCONDITIONED,
-    ) -> Iterator[Integers]:
-        """Yield blocks (N, S) of drawn symbols, one for each block (N, S) of `draws`.
-
-        Args:
-            symbols: (S,), fed first; then every drawn symbol is fed.
-            state: before them.
-            draws: uniform in [0, 1); an engine may read ahead.
-            sampling: how to draw, see `sampling.drawn`.
-            conditions: for each block of draws those of its symbols (N, S). A network has one
-                label at most: see `CharRNN.with_choices`.
-        """
+    def sample(self, drawing: Drawing) -> Iterator[Integers]:
+        """Yield blocks (N, S) of drawn symbols, one for each block of draws."""
         ...
 
     def score(
@@ -90,4 +97,4 @@ def generate_blocks(
 
     draws = (uniforms_of_streams(sampling.seed, range(streams), *block) for block in blocks())
     given = (conditions(*block) for block in blocks())
-    yield from engine.sample(first, state, draws, sampling, given)
+    yield from engine.sample(Drawing(first, state, draws, sampling, given))

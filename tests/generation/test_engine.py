@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from seqkit.conditions import NO_CONDITIONS, Conditions
-from seqkit.generation.engine import UNCONDITIONED, generate_blocks
+from seqkit.generation.engine import Drawing, generate_blocks
 from seqkit.generation.sampling import Sampling
 from seqkit.model.network import State
 from seqkit.symbols import Floats, Integers
@@ -22,16 +22,9 @@ class Counting:
     steps = 0
     conditions: Iterable[Conditions]
 
-    def sample(
-        self,
-        symbols: Integers,
-        state: State,
-        draws: Iterable[Floats],
-        sampling: Sampling,
-        conditions: Iterable[Conditions] = UNCONDITIONED,
-    ) -> Iterator[Integers]:
-        self.conditions = conditions
-        for block in draws:
+    def sample(self, drawing: Drawing) -> Iterator[Integers]:
+        self.conditions, symbols = drawing.conditions, drawing.symbols
+        for block in drawing.draws:
             self.steps += len(block)
             drawn = (symbols + 1 + np.arange(len(block))[:, None]) % 5
             symbols = drawn[-1]

@@ -1,7 +1,7 @@
 """The cuda_graph engine: many steps, draws included, in one replay of a CUDA graph."""
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor
 from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.foundation.device import DTYPES
 from seqkit.foundation.errors import ConfigError
-from seqkit.generation.engine import UNCONDITIONED
+from seqkit.generation.engine import Drawing
 from seqkit.generation.engines.cuda import copied_out, require_gpu, rule_of
 from seqkit.generation.engines.pytorch import Carried, PreparedStep
 from seqkit.generation.engines.step_tables import condition_rows
@@ -54,32 +54,17 @@ class CudaGraphEngine:
         self._graphs: dict[tuple[float | int | None, ...], GraphedCall] = {}
         self._copies = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
-    def sample(
-        self,
-        symbols: Integers,
-        state: State,
-        draws: Iterable[Floats],
-        sampling: Sampling,
-        conditions: Iterable[Conditions] = UNCONDITIONED,
-    ) -> Iterator[Integers]:
+    def sample(self, drawing: Drawing) -> Iterator[Integers]:
         """See Engine. A block's symbols are copied out while the next block runs."""
-        blocks = self._blocks(symbols, state, draws, sampling, conditions)
-        return copied_out(blocks, self._copies)
+        return copied_out(self._blocks(drawing), self._copies)
 
     @torch.inference_mode()
-    def _blocks(
-        self,
-        symbols: Integers,
-        state: State,
-        draws: Iterable[Floats],
-        sampling: Sampling,
-        conditions: Iterable[Conditions],
-    ) -> Iterator[Tensor]:
+    def _blocks(self, drawing: Drawing) -> Iterator[Tensor]:
         """The symbols (N, S) of each block, queued on the GPU."""
-        graphs = {size: self._graph(size, sampling) for size in _SIZES}
+        graphs = {size: self._graph(size, drawing.sampling) for size in _SIZES}
         loop = self._loop
-        loop.set(torch.from_numpy(symbols), state)
-        for block, known in zip(draws, conditions, strict=False):
+        loop.set(torch.from_numpy(drawing.symbols), drawing.state)
+        for block, known in drawing.blocks():
             uniforms = torch.from_numpy(block).pin_memory().to(self._device, non_blocking=True)
             rows = condition_rows(loop.step.config, known)
             rows = None if rows is None else rows.to(self._device)

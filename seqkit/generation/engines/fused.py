@@ -4,8 +4,9 @@ There are two kernels, for few streams (fused.cu) and for many (fused_many.cu). 
 exchanged hidden values are fp16; sums, gates, cell values and logits are fp32.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ from torch import Tensor
 from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.generation.engine import UNCONDITIONED
+from seqkit.generation.engine import Drawing
 from seqkit.generation.engines.cuda import copied_out, require_gpu, rule_of
 from seqkit.generation.engines.fused_layout import MOST_STREAMS, Layout, lay_out
 from seqkit.generation.engines.fused_many_layout import ManyLayout, lay_out_many
@@ -94,34 +95,19 @@ class FusedEngine:
         self._copies = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         self.score(np.zeros((1, streams), np.int64), model.zero_state(streams))  # does it start?
 
-    def sample(
-        self,
-        symbols: Integers,
-        state: State,
-        draws: Iterable[Floats],
-        sampling: Sampling,
-        conditions: Iterable[Conditions] = UNCONDITIONED,
-    ) -> Iterator[Integers]:
+    def sample(self, drawing: Drawing) -> Iterator[Integers]:
         """See Engine. A block's symbols are copied out while the next block runs."""
-        blocks = self._blocks(symbols, state, draws, sampling, conditions)
-        return map(_checked, copied_out(blocks, self._copies))
+        return map(_checked, copied_out(self._blocks(drawing), self._copies))
 
     @torch.inference_mode()
-    def _blocks(
-        self,
-        symbols: Integers,
-        state: State,
-        draws: Iterable[Floats],
-        sampling: Sampling,
-        conditions: Iterable[Conditions],
-    ) -> Iterator[Tensor]:
+    def _blocks(self, drawing: Drawing) -> Iterator[Tensor]:
         """The rows that `_launch` gives of each block, queued on the GPU."""
-        fed = torch.from_numpy(symbols).to(self._device, torch.int32)
-        for block, known in zip(draws, conditions, strict=False):
+        fed, state = torch.from_numpy(drawing.symbols).to(self._device, torch.int32), drawing.state
+        rule = rule_of(drawing.sampling, self._layout.V)
+        for block, known in drawing.blocks():
             uniforms = torch.from_numpy(block).pin_memory().to(self._device, non_blocking=True)
-            drawn, state = self._launch(
-                fed, state, len(block), sampling=sampling, draws=uniforms, conditions=known
-            )
+            others = {"first": fed, "draws": uniforms, "rule": rule}
+            drawn, state = self._launch(len(block), state, known, others)
             yield drawn
             fed = drawn[len(block) - 1]
 
@@ -132,27 +118,18 @@ class FusedEngine:
         """See Engine."""
         fed = torch.from_numpy(symbols).to(self._device, torch.int32)
         logits = torch.empty(*fed.shape, self._layout.V, device=self._device)
-        drawn, state = self._launch(
-            fed[0], state, len(fed), forced=fed, logits=logits, conditions=conditions
-        )
+        others = {"first": fed[0], "forced": fed, "logits": logits}
+        drawn, state = self._launch(len(fed), state, conditions, others)
         _checked(drawn.cpu().numpy())
         return logits.cpu().numpy(), state
 
     def _launch(
-        self,
-        first: Tensor,
-        state: State,
-        steps: int,
-        *,
-        sampling: Sampling | None = None,
-        draws: Tensor | None = None,
-        forced: Tensor | None = None,
-        logits: Tensor | None = None,
-        conditions: Conditions = NO_CONDITIONS,
+        self, steps: int, state: State, conditions: Conditions, others: Mapping[str, Any]
     ) -> tuple[Tensor, State]:
         """Queue steps: their symbols (steps + 1, S) and the state after them.
 
-        The last row of the symbols is the kernel's error flag: not zero if it gave up.
+        The last row of the symbols is the kernel's error flag: not zero if it gave up. `others` are
+        arguments of the kernel, too: see exchange.cu.
         """
         layout, weights, predictor = self._layout, self._weights, self._predictor
         drawn = torch.zeros(steps + 1, layout.S, dtype=torch.int32, device=self._device)
@@ -173,22 +150,22 @@ class FusedEngine:
             "c_in": state.c.contiguous(),
             "h_out": after.h,
             "c_out": after.c,
-            "first": first,
-            "draws": draws,
-            "forced": forced,
+            "draws": None,
+            "forced": None,
+            "logits": None,
             "conditions": rows,
             "levels": None if predictor is None else predictor.levels,
             "prediction": None if predictor is None else predictor.weights,
             "past": None if predictor is None else state.past.contiguous(),
             "symbols": drawn,
-            "logits": logits,
             "hidden_words": self._hidden_words,
             "logit_words": self._logit_words,
             "error": drawn[steps],
             "steps": steps,
             "base": self._number,
             "patience": _PATIENCE,
-            "rule": rule_of(sampling or Sampling(), layout.V),
+            "rule": rule_of(Sampling(), layout.V),
+            **others,
         }
         self._kernel.launch(
             arguments,
@@ -200,7 +177,9 @@ class FusedEngine:
         # With many streams the state before the first step is exchanged under a number, too.
         self._number = (self._number + steps + 1) % 2**32
         if predictor is not None:
-            fed = torch.cat([first[None], drawn[: steps - 1]]) if forced is None else forced
+            fed = others.get("forced")
+            if fed is None:
+                fed = torch.cat([others["first"][None], drawn[: steps - 1]])
             past = torch.cat([state.past[0], predictor.levels[fed].T], 1)
             after = after._replace(past=past[None, :, steps:])
         return drawn, after

@@ -16,7 +16,7 @@ import torch
 from onnx import TensorProto, helper
 
 from seqkit.conditions import NO_CONDITIONS, Conditions
-from seqkit.generation.engine import UNCONDITIONED
+from seqkit.generation.engine import Drawing
 from seqkit.generation.engines.onnx_graph import Graph, OnnxStep, Value
 from seqkit.generation.engines.step_tables import condition_rows
 from seqkit.generation.sampling import Sampling, drawn
@@ -44,18 +44,11 @@ class OnnxEngine:
         self._threads = torch.get_num_threads()
         self._sessions: dict[tuple[Sampling | None, int], onnxruntime.InferenceSession] = {}
 
-    def sample(
-        self,
-        symbols: Integers,
-        state: State,
-        draws: Iterable[Floats],
-        sampling: Sampling,
-        conditions: Iterable[Conditions] = UNCONDITIONED,
-    ) -> Iterator[Integers]:
+    def sample(self, drawing: Drawing) -> Iterator[Integers]:
         """See Engine."""
-        rule = dataclasses.replace(sampling, seed=0)
-        carried = [symbols, *self._split(state)]
-        for block, known in zip(draws, conditions, strict=False):
+        rule = dataclasses.replace(drawing.sampling, seed=0)
+        carried = [drawing.symbols, *self._split(drawing.state)]
+        for block, known in drawing.blocks():
             *carried, drawn = self._run(rule, carried, block, known)
             yield drawn
 

@@ -13,9 +13,9 @@ from torch import Tensor
 
 from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.foundation.threads import shared_cores
-from seqkit.generation.engine import UNCONDITIONED
+from seqkit.generation.engine import Drawing
 from seqkit.generation.engines.step_tables import StepTables, condition_rows
-from seqkit.generation.sampling import Sampling, draw
+from seqkit.generation.sampling import draw
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
@@ -178,23 +178,17 @@ class TorchEngine:
         labelled, unlabelled = np.split(logits, 2)
         return np.asarray(unlabelled + np.float32(self._strength) * (labelled - unlabelled))
 
-    def sample(
-        self,
-        symbols: Integers,
-        state: State,
-        draws: Iterable[Floats],
-        sampling: Sampling,
-        conditions: Iterable[Conditions] = UNCONDITIONED,
-    ) -> Iterator[Integers]:
+    def sample(self, drawing: Drawing) -> Iterator[Integers]:
         """See Engine."""
-        carried, copies = self._step.split(state), 1 if self._strength == 1 else 2
-        for block, known in zip(draws, conditions, strict=False):
+        symbols, carried = drawing.symbols, self._step.split(drawing.state)
+        copies = 1 if self._strength == 1 else 2
+        for block, known in drawing.blocks():
             drawn = []
             with shared_cores(self._device):
                 for uniform, row in zip(block, self._step.rows_of(known), strict=False):
                     fed = self._step.on_device(np.tile(symbols, copies))
                     logits, carried = self._step(fed, carried, row)
-                    symbols = draw(self.guided(logits.cpu().numpy()), uniform, sampling)
+                    symbols = draw(self.guided(logits.cpu().numpy()), uniform, drawing.sampling)
                     drawn.append(symbols)
             yield np.stack(drawn)
 

@@ -5,7 +5,7 @@ The exported page runs the same bytes, so that it makes the same symbols from th
 
 import itertools
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,8 @@ import wasmtime
 from torch import Tensor
 
 from seqkit.conditions import NO_CONDITIONS, Conditions
-from seqkit.generation.engine import UNCONDITIONED
+from seqkit.generation.engine import Drawing
 from seqkit.generation.engines.wasm_layout import pack, program
-from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Floats, Integers
@@ -55,19 +54,12 @@ class WasmEngine:
         self._state_bytes = self._call("state_size")
         self._begin = self._streams = 0
 
-    def sample(
-        self,
-        symbols: Integers,
-        state: State,
-        draws: Iterable[Floats],
-        sampling: Sampling,
-        conditions: Iterable[Conditions] = UNCONDITIONED,
-    ) -> Iterator[Integers]:
+    def sample(self, drawing: Drawing) -> Iterator[Integers]:
         """See Engine."""
-        places = self._hold(state)
+        symbols, sampling, places = drawing.symbols, drawing.sampling, self._hold(drawing.state)
         top_p = 1.0 if sampling.top_p is None else sampling.top_p
         self._call("rule", sampling.temperature, min(sampling.top_k or 0, self._size), top_p, 0)
-        for block, known in zip(draws, conditions, strict=False):
+        for block, known in drawing.blocks():
             drawn = np.zeros(block.shape, np.int64)
             for stream, place in enumerate(places):
                 self._write(self._io, block[:, stream].astype("<f8"))

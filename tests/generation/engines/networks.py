@@ -7,7 +7,7 @@ from seqkit.conditions import Conditions
 from seqkit.config import ModelConfig
 from seqkit.foundation.device import exact_fp32
 from seqkit.foundation.randomness import uniforms
-from seqkit.generation.engine import Engine, generate_blocks
+from seqkit.generation.engine import Drawing, Engine, generate_blocks
 from seqkit.generation.sampling import Sampling, draw, probabilities
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.linear_predictor import LinearPredictor
@@ -162,7 +162,7 @@ def check_frequencies(engine: Engine, model: CharRNN, streams: int, sampling: Sa
     draws = np.random.default_rng(5).random((count // streams, streams))
     blocks = np.array_split(draws, -(-len(draws) // 1000))
     first, state = np.zeros(streams, np.int64), model.zero_state(streams)
-    drawn = np.concatenate([*engine.sample(first, state, blocks, sampling)])
+    drawn = np.concatenate([*engine.sample(Drawing(first, state, blocks, sampling))])
     expected = probabilities(model.head.bias.detach().cpu().numpy()[None], sampling)[0] * count
     observed = np.bincount(drawn.ravel(), minlength=size)
     assert not observed[expected == 0].any()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seqkit.foundation.errors import DeviceError
-from seqkit.generation.engine import generate_blocks
+from seqkit.generation.engine import Drawing, generate_blocks
 from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.sampling import Sampling
@@ -54,7 +54,7 @@ def test_a_block_goes_on_where_the_last_one_ended() -> None:
 
     def text(*cuts: int) -> list[int]:
         blocks = np.split(draws, cuts)
-        drawn = np.concatenate(list(engine.sample(first, state, blocks, Sampling())))
+        drawn = np.concatenate(list(engine.sample(Drawing(first, state, blocks, Sampling()))))
         return drawn.ravel().tolist()
 
     assert text() == text(1, 4, 20, 100) == text(64, 128)

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from seqkit.foundation.errors import ConfigError, DeviceError
+from seqkit.generation.engine import Drawing
 from seqkit.generation.engines import fused
 from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 from seqkit.generation.engines.fused import FusedEngine
@@ -106,7 +107,7 @@ def test_logits_that_are_no_numbers_give_symbols_all_the_same(
         FusedEngine(model, size, streams),
         CudaGraphEngine(model, size, streams, "fp16"),
     ):
-        drawn = np.concatenate(list(engine.sample(first, state, [draws], sampling)))
+        drawn = np.concatenate(list(engine.sample(Drawing(first, state, [draws], sampling))))
         assert drawn.min() >= 0
         assert drawn.max() < size
 
@@ -160,7 +161,7 @@ def test_a_block_goes_on_where_the_last_one_ended(streams: int, lookback: int) -
 
     def text(*cuts: int) -> list[int]:
         blocks = np.split(draws, cuts)
-        drawn = np.concatenate(list(engine.sample(first, state, blocks, Sampling())))
+        drawn = np.concatenate(list(engine.sample(Drawing(first, state, blocks, Sampling()))))
         return drawn.ravel().tolist()
 
     assert text() == text() == text(1, 4, 20, 100) == text(64, 128)
@@ -197,7 +198,7 @@ def test_a_long_stream_is_still_drawn_by_the_rule() -> None:
     model = network(1, 32, 17, device="cuda")
     engine, state, rule = FusedEngine(model, 17, 1), random_state(model, 1), Sampling(seed=2)
     draws = np.random.default_rng(3).random((122, 8192, 1))
-    *_, last = engine.sample(np.zeros(1, np.int64), state, iter(draws), rule)
+    *_, last = engine.sample(Drawing(np.zeros(1, np.int64), state, iter(draws), rule))
     # This small network has forgotten after 200 symbols in which state it began to read.
     logits, _ = engine.score(last[:-1], state)
     expected = draw(logits[200:, 0], draws[-1, 201:, 0], rule)

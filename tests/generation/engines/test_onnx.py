@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from seqkit.generation.engine import Drawing
 from seqkit.generation.engines import onnx
 from seqkit.generation.engines.onnx import OnnxEngine
 from seqkit.generation.sampling import Sampling
@@ -59,9 +60,9 @@ def test_top_k_keeps_ties_and_takes_any_k() -> None:
     state = model.zero_state(1)
     draws = [np.linspace(0, 0.999, 200)[:, None]]
     first = np.zeros(1, np.int64)
-    tied = next(engine.sample(first, state, draws, Sampling(top_k=2)))
+    tied = next(engine.sample(Drawing(first, state, draws, Sampling(top_k=2))))
     assert set(tied.ravel().tolist()) == {1, 2, 3, 4}
-    every = next(engine.sample(first, state, draws, Sampling(top_k=1000)))
+    every = next(engine.sample(Drawing(first, state, draws, Sampling(top_k=1000))))
     assert set(every.ravel().tolist()) == {0, 1, 2, 3, 4, 5}
 
 

@@ -17,7 +17,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.randomness import uniforms
 from seqkit.generation.conditioning import Conditioning
 from seqkit.generation.continuation import feed_prompt
-from seqkit.generation.engine import generate_blocks
+from seqkit.generation.engine import Drawing, generate_blocks
 from seqkit.generation.engines import wasm
 from seqkit.generation.engines.wasm import WasmEngine
 from seqkit.generation.sampling import Sampling
@@ -115,11 +115,11 @@ def test_top_k_keeps_ties_and_takes_any_k() -> None:
         model.head.bias.copy_(torch.tensor([1.0, 3.0, 2.0, 2.0, 2.0, 0.0]))
     engine, state = WasmEngine(model, 6), model.zero_state(1)
     draws, first = [np.linspace(0, 0.999, 200)[:, None]], np.zeros(1, np.int64)
-    tied = next(engine.sample(first, state, draws, Sampling(top_k=2)))
+    tied = next(engine.sample(Drawing(first, state, draws, Sampling(top_k=2))))
     assert set(tied.ravel().tolist()) == {1, 2, 3, 4}
-    every = next(engine.sample(first, state, draws, Sampling(top_k=1000)))
+    every = next(engine.sample(Drawing(first, state, draws, Sampling(top_k=1000))))
     assert set(every.ravel().tolist()) == {0, 1, 2, 3, 4, 5}
-    all_of_it = next(engine.sample(first, state, draws, Sampling(top_p=1e-9)))
+    all_of_it = next(engine.sample(Drawing(first, state, draws, Sampling(top_p=1e-9))))
     assert set(all_of_it.ravel().tolist()) == {1}
 
 
