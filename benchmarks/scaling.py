@@ -36,7 +36,7 @@ WINDOWS = 20  # of each lane in an epoch
 
 def measured(config: Config, ranks: Ranks, steps: int = STEPS) -> dict[str, Any]:
     """Train for some steps; what this took."""
-    chosen = device.choose_device(device.own(config.device, ranks.rank))
+    chosen = device.choose_device(device.of_rank(config.device, ranks.rank))
     train = config.train
     symbols = random_symbols(config, WINDOWS * train.batch_size * train.sequence_length)
     lanes = Lanes(

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command line and return its exit code."""
-    given = sys.argv[1:] if arguments is None else arguments
+    words = sys.argv[1:] if arguments is None else arguments
     try:
         with stdout.reserved():
-            return _exit_code(given)
+            return _exit_code(words)
     except BrokenPipeError:
         return 0
 
@@ -94,20 +94,20 @@ def entry() -> NoReturn:
 
 
 def _main(arguments: list[str]) -> int:
-    given = _parser().parse_intermixed_args(arguments)
-    bare = [word for word in given.words if "=" not in word]
-    asks = given.help or "help" in bare
-    words: list[str] = [word for word in given.words if word != "help"]
+    options = _parser().parse_intermixed_args(arguments)
+    bare = [word for word in options.words if "=" not in word]
+    asks = options.help or "help" in bare
+    words: list[str] = [word for word in options.words if word != "help"]
     command = words[0] if words and "=" not in words[0] else "train"
     shared = command in COMMANDS and COMMANDS[command].shared
-    printed = not arguments or given.version or asks or given.cfg
+    printed = not arguments or options.version or asks or options.cfg
     if not processes.own_rank().leads and (printed or not shared):
         return 0  # rank 0 does it
-    if given.version or command == "version":
+    if options.version or command == "version":
         stdout.write(seqkit.__version__)
         return 0
     if not arguments or (asks and (not words or "=" in words[0])):
-        stdout.write(help_texts.overview(given.config_dir, words))
+        stdout.write(help_texts.overview(options.config_dir, words))
         return 0
     if "=" not in words[0]:
         words.pop(0)
@@ -115,14 +115,14 @@ def _main(arguments: list[str]) -> int:
         if asks:
             stdout.write(help_texts.keys(command))
             if command == "generate" and any(word.startswith("checkpoint=") for word in words):
-                _tell_labels(_composed(command, words, given.config_dir))
+                _tell_labels(_composed(command, words, options.config_dir))
             return 0
-    if given.multirun:
-        if given.cfg:
+    if options.multirun:
+        if options.cfg:
             raise ConfigError("--cfg prints one config: leave --multirun out")
-        return _multirun(command, words, given.config_dir)
-    composed = _composed(command, words, given.config_dir)
-    if given.cfg:
+        return _multirun(command, words, options.config_dir)
+    composed = _composed(command, words, options.config_dir)
+    if options.cfg:
         from seqkit.foundation.config_file import to_yaml
 
         stdout.write(to_yaml(composed.config).rstrip("\n"))

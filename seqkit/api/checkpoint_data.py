@@ -97,10 +97,10 @@ def _own_data(saved: Checkpoint, catalogue: Catalogue) -> DataConfig:
     if data.path:
         problem = recorded_path_problem(data, saved.codec, saved.data)
     elif data.dataset not in catalogue.names("datasets"):
-        given = ",".join(saved.config.get("plugins") or ()) or "MODULE"
+        plugins = ",".join(saved.config.get("plugins") or ()) or "MODULE"
         problem = (
             f"data.dataset={data.dataset} was not found: install the package that it is from, or "
-            f"give plugins={given}, as in the training"
+            f"give plugins={plugins}, as in the training"
         )
     if problem:
         raise DataError(f"the checkpoint's own data: {problem}; else give data.path=FILE_OR_FOLDER")

@@ -49,18 +49,18 @@ def of_model(
         watch(done)
     waves = [codec.decode(symbols) for symbols in np.concatenate(blocks).T]
     try:
-        found = [recording.measure(wave, rate) for wave in waves]
+        distances = [recording.measure(wave, rate) for wave in waves]
     except ValueError as error:
         raise DataError(f"seconds is too small to compare: {error}") from error
-    said = [recording.judged(wave, rate) for wave in waves]
-    like = sum(judgement.is_like for judgement in said)
+    judgements = [recording.judged(wave, rate) for wave in waves]
+    like = sum(judgement.is_like for judgement in judgements)
     halves = recording.halves._asdict()
     return {
-        **Distances(*np.mean(found, axis=0).tolist())._asdict(),
+        **Distances(*np.mean(distances, axis=0).tolist())._asdict(),
         **{f"{name}_halves": value for name, value in halves.items()},
         "sounds": [
-            {**one._asdict(), "heard": judgement.words}
-            for one, judgement in zip(found, said, strict=True)
+            {**distance._asdict(), "heard": judgement.words}
+            for distance, judgement in zip(distances, judgements, strict=True)
         ],
         "heard": f"{like} of {counted(len(waves), 'sound')} "
         + ("is" if like == 1 else "are")

@@ -95,7 +95,7 @@ class KeptEngine:
         if saved.labels is not None:
             choice = choose(saved.labels, request.label, request.streams, request.sampling.seed)
         # It depends on the request but for its draws, on the labels, and on weights that it copied.
-        weights = [(own.data_ptr(), own._version) for own in self._network.parameters()]
+        weights = [(weight.data_ptr(), weight._version) for weight in self._network.parameters()]
         size, labels = request.size(saved.codec), choice and choice.weights.tolist()
         trained = saved.trained(self._network)
         sampling = dataclasses.replace(request.sampling, seed=0)

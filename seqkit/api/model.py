@@ -166,8 +166,8 @@ class Model(Generic[Content]):
         self, content: Content, *, state: ModelState | None = None, return_state: bool = False
     ) -> Floats | tuple[Floats, ModelState]:
         """-ln p (N,) of each symbol, given those before it."""
-        found, after = self._reader.nats(self._encode("content", content), state)
-        return (found, after) if return_state else found
+        nats, after = self._reader.nats(self._encode("content", content), state)
+        return (nats, after) if return_state else nats
 
     @_own_settings()
     def dynamic_nats(self, content: Content, dynamic: DynamicConfig | None = None) -> Floats:
@@ -194,8 +194,8 @@ class Model(Generic[Content]):
         self, content: Content, *, state: ModelState | None = None, return_state: bool = False
     ) -> Floats | tuple[Floats, ModelState]:
         """The logits (N + 1, V): row n is of what follows the first n symbols."""
-        found, after = self._reader.logits(self._encode("content", content), state)
-        return (found, after) if return_state else found
+        logits, after = self._reader.logits(self._encode("content", content), state)
+        return (logits, after) if return_state else logits
 
     @_own_settings()
     def activations(self, content: Content) -> Floats:
@@ -220,11 +220,11 @@ class Model(Generic[Content]):
             whole = self._medium.encode("content", content)
         else:
             check_type("content", content, bytes)
-        made: list[bytes] = []
+        pieces: list[bytes] = []
         compress(
-            Predictor(self.char_rnn, self.codec), [whole], len(whole), made.append, learn=learn
+            Predictor(self.char_rnn, self.codec), [whole], len(whole), pieces.append, learn=learn
         )
-        return b"".join(made)
+        return b"".join(pieces)
 
     @_own_settings()
     def decompress(self, packed: bytes) -> bytes | Wave:

@@ -142,15 +142,15 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
 def _in_time(blocks: Blocks, training: Training, notice: Notice) -> Blocks:
     """The blocks that come within the time that the closing sample may take, and at least two."""
     minutes, length = training.config.train.max_minutes, training.closing.length
-    end, made = math.inf, 0
+    end, done = math.inf, 0
     for number, block in enumerate(blocks):
         if number == 1:  # the first symbol needs no step: by now the engine is set up
             end = time.monotonic() + max(60 * minutes * _SHARE, _LEAST)
-        made += len(block)
+        done += len(block)
         yield block
-        if time.monotonic() > end and made < length:
+        if time.monotonic() > end and done < length:
             notice(
-                f"the closing sample ends after {_amount(made, training)} of "
+                f"the closing sample ends after {_amount(done, training)} of "
                 f"{_amount(length, training)}: train.max_minutes={minutes:g} leaves no "
                 "time for more, and generate makes more"
             )
@@ -192,8 +192,8 @@ def measure_eight_bits(training: Training) -> float | None:
 def _with_choices(network: CharRNN, labels: Labels, part: Part) -> tuple[CharRNN, Part]:
     """The network with a choice for all labels that documents have, and the part with these."""
     none = np.zeros((len(part.starts), len(labels.values)), np.int64)
-    found, places = distinct(none if part.labels is None else part.labels)
-    network = network.with_choices(labelled.choices(labels, map(tuple, found.tolist())))
+    combinations, places = distinct(none if part.labels is None else part.labels)
+    network = network.with_choices(labelled.choices(labels, map(tuple, combinations.tolist())))
     return network, dataclasses.replace(part, labels=places[:, None])
 
 

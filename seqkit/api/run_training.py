@@ -202,8 +202,8 @@ def _writers(training: Training, saver: Saver, tell: Observer, notice: Notice) -
         if medium.printed:  # so short a text is there before another engine is set up
             request = dataclasses.replace(request, engine="torch", precision="auto")
         blocks = sample(training, training.trainer.evaluation_model(), request, notice)
-        made = [block[:, 0] for block in blocks]
-        return np.concatenate([prompt.astype(np.int64), *made])
+        pieces = [block[:, 0] for block in blocks]
+        return np.concatenate([prompt.astype(np.int64), *pieces])
 
     judge = judge_of(training.conditions.recording, training.corpus.codec, prompt.size)
     return [
@@ -240,17 +240,17 @@ def begin(training: Training, saver: Saver, notice: Notice) -> None:
 
     However a training ends from then on, the run goes on with the settings that it has now.
     """
-    folder, found = training.folder, training.claim.found
+    folder, last = training.folder, training.claim.last
     if training.ranks.leads:
         folder.make()
         training.ranks.advise(lambda: advice(training))
-        if found is None:
+        if last is None:
             folder.clear()  # a run that overwrite=true replaces
         else:
-            resume.set_aside(found.damaged)
+            resume.set_aside(last.damaged)
         if training.judged_anew:
             resume.keep_best(folder.files, notice)
-    if found is None or training.changed:
+    if last is None or training.changed:
         state = training.checkpoint()
         if training.ranks.leads:
             saver.save(state)

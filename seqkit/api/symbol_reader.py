@@ -50,9 +50,9 @@ class SymbolReader:
         check_type("state", state, ModelState)
         of_past = "past", "(K,)", (self._lookback,)
         for name, letters, shape in (*((n, "(L, H)", self._shape) for n in "hc"), of_past):
-            if (found := np.shape(getattr(state, name))) != shape:
+            if (actual := np.shape(getattr(state, name))) != shape:
                 raise ConfigError(
-                    f"state.{name}: expected {letters} = {shape}, got {found}: "
+                    f"state.{name}: expected {letters} = {shape}, got {actual}: "
                     "it is another model's"
                 )
         if not 0 <= state.symbol < self._codec.size:
@@ -90,8 +90,8 @@ class SymbolReader:
         layers, _ = self._shape
 
         def row(chunk: Chunk) -> Tensor:
-            found = [network.activations(chunk.trace, own, slice(None)) for own in range(layers)]
-            return torch.stack(found, 1)[:, :, 0]
+            h = [network.activations(chunk.trace, layer, slice(None)) for layer in range(layers)]
+            return torch.stack(h, 1)[:, :, 0]
 
         rows, _ = self._rows(symbols, self.begin(None), row)
         return np.concatenate([np.zeros((0, *self._shape), np.float32), *rows])
@@ -121,16 +121,16 @@ class SymbolReader:
         """
         check_type("dynamic", settings, DynamicConfig)
         check_section(settings, "dynamic.")
-        found = np.zeros(len(symbols), np.float32)
+        in_order = np.zeros(len(symbols), np.float32)
         if len(symbols):
             scored = scoring.Scored(self._network, Part.of(symbols), self._codec.start)
             for places, nats in dynamic.nats(scored, settings):
-                found[places] = nats
-        return found
+                in_order[places] = nats
+        return in_order
 
     def on_device(self, state: ModelState) -> tuple[State, int]:
         """A state as the network takes it, (L, 1, H), and the symbol that is fed next."""
         device = self._network.head.weight.device
         parts = (state.h, state.c, state.past[None])
-        found = (torch.tensor(own, dtype=torch.float32, device=device)[:, None] for own in parts)
-        return State(*found), int(state.symbol)
+        moved = (torch.tensor(part, dtype=torch.float32, device=device)[:, None] for part in parts)
+        return State(*moved), int(state.symbol)

@@ -62,19 +62,19 @@ def rows(config: Config, device: torch.device, notice: Callable[[str], None]) ->
     model = CharRNN(settings, torch.Generator().manual_seed(config.fixed_seed)).to(device)
     many = config.length or _MANY
     few = min(many, _FEW)
-    found = {"plain": Row(partial(_plain, config, few, device), few * streams)}
+    all_rows = {"plain": Row(partial(_plain, config, few, device), few * streams)}
     for name, (engine, precision) in _ENGINES[device.type].items():
         try:
-            made = build_engine(engine, precision, model, settings.vocabulary_size, streams)
+            built = build_engine(engine, precision, model, settings.vocabulary_size, streams)
         except (ConfigError, DeviceError) as error:
             notice(f"no row {name}: {error}")
             continue
         steps = few if name == "torch" else many
-        found[name] = Row(_builder(config, steps, made, model), steps * streams)
+        all_rows[name] = Row(_builder(config, steps, built, model), steps * streams)
     for name, like, int8 in _BARE:
-        if like in found:
-            found[name] = Row(partial(_bare, config, model, few, int8), few * streams)
-    return found
+        if like in all_rows:
+            all_rows[name] = Row(partial(_bare, config, model, few, int8), few * streams)
+    return all_rows
 
 
 def _builder(config: Config, steps: int, engine: Engine, model: CharRNN) -> Build:

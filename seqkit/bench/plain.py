@@ -126,8 +126,8 @@ def best_step(config: Config, device: torch.device, variant: Variant) -> Callabl
             scaler.step(optimizer)
             scaler.update()
         with torch.no_grad():
-            for own, values in zip(state, after, strict=True):
-                own.copy_(values)
+            for kept, values in zip(state, after, strict=True):
+                kept.copy_(values)
             return last.copy_(loss)
 
     if not variant.graph:
@@ -169,8 +169,8 @@ class _Net(nn.Module):
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Logits (T, B, V) and the next state, of symbols (T, B)."""
         x = self.one_hot(symbols) if self.embedding is None else self.embedding(symbols)
-        given = state if isinstance(self.rnn, nn.LSTM) else state[0]
-        y, after = self.rnn(x, given)
+        carried = state if isinstance(self.rnn, nn.LSTM) else state[0]
+        y, after = self.rnn(x, carried)
         logits = self.head(F.dropout(y, self.dropout))
         return logits, after if isinstance(after, tuple) else (after,)
 

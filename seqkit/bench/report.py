@@ -122,9 +122,9 @@ def _rows(rows: Mapping[str, Row], timings: Mapping[str, Timing]) -> list[dict[s
     for name, timing in timings.items():
         times = dict(zip(_QUANTILES, map(timing.quantile, (0.5, 0.1, 0.9)), strict=True))
         rate = rows[name].symbols / times["median_ms"] * 1000
-        found = {"name": name, **times, "calls": len(timing.milliseconds)}
-        found |= {"symbols_per_second": rate, "peak_bytes": timing.peak_bytes}
-        measured.append(found | ({"variant": rows[name].variant} if rows[name].variant else {}))
+        row = {"name": name, **times, "calls": len(timing.milliseconds)}
+        row |= {"symbols_per_second": rate, "peak_bytes": timing.peak_bytes}
+        measured.append(row | ({"variant": rows[name].variant} if rows[name].variant else {}))
     return measured
 
 

@@ -33,18 +33,18 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         names = ", ".join(visible_line(str(other)) for other in others[:_SHOWN])
         names += " …" if len(others) > _SHOWN else ""
         console.notice(f"left out, since they are no runs: {names}")
-    found = []
+    records = []
     with console.progress("compare", len(folders), unit="runs") as bar:
         for number, folder in enumerate(folders, 1):
-            found.append(read(folder))
+            records.append(read(folder))
             bar.update(number)
-    for problem in [problem for record in found for problem in record.problems]:
+    for problem in [problem for record in records for problem in record.problems]:
         console.notice(visible_line(problem))
-    groups = _groups(found)
+    groups = _groups(records)
     if len(groups) > 1:
         console.notice("not measured on the same data: losses compare within a group only")
-    differing = _differing(found)
-    rows = [[_row(one, number, differing) for one in own] for number, own in enumerate(groups, 1)]
+    differing = _differing(records)
+    rows = [[_row(run, n, differing) for run in group] for n, group in enumerate(groups, 1)]
     if config.json:
         left_out = [*map(str, others)]
         result = {"runs": [*chain(*rows)], "differing": differing, "left_out": left_out}
@@ -52,8 +52,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     else:
         headed = len(rows) > 1
         tables = [
-            _table(own, _differing(group), headed=headed)
-            for own, group in zip(rows, groups, strict=True)
+            _table(lines, _differing(group), headed=headed)
+            for lines, group in zip(rows, groups, strict=True)
         ]
         stdout.write("\n\n".join(tables))
     if picture:
@@ -62,19 +62,19 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         console.notice(f"written: {picture}")
 
 
-def _groups(found: Iterable[Record]) -> list[list[Record]]:
+def _groups(records: Iterable[Record]) -> list[list[Record]]:
     """Runs whose losses can be compared, the best first; the largest group first."""
     groups: dict[tuple[Any, ...], list[Record]] = {}
-    for record in found:
+    for record in records:
         groups.setdefault(record.measured_on, []).append(record)
     for group in groups.values():
         group.sort(key=lambda one: math.inf if (loss := _loss(one)) is None else loss)
     return sorted(groups.values(), key=len, reverse=True)
 
 
-def _differing(found: Sequence[Record]) -> list[str]:
+def _differing(records: Sequence[Record]) -> list[str]:
     """The keys that shape a training and differ between runs."""
-    known = [record.keys for record in found if record.settings]
+    known = [record.keys for record in records if record.settings]
     names = known[0] if known else {}
     return [
         name
@@ -118,7 +118,7 @@ def _table(rows: Sequence[dict[str, Any]], differing: Sequence[str], *, headed: 
     """
     last = [name.rpartition(".")[2] for name in differing]  # where that leaves no doubt
     short = [
-        one if last.count(one) == 1 else name for name, one in zip(differing, last, strict=True)
+        word if last.count(word) == 1 else name for name, word in zip(differing, last, strict=True)
     ]
     cells = [("run", "loss", "bits", "steps", "time", "parameters", "outcome", *short)]
     cells += [

@@ -45,10 +45,10 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             f"{packed.left:,} of {size:,} bytes were left to LZMA, which makes less of them than "
             "the model"
         )
-    told = f"{size:,} {unit_of(saved.codec)} in {packed.size:,} bytes"
+    outcome = f"{size:,} {unit_of(saved.codec)} in {packed.size:,} bytes"
     if size:
-        told += f", {8 * packed.size / size:.3f} bits for each, in {seconds:.1f} s"
-    console.notice(f"written: {out or 'stdout'}: {told}")
+        outcome += f", {8 * packed.size / size:.3f} bits for each, in {seconds:.1f} s"
+    console.notice(f"written: {out or 'stdout'}: {outcome}")
 
 
 def result_file(config: Config) -> Path | None:
@@ -72,8 +72,8 @@ def source_of(config: Config, console: Console) -> Path:
     """
     if len(config.data.path) != 1:
         raise ConfigError("give one file as data.path=FILE, or data.path=- for stdin")
-    given = DataConfig(path=config.data.path)
-    (source,) = remote.localised(given, disk.cache_dir(), console.notice, console.progress).path
+    data = DataConfig(path=config.data.path)
+    (source,) = remote.localised(data, disk.cache_dir(), console.notice, console.progress).path
     path = Path(source)
     if file_search.is_folder(path):
         raise ConfigError(f"data.path={path}: a folder: give one file")

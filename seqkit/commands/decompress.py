@@ -45,8 +45,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             pieces = decompress(predictor, packed, bar.update)
             _save(out, saved.codec, size, pieces, config.overwrite)
     seconds = time.monotonic() - began
-    told = f"{size:,} {unit_of(saved.codec)} in {seconds:.1f} s"
-    console.notice(f"written: {out or 'stdout'}: {told}")
+    outcome = f"{size:,} {unit_of(saved.codec)} in {seconds:.1f} s"
+    console.notice(f"written: {out or 'stdout'}: {outcome}")
 
 
 def _device(config: Config, packed: Reader) -> torch.device:

@@ -38,11 +38,11 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     if config.run_dir and (config.data.path or config.recipe):
         raise ConfigError("give data.path or recipe to look at data, or run_dir to look at a run")
     if config.run_dir:
-        found = verdict.of_folder(Path(config.run_dir))
-        text = json_text(found) if config.json else _shown_run(found)
+        facts = verdict.of_folder(Path(config.run_dir))
+        text = json_text(facts) if config.json else _shown_run(facts)
     else:
-        found = _of_data(config, catalogue, console)
-        text = json_text(found) if config.json else _shown_data(found)
+        facts = _of_data(config, catalogue, console)
+        text = json_text(facts) if config.json else _shown_data(facts)
     outputs.write_result(out, text, overwrite=config.overwrite)
 
 
@@ -50,8 +50,8 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     if not (config.data.path or config.data.dataset):
         raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or run_dir=FOLDER of a run")
     cache = disk.cache_dir()
-    given = remote.read_streams(config.data.path, cache, console.notice, console.progress)
-    config.data.path = given
+    paths = remote.read_streams(config.data.path, cache, console.notice, console.progress)
+    config.data.path = paths
     config.data = remote.fetch(config.data, cache, console.notice, console.progress)
     config = _with_recipe(config, catalogue, console)
     chosen = device.choose_device(config.device)
@@ -69,10 +69,10 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
             what = counted(count, "file or folder", "files or folders")
             advised = "a training would end there; data.on_bad_file=skip leaves that out"
             faults.insert(0, Fault(f"{what} cannot be read, see the notice: {advised}"))
-        if given and not reading.folder_of(config.data):  # shards are read as they were prepared
+        if paths and not reading.folder_of(config.data):  # shards are read as they were prepared
             keys = {key: value for fault in faults for key, value in fault.keys.items()}
             config.data = dataclasses.replace(config.data, **keys)
-        config.data.path = given  # the command line to copy has the URL
+        config.data.path = paths  # the command line to copy has the URL
         training, composed = facts["split"]["training"], partial(config_of_recipe, catalogue)
         recommended = advice.advise(config, training, corpus, chosen, composed)
     return {
@@ -92,7 +92,7 @@ def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Conf
     base = config_of_recipe(catalogue, recipe)
     kind = "audio" if base.data.kind == "audio" else config.data.kind
     minutes = config.train.max_minutes or base.train.max_minutes
-    given = {
+    changed = {
         item.name: value
         for item in dataclasses.fields(DataConfig)
         if item.name != "kind"
@@ -100,7 +100,7 @@ def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Conf
     }
     return dataclasses.replace(
         base,
-        data=dataclasses.replace(base.data, **given, kind=kind),
+        data=dataclasses.replace(base.data, **changed, kind=kind),
         train=dataclasses.replace(base.train, max_minutes=minutes),
         device=config.device,
     )
@@ -115,14 +115,14 @@ def config_of_recipe(catalogue: Catalogue, recipe: str) -> Config:
         return compose.compose(plugins, []).config
 
 
-def _shown_data(found: Mapping[str, Any]) -> str:
+def _shown_data(facts: Mapping[str, Any]) -> str:
     """The examination of data in plain lines, everything of the data's own in them escaped."""
-    lines = [*_sizes(found)]
-    lines += _text(found["text"], found["kind"]) if "text" in found else _sound(found["sound"])
-    lines += _baselines(found["baselines"])
-    faults = [f"! {visible_line(fault)}" for fault in found["faults"]]
+    lines = [*_sizes(facts)]
+    lines += _text(facts["text"], facts["kind"]) if "text" in facts else _sound(facts["sound"])
+    lines += _baselines(facts["baselines"])
+    faults = [f"! {visible_line(fault)}" for fault in facts["faults"]]
     lines += ["", *(faults or ["Nothing is wrong with the data."]), ""]
-    recommended = found["recommendation"]
+    recommended = facts["recommendation"]
     if recommended is None:
         return "\n".join([*lines, "There is nothing to train on."])
     seconds = recommended["seconds"]
@@ -131,31 +131,31 @@ def _shown_data(found: Mapping[str, Any]) -> str:
     return "\n".join([*lines, "Train with", f"  {recommended['command']}", weights])
 
 
-def _shown_run(found: Mapping[str, Any]) -> str:
+def _shown_run(facts: Mapping[str, Any]) -> str:
     """How a run went, see `verdict.of_folder`."""
-    lines = [visible_line(found["finding"]), visible_line(found["advice"])]
-    if found["command"]:
-        lines.append(f"  {visible_line(found['command'])}")
-    return "\n".join([*lines, *map(visible_line, found["problems"])])
+    lines = [visible_line(facts["finding"]), visible_line(facts["advice"])]
+    if facts["command"]:
+        lines.append(f"  {visible_line(facts['command'])}")
+    return "\n".join([*lines, *map(visible_line, facts["problems"])])
 
 
 def _row(name: str, value: str) -> str:
     return f"{name:{_NAME}}{visible_line(value)}"
 
 
-def _sizes(found: Mapping[str, Any]) -> Iterator[str]:
-    about, files, split = found["data"], found["files"], found["split"]
-    yield _row("data", f"{about['name']}, {about['bytes']:,} bytes, read as {found['kind']}")
+def _sizes(facts: Mapping[str, Any]) -> Iterator[str]:
+    about, files, split = facts["data"], facts["files"], facts["split"]
+    yield _row("data", f"{about['name']}, {about['bytes']:,} bytes, read as {facts['kind']}")
     documents = counted(files["count"], "document")
-    yield _row("size", f"{found['symbols']:,} symbols in {documents}")
+    yield _row("size", f"{facts['symbols']:,} symbols in {documents}")
     shares = ", ".join(f"{name} {size:,}" for name, size in split.items() if size)
     yield _row("split", shares)
     if left_out := files["left_out"]:
         yield _row("left out", counted(left_out, "file"))
 
 
-def _text(found: Mapping[str, Any], kind: str) -> Iterator[str]:
-    vocabulary, lines, repeated = found["vocabulary"], found["lines"], found["repeated"]
+def _text(facts: Mapping[str, Any], kind: str) -> Iterator[str]:
+    vocabulary, lines, repeated = facts["vocabulary"], facts["lines"], facts["repeated"]
     yield _row("vocabulary", f"{vocabulary['size']:,} symbols, {vocabulary['rare']:,} of them rare")
     most = [("space" if name == " " else name, n) for name, n in vocabulary["counts"][:_COUNTS]]
     yield _row("most frequent", "  ".join(f"{name} {rounded(n)}" for name, n in most))
@@ -169,25 +169,25 @@ def _text(found: Mapping[str, Any], kind: str) -> Iterator[str]:
     yield _row("repeated", f"{share:.1%} of passages of 32 symbols (in {sample} symbols)")
 
 
-def _sound(found: Mapping[str, Any]) -> Iterator[str]:
-    yield _row("length", f"{duration(found['seconds'])} at {found['sample_rate']} Hz")
-    if "rates" in found:
-        yield _row("rates", ", ".join(f"{rate} Hz: {n}" for rate, n in found["rates"].items()))
-        channels = (f"{count}: {n}" for count, n in found["channels"].items())
+def _sound(facts: Mapping[str, Any]) -> Iterator[str]:
+    yield _row("length", f"{duration(facts['seconds'])} at {facts['sample_rate']} Hz")
+    if "rates" in facts:
+        yield _row("rates", ", ".join(f"{rate} Hz: {n}" for rate, n in facts["rates"].items()))
+        channels = (f"{count}: {n}" for count, n in facts["channels"].items())
         yield _row("channels", ", ".join(channels))
-        yield _row("clipped", f"{found['clipped']:.3%}")
-    yield _row("peak", f"{found['peak']:.3f} ({decibels(found['peak']):.1f} dB)")
-    yield _row("offset (DC)", f"{found['offset']:z.4f}")
-    yield _row("silence", f"{found['silence']:.1%}")
-    if found["snr_db"] is not None:
-        yield _row("quantiser", f"{found['snr_db']:.1f} dB with {found['levels']} levels")
+        yield _row("clipped", f"{facts['clipped']:.3%}")
+    yield _row("peak", f"{facts['peak']:.3f} ({decibels(facts['peak']):.1f} dB)")
+    yield _row("offset (DC)", f"{facts['offset']:z.4f}")
+    yield _row("silence", f"{facts['silence']:.1%}")
+    if facts["snr_db"] is not None:
+        yield _row("quantiser", f"{facts['snr_db']:.1f} dB with {facts['levels']} levels")
 
 
-def _baselines(found: Mapping[str, Any]) -> Iterator[str]:
+def _baselines(facts: Mapping[str, Any]) -> Iterator[str]:
     names = baselines.names()
-    known = [f"{name.brief} {found[key]:.3f}" for key, name in names.items() if key in found]
+    known = [f"{name.brief} {facts[key]:.3f}" for key, name in names.items() if key in facts]
     yield _row("bits a symbol", ", ".join(known))
-    part = "the validation part" if found["part"] == "validation" else "all of the data"
-    cut = found["sample"] < found["symbols"]
-    begin = f"the first {rounded(found['sample'])} symbols of " if cut else ""
+    part = "the validation part" if facts["part"] == "validation" else "all of the data"
+    cut = facts["sample"] < facts["symbols"]
+    begin = f"the first {rounded(facts['sample'])} symbols of " if cut else ""
     yield _row("", f"without a network, in {begin}{part}")

@@ -60,16 +60,16 @@ def _evaluate(config: Config, catalogue: Catalogue, console: Console, ranks: Ran
     agreement.check_settings(config, ranks)
     saved = load_checkpoint(config.checkpoint, catalogue, console)
     agreement.check_checkpoint(saved, ranks)
-    chosen = device.choose_device(device.own(config.device, ranks.rank))
+    chosen = device.choose_device(device.of_rank(config.device, ranks.rank))
     agreement.check_device(chosen, ranks)
     if config.protocol == "spectral":
-        found, sha256 = _likeness(config, saved, catalogue, chosen, console)
+        measured, sha256 = _likeness(config, saved, catalogue, chosen, console)
         beside: dict[str, Any] = {}
     else:
-        found, sha256, beside = _prediction(config, saved, catalogue, chosen, console, ranks)
+        measured, sha256, beside = _prediction(config, saved, catalogue, chosen, console, ranks)
     if ranks.leads:
         result = {
-            **found,
+            **measured,
             "checkpoint": saved.name or str(saved.file),
             "device": device.describe(chosen, ranks.rank),
             "data_sha256": sha256,
@@ -145,10 +145,10 @@ def _likeness(
     request = dataclasses.replace(request_of(config, length), streams=_SOUNDS)
     advice = "Try fewer seconds, or device=cpu."
     with device.memory_errors(advice), console.progress("generate", length) as bar:
-        found = comparison.of_model(saved, request, recording, chosen, console.notice, bar.update)
-    found["seconds"] = length / saved.codec.symbol_rate
-    found |= {"seed": request.sampling.seed, "temperature": request.sampling.temperature}
-    return found | {"protocol": config.protocol}, sha256
+        result = comparison.of_model(saved, request, recording, chosen, console.notice, bar.update)
+    result["seconds"] = length / saved.codec.symbol_rate
+    result |= {"seed": request.sampling.seed, "temperature": request.sampling.temperature}
+    return result | {"protocol": config.protocol}, sha256
 
 
 def _score(
@@ -177,15 +177,15 @@ def _score(
 
 def _score_fields(score: Score, part: Part, corpus: Corpus) -> dict[str, Any]:
     """A score in nats and in bits, by symbol and by byte of text."""
-    codec, found = corpus.codec, interval(score)
-    nats = None if found is None else [found.low, found.high]
+    codec, bounds = corpus.codec, interval(score)
+    nats = None if bounds is None else [bounds.low, bounds.high]
     size = None if codec.kind == "audio" else baselines.text_bytes(part.symbols, codec)
     return {
         "loss": score.loss,
         "loss_interval": nats,
         "bits_per_symbol": score.bits_per_symbol,
         "bits_interval": nats and [bound / math.log(2) for bound in nats],
-        "interval_from": found and f"{found.count} {found.unit}",
+        "interval_from": bounds and f"{bounds.count} {bounds.unit}",
         "symbols": score.symbols,
         "bytes": size,
         "loss_per_byte": size and score.nats / size,
@@ -195,9 +195,9 @@ def _score_fields(score: Score, part: Part, corpus: Corpus) -> dict[str, Any]:
 
 def _table(result: dict[str, Any]) -> str:
     """A line for each field that there is."""
-    told = {name: value for name, value in result.items() if value is not None}
+    known = {name: value for name, value in result.items() if value is not None}
     return "\n".join(
-        f"{name:16} {_shown(value)}" for name, value in told.items() if name != "sounds"
+        f"{name:16} {_shown(value)}" for name, value in known.items() if name != "sounds"
     )
 
 

@@ -28,9 +28,9 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     out = outputs.result_file(config)
     suffix = out.suffix.lower() if out else ""
     if out is None or suffix not in (".html", ".onnx", SUFFIX):
-        given = "no out" if out is None else f"out={out}"
+        asked = "no out" if out is None else f"out={out}"
         raise ConfigError(
-            f"{given}: give out=FILE.html for a page that runs the model, out=FILE.onnx, or "
+            f"{asked}: give out=FILE.html for a page that runs the model, out=FILE.onnx, or "
             f"out=FILE{SUFFIX} for 8-bit weights"
         )
     saved = load_checkpoint(config.checkpoint, catalogue, console)

@@ -36,8 +36,8 @@ def ended_by_signals(advice: str = "") -> "Iterator[Interrupts]":
         with interrupts:
             yield interrupts
     except (KeyboardInterrupt, Exception) as error:
-        own = isinstance(error, (SeqkitError, OSError, MemoryError))
-        if interrupts.received is None or (own and not isinstance(error, ConfigError)):
+        expected = isinstance(error, (SeqkitError, OSError, MemoryError))
+        if interrupts.received is None or (expected and not isinstance(error, ConfigError)):
             raise
         # If it is no KeyboardInterrupt, Hydra or another library made something else of that.
         of_key = interrupts.received is signal.SIGINT

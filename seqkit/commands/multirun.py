@@ -50,8 +50,8 @@ class Plan:
             makes = partial(compose.compose, config_dirs=self.config_dirs)
             return Search(folder, self.space, makes, self.config.search, self.config.fixed_seed)
         common = set.intersection(*map(set, self.lines))
-        own = [" ".join(word for word in words if word not in common) for words in self.lines]
-        rows = zip(self.composed, self.lines, own, strict=True)
+        differing = [" ".join(word for word in words if word not in common) for words in self.lines]
+        rows = zip(self.composed, self.lines, differing, strict=True)
         return Grid([Job.at(folder / str(number), *row) for number, row in enumerate(rows)])
 
 
@@ -63,8 +63,8 @@ def planned(words: Sequence[str], config_dirs: list[Path]) -> Plan:
     """
     rest = [word for word in words if not compose.is_of_sweep(word)]
     compose.refuse_keys_of_others(rest)
-    own = compose.compose([word for word in words if compose.is_of_sweep(word)], config_dirs).config
-    space = compose.space(rest, config_dirs) if own.search.kind == "optuna" else None
+    sweep = compose.compose([*filter(compose.is_of_sweep, words)], config_dirs).config
+    space = compose.space(rest, config_dirs) if sweep.search.kind == "optuna" else None
     if space:
         study.check(space)
     lines = space.extremes if space else compose.sweep(rest, config_dirs)
@@ -76,11 +76,11 @@ def planned(words: Sequence[str], config_dirs: list[Path]) -> Plan:
         space = dataclasses.replace(space, words=_going_on(space.words, resume))
     composed = [compose.compose(line, config_dirs) for line in lines]
     config = dataclasses.replace(
-        first, launcher=own.launcher, search=own.search, gpus=own.gpus, jobs=own.jobs
+        first, launcher=sweep.launcher, search=sweep.search, gpus=sweep.gpus, jobs=sweep.jobs
     )
-    if own.launcher.kind == "serial" and (own.gpus or own.jobs):
+    if sweep.launcher.kind == "serial" and (sweep.gpus or sweep.jobs):
         raise ConfigError("several jobs at once: give launcher=local or launcher=slurm, too")
-    if own.gpus and first.device not in ("auto", "cuda"):
+    if sweep.gpus and first.device not in ("auto", "cuda"):
         raise ConfigError(f"device={first.device}: gpus= gives each job a GPU: leave device out")
     begins_anew = first.overwrite or "resume=never" in rest
     return Plan(config, space, lines, composed, config_dirs, begins_anew)
@@ -147,7 +147,7 @@ def run(plan: Plan, words: Sequence[str]) -> int:
 def _folder(plan: Plan) -> Path:
     """The folder that the numbered runs go to: run_dir, or a new one of its own."""
     config = plan.config
-    if not all(one.config.recipe for one in plan.composed):
+    if not all(composed.config.recipe for composed in plan.composed):
         raise ConfigError("no recipe: a sweep needs one, also to go on: give recipe=NAME")
     if not config.run_dir:
         if config.resume != "never":
@@ -195,7 +195,7 @@ def _show_table(jobs: Sequence[Job], console: Console) -> None:
         left = None if job.outcome.startswith("failed") else record.read(job.files.path)
         loss = f"{left.best[1]:.4f}" if left and left.best else "-"
         time = "-" if left is None or left.seconds is None else duration(left.seconds)
-        rows.append((job.name, loss, time, job.outcome, job.own or "-"))
+        rows.append((job.name, loss, time, job.outcome, job.differing or "-"))
     console.notice("\n=== multirun: the whole sweep ===")
     for line in aligned(rows):
         console.notice(line)

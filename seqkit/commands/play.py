@@ -49,18 +49,18 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         while not loads(names[0]):
             names.pop(0)
     token = secrets.token_urlsafe(18)
-    with _listening(config.host, config.port) as own:
-        if not ipaddress.ip_address(own.getsockname()[0]).is_loopback:
+    with _listening(config.host, config.port) as listener:
+        if not ipaddress.ip_address(listener.getsockname()[0]).is_loopback:
             console.notice("others may ask, too: whoever knows the token, which is sent openly")
         host = f"[{config.host}]" if ":" in config.host else config.host
-        stdout.write(f"http://{host}:{own.getsockname()[1]}/?token={token}")
+        stdout.write(f"http://{host}:{listener.getsockname()[1]}/?token={token}")
         console.notice("open this link in a browser; Ctrl-C ends the server")
         settings = uvicorn.Config(
             Gate(server.app(), config.host, token), http="h11", ws="none", lifespan="off",
             log_level="critical", access_log=False, server_header=False,
             limit_concurrency=_CONNECTIONS, timeout_graceful_shutdown=_GRACE,
         )  # fmt: skip
-        uvicorn.Server(settings).run([own])
+        uvicorn.Server(settings).run([listener])
 
 
 def _offered(config: Config) -> list[str]:
@@ -68,17 +68,17 @@ def _offered(config: Config) -> list[str]:
     if config.checkpoint is not None:
         return [config.checkpoint]
     here = config.runs == Config().runs
-    found = runs_below(Path(config.runs)) if here else find_runs(config.runs)[0]
-    return [*map(str, found), *named_checkpoint.ready_made()]
+    runs = runs_below(Path(config.runs)) if here else find_runs(config.runs)[0]
+    return [*map(str, runs), *named_checkpoint.ready_made()]
 
 
 def _listening(host: str, port: int) -> socket.socket:
     """A socket that listens. Raises ConfigError where none can."""
     try:
-        [found, *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        made = socket.create_server(found[4][:2], family=found[0])
+        [address, *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        listener = socket.create_server(address[4][:2], family=address[0])
     except (OSError, UnicodeError) as error:
-        told = f"host={host} port={port}: {getattr(error, 'strerror', None) or error}"
-        raise ConfigError(f"{told}: give another port, or port=0 for any that is free") from error
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SENT)  # of its connections, too
-    return made
+        fault = f"host={host} port={port}: {getattr(error, 'strerror', None) or error}"
+        raise ConfigError(f"{fault}: give another port, or port=0 for any that is free") from error
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SENT)  # of its connections, too
+    return listener

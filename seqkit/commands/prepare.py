@@ -51,6 +51,6 @@ def _to_train(
     if not recipe:
         folders = Folders(disk.cache_dir(), console.notice)
         recipe = fitting_recipe(DataConfig(path=[str(out)]), folders, catalogue)
-    own = config_of_recipe(catalogue, recipe).data
-    keys = [f" data.{key}={value}" for key, value in unlike(own, index.settings).items()]
+    recipe_data = config_of_recipe(catalogue, recipe).data
+    keys = [f" data.{key}={value}" for key, value in unlike(recipe_data, index.settings).items()]
     return f"recipe={recipe} data.path={out}{''.join(keys)}"

@@ -137,8 +137,8 @@ def _short(value: float | None) -> str:
 def _baselines(saved: Checkpoint) -> list[tuple[str, float]]:
     """What needs no training: bits per symbol, if the checkpoint still lies in its run."""
     folder = saved.file.absolute().parent.parent
-    found = record.read(folder).facts.get("baselines") if is_run(folder) else None
-    return list(found.items()) if isinstance(found, dict) else []
+    baselines = record.read(folder).facts.get("baselines") if is_run(folder) else None
+    return list(baselines.items()) if isinstance(baselines, dict) else []
 
 
 def _differing(saved: Checkpoint) -> list[str]:

@@ -42,7 +42,7 @@ class Sample:
             OutputError: a file cannot be written; or, before any is made, they are too many.
         """
         allow_open_files(len(files))
-        made = 0
+        count = 0
         with self.interrupts.held():
             with contextlib.ExitStack() as stack:
                 writers = [stack.enter_context(self.medium.open(file, overwrite)) for file in files]
@@ -50,17 +50,17 @@ class Sample:
                     for write in writers:
                         write(self.prompt)
                 for block in self._shown(self.interrupts.each(self.blocks)):
-                    made += len(block)
+                    count += len(block)
                     for write, symbols in zip(writers, block.T, strict=True):
                         write(without_ended(symbols))
-                if self.interrupts.received and not made and not self.prompt.size:
+                if self.interrupts.received and not count and not self.prompt.size:
                     raise KeyboardInterrupt
             speed = f"; {self.speed}" if self.speed else ""
             shown = ", ".join(map(str, files))
             if len(files) > _MANY:
                 shown = f"{files[0]} … {files[-1]}"
             written = "written"
-            if made < self.length and self.interrupts.received:
+            if count < self.length and self.interrupts.received:
                 what = "files end" if len(files) > 1 else "file ends"
                 written = f"the {what} early, and can be used; written"
             self.console.notice(f"{written}: {shown}{speed}")
@@ -86,14 +86,14 @@ class Sample:
 
     def print_all(self) -> None:
         """Write the streams to stdout, one below the other; after a signal as far as they came."""
-        made: list[list[str | bytes]] = [[] for _ in range(self.streams)]
+        written: list[list[str | bytes]] = [[] for _ in range(self.streams)]
         render = self.medium.renderer()  # of text, which keeps nothing
         with self.interrupts.held():
             for block in self._shown(self.interrupts.each(self.blocks)):
-                for pieces, symbols in zip(made, block.T, strict=True):
+                for pieces, symbols in zip(written, block.T, strict=True):
                     pieces.append(render(without_ended(symbols)))
             product = Product()
-            for index, pieces in enumerate(made):
+            for index, pieces in enumerate(written):
                 product.write("\n\n" if index else "")
                 for piece in (render(self.prompt), *pieces):
                     product.write(piece)

@@ -118,9 +118,9 @@ def _score(
             scored.add(stretch)
             if part.labels is not None:
                 places = np.arange(stretch.begin, stretch.end)
-                own = kinds[np.searchsorted(part.starts, places, side="right") - 1]
-                nats += np.bincount(own, stretch.nats, len(nats))
-                counts += np.bincount(own, None, len(nats))
+                kind = kinds[np.searchsorted(part.starts, places, side="right") - 1]
+                nats += np.bincount(kind, stretch.nats, len(nats))
+                counts += np.bincount(kind, None, len(nats))
             if write:
                 for lines in _lines(part, stretch, shown):
                     write(lines)
@@ -133,9 +133,9 @@ def _lines(part: Part, stretch: Stretch, shown: Sequence[str]) -> Iterator[bytes
     for begin in range(stretch.begin, stretch.end, _LINES):
         block = stretch.cut(begin, min(begin + _LINES, stretch.end))
         places = np.arange(block.begin, block.end)
-        own = np.searchsorted(part.starts, places, side="right")
-        offsets = places - part.starts[own - 1] + np.where(own == 1, len(part.before), 0)
-        documents = own + part.documents_before
+        numbers = np.searchsorted(part.starts, places, side="right")
+        offsets = places - part.starts[numbers - 1] + np.where(numbers == 1, len(part.before), 0)
+        documents = numbers + part.documents_before
         symbols = part.symbols[block.begin : block.end].tolist()
         rows = zip(documents.tolist(), offsets.tolist(), symbols, block.nats.tolist(), strict=True)
         lines = [
@@ -167,14 +167,14 @@ def _cell_of(neuron: str | None, model: ModelConfig) -> Cell | None:
     """
     if neuron in (None, _SEARCH):
         return None
-    found = re.fullmatch(r"(\d+):(\d+)", neuron or "", re.ASCII)
+    match = re.fullmatch(r"(\d+):(\d+)", neuron or "", re.ASCII)
     layers, cells = model.num_layers, model.hidden_size
-    if found is None or int(found[1]) >= layers or int(found[2]) >= cells:
+    if match is None or int(match[1]) >= layers or int(match[2]) >= cells:
         raise ConfigError(
             f"neuron={neuron}: give search, or LAYER:INDEX; of this model they go from 0:0 to "
             f"{layers - 1}:{cells - 1}"
         )
-    return Cell(int(found[1]), int(found[2]))
+    return Cell(int(match[1]), int(match[2]))
 
 
 def _search(model: CharRNN, codec: Codec, part: Part, write: Write, console: Console) -> None:
@@ -184,14 +184,14 @@ def _search(model: CharRNN, codec: Codec, part: Part, write: Write, console: Con
         starts = part.starts[part.starts < cell_search.MOST]
         part = dataclasses.replace(part, symbols=part.symbols[: cell_search.MOST], starts=starts)
     if isinstance(codec, Quantiser):
-        found = cell_search.traits_of_sound(codec.along(part.symbols), codec.symbol_rate)
+        traits = cell_search.traits_of_sound(codec.along(part.symbols), codec.symbol_rate)
     else:
         texts = [text_of(content) for content in contents_of(codec)]
-        found = cell_search.traits_of_text(texts, part.symbols[:], part.starts)
+        traits = cell_search.traits_of_text(texts, part.symbols[:], part.starts)
     with console.progress("search", len(part), unit="symbols") as bar:
         scored = scoring.Scored(model, part, codec.start, bar.update)
-        followers = cell_search.search(scored, found)
-    if not found:
+        followers = cell_search.search(scored, traits)
+    if not traits:
         console.notice("nothing in this data changes that a cell could follow")
     for trait, cell, correlation in followers:
         line = {"trait": trait, "cell": str(cell), "correlation": round(correlation, 4)}

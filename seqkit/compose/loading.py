@@ -146,8 +146,8 @@ class FolderSource(ConfigSource):
                 content = with_listed_path(content)
             elif isinstance(data := content.get("data"), dict):
                 content["data"] = with_listed_path(data)
-        found = _PACKAGE.match(text)
-        package = found[1] if found else "_global_" if group == "recipe" else None
+        match = _PACKAGE.match(text)
+        package = match[1] if match else "_global_" if group == "recipe" else None
         config = OmegaConf.create(content)
         return ConfigResult(self.provider, self.full_path(), config, {"package": package})
 

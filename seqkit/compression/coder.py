@@ -103,26 +103,26 @@ class Coder:
 
     def decode(self, length: int, states: States, words: Words, watch: Watch) -> Symbols:
         """The symbols (N,) of a block, given N and what `encode` returned."""
-        made = np.empty((-(-length // self._lanes), self._lanes), np.int64)
+        rows = np.empty((-(-length // self._lanes), self._lanes), np.int64)
         decoder = Decoder(states, words)
         self._begin()
-        for index, row in enumerate(made):
+        for index, row in enumerate(rows):
             self._advance()
             bounds = self._bounds.cpu().numpy()
             for lane in range(0, self._lanes, self.ways):
                 part = slice(lane, lane + self.ways)
                 row[part] = decoder.take(bounds[part])
-            self._follow(torch.from_numpy(made), index, watch)
-        return from_lanes(made, length).astype(symbol_dtype(self._size))
+            self._follow(torch.from_numpy(rows), index, watch)
+        return from_lanes(rows, length).astype(symbol_dtype(self._size))
 
     def _spans(self, symbols: Integers, watch: Watch) -> tuple[Integers, Integers]:
         """Where the span of each symbol begins, and its width: (T, B) each."""
         targets = torch.from_numpy(to_lanes(symbols, self._lanes)).to(self._device)
         begins, ends = torch.empty_like(targets), torch.empty_like(targets)
         self._begin()
-        for index, own in enumerate(targets):
+        for index, row in enumerate(targets):
             self._advance()
-            spans = self._bounds.gather(1, torch.stack([own, own + 1], 1))
+            spans = self._bounds.gather(1, torch.stack([row, row + 1], 1))
             begins[index], ends[index] = spans.unbind(1)
             self._follow(targets, index, watch)
         return begins.cpu().numpy(), (ends - begins).cpu().numpy()
@@ -160,8 +160,8 @@ def _make_step(step: PreparedStep, symbols: Tensor, carried: Carried, bounds: Te
     """Feed the symbols (B,); the bounds (B, V + 1) are then those of what follows."""
     logits, after = step(symbols, carried)
     bounds.copy_(bounds_of(logits))
-    for own, new in zip(carried, after, strict=True):
-        own.copy_(new)
+    for kept, new in zip(carried, after, strict=True):
+        kept.copy_(new)
 
 
 def _learner(model: CharRNN, settings: DynamicConfig, lanes: int, dtype: torch.dtype) -> Learner:

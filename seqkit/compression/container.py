@@ -178,15 +178,15 @@ class Reader:
             after = place + _BLOCK.size + 8 * states + 4 * words + beside
             if after > self._end or length > BLOCK or states != (ways if length else 0):
                 raise self._refused("the lengths of a block cannot be true")
-            own = CodedBlock(
+            block = CodedBlock(
                 length,
                 np.frombuffer(self._stream.read(8 * states), "<u8"),
                 np.frombuffer(self._stream.read(4 * words), "<u4"),
                 self._stream.read(beside),
             )
-            if ((own.states < LEAST) | (own.states >= MOST)).any():
+            if ((block.states < LEAST) | (block.states >= MOST)).any():
                 raise self._refused("a state is out of range")
-            yield own
+            yield block
 
     def sha256(self) -> bytes:
         """The checksum of the original."""

@@ -215,14 +215,14 @@ def _sizes(points: np.ndarray) -> Integers:
 
 def _numbers(numbers: Sequence[int]) -> bytes:
     """Numbers in groups of seven bits, the lowest first; the last group's top bit is 0."""
-    made = bytearray()
+    content = bytearray()
     for number in numbers:
         rest = number
         while rest > 0x7F:
-            made.append(rest & 0x7F | 0x80)
+            content.append(rest & 0x7F | 0x80)
             rest >>= 7
-        made.append(rest)
-    return bytes(made)
+        content.append(rest)
+    return bytes(content)
 
 
 def _read(content: bytes, place: int, count: int) -> tuple[list[int], int]:

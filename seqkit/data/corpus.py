@@ -192,13 +192,13 @@ class Corpus:
         kinds = distinct(labels)[1]
         edges = np.zeros((4, len(begins)), np.int64)  # in each document, of the parts
         order = np.argsort(kinds, kind="stable")
-        for own in np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1):
-            after = np.cumsum(lengths[own])
+        for group in np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1):
+            after = np.cumsum(lengths[group])
             total = int(after[-1])
             second = round(total * (training + validation))
             for number, edge in enumerate((0, int(total * training), second, total)):
-                edges[number, own] = np.clip(edge - after + lengths[own], 0, lengths[own])
-        found = []
+                edges[number, group] = np.clip(edge - after + lengths[group], 0, lengths[group])
+        parts = []
         for begin, stop in itertools.pairwise(edges):
             kept = stop > begin
             sizes = (stop - begin)[kept]
@@ -206,8 +206,8 @@ class Corpus:
             pieces = [whole.symbols[at : at + size] for at, size in places]
             symbols = np.concatenate([whole.symbols[:0], *pieces])
             starts = np.cumsum(sizes) - sizes
-            found.append(Part(symbols, starts, labels=labels[kept]))
-        return found[0], found[1], found[2]
+            parts.append(Part(symbols, starts, labels=labels[kept]))
+        return parts[0], parts[1], parts[2]
 
     def _places(self, end: int, training: float, validation: float, test: float) -> tuple[int, int]:
         """Where the validation and the test part begin among the first `end` symbols."""

@@ -58,14 +58,14 @@ def load(
         ConfigError: keys that do not fit the codec.
     """
     choice = _fitted(source, cache, pool, codec, grow)
-    own = codecs.from_spec(choice.codec, source.catalogue)
-    key = digest({"files": source.identity, **_settings(source.config, own)})
+    chosen = codecs.from_spec(choice.codec, source.catalogue)
+    key = digest({"files": source.identity, **_settings(source.config, chosen)})
     folder = cache / "corpora" / key[:32]
-    notes, whole = list[str](), _whole(folder, own, choice, pool)
+    notes, whole = list[str](), _whole(folder, chosen, choice, pool)
     if whole is None:
         disk.make_folder(folder)
         with lock(folder, wait=True):
-            whole = _whole(folder, own, choice, pool)
+            whole = _whole(folder, chosen, choice, pool)
             if whole is None:
                 if (folder / INDEX).exists():
                     notes = [f"the cached copy of {source.located} was damaged: it was made again"]
@@ -74,11 +74,11 @@ def load(
                 index.save(folder)
                 for file in folder.glob("??????.json"):
                     disk.remove(file)
-                whole = index, reading.corpus_of(index, folder, own, choice.sha256, _REMEDY)
+                whole = index, reading.corpus_of(index, folder, chosen, choice.sha256, _REMEDY)
         evict(cache)
     index, corpus = whole
     located, findings = source.located, Findings.from_json(index.findings)
-    notes += source.notes(findings, own, fitted=codec is None or grow)
+    notes += source.notes(findings, chosen, fitted=codec is None or grow)
     return dataclasses.replace(
         corpus,
         name=located.name,
@@ -146,8 +146,8 @@ def _whole(
 def _settings(config: DataConfig, codec: Codec) -> dict[str, object]:
     """What the symbols depend on beside the files, as JSON values."""
     keys = ("unknown", "newline", "on_bad_file", "of_rows", "encoding")
-    own = ("channel", "on_bad_file") if codec.kind == "audio" else keys
-    settings = {key: getattr(config, key) for key in own}
+    names = ("channel", "on_bad_file") if codec.kind == "audio" else keys
+    settings = {key: getattr(config, key) for key in names}
     return {"format": _FORMAT, "kind": codec.kind, **settings, **_key_of(codec)}
 
 

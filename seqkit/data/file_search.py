@@ -78,11 +78,11 @@ class Search:
         Raises:
             DataError: there are none, and as `files` does.
         """
-        found = [*self._all(paths)]
+        files = [*self._all(paths)]
         if self.kind == "auto":
-            self.kind = self._kind_of(paths, found)
+            self.kind = self._kind_of(paths, files)
         named = {}
-        for number, file in sorted(self._chosen(paths, found)):
+        for number, file in sorted(self._chosen(paths, files)):
             name = _name_in(paths[number - 1], file) or file.name
             named[f"{number}/{name}" if len(paths) > 1 else name] = file
         if not named:
@@ -96,10 +96,10 @@ class Search:
     def note(self, taken: int) -> str:
         """What was taken and left, in one line."""
         what = _WORDS[self.kind] if taken == 1 else _WORDS[self.kind].replace("file", "files")
-        told = [f"{taken} {what} taken", self._left_out()]
+        parts = [f"{taken} {what} taken", self._left_out()]
         if self.errors:
-            told.append(f"{len(self.errors)} cannot be read: {self._unreadable()}")
-        return "; ".join(filter(None, told))
+            parts.append(f"{len(self.errors)} cannot be read: {self._unreadable()}")
+        return "; ".join(filter(None, parts))
 
     def leave_out(self, error: BadFileError) -> None:
         """Leave a file out that cannot be read. Raises DataError where this is not asked for."""
@@ -112,7 +112,7 @@ class Search:
         return f"{self.left_out.total()} left out: {reasons}" if reasons else ""
 
     def _unreadable(self) -> str:
-        each = ((one.file, one.reason.removeprefix("cannot be read: ")) for one in self.errors)
+        each = ((bad.file, bad.reason.removeprefix("cannot be read: ")) for bad in self.errors)
         return "; ".join(f"{file} ({reason})" for file, reason in each)
 
     def _all(self, paths: Sequence[Path]) -> Iterator[Entry]:
@@ -122,11 +122,11 @@ class Search:
                 yield number, path, os.path.realpath(path)
                 continue
             if is_run(path):
-                told = f"doctor run_dir={path} says how it went"
-                raise DataError(f"{path}: what a training left, no data: {told}")
+                advice = f"doctor run_dir={path} says how it went"
+                raise DataError(f"{path}: what a training left, no data: {advice}")
             if are_unfinished(path):
-                told = "the command that prepares them goes on with them"
-                raise DataError(f"{path}: shards that are not finished: {told}")
+                advice = "the command that prepares them goes on with them"
+                raise DataError(f"{path}: shards that are not finished: {advice}")
             for file, real in self._below(path):
                 yield number, file, real
 
@@ -148,19 +148,19 @@ class Search:
                 folders.clear()
                 continue
             seen.add(real)
-            folders[:] = [one for one in folders if self._is_data(place / one, is_folder=True)]
-            folders.sort(key=lambda one: ((place / one).is_symlink(), one))
+            folders[:] = [sub for sub in folders if self._is_data(place / sub, is_folder=True)]
+            folders.sort(key=lambda sub: ((place / sub).is_symlink(), sub))
             of_sweep = _LOCK in files_in
-            for one in files_in:
-                path = place / one
-                if of_sweep and _OF_SWEEPS.fullmatch(one):
+            for file in files_in:
+                path = place / file
+                if of_sweep and _OF_SWEEPS.fullmatch(file):
                     self.left_out["written by a sweep"] += 1
                 elif not self._is_data(path, is_folder=False):
                     continue
                 elif path.is_symlink():
                     linked.append(path)
                 else:
-                    yield path, f"{real}{os.sep}{one}"
+                    yield path, f"{real}{os.sep}{file}"
         yield from ((path, os.path.realpath(path)) for path in linked)
 
     def _is_data(self, path: Path, *, is_folder: bool) -> bool:
@@ -176,7 +176,7 @@ class Search:
             self.left_out[reason] += 1
         return not reason
 
-    def _kind_of(self, paths: Sequence[Path], found: Sequence[Entry]) -> str:
+    def _kind_of(self, paths: Sequence[Path], files: Sequence[Entry]) -> str:
         """Whether data.kind=auto takes the paths for sound or for text.
 
         A file that is named or opens as sound is sound, and a folder in which at least half of the
@@ -187,7 +187,7 @@ class Search:
         """
         sound = list[bool]()
         for number, path in enumerate(paths, 1):
-            names = [_name_in(path, file) for one, file, _ in found if one == number]
+            names = [_name_in(path, file) for place, file, _ in files if place == number]
             names = [name for name in names if name and matches(name, self.pattern)]
             count = sum(map(is_named_as_sound, names))
             sound.append(0 < count >= len(names) - count if path.is_dir() else _is_sound(path))
@@ -196,11 +196,11 @@ class Search:
             raise DataError(f"{one} is sound and {other} is not: a model learns from one of them")
         return "audio" if all(sound) else "text"
 
-    def _chosen(self, paths: Sequence[Path], found: Iterable[Entry]) -> Iterator[tuple[int, Path]]:
+    def _chosen(self, paths: Sequence[Path], files: Iterable[Entry]) -> Iterator[tuple[int, Path]]:
         """The files that are taken, each once."""
         seen = set[str]()
         alone = len(paths) == 1 and not paths[0].is_dir()
-        for number, file, real in found:
+        for number, file, real in files:
             try:
                 reason = self._fault(file, _name_in(paths[number - 1], file))
             except OSError as error:
@@ -263,8 +263,8 @@ def matches(name: str, pattern: str) -> bool:
     name, last = name.lower(), name.lower().rpartition("/")[2]
     globs = [glob.strip().lower() for glob in pattern.split(",")]
     globs += [glob.replace("**/", "") for glob in globs]  # ** stands for no folder, too
-    found = (fnmatchcase(name if "/" in glob else last, glob) for glob in globs)
-    return not pattern or any(found)
+    matching = (fnmatchcase(name if "/" in glob else last, glob) for glob in globs)
+    return not pattern or any(matching)
 
 
 def is_folder(path: Path) -> bool:

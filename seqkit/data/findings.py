@@ -71,9 +71,9 @@ class Findings:
     def notes(self, files: Mapping[str, Path], codec: Codec) -> list[str]:
         """What the user is told about these files, by their names."""
         if isinstance(codec, Quantiser):
-            told = [*self._of_sound(files), *self._unreadable(files)]
+            parts = [*self._of_sound(files), *self._unreadable(files)]
             read = f"{len(files) - self.files_left_out} of {counted(len(files), 'file')}"
-            return ["; ".join([f"{read} of sound read", *told])] if told else []
+            return ["; ".join([f"{read} of sound read", *parts])] if parts else []
         return [*self._unreadable(files), *self._of_text(codec)]
 
     def _unreadable(self, files: Mapping[str, Path]) -> Iterator[str]:
@@ -95,8 +95,8 @@ class Findings:
 
     def _of_text(self, codec: TextCodec) -> Iterator[str]:
         if self.skipped:
-            told = f"{counted(self.skipped, 'character')} outside the vocabulary left out"
-            yield f"{told}: {self._unknown()}"
+            skipped = f"{counted(self.skipped, 'character')} outside the vocabulary left out"
+            yield f"{skipped}: {self._unknown()}"
         elif self.unknown:
             yield (
                 f"{counted(self.unknown.total(), 'character')} outside the vocabulary replaced by "
@@ -105,10 +105,10 @@ class Findings:
 
     def _unknown(self, nearest: TextCodec | None = None) -> str:
         """The most frequent characters outside the vocabulary, and what a codec took instead."""
-        told = []
+        shown = []
         for character, count in self.unknown.most_common(_NAMED):
             by = f" by {nearest.decode(nearest.encode(character, 'nearest'))!r}" if nearest else ""
-            told.append(f"{character!r}{by} ({count})")
-        others = len(self.unknown) - len(told)
+            shown.append(f"{character!r}{by} ({count})")
+        others = len(self.unknown) - len(shown)
         more = f" and {counted(others, 'other', 'others')}" if others else ""
-        return ", ".join(told) + more
+        return ", ".join(shown) + more

@@ -38,26 +38,26 @@ class Labels:
     @property
     def sizes(self) -> list[int]:
         """How many values each label has."""
-        return [len(own) for own in self.values.values()]
+        return [len(values) for values in self.values.values()]
 
-    def combination(self, given: Mapping[str, str]) -> Combination:
+    def combination(self, chosen: Mapping[str, str]) -> Combination:
         """The numbers of some values, by their labels' names; the other labels have none."""
         return tuple(
-            own[given[name]] if name in given else 0 for name, own in self._numbers.items()
+            ids[chosen[name]] if name in chosen else 0 for name, ids in self._numbers.items()
         )
 
     @cached_property
     def _numbers(self) -> dict[str, dict[str, int]]:
         """Of each label the values, which are counted from 1 on."""
         return {
-            name: {value: number for number, value in enumerate(own, 1)}
-            for name, own in self.values.items()
+            name: {value: number for number, value in enumerate(values, 1)}
+            for name, values in self.values.items()
         }
 
     def named(self, combination: Combination) -> dict[str, str]:
         """The values of a combination, by their labels' names."""
         pairs = zip(self.values.items(), combination, strict=True)
-        return {name: own[number - 1] for (name, own), number in pairs if number}
+        return {name: values[number - 1] for (name, values), number in pairs if number}
 
     def shares(self, combination: Combination) -> dict[str, dict[str, float]]:
         """The same as shares, of which there is one of each label."""
@@ -70,15 +70,15 @@ class Labels:
     def words(self, shares: Mapping[str, Mapping[str, float]]) -> str:
         """As `describe`, of labels with the share of each value, such as `a:0.7,b:0.3`."""
         said = []
-        for name, own in ((name, shares[name]) for name in self.values if shares.get(name)):
-            one = len(own) == 1
-            shown = ",".join(value if one else f"{value}:{share:g}" for value, share in own.items())
-            said.append(f"{name}:{shown}" if one and len(self.values) > 1 else shown)
+        for name, mix in ((name, shares[name]) for name in self.values if shares.get(name)):
+            sole = len(mix) == 1
+            shown = ",".join(value if sole else f"{value}:{part:g}" for value, part in mix.items())
+            said.append(f"{name}:{shown}" if sole and len(self.values) > 1 else shown)
         return ",".join(said) or "none"
 
-    def require(self, found: "Labels | None") -> None:
+    def require(self, labels: "Labels | None") -> None:
         """Raise DataError if labels that were found have a value that is not among these."""
-        for name, values in found.values.items() if found else ():
+        for name, values in labels.values.items() if labels else ():
             for value in values[len(self.values[name]) :]:
                 raise DataError(
                     f"labels: the checkpoint does not know the {name} "
@@ -89,15 +89,15 @@ class Labels:
     def summary(self) -> str:
         """The labels with as many of their values as can be shown."""
         return "; ".join(
-            f"{name}: {', '.join(own[:_SHOWN])}{' …' if len(own) > _SHOWN else ''}"
-            for name, own in self.values.items()
+            f"{name}: {', '.join(values[:_SHOWN])}{' …' if len(values) > _SHOWN else ''}"
+            for name, values in self.values.items()
         )
 
     def counted(self, labels: Integers) -> "Labels":
         """The same labels, counted in documents that have these, (D, K)."""
-        found, places = distinct(labels)
-        counts = np.bincount(places, minlength=len(found)).tolist()
-        return Labels(self.values, dict(zip(map(tuple, found.tolist()), counts, strict=True)))
+        rows, places = distinct(labels)
+        counts = np.bincount(places, minlength=len(rows)).tolist()
+        return Labels(self.values, dict(zip(map(tuple, rows.tolist()), counts, strict=True)))
 
     def record(self) -> dict[str, Any]:
         """What a checkpoint keeps, as JSON: there each combination is one number.
@@ -108,20 +108,20 @@ class Labels:
         counts = []
         for combination, count in self.counts.items():
             number = 0
-            for size, own in zip(reversed(self.sizes), reversed(combination), strict=True):
-                number = number * (size + 1) + own
+            for size, value in zip(reversed(self.sizes), reversed(combination), strict=True):
+                number = number * (size + 1) + value
             counts.append([number, count])
         return {"values": self.values, "counts": counts}
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> "Labels":
         """What `record` was made of. Raises KeyError, TypeError or ValueError."""
-        labels = cls({str(name): [*map(str, own)] for name, own in record["values"].items()})
+        labels = cls({str(name): [*map(str, values)] for name, values in record["values"].items()})
         for number, count in record["counts"]:
             rest, combination = int(number), []
             for size in labels.sizes:
-                rest, own = divmod(rest, size + 1)
-                combination.append(own)
+                rest, value = divmod(rest, size + 1)
+                combination.append(value)
             if rest:
                 raise ValueError(f"{number} stands for no combination of labels")
             labels.counts[tuple(combination)] = int(count)
@@ -134,12 +134,12 @@ def distinct(labels: Integers) -> tuple[Integers, Integers]:
     They are in the order of their last label, and of those before it where that is the same.
     """
     order = np.lexsort(labels.T)
-    found = labels[order]
-    begins = np.ones(len(found), bool)
-    begins[1:] = (found[1:] != found[:-1]).any(1)
-    places = np.empty(len(found), np.int64)
+    ordered = labels[order]
+    begins = np.ones(len(ordered), bool)
+    begins[1:] = (ordered[1:] != ordered[:-1]).any(1)
+    places = np.empty(len(ordered), np.int64)
     places[order] = np.cumsum(begins) - 1
-    return found[begins], places
+    return ordered[begins], places
 
 
 def of_files(
@@ -158,10 +158,10 @@ def of_files(
         DataError: the name of a file has no label.
     """
     if asked == "folder":
-        found = [{_ONE: name.rpartition("/")[0].rpartition("/")[2]} for name in names]
+        named = [{_ONE: name.rpartition("/")[0].rpartition("/")[2]} for name in names]
     else:
-        found = _by_pattern(asked, names) if asked else [{_ONE: name} for name in names]
-    missing = [name for name, own in zip(names, found, strict=True) if not all(own.values())]
+        named = _by_pattern(asked, names) if asked else [{_ONE: name} for name in names]
+    missing = [name for name, chosen in zip(names, named, strict=True) if not all(chosen.values())]
     if missing:
         kind, hint = "no label, or an empty one", "change the expression"
         if asked == "folder":
@@ -171,17 +171,17 @@ def of_files(
             f"{'has' if len(missing) == 1 else 'have'} {kind}, the first is {missing[0]}: {hint}, "
             "or choose files with data.pattern"
         )
-    keys = [*found[0]]
+    keys = [*named[0]]
     if known is not None and keys != [*known.values]:
         raise ConfigError(
             f"the data have labels called {', '.join(keys)}, and the weights to start from "
             f"know {', '.join(known.values)}: call the groups so"
         )
     values = {key: [] if known is None else [*known.values[key]] for key in keys}
-    for key, own in values.items():
-        own.extend(sorted({given[key] for given in found} - {*own}))
+    for key, kept in values.items():
+        kept.extend(sorted({each[key] for each in named} - {*kept}))
     labels = Labels(values)
-    of_files = np.array([*map(labels.combination, found)], np.int64)
+    of_files = np.array([*map(labels.combination, named)], np.int64)
     of_documents = np.repeat(of_files, documents, axis=0)
     return labels.counted(of_documents), of_documents
 
@@ -199,9 +199,9 @@ def _by_pattern(asked: str, names: Sequence[str]) -> list[dict[str, str]]:
             f"{len(pattern.groupindex)} have names: give one group, as in '^([a-z]+)_', or name "
             "all, as in '(?P<digit>.)_'; or data.label=folder"
         )
-    found = []
+    named = []
     for name in names:
         match = pattern.search(name if "/" in asked else name.rpartition("/")[2])
-        given = match.groups("") if match else [""] * len(groups)
-        found.append(dict(zip(groups, given, strict=True)))
-    return found
+        texts = match.groups("") if match else [""] * len(groups)
+        named.append(dict(zip(groups, texts, strict=True)))
+    return named

@@ -77,19 +77,19 @@ def labelled(corpus: Corpus, data: DataConfig, known: Labels | None = None) -> C
     Raises:
         ConfigError, DataError: as `labels.of_files`.
     """
-    found, of_documents = known, None
+    corpus_labels, of_documents = known, None
     if data.label_column and corpus.row_labels is not None:
         values, of_rows = corpus.row_labels
-        found, own = labels.of_files("", values, [1] * len(values), known)
-        of_documents = own[of_rows]
-        found = found.counted(of_documents)
+        corpus_labels, of_values = labels.of_files("", values, [1] * len(values), known)
+        of_documents = of_values[of_rows]
+        corpus_labels = corpus_labels.counted(of_documents)
     elif data.label == "folder" and len(data.path) > 1:
         raise ConfigError("data.label=folder: give one data.path, which holds the folders")
     elif data.label:
         names, documents = zip(*corpus.files, strict=True)
-        found, of_documents = labels.of_files(data.label, names, documents, known)
+        corpus_labels, of_documents = labels.of_files(data.label, names, documents, known)
     whole = dataclasses.replace(corpus.whole, labels=of_documents)
-    return dataclasses.replace(corpus, whole=whole, labels=found)
+    return dataclasses.replace(corpus, whole=whole, labels=corpus_labels)
 
 
 def find(data: DataConfig, codec: Codec | None, catalogue: Catalogue, folders: Folders) -> Source:
@@ -141,10 +141,10 @@ def check_same(data: DataConfig, codec: Quantiser, trained: Mapping[str, Any] | 
     Raises:
         ConfigError: something else is asked for.
     """
-    own = {key: getattr(codec, key) for key in _OF_QUANTISERS}
+    settings = {key: getattr(codec, key) for key in _OF_QUANTISERS}
     of_data = (trained or {}).get("data")
     gain = of_data.get("gain") if isinstance(of_data, Mapping) else None
-    for key, value in {**own, "gain": gain}.items():
+    for key, value in {**settings, "gain": gain}.items():
         asked, default = getattr(data, key), getattr(DataConfig(), key)
         if value is not None and asked not in (value, default):
             raise ConfigError(

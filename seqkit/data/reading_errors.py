@@ -61,18 +61,18 @@ def errors_of(
     """The errors that `data.copies` asks for, in windows of so many steps; None without any."""
     if not config.copies:
         return None
-    own, noise = np.arange(codec.size), np.zeros(1)
-    readings = [own]
+    symbols, noise = np.arange(codec.size), np.zeros(1)
+    readings = [symbols]
     if codec.symbols_per_sample == 1:  # of two symbols a sample, a wrong one is far off
         noise = config.copy_noise * codec.levels / 256 * np.array(NOISES)
-        wave = codec.decode(np.repeat(own, codec.channels))
+        wave = codec.decode(np.repeat(symbols, codec.channels))
         fainter = [codec.encode(np.float32(factor) * wave) for factor in _FAINT]
-        readings += [one[:: codec.channels].astype(np.int64) for one in fainter]
+        readings += [wave[:: codec.channels].astype(np.int64) for wave in fainter]
     codes = None
     if book is not None:
         draw = np.random.default_rng([seed, _STREAM])
         off = draw.standard_normal((_MISTAKES, *book.centres.shape), np.float32)
-        rows = [book.codes(book.centres + np.float32(_WRONG) * one) for one in off]
+        rows = [book.codes(book.centres + np.float32(_WRONG) * offset) for offset in off]
         codes = np.pad(np.array(rows, np.int64), ((0, 0), (1, 0)))
     return Errors(
         share=config.copies / (config.copies + 1),

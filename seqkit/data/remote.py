@@ -115,9 +115,9 @@ def _check_keys(data: DataConfig) -> None:
     """Raise ConfigError for keys of data sets without data.kind=hf, or of files with it."""
     of_others = ("encoding", "pattern") if data.of_rows else ("column", "hf_split", "hf_subset")
     for key in of_others:
-        if (given := getattr(data, key)) != getattr(DataConfig(), key):
+        if (value := getattr(data, key)) != getattr(DataConfig(), key):
             what = "files: leave it out with" if data.of_rows else "data sets: give"
-            raise ConfigError(f"data.{key}={given} is for {what} data.kind=hf")
+            raise ConfigError(f"data.{key}={value} is for {what} data.kind=hf")
     if data.of_rows and not data.path:
         raise ConfigError("data.kind=hf: give data.path=NAME, a data set on the hub or a folder")
 

@@ -159,12 +159,12 @@ def _conversions(
     recording: SoundReader, rate: int, channels: int, config: DataConfig
 ) -> Counter[str]:
     """In what a recording is brought to another form."""
-    found = Counter[str]()
+    conversions = Counter[str]()
     if recording.sample_rate != rate:
-        found[f"resampled from {recording.sample_rate} Hz to {rate} Hz"] += 1
+        conversions[f"resampled from {recording.sample_rate} Hz to {rate} Hz"] += 1
     if recording.channels < channels:
-        found["mono, read into both channels"] += 1
+        conversions["mono, read into both channels"] += 1
     if recording.channels > channels:
         how = "mixed from" if config.channel == "mix" else "read by one of"
-        found[f"{how} {recording.channels} channels"] += 1
-    return found
+        conversions[f"{how} {recording.channels} channels"] += 1
+    return conversions

@@ -138,18 +138,18 @@ class _Row:
         edges = np.flatnonzero((gaps < 0) | (gaps > _NEAR)) + 1
         begins = flat[np.concatenate([[0], edges])]
         ends = flat[np.concatenate([edges, [len(flat)]]) - 1] + 1
-        found: Symbols = self.read(begins, ends)
+        symbols: Symbols = self.read(begins, ends)
         sizes = ends - begins
-        origins = np.cumsum(sizes) - sizes - begins  # where in `found` a piece lies
+        origins = np.cumsum(sizes) - sizes - begins  # where in `symbols` a piece lies
         runs = np.diff(edges, prepend=0, append=len(flat))
-        found = found[flat + np.repeat(origins, runs)]
-        return found.reshape(places.T.shape).T
+        symbols = symbols[flat + np.repeat(origins, runs)]
+        return symbols.reshape(places.T.shape).T
 
     def read(self, begins: Integers, ends: Integers) -> Symbols:
         """The symbols of some stretches of the row, one after the other. Raises DataError."""
         size = self.dtype.itemsize
-        found = np.empty((ends - begins).clip(0).sum(), self.dtype)
-        content = found.view(np.uint8).data
+        symbols = np.empty((ends - begins).clip(0).sum(), self.dtype)
+        content = symbols.view(np.uint8).data
         wanted: dict[int, list[Stretch]] = {}
         done = 0
         for number, begin, end in self._pieces(begins, ends):
@@ -158,7 +158,7 @@ class _Row:
             done = after
         for number, stretches in wanted.items():  # one file at a time: not all may be open
             self._read_file(number, stretches)
-        return found
+        return symbols
 
     def _pieces(self, begins: Integers, ends: Integers) -> Iterator[tuple[int, int, int]]:
         """What some stretches have of each file: its number, the symbols from and to before."""

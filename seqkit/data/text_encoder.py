@@ -123,8 +123,8 @@ def row_batches(
         if left:
             raise ValueError("the last line has no end")
     except ValueError as error:
-        told = "remove it, and it is fetched again"
-        raise BadFileError(span.file, "damaged", told) from error
+        remedy = "remove it, and it is fetched again"
+        raise BadFileError(span.file, "damaged", remedy) from error
 
 
 def pieces_of(
@@ -160,8 +160,8 @@ def encode_text(
     for piece in _read(span, codec.kind, config, count):
         if isinstance(piece, list):
             text: str | bytes = "".join(piece)
-            symbols, found = _encode_rows(shown, piece, len(sizes), codec, config)
-            sizes += found
+            symbols, lengths = _encode_rows(shown, piece, len(sizes), codec, config)
+            sizes += lengths
         else:
             text = piece
             symbols = _encode(shown, text, offset, codec, config)
@@ -200,10 +200,10 @@ def _encode_rows(
             if symbols.size == len(text):
                 return symbols, [*map(len, documents)]
     encoded = [
-        _encode(f"{file}, row {before + number}", one, 0, codec, config)
-        for number, one in enumerate(documents, 1)
+        _encode(f"{file}, row {before + number}", document, 0, codec, config)
+        for number, document in enumerate(documents, 1)
     ]
-    return np.concatenate(encoded), [one.size for one in encoded]
+    return np.concatenate(encoded), [symbols.size for symbols in encoded]
 
 
 def _encode(

@@ -182,8 +182,8 @@ def _files(url: str, store: Any, root: str) -> dict[str, Info]:
         if info["type"] != "directory":
             return {"": info}
         folder = str(info["name"]).rstrip("/") + "/"
-        found = sorted(store.find(root, detail=True).items())
-        named = {place.removeprefix(folder).lstrip("/"): info for place, info in found}
+        listing = sorted(store.find(root, detail=True).items())
+        named = {place.removeprefix(folder).lstrip("/"): info for place, info in listing}
         return {name: info for name, info in named.items() if not _BARRED.search(name)}
 
     return call_library(url, listed, TIMEOUT)

@@ -49,10 +49,11 @@ def fitting_recipe(data: DataConfig, folders: Folders, catalogue: Catalogue) -> 
     """
     if folder := reading.folder_of(data):
         return _recipe_for_shards(folder)
-    found = find(data, None, catalogue, folders)
-    if not found.is_sound:
+    located = find(data, None, catalogue, folders)
+    if not located.is_sound:
         return _FOR_TEXT
-    return _FOR_LITTLE_SOUND if _seconds(found.files.values()) < _LITTLE_SOUND else _FOR_MUCH_SOUND
+    seconds = _seconds(located.files.values())
+    return _FOR_LITTLE_SOUND if seconds < _LITTLE_SOUND else _FOR_MUCH_SOUND
 
 
 def suggested_recipe(data: DataConfig) -> str:
@@ -116,8 +117,8 @@ def advise(
     if corpus.labels is not None:  # which are read beside an embedding
         keys = {"model.input": "embedding"} | keys
     words = [f"{key}={_written(value)}" for key, value in keys.items()]
-    own = {key.removeprefix("model."): keys[key] for key in keys if key.startswith("model.")}
-    model = replace(base.model, vocabulary_size=codec.size, **own)
+    model_keys = {key.removeprefix("model."): keys[key] for key in keys if key.startswith("model.")}
+    model = replace(base.model, vocabulary_size=codec.size, **model_keys)
     minutes = keys.get("train.max_minutes", base.train.max_minutes)
     return {
         "command": command_line(f"recipe={recipe}", *_data_words(config.data, base.data), *words),
@@ -138,8 +139,8 @@ def _on_cpu(config: Config, base: Config, symbols: int) -> dict[str, Any]:
         keys["model.hidden_size"] = min([base.model.hidden_size, *most])
         if symbols >= _MUCH * minutes:
             keys |= {f"model.{name}": 0.0 for name in _DROPOUT}
-    own = values_of(base)
-    return {key: value for key, value in keys.items() if value != own[key]}
+    defaults = values_of(base)
+    return {key: value for key, value in keys.items() if value != defaults[key]}
 
 
 def _data_words(data: DataConfig, base: DataConfig) -> list[str]:

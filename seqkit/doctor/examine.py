@@ -84,14 +84,14 @@ def _of_text(
     if isinstance(row, StoredSymbols) and part.in_shards and len(part) > _MOST:
         part = Part(row.cut(0, _MOST), part.starts[part.starts < _MOST])
     with progress("counting", len(part), unit="symbols") as bar:
-        found = text.facts(part, codec, bar.update)
+        facts = text.facts(part, codec, bar.update)
     if config.data.of_rows:  # a mark in a row is not a file's
-        found = dataclasses.replace(found, marked=0)
-    told = text.faults(found, codec.kind, config.data.encoding, in_shards=corpus.whole.in_shards)
-    faults = [*told]
+        facts = dataclasses.replace(facts, marked=0)
+    in_shards = corpus.whole.in_shards
+    faults = [*text.faults(facts, codec.kind, config.data.encoding, in_shards=in_shards)]
     if codec.kind == "text":
         faults += text.file_faults(paths, config.data)
-    return {"text": found.record(codec)}, faults
+    return {"text": facts.record(codec)}, faults
 
 
 def _of_sound(
@@ -101,7 +101,7 @@ def _of_sound(
     seconds = len(corpus.whole) / codec.symbol_rate
     levels = sound.levels_before_gain(SoundPart(corpus.whole, codec))
     with progress("listening", len(paths), unit="files") as bar:
-        found = sound.facts(paths, bar.update)
+        of_files = sound.facts(paths, bar.update)
     facts = {
         "seconds": seconds,
         "sample_rate": codec.sample_rate,
@@ -110,9 +110,9 @@ def _of_sound(
         "offset": levels.offset,
         "silence": levels.silence,
         "snr_db": corpus.snr,
-        **(found.record() if paths else {}),
+        **(of_files.record() if paths else {}),
     }
-    return {"sound": facts}, [*sound.faults(levels, codec, seconds, found, corpus.snr)]
+    return {"sound": facts}, [*sound.faults(levels, codec, seconds, of_files, corpus.snr)]
 
 
 def _alike_and_small(

@@ -74,29 +74,29 @@ class SoundFacts:
 
 def facts(files: Sequence[Path], watch: Callable[[int], None]) -> SoundFacts:
     """Read all files, each as far as it can be read; `watch` is told how many were."""
-    found = SoundFacts()
+    of_files = SoundFacts()
     for number, file in enumerate(files, 1):
         with contextlib.suppress(BadFileError):
-            _read(SoundReader(file), found)
+            _read(SoundReader(file), of_files)
         watch(number)
-    return found
+    return of_files
 
 
-def _read(reader: SoundReader, found: SoundFacts) -> None:
+def _read(reader: SoundReader, facts: SoundFacts) -> None:
     """Take one file in. Raises BadFileError."""
     count, swings = 0, np.zeros(reader.channels, np.float32)
     for frames in reader.all_channels():
         count += len(frames)
-        found.clipped += _clipped(frames)
+        facts.clipped += _clipped(frames)
         swings = np.maximum(swings, np.ptp(frames, axis=0))
-    found.seconds.append(count / reader.sample_rate)
-    found.rates[reader.sample_rate] += 1
-    found.channels[reader.channels] += 1
-    found.samples += count * reader.channels
+    facts.seconds.append(count / reader.sample_rate)
+    facts.rates[reader.sample_rate] += 1
+    facts.channels[reader.channels] += 1
+    facts.samples += count * reader.channels
     if swings.any():
-        found.empty_channels += int((swings == 0).sum())
+        facts.empty_channels += int((swings == 0).sum())
     else:
-        found.silent.append(reader.path)
+        facts.silent.append(reader.path)
 
 
 def _clipped(frames: Frames) -> int:
@@ -221,22 +221,22 @@ def faults(
         )
 
 
-def _file_faults(found: SoundFacts, codec: Quantiser) -> Iterator[Fault]:
-    if found.clipped_share > _CLIPPED:
+def _file_faults(facts: SoundFacts, codec: Quantiser) -> Iterator[Fault]:
+    if facts.clipped_share > _CLIPPED:
         yield Fault(
-            f"{found.clipped_share:.1%} of the samples are clipped: record it again at a lower "
+            f"{facts.clipped_share:.1%} of the samples are clipped: record it again at a lower "
             "level, or the model learns the distortion, too"
         )
-    if count := found.empty_channels:
+    if count := facts.empty_channels:
         yield Fault(
             f"{count} {'channel holds' if count == 1 else 'channels hold'} no sound, which makes "
             "the mix quieter: data.channel=NUMBER reads one of the others"
         )
-    if found.silent:
+    if facts.silent:
         yield Fault(
-            f"{len(found.silent)} of {counted(len(found.seconds), 'file')} left out, since nothing "
-            f"is heard in them, such as {found.silent[0]}"
+            f"{len(facts.silent)} of {counted(len(facts.seconds), 'file')} left out, since nothing "
+            f"is heard in them, such as {facts.silent[0]}"
         )
-    if len(found.rates) > 1:
-        rates = ", ".join(f"{rate} Hz ({count})" for rate, count in found.rates.most_common())
+    if len(facts.rates) > 1:
+        rates = ", ".join(f"{rate} Hz ({count})" for rate, count in facts.rates.most_common())
         yield Fault(f"the files have different rates, {rates}: all become {codec.sample_rate} Hz")

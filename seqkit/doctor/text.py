@@ -76,7 +76,7 @@ class TextFacts:
     def record(self, codec: Codec) -> dict[str, Any]:
         """As `doctor` gives it."""
         order = np.argsort(-self.counts, kind="stable")[:_SHOWN_COUNTS].tolist()
-        counts = [[_name_of(codec, one), int(self.counts[one])] for one in order]
+        counts = [[_name_of(codec, symbol), int(self.counts[symbol])] for symbol in order]
         return {
             "vocabulary": {
                 "size": codec.size,
@@ -165,9 +165,9 @@ def _repeated(part: Part) -> tuple[float, int]:
     for begin in range(0, sampled - _REPEATED + 1, _BLOCK):
         hashes = _hashes(part.symbols[begin : min(begin + _BLOCK + _REPEATED - 1, sampled)])
         kept.append(hashes[hashes % _KEPT == 0])
-    found = np.concatenate(kept)
-    distinct = len(np.unique(found))
-    return (1 - distinct / len(found) if len(found) else 0.0), sampled
+    passages = np.concatenate(kept)
+    distinct = len(np.unique(passages))
+    return (1 - distinct / len(passages) if len(passages) else 0.0), sampled
 
 
 def _hashes(symbols: Symbols) -> npt.NDArray[np.uint64]:
@@ -182,12 +182,12 @@ def _hashes(symbols: Symbols) -> npt.NDArray[np.uint64]:
 
 
 def faults(
-    found: TextFacts, kind: str, encoding: str = "utf-8", *, in_shards: bool = False
+    facts: TextFacts, kind: str, encoding: str = "utf-8", *, in_shards: bool = False
 ) -> Iterator[Fault]:
     """The faults of a text, or of bytes, read in an encoding, the worst first."""
     noun = "text" if kind == "text" else "content"
     read = "prepare the data again with" if in_shards else "read it with"
-    occurring, symbols = int((found.counts > 0).sum()), int(found.counts.sum())
+    occurring, symbols = int((facts.counts > 0).sum()), int(facts.counts.sum())
     if occurring == 1:
         yield Fault(CONSTANT)
         return
@@ -196,23 +196,23 @@ def faults(
             f"the {noun} is short, {symbols:,} symbols: below {_SHORT:,} a network learns it by "
             "heart before it learns to write; more of it helps most"
         )
-    if found.repeated > _COPIES:
+    if facts.repeated > _COPIES:
         yield Fault(
-            f"{found.repeated:.0%} of the passages of 32 symbols came before: copies in the {noun} "
+            f"{facts.repeated:.0%} of the passages of 32 symbols came before: copies in the {noun} "
             "make the validation look better than it is"
         )
-    odd = {entry["code_point"]: entry for entry in found.odd}
+    odd = {entry["code_point"]: entry for entry in facts.odd}
     if returns := odd.pop(RETURN, None):
         yield Fault(
             f"{returns['count']:,} line ends have a CR, as on Windows or old Macs, which the model "
             f"would learn as a character: {read} data.newline=lf",
             {} if in_shards else {"newline": "lf"},
         )
-    if found.marked:
+    if facts.marked:
         odd.pop(_MARK)
         without = encoding_with_mark(encoding)
         yield Fault(
-            f"{counted(found.marked, 'file')} with a byte order mark ({_MARK}) at the beginning, "
+            f"{counted(facts.marked, 'file')} with a byte order mark ({_MARK}) at the beginning, "
             f"which the model would learn as a character: {read} data.encoding={without}",
             {} if in_shards else {"encoding": without},
         )
@@ -226,15 +226,15 @@ def faults(
         )
     if kind != "text":
         return
-    if found.rare > _RARE * occurring:
-        most = max(1, occurring - found.rare)
+    if facts.rare > _RARE * occurring:
+        most = max(1, occurring - facts.rare)
         yield Fault(
-            f"{found.rare:,} of {occurring:,} symbols occur fewer than {_FEW} times, too few to "
+            f"{facts.rare:,} of {occurring:,} symbols occur fewer than {_FEW} times, too few to "
             f"learn: {read} data.max_vocabulary={most} data.unknown=skip to leave them out"
         )
-    if found.longest_line > _LONG_LINE:
+    if facts.longest_line > _LONG_LINE:
         yield Fault(
-            f"the longest line has {found.longest_line:,} symbols: are the line ends missing?"
+            f"the longest line has {facts.longest_line:,} symbols: are the line ends missing?"
         )
 
 

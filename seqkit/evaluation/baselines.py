@@ -95,11 +95,11 @@ def baselines(
     """
     if limit is not None and limit < len(part):
         part = Part(part.symbols[:limit], part.starts[part.starts < limit])
-    found = {}
+    bits = {}
     for number, name in enumerate(names, 1):
-        found[name] = _bits(name, part, codec)
+        bits[name] = _bits(name, part, codec)
         watch(number * len(part))
-    return found
+    return bits
 
 
 def _bits(name: str, part: Part, codec: Codec) -> float:
@@ -218,9 +218,9 @@ class _Groups:
         return self._back(counts - np.repeat(counts[begins], np.diff(begins, append=len(counts))))
 
     def _back(self, ordered: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        found = np.empty_like(ordered)
-        found[self._places] = ordered
-        return found
+        values = np.empty_like(ordered)
+        values[self._places] = ordered
+        return values
 
 
 _Mix = Callable[[int, _Groups, _Groups, _Flags, Floats], Floats]
@@ -237,8 +237,8 @@ def _dirichlet(order: int, contexts: _Groups, pairs: _Groups, new: _Flags, p: Fl
 def _kneser_ney(order: int, contexts: _Groups, pairs: _Groups, new: _Flags, p: Floats) -> Floats:
     del order
     in_all = contexts.before(new)
-    own = np.maximum(pairs.before(new) - _DISCOUNT, 0)
-    mixed = (own + _DISCOUNT * contexts.before(pairs.first()) * p) / np.maximum(in_all, 1)
+    seen = np.maximum(pairs.before(new) - _DISCOUNT, 0)
+    mixed = (seen + _DISCOUNT * contexts.before(pairs.first()) * p) / np.maximum(in_all, 1)
     return np.where(in_all > 0, mixed, p)
 
 

@@ -53,12 +53,12 @@ def search(scored: Scored, traits: Mapping[str, Floats]) -> list[Follower]:
     products = torch.zeros(len(sums), size, len(traits), dtype=torch.float64)
     for chunk in scoring.chunks(scored, protocols.warmed(scored.part)):
         counted = torch.from_numpy(chunk.counted).to(chunk.nats.device)
-        told = columns[torch.from_numpy(chunk.places[chunk.counted])]
+        looked_at = columns[torch.from_numpy(chunk.places[chunk.counted])]
         for layer in range(len(sums)):  # one at a time, for the memory
             values = network.activations(chunk.trace, layer, slice(None))[counted].cpu().double()
             sums[layer] += values.sum(0)
             squares[layer] += values.square().sum(0)
-            products[layer] += values.T @ told
+            products[layer] += values.T @ looked_at
     count = len(scored.part)
     deviation = (squares / count - (sums / count).square()).clamp(min=0).sqrt()[..., None]
     # The traits have mean 0 and deviation 1; a cell that does not move follows none.
@@ -100,11 +100,11 @@ def traits_of_text(texts: Sequence[str], symbols: Symbols, starts: Integers) -> 
             elif character in _BRACKETS_CLOSED:
                 depth = max(depth - 1, 0)
     names = "quotes", "brackets", "place in the line", "indentation"
-    found = dict(zip(names, np.array(rows, np.float32).T, strict=True))
+    traits = dict(zip(names, np.array(rows, np.float32).T, strict=True))
     ends = [place for place, symbol in enumerate(symbols.tolist()) if "\n" in texts[symbol]]
     edges = np.unique([*starts.tolist(), *(end + 1 for end in ends), len(symbols)])
-    found["length of the line"] = np.repeat(np.diff(edges), np.diff(edges)).astype(np.float32)
-    return _varying(found)
+    traits["length of the line"] = np.repeat(np.diff(edges), np.diff(edges)).astype(np.float32)
+    return _varying(traits)
 
 
 def traits_of_sound(wave: Wave, sample_rate: int) -> dict[str, Floats]:
@@ -139,5 +139,5 @@ def _is_periodic(frame: npt.NDArray[np.float64], sample_rate: int) -> bool:
     return bool(whole.max() > _PERIODIC)
 
 
-def _varying(found: Mapping[str, Floats]) -> dict[str, Floats]:
-    return {name: values for name, values in found.items() if np.ptp(values) > 0}
+def _varying(traits: Mapping[str, Floats]) -> dict[str, Floats]:
+    return {name: values for name, values in traits.items() if np.ptp(values) > 0}

@@ -53,15 +53,15 @@ class Learner:
         """
         self.model = model.copied().float().requires_grad_()
         self._weights: list[Tensor] = list(self.model.parameters())
-        self._trained = [own.detach().clone() for own in self._weights]
+        self._trained = [parameter.detach().clone() for parameter in self._weights]
         self._settings, self._dtype = settings, dtype
         self._optimizer = self._blank_optimizer()
 
     @torch.no_grad()
     def forget(self) -> None:
         """Go back to the trained weights, as if nothing had been read."""
-        for own, trained in zip(self._weights, self._trained, strict=True):
-            own.copy_(trained)
+        for parameter, trained in zip(self._weights, self._trained, strict=True):
+            parameter.copy_(trained)
         self._optimizer = self._blank_optimizer()
 
     @torch.enable_grad()
@@ -91,12 +91,12 @@ class Learner:
         nats = cross_entropy(logits, targets, "none")
         loss = nats.sum() / (targets != IGNORED).sum().clamp(min=1)
         gradients = torch.autograd.grad(loss, self._weights)
-        for own, gradient in zip(self._weights, gradients, strict=True):
-            own.grad = gradient
+        for parameter, gradient in zip(self._weights, gradients, strict=True):
+            parameter.grad = gradient
         self._optimizer.step()
         with torch.no_grad():
-            for own, trained in zip(self._weights, self._trained, strict=True):
-                own.lerp_(trained, self._settings.decay)
+            for parameter, trained in zip(self._weights, self._trained, strict=True):
+                parameter.lerp_(trained, self._settings.decay)
         return nats.detach(), after.detached()
 
     def _blank_optimizer(self) -> torch.optim.Optimizer:
@@ -113,8 +113,8 @@ def evaluate(scored: Scored, settings: DynamicConfig) -> Score:
     those before it. The model keeps its weights.
     """
     tally = Tally(scored.part)
-    for places, found in nats(scored, settings):
-        tally.add(places, found)
+    for places, values in nats(scored, settings):
+        tally.add(places, values)
         scored.watch(int(places[-1]) + 1)  # they come in order
     return tally.score()
 
@@ -129,12 +129,12 @@ def nats(scored: Scored, settings: DynamicConfig) -> Iterator[tuple[Integers, Fl
         inputs = np.concatenate([[scored.start], part.symbols[first : end - 1]]).astype(np.int64)
         for begin in range(first, end, settings.window):
             places = np.arange(begin, min(begin + settings.window, end))
-            given = _column(inputs[places - first], device)
+            fed = _column(inputs[places - first], device)
             targets = _column(part.symbols[places].astype(np.int64), device)
             conditions = part.conditions(places[:, None]).to(device)
             with shared_cores(device):
-                found, state = learner.read(given, targets, state, conditions)
-            yield places, found[:, 0].cpu().numpy()
+                losses, state = learner.read(fed, targets, state, conditions)
+            yield places, losses[:, 0].cpu().numpy()
 
 
 def _column(symbols: Integers, device: torch.device) -> Tensor:

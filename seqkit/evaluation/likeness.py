@@ -111,13 +111,13 @@ def noise_from(wave: Wave, heard: Heard) -> Distances:
     draw = np.random.default_rng(0)
     normal = draw.standard_normal(len(wave)) * wave.std()
     even = draw.uniform(-1, 1, _NOISE_SECONDS * RATE).astype(np.float32)
-    found = distances(hear(normal.astype(np.float32)), heard)
-    return found._replace(spectrum=distance(frames_of(even), heard.spectra), pitch=1.0)
+    apart = distances(hear(normal.astype(np.float32)), heard)
+    return apart._replace(spectrum=distance(frames_of(even), heard.spectra), pitch=1.0)
 
 
-def scaled(found: Distances, unit: Distances) -> Distances:
+def scaled(apart: Distances, unit: Distances) -> Distances:
     """Distances in units of others."""
-    return Distances(*(one / max(most, _LEAST) for one, most in zip(found, unit, strict=True)))
+    return Distances(*(one / max(most, _LEAST) for one, most in zip(apart, unit, strict=True)))
 
 
 def distances(one: Heard, other: Heard) -> Distances:
@@ -159,15 +159,15 @@ def _periods(frames: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     level = 10 * np.log10(np.square(frames).mean(1) + _FLOOR)
     window = np.hanning(_SIZE)
     first, beyond = _LAGS
-    own = _autocorrelation(window[None])
-    found = _autocorrelation(frames * window) / own * own[:, :1]
-    found = found[:, first : beyond + 1] / (found[:, :1] + 1e-12)
-    inside = found[:, :-1]
+    of_window = _autocorrelation(window[None])
+    correlation = _autocorrelation(frames * window) / of_window * of_window[:, :1]
+    correlation = correlation[:, first : beyond + 1] / (correlation[:, :1] + 1e-12)
+    inside = correlation[:, :-1]
     clarity = inside.max(1).clip(0, 1)
     # The shortest lag that is nearly as good, so that no octave below is taken; from it uphill.
     near = (inside > _NEARLY * clarity[:, None]).argmax(1)
     places = np.arange(beyond - first)
-    downhill = np.diff(found, axis=1) <= 0
+    downhill = np.diff(correlation, axis=1) <= 0
     downhill[:, -1] = True
     lag = (downhill & (places >= near[:, None])).argmax(1)
     return level, clarity, (first + lag).astype(np.float64)
@@ -176,8 +176,8 @@ def _periods(frames: Matrix) -> tuple[Matrix, Matrix, Matrix]:
 def _autocorrelation(frames: Matrix) -> Matrix:
     """Of frames (n, 512), at lags of 0 to 160 samples (n, 161)."""
     power = np.square(np.abs(np.fft.rfft(frames, 2 * _SIZE, axis=1)))
-    found: Matrix = np.fft.irfft(power, axis=1)[:, : _LAGS[1] + 1]
-    return found
+    correlation: Matrix = np.fft.irfft(power, axis=1)[:, : _LAGS[1] + 1]
+    return correlation
 
 
 def _blocks(wave: Wave, step: int) -> Iterator[Matrix]:

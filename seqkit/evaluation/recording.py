@@ -90,8 +90,8 @@ class Recording:
         pieces = []
         for length in _LENGTHS:
             if 2 * length * RATE < len(wave):
-                found = [distances(hear(one), heard) for one in _pieces(wave, int(length * RATE))]
-                pieces.append((length, scaled(Distances(*np.median(found, 0).tolist()), unit)))
+                apart = [distances(hear(part), heard) for part in _pieces(wave, int(length * RATE))]
+                pieces.append((length, scaled(Distances(*np.median(apart, 0).tolist()), unit)))
         return cls(
             factor=_PEAK / peak,
             heard=heard,
@@ -124,11 +124,11 @@ class Recording:
             heard = self._heard(wave, sample_rate)
         except ValueError:
             return Judgement(False, "is too short to compare with the recording")
-        found = scaled(distances(heard, self.heard), self.unit)
+        scores = scaled(distances(heard, self.heard), self.unit)
         most = self.needed(len(wave) / sample_rate)
-        apart = [n for n, one, bound in zip(found._fields, found, most, strict=True) if one > bound]
-        limits = zip(found._fields, found, most, strict=True)
-        values = (f"{n} {one:.2f} {'>' if one > b else '≤'} {b:.2f}" for n, one, b in limits)
+        apart = [n for n, s, bound in zip(scores._fields, scores, most, strict=True) if s > bound]
+        limits = zip(scores._fields, scores, most, strict=True)
+        values = (f"{n} {s:.2f} {'>' if s > b else '≤'} {b:.2f}" for n, s, b in limits)
         beside = f"({', '.join(values)})"
         if not apart:
             return Judgement(True, f"sounds like the recording {beside}")
@@ -142,8 +142,8 @@ class Recording:
         }
         if heard.pitched < self.heard.pitched / 3:
             words |= {"tone": "the recording is pitched, it is not", "pitch": ""}
-        told = ", ".join(words[name] for name in apart if words[name])
-        return Judgement(False, f"does not sound like the recording: {told} {beside}")
+        reasons = ", ".join(words[name] for name in apart if words[name])
+        return Judgement(False, f"does not sound like the recording: {reasons} {beside}")
 
     def fault(self, wave: Wave, sample_rate: int) -> str | None:
         """What a second of sound (N,) has that no second of the recording has, if anything."""
@@ -164,23 +164,23 @@ class Recording:
         scalars = {name: np.array(getattr(self, name)) for name in _SCALARS}
         rows = [(length, *far) for length, far in self.pieces]
         pieces = {"pieces": np.array(rows, np.float64).reshape(-1, 5)}
-        found = spectra | frames | scalars | pieces
-        return {name: torch.from_numpy(values.astype(np.float64)) for name, values in found.items()}
+        arrays = spectra | frames | scalars | pieces
+        return {name: torch.from_numpy(v.astype(np.float64)) for name, v in arrays.items()}
 
     @classmethod
     def of_saved(cls, tensors: dict[str, Tensor]) -> "Recording":
         """What `tensors` were taken from. Raises KeyError, TypeError, ValueError for others."""
-        own = {name: values.numpy() for name, values in tensors.items()}
-        spectra = Frames(own["mean"].reshape(BANDS), own["covariance"].reshape(BANDS, BANDS))
+        arrays = {name: values.numpy() for name, values in tensors.items()}
+        spectra = Frames(arrays["mean"].reshape(BANDS), arrays["covariance"].reshape(BANDS, BANDS))
         return cls(
-            factor=float(own["factor"]),
-            heard=Heard(spectra, *(own[name] for name in _KEPT)),
-            unit=Distances(*own["unit"].tolist()),
-            halves=Distances(*own["halves"].tolist()),
-            pieces=[(row[0], Distances(*row[1:])) for row in own["pieces"].tolist()],
-            quietest=float(own["quietest"]),
-            least_pitched=float(own["least_pitched"]),
-            loops=bool(own["loops"]),
+            factor=float(arrays["factor"]),
+            heard=Heard(spectra, *(arrays[name] for name in _KEPT)),
+            unit=Distances(*arrays["unit"].tolist()),
+            halves=Distances(*arrays["halves"].tolist()),
+            pieces=[(row[0], Distances(*row[1:])) for row in arrays["pieces"].tolist()],
+            quietest=float(arrays["quietest"]),
+            least_pitched=float(arrays["least_pitched"]),
+            loops=bool(arrays["loops"]),
         )
 
 

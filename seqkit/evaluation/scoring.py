@@ -180,8 +180,8 @@ def _chunks(
         first = part.starts[document] == warm
         state = model.zero_state(len(group))
         if begin_state is not None:
-            for values, given in zip(state, begin_state, strict=True):
-                values[:, group == 0] = given
+            for values, begun in zip(state, begin_state, strict=True):
+                values[:, group == 0] = begun
         length = int((end - warm).max())
         steps = min(1 << (together // len(group)).bit_length() - 1, CHUNK)
         for offset in range(0, length, steps):

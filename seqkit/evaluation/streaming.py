@@ -97,7 +97,7 @@ def _states_at(chunk: Chunk, places: Integers) -> dict[int, State]:
     reached = chunk.places[-1] + 1 == places[chunk.segments]
     return {
         int(chunk.segments[lane]): _on_host(
-            State(*(own[:, lane : lane + 1] for own in chunk.trace.after))
+            State(*(values[:, lane : lane + 1] for values in chunk.trace.after))
         )
         for lane in np.flatnonzero(reached).tolist()
     }

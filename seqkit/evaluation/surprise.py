@@ -124,8 +124,8 @@ def _fill(stretch: Stretch, network: RunnableWeights, wanted: Wanted, chunk: Chu
         stretch.likeliest[places] = expected.indices.cpu().numpy()
         stretch.chances[places] = chances.cpu().numpy()
     if cell := wanted.cell:
-        own = slice(cell.index, cell.index + 1)
-        values = network.activations(chunk.trace, cell.layer, own)[..., 0]
+        column = slice(cell.index, cell.index + 1)
+        values = network.activations(chunk.trace, cell.layer, column)[..., 0]
         stretch.activations[places] = values[counted].cpu().numpy()
 
 
@@ -155,11 +155,11 @@ class Peaks(Generic[T]):
         step = max(1, self._apart // spacing)
         edges = range(0, len(values), step)
         rows = [edge + int(values[edge : edge + step].argmax()) for edge in edges]
-        found, self.highest = self.highest, []
+        peaks, self.highest = self.highest, []
         for row in sorted(rows, key=lambda row: -float(values[row]))[: 4 * self._most]:
             place = begin + spacing * row
-            found.append(Peak(place, float(values[row]), keep(place)))
-        for peak in sorted(found, key=lambda peak: (-peak.value, peak.place)):
+            peaks.append(Peak(place, float(values[row]), keep(place)))
+        for peak in sorted(peaks, key=lambda peak: (-peak.value, peak.place)):
             if all(abs(peak.place - other.place) >= self._apart for other in self.highest):
                 self.highest.append(peak)
         del self.highest[self._most :]
@@ -171,13 +171,13 @@ def position(part: Part, newlines: npt.NDArray[np.int64], place: int) -> tuple[i
     All are from 1, as they are in the corpus and its document; the column counts symbols.
     `newlines` (V,) counts the line ends that each symbol stands for.
     """
-    own = int(np.searchsorted(part.starts, place, side="right"))
-    begin, line, column = int(part.starts[own - 1]), 1, 1
-    before: tuple[Row, int, int] = part.before, 0, len(part.before) if own == 1 else 0
+    document = int(np.searchsorted(part.starts, place, side="right"))
+    begin, line, column = int(part.starts[document - 1]), 1, 1
+    before: tuple[Row, int, int] = part.before, 0, len(part.before) if document == 1 else 0
     for row, first, end in (before, (part.symbols, begin, place)):
         for at in range(first, end, _BLOCK):
             counts = newlines[row[at : min(at + _BLOCK, end)]]
             ends = np.flatnonzero(counts)
             line += int(counts.sum())
             column = len(counts) - int(ends[-1]) if len(ends) else column + len(counts)
-    return part.documents_before + own, line, column
+    return part.documents_before + document, line, column

@@ -98,7 +98,7 @@ class Bar:
         drawn = self._total and width >= _WIDE
         graphic = f"[{'#' * done}{'.' * (_GRAPHIC - done)}] " if drawn else ""
         lines = (graphic + "  ".join(fields[:count]) for count in range(len(fields), 0, -1))
-        return next((one for one in lines if columns_of(one) <= width), self._count()[:width])
+        return next((line for line in lines if columns_of(line) <= width), self._count()[:width])
 
     def _judge(self, now: float) -> None:
         """How fast it went so far, and when it will end."""

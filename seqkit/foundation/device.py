@@ -60,15 +60,15 @@ def find_device(name: str) -> torch.device:
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     index = int(number or 0)
     if index >= count:
-        found = f"{count} GPU(s), cuda:0 to cuda:{count - 1}," if count else "no GPU"
-        raise DeviceError(f"device={name}: PyTorch finds {found} on this machine; try device=auto")
+        gpus = f"{count} GPU(s), cuda:0 to cuda:{count - 1}," if count else "no GPU"
+        raise DeviceError(f"device={name}: PyTorch finds {gpus} on this machine; try device=auto")
     device = torch.device("cuda", index)
     with memory_errors(_FULL):
         torch.cuda.synchronize(device)  # which sets it up
     return device
 
 
-def own(name: str, rank: Rank) -> str:
+def of_rank(name: str, rank: Rank) -> str:
     """The name of this process's device, where several processes share the GPUs of a machine.
 
     Raises:
@@ -134,10 +134,10 @@ exact_fp32 = _ExactFp32()
 def describe(device: torch.device, rank: Rank | None = None) -> str:
     """The device in words, for logs and summaries; with a `rank`, those of all processes."""
     threads = torch.get_num_threads()
-    own = f"cpu ({threads} thread{'s' if threads > 1 else ''})"
+    name = f"cpu ({threads} thread{'s' if threads > 1 else ''})"
     if device.type == "cuda":
-        own = torch.cuda.get_device_name(device)
-    return own if rank is None or rank.size == 1 else f"{rank.size} × {own}"
+        name = torch.cuda.get_device_name(device)
+    return name if rank is None or rank.size == 1 else f"{rank.size} × {name}"
 
 
 def versions() -> dict[str, str]:

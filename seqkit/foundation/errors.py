@@ -130,5 +130,5 @@ def _place(error: BaseException) -> str:
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
         if package not in ("seqkit", "importlib"):
             frames.append((package, f"{frame.f_code.co_filename}, line {line}"))
-    own = [place for package, place in frames if package == frames[0][0]]
-    return f" ({own[-1]})" if own else ""
+    places = [place for package, place in frames if package == frames[0][0]]
+    return f" ({places[-1]})" if places else ""

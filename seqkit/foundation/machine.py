@@ -112,8 +112,8 @@ def _groups(root: Path) -> Iterator[Path]:
     with contextlib.suppress(OSError):
         for line in (root / "proc/self/cgroup").read_text().splitlines():
             if line.startswith("0::"):
-                own = PurePosixPath(line.removeprefix("0::").lstrip("/"))
-                yield from (root / "sys/fs/cgroup" / level for level in (own, *own.parents))
+                group = PurePosixPath(line.removeprefix("0::").lstrip("/"))
+                yield from (root / "sys/fs/cgroup" / level for level in (group, *group.parents))
 
 
 def _fields(file: Path) -> dict[str, int]:

@@ -80,30 +80,30 @@ class Catalogue:
         Raises:
             ConfigError: nothing has the name, two things have it, or its plug-in fails.
         """
-        found = [entry for entry in self.entries[kind] if entry.name == name]
+        matches = [entry for entry in self.entries[kind] if entry.name == name]
         what = _KINDS[kind]
-        if not found:
+        if not matches:
             raise ConfigError(
                 f"no {what} named {name}: there are {', '.join(self.names(kind))}, and those of "
                 "your own from an installed package or plugins=MODULE"
             )
-        if len(found) > 1:
-            sources = " and in ".join(entry.source for entry in found)
+        if len(matches) > 1:
+            sources = " and in ".join(entry.source for entry in matches)
             raise ConfigError(f"the {what} {name} is in {sources}: rename or uninstall one of them")
-        return _load(kind, found[0])
+        return _load(kind, matches[0])
 
     @functools.cached_property
     def entries(self) -> dict[Kind, list[Entry]]:
         """Every name with its source, by kind; a name may come twice."""
         installed = entry_points()  # all at once: it reads what every installed package says
-        found = {
+        entries = {
             kind: [*_own(kind), *_installed(kind, installed.select(group=f"seqkit.{kind}"))]
             for kind in _KINDS
         }
         for name, module in self._given.items():
             for kind in _KINDS:
-                found[kind] += _of_module(kind, module, f"plugins={name}")
-        return found
+                entries[kind] += _of_module(kind, module, f"plugins={name}")
+        return entries
 
 
 def take_modules(arguments: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -118,25 +118,25 @@ def take_modules(arguments: Iterable[str]) -> tuple[list[str], list[str]]:
         if key != "plugins" or not sign:
             others.append(argument)
             continue
-        given = [module.strip() for module in value.removeprefix("[").removesuffix("]").split(",")]
-        if not all(given):
+        names = [module.strip() for module in value.removeprefix("[").removesuffix("]").split(",")]
+        if not all(names):
             raise ConfigError(f"{argument}: give the names of modules, as in plugins=my_module")
-        modules += given
+        modules += names
     return others, list(dict.fromkeys(modules))
 
 
 def recipes(catalogue: Catalogue, config_dirs: Sequence[Path]) -> dict[str, str]:
     """The recipes by name, each with the first comment line of its file that is not a directive."""
-    found = {}
+    described = {}
     for name in catalogue.names("recipes"):
         try:
-            found[name] = _description(catalogue.find("recipes", name))
+            described[name] = _description(catalogue.find("recipes", name))
         except ConfigError as error:
-            found[name] = str(error)
+            described[name] = str(error)
     for folder in reversed(user_recipe_folders(config_dirs)):
         files = (file for file in folder.glob("*.yaml") if file.is_file())
-        found |= {file.stem: _description(file) for file in files}
-    return dict(sorted(found.items()))
+        described |= {file.stem: _description(file) for file in files}
+    return dict(sorted(described.items()))
 
 
 def recipe_folders(catalogue: Catalogue, config_dirs: Sequence[Path]) -> list[Path]:
@@ -206,27 +206,27 @@ def _load(kind: Kind, entry: Entry) -> Any:
     label = f"the {_KINDS[kind]} {entry.name} of {entry.source}"
     try:
         value = entry.value
-        found = value.load() if isinstance(value, EntryPoint) else value
+        loaded = value.load() if isinstance(value, EntryPoint) else value
     except (Exception, SystemExit) as error:
         raise ConfigError(f"{label} cannot be loaded: {of_plugin(error)}") from error
-    if fault := _fault(kind, entry.name, found):
+    if fault := _fault(kind, entry.name, loaded):
         raise ConfigError(f"{label} {fault}")
-    return found
+    return loaded
 
 
-def _fault(kind: Kind, name: str, found: Any) -> str | None:
+def _fault(kind: Kind, name: str, loaded: Any) -> str | None:
     """What is wrong with an object under a name, if anything is."""
     if kind == "datasets":
-        fits = callable(getattr(found, "locate", None)) and not isinstance(found, type)
+        fits = callable(getattr(loaded, "locate", None)) and not isinstance(loaded, type)
         return None if fits else "has no function locate(folders)"
     if kind == "codecs":
         bases = tuple(EntryPoint("", base, "").load() for base in _CODEC_BASES)
-        if not isinstance(found, type) or not issubclass(found, bases):
+        if not isinstance(loaded, type) or not issubclass(loaded, bases):
             return "is not a subclass of TextCodec or Quantiser (seqkit.data.codecs)"
-        if lacking := sorted(getattr(found, "__abstractmethods__", ())):
+        if lacking := sorted(getattr(loaded, "__abstractmethods__", ())):
             return f"lacks {', '.join(lacking)}"
-        if getattr(found, "name", None) != name:
-            return f"calls itself {getattr(found, 'name', None)!r}: the two names must be the same"
+        if getattr(loaded, "name", None) != name:
+            return f"calls itself {getattr(loaded, 'name', None)!r}: the two names must be the same"
     return None
 
 

@@ -42,11 +42,11 @@ def own_rank() -> Rank:
     Clusters set some of these variables for programs that know nothing of them.
     """
     try:
-        given = [int(os.environ[name]) for name in _SET_BY_TORCHRUN[:4]]
+        numbers = [int(os.environ[name]) for name in _SET_BY_TORCHRUN[:4]]
     except (KeyError, ValueError):
         return ALONE
     complete = all(name in os.environ for name in _SET_BY_TORCHRUN)
-    return Rank(given[0], given[1], given[2], given[3]) if complete else ALONE
+    return Rank(numbers[0], numbers[1], numbers[2], numbers[3]) if complete else ALONE
 
 
 def let_first_speak() -> None:
@@ -59,8 +59,8 @@ def let_first_speak() -> None:
 
 def named(message: str) -> str:
     """A message with the rank that it comes from, where that is not the first."""
-    own = own_rank()
-    return message if own.leads else f"rank {own.number}: {message}"
+    rank = own_rank()
+    return message if rank.leads else f"rank {rank.number}: {message}"
 
 
 def end(code: int) -> NoReturn:

@@ -34,10 +34,10 @@ def uniforms_of_streams(
     generator = np.random.Philox(key=[seed, 0], counter=(block - 1) % 2**256)
     begin: Any = generator.state
     words = np.empty((len(streams), count), np.uint64)
-    for own, stream in zip(words, streams, strict=True):
+    for row, stream in zip(words, streams, strict=True):
         begin["state"]["key"][1] = stream
         generator.state = begin  # 3 us, where a new generator takes 20
-        own[:] = generator.random_raw(skipped + count)[skipped:]
+        row[:] = generator.random_raw(skipped + count)[skipped:]
     return (words.T >> np.uint64(11)).astype(np.float64, order="C") * 2.0**-53
 
 

@@ -104,9 +104,9 @@ class Ranks:
 
     def first(self, value: T | None) -> T | None:
         """The value of the lowest rank that has one."""
-        size, own = self.rank.size, self.rank.number
-        found = size - self._largest(0 if value is None else size - own)
-        return None if found == size else self._from(found, value)
+        size, number = self.rank.size, self.rank.number
+        lowest = size - self._largest(0 if value is None else size - number)
+        return None if lowest == size else self._from(lowest, value)
 
     def shared(self, make: Callable[[], T]) -> T:
         """What `make` returns on rank 0; it is called nowhere else."""
@@ -127,9 +127,9 @@ class Ranks:
             return values
         return torch.cat(self._objects(values.cpu().clone()), dim=1)
 
-    def merged(self, own: dict[K, T]) -> dict[K, T]:
+    def merged(self, values: dict[K, T]) -> dict[K, T]:
         """What all processes have, each under keys of its own; tensors are on the CPU."""
-        return {key: value for part in self._objects(own) for key, value in part.items()}
+        return {key: value for part in self._objects(values) for key, value in part.items()}
 
     def rounds(self, items: Iterator[T]) -> Iterator[T | None]:
         """One item a round, until every process had all of its own; None where it has no more."""
@@ -162,9 +162,9 @@ class Ranks:
 
     def _largest(self, value: int) -> int:
         """The largest of the processes' values."""
-        own = torch.tensor(value)
-        self.max(own)
-        return int(own)
+        largest = torch.tensor(value)
+        self.max(largest)
+        return int(largest)
 
     def _reduce(self, values: Tensor, operation: dist.ReduceOp.RedOpType) -> None:
         if self.alone:
@@ -183,14 +183,14 @@ class Ranks:
             dist.broadcast_object_list(box, src=rank)
         return box[0]
 
-    def _objects(self, own: T) -> list[T]:
+    def _objects(self, value: T) -> list[T]:
         """What each process has."""
-        found = [own] * self.rank.size
+        values = [value] * self.rank.size
         if self.alone:
-            return found
+            return values
         with self._others_alive():
-            dist.all_gather_object(found, own)
-        return found
+            dist.all_gather_object(values, value)
+        return values
 
     @contextlib.contextmanager
     def _others_alive(self) -> Iterator[None]:
@@ -285,18 +285,18 @@ def name_of_start(store: Store, rank: Rank) -> str:
     their addresses for instance. So rank 0 answers each greeting until the one who waits for that
     very answer has confirmed it.
     """
-    own = secrets.token_hex(8)
+    name = secrets.token_hex(8)
     if not rank.leads:
-        store.set(f"greeting {rank.number}", own)
-        found = str(store.get(f"answer to {own}").decode())
-        store.set(f"confirmed {found} {rank.number}", "")
-        return found
+        store.set(f"greeting {rank.number}", name)
+        answer = str(store.get(f"answer to {name}").decode())
+        store.set(f"confirmed {answer} {rank.number}", "")
+        return answer
     missing = set(range(1, rank.size))
     while missing:
         for other in sorted(missing):
             if store.check([f"greeting {other}"]):
-                store.set(f"answer to {store.get(f'greeting {other}').decode()}", own)
-            if store.check([f"confirmed {own} {other}"]):
+                store.set(f"answer to {store.get(f'greeting {other}').decode()}", name)
+            if store.check([f"confirmed {name} {other}"]):
                 missing.remove(other)
         time.sleep(_MEETING)
-    return own
+    return name

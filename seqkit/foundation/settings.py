@@ -82,14 +82,14 @@ def check_type(name: str, value: Any, wanted: Any) -> None:
     Whole numbers pass for float, and those of NumPy for int. Raises ConfigError.
     """
     classes = {int: numbers.Integral, float: numbers.Real}
-    for one in typing.get_args(wanted) if isinstance(wanted, types.UnionType) else (wanted,):
-        origin = typing.get_origin(one) or one
+    for allowed in typing.get_args(wanted) if isinstance(wanted, types.UnionType) else (wanted,):
+        origin = typing.get_origin(allowed) or allowed
         if isinstance(value, classes.get(origin, origin)):
             if isinstance(value, bool) and origin is not bool:
                 continue
             if origin is list:
                 for part in value:
-                    check_type(name, part, typing.get_args(one)[0])
+                    check_type(name, part, typing.get_args(allowed)[0])
             return
     shown = getattr(wanted, "__name__", str(wanted)) if isinstance(wanted, type) else str(wanted)
     raise ConfigError(f"{name}={_short(value)}: expected {shown}, got {type(value).__name__}")

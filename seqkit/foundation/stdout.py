@@ -31,10 +31,10 @@ def stream() -> TextIO | None:
 
 def existing() -> TextIO:
     """`stream`. Raises OutputError where there is none: before any work is done in vain."""
-    found = stream()
-    if found is None:
+    opened = stream()
+    if opened is None:
         raise OutputError("stdout is closed (>&-), and the result goes there: leave it open")
-    return found
+    return opened
 
 
 def write(text: str) -> None:

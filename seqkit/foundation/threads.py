@@ -104,20 +104,20 @@ class _Governor:
     @contextlib.contextmanager
     def block(self) -> Iterator[None]:
         """The first one finds the numbers of threads, and the last one puts them back."""
-        own = Counter([threading.get_ident()])
+        thread = Counter([threading.get_ident()])
         with self._lock:
             if not self._blocks:
                 self.given = torch.get_num_threads()
                 self._limit.enter_context(self.libraries.limit(limits=1, user_api="blas"))
                 if time.monotonic() > self._ended + _PAUSE:
                     self._looked, self._left, self._free = time.monotonic(), _left(), 1
-            self._blocks += own
+            self._blocks += thread
         try:
             yield
         finally:
             with self._lock:
-                self._blocks -= own
-                if not self._blocks & own:
+                self._blocks -= thread
+                if not self._blocks & thread:
                     torch.set_num_threads(self.given)
                 if not self._blocks:
                     self._limit.close()
@@ -144,7 +144,7 @@ def _left() -> float:
     """The seconds in which cores ran this process, or idled although it may run there."""
     if sys.platform != "linux":
         return 0.0
-    own = {f"cpu{core}" for core in os.sched_getaffinity(0)}
+    cores = {f"cpu{core}" for core in os.sched_getaffinity(0)}
     rows = (line.split() for line in Path("/proc/stat").read_text().splitlines())
-    idle = sum(int(row[4]) + int(row[5]) for row in rows if row[0] in own)
+    idle = sum(int(row[4]) + int(row[5]) for row in rows if row[0] in cores)
     return time.process_time() + idle / os.sysconf("SC_CLK_TCK")

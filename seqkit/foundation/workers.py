@@ -88,8 +88,8 @@ def share_out(
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([function.__module__])
     alive, held = context.Pipe(duplex=False)  # `held` closes at the latest when this process ends
-    given = (alive, function, shared)
-    pool = ProcessPoolExecutor(count, context, initializer=_Worker.begin, initargs=given)
+    arguments = (alive, function, shared)
+    pool = ProcessPoolExecutor(count, context, initializer=_Worker.begin, initargs=arguments)
     try:
         resource_tracker.ensure_running()  # its start would let the signals held below through
         with _signals_held():  # what is started inherits that

@@ -101,14 +101,14 @@ def continue_prompt(
     choices = np.zeros(request.streams, np.int64)
     if choice is not None:
         choices = choice.of_streams(strength)
-    given = Conditioning(choices, codes, written)
+    conditioning = Conditioning(choices, codes, written)
     state = begin or (model.zero_state(1), codec.start)
     score = engine.score if engine.reads else partial(score_by_network, model, size)
-    logits, after = feed_prompt(score, state, read, given)
+    logits, after = feed_prompt(score, state, read, conditioning)
     if isinstance(engine, TorchEngine):
         logits = engine.guided(logits)
     blocks = generate_blocks(
-        engine, logits, after, request.length, request.sampling, conditions=given.of_new
+        engine, logits, after, request.length, request.sampling, conditions=conditioning.of_new
     )
     if of_codes:
         blocks = cut_at(blocks, over.popleft)
@@ -137,7 +137,7 @@ def engine_for(
 
 
 def feed_prompt(
-    score: Scoring, begin: tuple[State, int], prompt: Symbols, given: Conditioning
+    score: Scoring, begin: tuple[State, int], prompt: Symbols, conditioning: Conditioning
 ) -> tuple[Floats, State]:
     """Feed a first symbol and a prompt (N,): logits (S, V) of what follows, and state.
 
@@ -145,17 +145,17 @@ def feed_prompt(
     """
     state, first = begin
     fed = np.concatenate([[first], prompt]).astype(np.int64)[:, None]
-    choices, own = np.unique(given.choices, return_inverse=True)
+    choices, of_stream = np.unique(conditioning.choices, return_inverse=True)
     states = []
     for choice in choices.tolist():
         after = state
         for place in range(0, len(prompt), _BLOCK):
             end = min(place + _BLOCK, len(prompt))
-            _, after = score(fed[place:end], after, given.of_prompt(place, end, choice))
+            _, after = score(fed[place:end], after, conditioning.of_prompt(place, end, choice))
         states.append(after)
-    rows = torch.from_numpy(own)
+    rows = torch.from_numpy(of_stream)
     spread = State(*(torch.cat(parts, 1)[:, rows] for parts in zip(*states, strict=True)))
-    logits, after = score(np.repeat(fed[-1:], len(own), 1), spread, given.of_new(0, 1))
+    logits, after = score(np.repeat(fed[-1:], len(of_stream), 1), spread, conditioning.of_new(0, 1))
     return logits[0], after
 
 

@@ -51,5 +51,5 @@ def added_nats(model: CharRNN, size: int, part: Part, start: int) -> float | Non
 
     exact = nats(build_engine("onnx", "fp32", model, size, lanes))
     names = ("onnx", "wasm") if model.config.cell == "lstm" else ("onnx",)
-    found = [nats(build_engine(name, "int8", model, size, lanes)) - exact for name in names]
-    return max(float(added[_WARM:].mean(dtype=np.float64)) for added in found)
+    by_engine = [nats(build_engine(name, "int8", model, size, lanes)) - exact for name in names]
+    return max(float(added[_WARM:].mean(dtype=np.float64)) for added in by_engine)

@@ -55,7 +55,7 @@ def ending_of(
     if until is None:
         return None
     if until != _DOCUMENT:
-        text = _ESCAPE.sub(lambda found: _ESCAPED[found[1]], until)
+        text = _ESCAPE.sub(lambda match: _ESCAPED[match[1]], until)
         return Ending(tuple(medium.ending(text).tolist()))
     if not model.ends:
         raise ConfigError(
@@ -74,11 +74,11 @@ def cut(blocks: Blocks, ending: Ending, streams: int) -> Blocks:
     ended = np.zeros(streams, dtype=bool)
     for block in blocks:
         rows = np.concatenate([before, block])
-        found = np.ones(block.shape, dtype=bool)  # where an ending has its last symbol
+        is_end = np.ones(block.shape, dtype=bool)  # where an ending has its last symbol
         for offset, symbol in enumerate(ending.symbols):
-            found &= rows[offset : offset + len(block)] == symbol
-        ends = found.any(0)
-        lengths = np.where(ends, found.argmax(0) + (not ending.is_document), len(block))
+            is_end &= rows[offset : offset + len(block)] == symbol
+        ends = is_end.any(0)
+        lengths = np.where(ends, is_end.argmax(0) + (not ending.is_document), len(block))
         lengths[ended] = 0
         ended |= ends
         yield from _without(np.arange(len(block))[:, None] >= lengths, block)
@@ -93,9 +93,9 @@ def cut_at(blocks: Blocks, over: Callable[[], npt.NDArray[np.bool_]]) -> Blocks:
     No block is taken after all streams have ended.
     """
     for block in blocks:
-        own = over()
-        yield from _without(own, block)
-        if own[-1].all():
+        ended = over()
+        yield from _without(ended, block)
+        if ended[-1].all():
             return
 
 
@@ -105,9 +105,9 @@ def noting_ends(
     """Codes as they are written, but 0 where they are below: `over` takes in where that is."""
 
     def codes(place: int, count: int) -> Integers:
-        found = written(place, count)
-        over.append(found < 0)
-        return found.clip(min=0)
+        numbers = written(place, count)
+        over.append(numbers < 0)
+        return numbers.clip(min=0)
 
     return codes
 

@@ -96,5 +96,5 @@ def generate_blocks(
         return ((begin, min(size, length - begin)) for begin in range(1, length, size))
 
     draws = (uniforms_of_streams(sampling.seed, range(streams), *block) for block in blocks())
-    given = (conditions(*block) for block in blocks())
-    yield from engine.sample(Drawing(first, state, draws, sampling, given))
+    block_conditions = (conditions(*block) for block in blocks())
+    yield from engine.sample(Drawing(first, state, draws, sampling, block_conditions))

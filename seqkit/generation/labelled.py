@@ -49,14 +49,14 @@ def choose(labels: Labels, asked: str | None, streams: int, seed: int) -> Choice
     Raises:
         ConfigError: there is no such label or value, or the shares do not add up to 1.
     """
-    given = {} if asked == "none" else _parsed(labels, asked or "")
+    wanted = {} if asked == "none" else _parsed(labels, asked or "")
     nothing = labels.combination({})
-    drawn = [nothing] * streams if asked == "none" else _drawn(labels, given, streams, seed)
-    combinations, own = distinct(np.array(drawn))
-    shares = [labels.shares(each) | given for each in map(tuple, combinations.tolist())]
+    drawn = [nothing] * streams if asked == "none" else _drawn(labels, wanted, streams, seed)
+    combinations, places = distinct(np.array(drawn))
+    shares = [labels.shares(each) | wanted for each in map(tuple, combinations.tolist())]
     weights = np.stack([_row(labels, each) for each in ({}, *shares)])
-    words = [labels.words(shares[place]) for place in own]
-    return Choice(from_numpy(weights), own + 1, words)
+    words = [labels.words(shares[place]) for place in places]
+    return Choice(from_numpy(weights), places + 1, words)
 
 
 def every(labels: Labels) -> Tensor:
@@ -79,26 +79,26 @@ def choices(labels: Labels, combinations: Iterable[Combination]) -> Tensor:
 
 def _parsed(labels: Labels, asked: str) -> Shares:
     """The labels that are asked for. Raises ConfigError."""
-    found: Shares = {}
-    known = [f"{name}:{value}" for name, own in labels.values.items() for value in own]
+    parsed: Shares = {}
+    known = [f"{name}:{value}" for name, values in labels.values.items() for value in values]
     names, pieces = "|".join(map(re.escape, labels.values)), list[str]()
     for part in re.split(rf",\s*(?=(?:{names}):)", asked):  # a value may have commas
         named = {part, part.rpartition(":")[0]}  # without its share
-        whole = not named.isdisjoint(known) or any(part in own for own in labels.values.values())
+        whole = not named.isdisjoint(known) or any(part in each for each in labels.values.values())
         pieces += [part] if whole else filter(None, map(str.strip, part.split(",")))
     for piece in pieces:
         name, _, value = piece.partition(":")
         if value == "none" and value not in labels.values.get(name, ["none"]):
-            found.setdefault(name, {})[""] = 1.0
+            parsed.setdefault(name, {})[""] = 1.0
             continue
         name, value, share = _read(labels, asked, piece)
-        found.setdefault(name, {})[value] = share
-    for name, own in found.items():
-        if not min(own.values()) >= 0 or not abs(sum(own.values()) - 1) <= _ROUNDING:
+        parsed.setdefault(name, {})[value] = share
+    for name, shares in parsed.items():
+        if not min(shares.values()) >= 0 or not abs(sum(shares.values()) - 1) <= _ROUNDING:
             raise ConfigError(
                 f"label={asked}: give one {name}, or shares that add up to 1, as in a:0.7,b:0.3"
             )
-    return {name: {} if "" in own else own for name, own in found.items()}
+    return {name: {} if "" in shares else shares for name, shares in parsed.items()}
 
 
 def _read(labels: Labels, asked: str, piece: str) -> tuple[str, str, float]:
@@ -109,32 +109,32 @@ def _read(labels: Labels, asked: str, piece: str) -> tuple[str, str, float]:
         names, rest = [*labels.values], piece
     value, _, share = rest.rpartition(":")
     readings = (value, share), (rest, "1")  # a value may have a colon, too: then it counts
-    found = {
+    by_name = {
         name: reading for name in names for reading in readings if reading[0] in labels.values[name]
     }
-    if len(found) > 1:
-        given = " or ".join(f"{name}:{piece}" for name in found)
-        raise ConfigError(f"label={asked}: several labels have that value: give {given}")
-    if not found:
+    if len(by_name) > 1:
+        choices = " or ".join(f"{name}:{piece}" for name in by_name)
+        raise ConfigError(f"label={asked}: several labels have that value: give {choices}")
+    if not by_name:
         hint = nearest(value or rest, labels.values[names[-1]])
         raise ConfigError(
             f"label={asked}: no label {value or rest}{hint} It knows {labels.summary}"
         )
-    [(name, (value, share))] = found.items()
+    [(name, (value, share))] = by_name.items()
     try:
         return name, value, float(share)
     except ValueError:
         return name, value, math.nan
 
 
-def _drawn(labels: Labels, given: Shares, streams: int, seed: int) -> list[Combination]:
+def _drawn(labels: Labels, wanted: Shares, streams: int, seed: int) -> list[Combination]:
     """For each stream the labels of a document of the data that has what is given, or none."""
     fitting = {
         each: count
         for each, count in labels.counts.items()
-        if all(not own or labels.named(each).get(name) in own for name, own in given.items())
+        if all(not mix or labels.named(each).get(name) in mix for name, mix in wanted.items())
     }
-    if not fitting or len(given) == len(labels.values):
+    if not fitting or len(wanted) == len(labels.values):
         return [labels.combination({})] * streams
     places = np.cumsum([*fitting.values()])
     draws = uniforms(seed, _STREAM, 0, streams) * places[-1]
@@ -145,6 +145,6 @@ def _row(labels: Labels, shares: Shares) -> Floats:
     """How much there is of each row of the embedding of labels, (R,)."""
     rows = list[float]()
     for name, values in labels.values.items():
-        own = shares.get(name) or {"": 1.0}  # none of its values
-        rows += [own.get(value, 0.0) for value in ("", *values)]
+        of_label = shares.get(name) or {"": 1.0}  # none of its values
+        rows += [of_label.get(value, 0.0) for value in ("", *values)]
     return np.array(rows, np.float32)

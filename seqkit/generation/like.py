@@ -121,12 +121,12 @@ def levelled(blocks: Blocks, codec: Quantiser, decibels: Floats) -> Blocks:
         at = np.minimum(place + np.arange(count + 1), len(wanted) - 1)
         gains = np.minimum(wanted[at] - means, _LOUDER)
         places = np.arange(min(count * hop, len(held)) // codec.phases) / (hop // codec.phases)
-        louder = [10 ** (np.interp(places, np.arange(count + 1), own) / 20) for own in gains]
-        made = [
-            codec.encode((wave[: len(own)] * own[:, None]).astype(np.float32))
-            for wave, own in zip(waves, louder, strict=True)
+        louder = [10 ** (np.interp(places, np.arange(count + 1), gain) / 20) for gain in gains]
+        symbols = [
+            codec.encode((wave[: len(factor)] * factor[:, None]).astype(np.float32))
+            for wave, factor in zip(waves, louder, strict=True)
         ]
-        yield np.stack(made, 1).astype(np.int64)
+        yield np.stack(symbols, 1).astype(np.int64)
         held, before, place = held[count * hop :], powers[:, count - 1 : count], place + count
 
 
@@ -135,7 +135,7 @@ def _sounds(wave: Wave, book: Codebook) -> tuple[Symbols, str]:
     described = book.describe(wave)
     codes = book.codes(described)
     offsets = described - book.centres[codes - 1], book.centres - book.centres.mean(0)
-    apart, spread = (float(np.linalg.norm(own, axis=1).mean()) for own in offsets)
+    apart, spread = (float(np.linalg.norm(offset, axis=1).mean()) for offset in offsets)
     return codes, (
         f"its sounds are {apart / max(spread, 1e-6):.2f} from those that the model knows (its own "
         "recording: 0.1 to 0.3; from 1 on expect its rhythm, not its tune)"

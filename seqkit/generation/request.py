@@ -60,10 +60,10 @@ def as_trained(config: Config, trained: Mapping[str, Any]) -> Config:
         trained: the config of the training, which may be of another version.
     """
     keys = ("temperature", "top_k", "top_p")
-    own: dict[str, Any] = {k: trained.get(k) for k in keys if getattr(config, k) is None}
-    if config.like and own.get("temperature"):
-        own["temperature"] = min(own["temperature"], _FOLLOWING)
-    wanted = dataclasses.replace(config, **own)
+    inherited: dict[str, Any] = {k: trained.get(k) for k in keys if getattr(config, k) is None}
+    if config.like and inherited.get("temperature"):
+        inherited["temperature"] = min(inherited["temperature"], _FOLLOWING)
+    wanted = dataclasses.replace(config, **inherited)
     try:
         check(wanted)
     except ConfigError:

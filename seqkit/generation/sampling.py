@@ -37,8 +37,8 @@ def probabilities(logits: Floats, sampling: Sampling) -> Floats:
     """The distribution (S, V) that symbols are drawn from, given logits (S, V)."""
     if sampling.temperature == 0:
         return np.asarray(np.eye(logits.shape[-1])[logits.argmax(-1)])
-    found = _shares(logits, sampling, OnArrays())
-    return np.asarray(found / found.sum(-1, keepdims=True))
+    shares = _shares(logits, sampling, OnArrays())
+    return np.asarray(shares / shares.sum(-1, keepdims=True))
 
 
 def draw(logits: Floats, uniform: Floats, sampling: Sampling) -> Integers:
@@ -99,6 +99,6 @@ class OnArrays:
     def mass_of_likelier(self, x: Floats) -> Floats:
         """For each value the sum of all larger ones, and of equal ones before it."""
         order = np.argsort(-x, axis=-1, kind="stable")
-        ordered, found = np.take_along_axis(x, order, -1), np.empty_like(x)
-        np.put_along_axis(found, order, np.cumsum(ordered, -1) - ordered, -1)
-        return found
+        ordered, mass = np.take_along_axis(x, order, -1), np.empty_like(x)
+        np.put_along_axis(mass, order, np.cumsum(ordered, -1) - ordered, -1)
+        return mass

@@ -75,9 +75,9 @@ class SlowTier:
     def tensors(self) -> dict[str, Tensor]:
         """The numbers of codebook, codes and writer, by name."""
         book = self.codebook
-        found = {name: torch.from_numpy(getattr(book, name)) for name in _OF_BOOK}
-        found["codes"] = torch.from_numpy(self.codes.astype(np.int64))
-        return found | {_WRITER + name: own for name, own in self.writer.state_dict().items()}
+        tensors = {name: torch.from_numpy(getattr(book, name)) for name in _OF_BOOK}
+        tensors["codes"] = torch.from_numpy(self.codes.astype(np.int64))
+        return tensors | {_WRITER + name: part for name, part in self.writer.state_dict().items()}
 
     @classmethod
     def of_saved(cls, record: dict[str, Any], tensors: dict[str, Tensor]) -> "SlowTier":
@@ -118,8 +118,8 @@ class SlowTier:
 
     def following(self, codec: Quantiser, like: Symbols) -> Written:
         """Codes that are given, (frames,), the same for all streams."""
-        given, hop = like[:, None].astype(np.int64), self.codebook.hop * codec.phases
-        return lambda place, count: given[np.arange(place, place + count) // hop]
+        codes, hop = like[:, None].astype(np.int64), self.codebook.hop * codec.phases
+        return lambda place, count: codes[np.arange(place, place + count) // hop]
 
     def written(self, codec: Quantiser, of_prompt: Symbols, writing: Writing) -> Written:
         """Codes of what follows a prompt whose symbols have these codes (N,), asked for in turn."""
@@ -143,9 +143,9 @@ class SlowTier:
             frames = (np.arange(place, place + count) + cut) // hop - first
             while len(ready) <= frames[-1]:
                 ready = np.concatenate([ready, next(blocks)])
-            found = np.asarray(ready[frames])
+            codes = np.asarray(ready[frames])
             ready, first = ready[frames[0] :], first + int(frames[0])
-            return found
+            return codes
 
         return of_symbols
 
@@ -155,7 +155,7 @@ class SlowTier:
         if writing.choice is not None:
             labels, choices = writing.choice.weights, writing.choice.of_streams(writing.strength)
             before = np.tile(before, len(choices) // before.shape[1])
-        given, size = Conditioning(choices), self.codebook.size + writing.ends
+        conditioning, size = Conditioning(choices), self.codebook.size + writing.ends
         engine: Engine
         if writing.engine_of is not None:
             engine = writing.engine_of(writer, size, labels)
@@ -163,12 +163,12 @@ class SlowTier:
             labelled = writer if labels is None else writer.with_choices(labels)
             engine = TorchEngine(labelled, size, writing.strength)
         begin = writer.zero_state(len(choices))
-        logits, state = engine.score(before, begin, given.of_new(0, len(before)))
+        logits, state = engine.score(before, begin, conditioning.of_new(0, len(before)))
         sampling = Sampling(1.0, seed=(writing.seed ^ _STREAM) & _SEEDS)
         last = engine.guided(logits[-1]) if isinstance(engine, TorchEngine) else logits[-1]
         first_codes = last[:, : self.codebook.size]  # no document is empty
         blocks = generate_blocks(
-            engine, first_codes, state, 1 << 62, sampling, conditions=given.of_new
+            engine, first_codes, state, 1 << 62, sampling, conditions=conditioning.of_new
         )
         ended = np.zeros(1, bool)
         for block in blocks:

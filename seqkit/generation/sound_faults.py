@@ -79,14 +79,14 @@ def report(
                 for stream, symbols in enumerate(rows[:second].T):
                     if symbols[-1] == ENDED:
                         continue
-                    found = trouble(symbols, codec, recording)
-                    if found and reported.get(stream) != found:
-                        notice(f"stream {stream + 1}: {found} at {at:.1f} s")
-                    reported[stream] = found
+                    fault = trouble(symbols, codec, recording)
+                    if fault and reported.get(stream) != fault:
+                        notice(f"stream {stream + 1}: {fault} at {at:.1f} s")
+                    reported[stream] = fault
                 rows, at = rows[second:], at + 1
     finally:
         if recording is not None and judged:
             for stream, symbols in enumerate(np.concatenate(judged).T):
-                made = symbols[: lengths[stream]]
-                said = recording.judged(codec.decode(made), codec.sample_rate)
+                sample = symbols[: lengths[stream]]
+                said = recording.judged(codec.decode(sample), codec.sample_rate)
                 notice(f"stream {stream + 1} {said.words}")

@@ -111,13 +111,13 @@ class Text:
         try:
             return self._codec.encode(content)
         except UnknownSymbolError as error:
-            told = f"{name}: {error}: the model never saw it"
+            fault = f"{name}: {error}: the model never saw it"
             if unknown == "error":
                 hint = "; see sample.unknown=skip or sample.unknown=nearest"
-                raise ConfigError(told + hint if name == "prompt" else told) from error
+                raise ConfigError(fault + hint if name == "prompt" else fault) from error
         assert isinstance(content, str)  # no byte is unknown
         done = "left out" if unknown == "skip" else "replaced by the nearest one"
-        notice(f"{told}: it is {done}, as are all others")
+        notice(f"{fault}: it is {done}, as are all others")
         return self._codec.encode(content, unknown)
 
     def ending(self, text: str) -> Symbols:

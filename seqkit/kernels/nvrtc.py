@@ -42,10 +42,10 @@ def parameter_of(kernel: str, source: str, constants: Mapping[str, int]) -> np.d
         source: CUDA C++, with the struct, and those in it, at the beginning of a line.
         constants: the macros that the length of an array may be.
     """
-    found = re.search(rf"\b{kernel}\((?:const )?(\w+) \w+\)", source)
-    if found is None:
+    match = re.search(rf"\b{kernel}\((?:const )?(\w+) \w+\)", source)
+    if match is None:
         raise ValueError(f"no kernel {kernel} that takes a struct")
-    return _struct(found[1], source, constants)
+    return _struct(match[1], source, constants)
 
 
 def filled(struct: np.dtype[np.void], values: Mapping[str, Value]) -> np.ndarray[Any, Any]:

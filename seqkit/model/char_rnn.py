@@ -118,10 +118,10 @@ class CharRNN(nn.Module):
         """
         assert self.labels is not None
         config = dataclasses.replace(self.config, labels=[len(weights) - 1])
-        made = CharRNN(config, torch.Generator())  # nothing of which is kept
+        network = CharRNN(config, torch.Generator())  # nothing of which is kept
         chosen = weights.to(self.labels.weight) @ self.labels.weight
-        made.load_state_dict(self.state_dict() | {"labels.weight": chosen})
-        return made.to(self.head.weight.device)
+        network.load_state_dict(self.state_dict() | {"labels.weight": chosen})
+        return network.to(self.head.weight.device)
 
     def set_linear_predictor(self, predictor: LinearPredictor) -> None:
         """Let it read the linear prediction that this makes, of as many levels and codes as its."""
@@ -130,11 +130,11 @@ class CharRNN(nn.Module):
 
     def copied(self) -> "CharRNN":
         """A network with the same weights in memory of its own, which takes no gradients."""
-        made = copy.deepcopy(self).requires_grad_(False)
-        for module in made.modules():
+        network = copy.deepcopy(self).requires_grad_(False)
+        for module in network.modules():
             if isinstance(module, nn.RNNBase):
                 module.flatten_parameters()  # as cuDNN wants them, which a copy does not keep
-        return made
+        return network
 
     def zero_state(self, batch_size: int) -> State:
         """The state before the first symbol: zeros, (L, B, H), in fp32; of sound it is silence."""
@@ -183,7 +183,7 @@ class CharRNN(nn.Module):
         A tensor that needs neither cast nor padding shares its memory with the parameter.
         """
         network = self.runnable_weights(dtype=dtype, kernel=kernel, separators=separators)
-        return network.with_tensors([own.detach().requires_grad_() for own in network.tensors()])
+        return network.with_tensors([leaf.detach().requires_grad_() for leaf in network.tensors()])
 
     def forward(
         self,
@@ -202,8 +202,8 @@ def count_parameters(config: ModelConfig) -> int:
     v, h, layers = config.vocabulary_size, config.hidden_size, config.num_layers
     of_a_row = config.input_width + (2 * layers - 1) * h + 2 * layers  # of w, u and the biases
     symbols = (config.input == "embedding") + bool(config.lookback)  # tables of them
-    given = config.conditions * config.condition_size + config.label_rows * config.label_size
-    tables = symbols * v * config.embedding_size + given
+    conditions = config.conditions * config.condition_size + config.label_rows * config.label_size
+    tables = symbols * v * config.embedding_size + conditions
     return tables + cells.GATES[config.cell] * h * of_a_row + (h + 1) * v
 
 
@@ -232,12 +232,12 @@ def with_vocabulary(
         ends: whether the last logit is that of the end of a document, after which none is spare:
             it is new if `model` has none.
     """
-    own = model.config
-    logits = size + 1 if ends else max(size, own.vocabulary_size)
-    grown = CharRNN(dataclasses.replace(own, vocabulary_size=logits, ends=ends), generator)
+    config = model.config
+    logits = size + 1 if ends else max(size, config.vocabulary_size)
+    grown = CharRNN(dataclasses.replace(config, vocabulary_size=logits, ends=ends), generator)
     beyond = [torch.arange(size, logits)] * 2  # the numbers of what else is kept: now, and before
     if ends:
-        beyond = [torch.arange(first, first + own.ends) for first in (size, own.symbols)]
+        beyond = [torch.arange(first, first + config.ends) for first in (size, config.symbols)]
     now = torch.cat([numbers, beyond[0]])
     before = torch.cat([torch.arange(len(numbers)), beyond[1]])
     trained = model.state_dict()
@@ -264,9 +264,9 @@ def with_label_values(model: CharRNN, sizes: list[int], generator: torch.Generat
     Until it learns them, labels change nothing in a network that knew none.
     """
     config = model.config
-    made = CharRNN(dataclasses.replace(config, labels=sizes), generator)
+    grown = CharRNN(dataclasses.replace(config, labels=sizes), generator)
     trained = model.state_dict()
-    for name, values in made.state_dict().items():
+    for name, values in grown.state_dict().items():
         if name == "labels.weight":
             before = after = 0
             for old, new in zip(config.labels, sizes, strict=bool(config.labels)):
@@ -279,4 +279,4 @@ def with_label_values(model: CharRNN, sizes: list[int], generator: torch.Generat
             values[:, first + config.label_size :] = trained[name][:, first:]
         else:
             values.copy_(trained[name])
-    return made
+    return grown

@@ -93,11 +93,11 @@ def usable_kernels(config: ModelConfig, *, separators: bool) -> list[str]:
     """
     if config.backend in ("persistent", "unrolled"):
         return [config.backend]
-    found = ["layerwise"]
+    kernels = ["layerwise"]
     # Between the layers of one call there is no place for dropout, nor for a separator's channel,
     # and of all outputs only the top layer's come out of it.
     if not (any(config.unit_dropout) or config.skip_connections or separators):
-        found.append("stacked")
+        kernels.append("stacked")
     if config.backend == "auto" and has_persistent_shape(config):
-        found.append("persistent")
-    return found
+        kernels.append("persistent")
+    return kernels

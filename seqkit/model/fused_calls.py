@@ -67,8 +67,8 @@ def fused_stack(
                 cell, h.shape[-1], x.device, x.dtype
             ):
                 wide = [LayerWeights(*(part.float() for part in layer)) for layer in weights]
-                found = fused_stack(cell, wide, x.float(), h.float(), c.float())
-                return Outputs(*(values.to(x.dtype) for values in found))
+                outputs = fused_stack(cell, wide, x.float(), h.float(), c.float())
+                return Outputs(*(values.to(x.dtype) for values in outputs))
             return Outputs(*torch.lstm(x, (h, c), flat, *settings))
         case "gru":
             y, h = torch.gru(x, h, flat, *settings)
@@ -93,16 +93,16 @@ def _is_wrong_in_bf16(hidden: int) -> bool:
     drawn = [torch.randn(shape, generator=generator) for shape in shapes]
     x, h, c, w, u = (values.bfloat16() / hidden**0.5 for values in drawn)
     bias = torch.zeros(4 * hidden, dtype=torch.bfloat16)
-    found = []
+    gradients = []
     with torch.enable_grad():
         for dtype in (torch.float32, torch.bfloat16):
-            own = [values.to(dtype, copy=True).requires_grad_() for values in (x, h, c)]
+            leaves = [values.to(dtype, copy=True).requires_grad_() for values in (x, h, c)]
             rest = [values.to(dtype) for values in (w, u, bias, bias)]
-            y, *_ = torch.lstm(own[0], own[1:], rest, True, 1, 0.0, True, False, False)
-            found.append(torch.autograd.grad(y.sum(), own[:2]))
+            y, *_ = torch.lstm(leaves[0], leaves[1:], rest, True, 1, 0.0, True, False, False)
+            gradients.append(torch.autograd.grad(y.sum(), leaves[:2]))
     return any(
         bool((wrong.float() - right).norm() > _WRONG * right.norm())
-        for right, wrong in zip(*found, strict=True)
+        for right, wrong in zip(*gradients, strict=True)
     )
 
 

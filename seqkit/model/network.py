@@ -241,17 +241,17 @@ class RunnableWeights(NamedTuple):
         cell = self.config.cell
         seen, last_h, last_c = list[Tensor](), list[Tensor](), list[Tensor]()
         for index, weights in enumerate(self.layers):
-            given = (weights, x, h[index], c[index])
+            inputs = (weights, x, h[index], c[index])
             match self.kernel:
                 case "unrolled":
-                    out = cells.unrolled(cell, *given, resets=resets, cell_clip=self.config.clip)
+                    out = cells.unrolled(cell, *inputs, resets=resets, cell_clip=self.config.clip)
                 case "persistent":
                     assert self.failed is not None
                     out = persistent_layer(
-                        *given, failed=self.failed, resets=resets, side_stream=self.side_stream
+                        *inputs, failed=self.failed, resets=resets, side_stream=self.side_stream
                     )
                 case _:
-                    out = fused_calls.fused_layer(cell, *given, resets=resets)
+                    out = fused_calls.fused_layer(cell, *inputs, resets=resets)
             x = out.y if masks is None else out.y * masks[index]
             seen.append(x)
             last_h.append(out.h)

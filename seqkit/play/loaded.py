@@ -44,7 +44,7 @@ class Loaded:
         if as_page and (sample.engine, sample.precision) == ("auto", "auto"):
             self._sample = dataclasses.replace(sample, engine="wasm")
 
-    def made(self, body: bytes, keys: GenerateKeys, lines: bool, nats: bool) -> Pieces:
+    def generated(self, body: bytes, keys: GenerateKeys, lines: bool, nats: bool) -> Pieces:
         """What follows a prompt that was sent, as `lines` or as a file has it, text or a WAV.
 
         Raises:
@@ -61,10 +61,10 @@ class Loaded:
             yield from self._lines(contents, state, nats)
         elif isinstance(codec, Quantiser):
             header = writer.header(codec.sample_rate, codec.channels)
-            for number, own in enumerate(contents):
-                yield header * (number == 0) + writer.pcm16(own), len(own)
+            for number, content in enumerate(contents):
+                yield header * (number == 0) + writer.pcm16(content), len(content)
         else:
-            yield from ((to_bytes(own), len(own)) for own in contents)
+            yield from ((to_bytes(content), len(content)) for content in contents)
 
     def scored(self, body: bytes) -> Pieces:
         """What was sent, as lines of JSON. Raises ConfigError, DataError at the first piece."""
@@ -92,23 +92,23 @@ class Loaded:
         if len(prompt):
             next(stream)
         for first in stream:
-            until, made = time.monotonic() + _MOMENT, [first]
+            until, pieces = time.monotonic() + _MOMENT, [first]
             while time.monotonic() < until and (piece := next(stream, None)) is not None:
-                made.append(piece)
-            yield np.concatenate(made) if self.sounds else type(first)().join(made)
+                pieces.append(piece)
+            yield np.concatenate(pieces) if self.sounds else type(first)().join(pieces)
 
     def _lines(
         self, contents: Iterable[Any], state: ModelState | None = None, nats: bool = True
     ) -> Pieces:
         """Contents, after a state, as lines of JSON."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        for own in contents:
-            line = {} if self.sounds else {"text": decoder.decode(to_bytes(own))}
-            line["symbols"] = self.codec.encode(own).tolist()
+        for content in contents:
+            line = {} if self.sounds else {"text": decoder.decode(to_bytes(content))}
+            line["symbols"] = self.codec.encode(content).tolist()
             if nats:
-                found, state = self.model.nats(own, state=state, return_state=True)
-                line["nats"] = found.astype(float).round(4).tolist()
-            yield json.dumps(line).encode() + b"\n", len(own)
+                losses, state = self.model.nats(content, state=state, return_state=True)
+                line["nats"] = losses.astype(float).round(4).tolist()
+            yield json.dumps(line).encode() + b"\n", len(content)
 
 
 def _wave(body: bytes, codec: Quantiser) -> Any:
@@ -121,10 +121,10 @@ def _wave(body: bytes, codec: Quantiser) -> Any:
         blocks.append(block)
         left -= len(block)
         if left < 0:
-            told = (
+            fault = (
                 f"longer than {most / sound.sample_rate:.3g} s, the most of its rate and channels"
             )
-            raise ConfigError(f"the recording is {told}: cut it")
+            raise ConfigError(f"the recording is {fault}: cut it")
     pieces = resampled(blocks, sound.sample_rate, codec.sample_rate, channels)
-    found = np.repeat(np.concatenate([*pieces]), codec.channels // channels, 1)
-    return found if codec.channels > 1 else found[:, 0]
+    samples = np.repeat(np.concatenate([*pieces]), codec.channels // channels, 1)
+    return samples if codec.channels > 1 else samples[:, 0]

@@ -76,8 +76,8 @@ class Server:
 
     async def _page(self, request: Request) -> Response:
         name, loaded = await self._loaded(_keys(request))
-        own = {"choices": self._names, "read": READ[loaded.sounds]}
-        return HTMLResponse(filled(loaded.saved, name, own))
+        fields = {"choices": self._names, "read": READ[loaded.sounds]}
+        return HTMLResponse(filled(loaded.saved, name, fields))
 
     async def _generate(self, request: Request) -> Response:
         keys: Any = {"seed": secrets.randbelow(_SEEDS)} | _keys(request)
@@ -86,7 +86,7 @@ class Server:
         kind = "text/plain" if loaded.codec.kind == "text" else "application/octet-stream"
         kind = "application/jsonl" if as_json else "audio/wav" if loaded.sounds else kind
         rate = live and (loaded.model.sample_rate or _CHARACTERS)
-        pieces = self._in_turn(loaded.made(body, keys, as_json, nats), rate)
+        pieces = self._in_turn(loaded.generated(body, keys, as_json, nats), rate)
         return _Streamed(pieces, media_type=kind, headers={"Seed": str(keys["seed"])})
 
     async def _score(self, request: Request) -> Response:

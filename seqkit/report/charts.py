@@ -189,10 +189,10 @@ def _ticks(
     """At most about so many round numbers from low to high, and how they are written."""
     if logarithmic and high > 10 * low:
         powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
-        found = [f * 10.0**n for n in powers for f in (1, 2, 5) if low <= f * 10.0**n <= high]
-        if len(found) > count:
-            found = [10.0**n for n in powers if low <= 10.0**n]
-        return [(value, rounded(value)) for value in found[:: math.ceil(len(found) / count)]]
+        ticks = [f * 10.0**n for n in powers for f in (1, 2, 5) if low <= f * 10.0**n <= high]
+        if len(ticks) > count:
+            ticks = [10.0**n for n in powers if low <= 10.0**n]
+        return [(value, rounded(value)) for value in ticks[:: math.ceil(len(ticks) / count)]]
     rough = max((high - low) / count, 1.0 if whole else 1e-12)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(n * power for n in (1, 2, 5, 10) if n * power >= rough)
@@ -228,9 +228,9 @@ def compare(file: Path, groups: Sequence[Sequence[Record]], *, overwrite: bool) 
                     "color": f"C{number % 10}",
                     "linestyle": ("-", "--", ":", "-.")[number // 10 % 4],
                 }
-                found = record.metrics
-                panel.plot(*_points(record, found.train["loss"], unit), **look, alpha=0.25)
-                validation = _points(record, found.validation, unit)
+                metrics = record.metrics
+                panel.plot(*_points(record, metrics.train["loss"], unit), **look, alpha=0.25)
+                validation = _points(record, metrics.validation, unit)
                 panel.plot(*validation, **look, marker=".", label=_plain(str(record.path)))
             panel.set_xlabel(unit)
             panel.grid(alpha=0.3)

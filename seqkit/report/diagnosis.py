@@ -49,12 +49,12 @@ def noun(record: Record) -> str:
 
 def baselines(record: Record) -> list[Baseline]:
     """Those that the run recorded, the weakest first."""
-    found = []
+    known = []
     for key, name in names_of(noun(record)).items():
         bits = record.number("baselines", key)
         if bits is not None and 0 <= bits < 64:
-            found.append(Baseline(*name, bits * math.log(2)))
-    return sorted(found, key=lambda baseline: -baseline.nats)
+            known.append(Baseline(*name, bits * math.log(2)))
+    return sorted(known, key=lambda baseline: -baseline.nats)
 
 
 def guess(record: Record) -> Baseline | None:
@@ -65,8 +65,8 @@ def guess(record: Record) -> Baseline | None:
 
 def diagnosis(record: Record) -> Diagnosis:
     """What the curves show; one of them has a value, and the validation tells something."""
-    if found := trouble(record):
-        return found
+    if fault := trouble(record):
+        return fault
     if times_too_short(record) > 1:
         return "short"
     train, validation = record.metrics.train["loss"], record.metrics.validation

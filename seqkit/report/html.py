@@ -58,19 +58,19 @@ def text(title: str, file: Path) -> tuple[str, str, int]:
 
 def sounds(samples: Sequence[Titled]) -> list[Sound]:
     """Samples of sound, of each its first seconds, all to the scale of the first."""
-    found, top = [], None
+    shown, top = [], None
     for title, file in samples:
         try:
             wave, rate = reader.read_whole(file, _LONGEST_SOUND)
         except (BadFileError, OSError) as error:
-            found.append(Sound(title, error=visible(str(error))))
+            shown.append(Sound(title, error=visible(str(error))))
             continue
         if rate > _HIGHEST_RATE:
             wave, rate = resample.resample(wave, rate, _HIGHEST_RATE), _HIGHEST_RATE
         decibels = pictures.log_mel(wave, rate)
         top = float(decibels.max()) if top is None else top
-        found.append(player(title, wave, rate)._replace(spectrogram=_picture(decibels, top)))
-    return found
+        shown.append(player(title, wave, rate)._replace(spectrogram=_picture(decibels, top)))
+    return shown
 
 
 def player(title: str, wave: Wave, rate: int) -> Sound:

@@ -92,11 +92,11 @@ def _standing(record: Record) -> list[tuple[str, str, str]]:
 def _charts(record: Record) -> list[tuple[str, Markup]]:
     """Titles and pictures: the loss, if there is one, and what else has the points of a curve."""
     metrics, train = record.metrics, record.metrics.train
-    made = []
+    pictures = []
     if len(train["loss"].steps) or len(metrics.validation.steps):
         lines = {baseline.brief: baseline.nats for baseline in baselines(record)}
         loss = charts.loss_chart(train["loss"], metrics.validation, lines)
-        made.append(("Loss, nats a symbol", loss))
+        pictures.append(("Loss, nats a symbol", loss))
     for name, title in (
         ("learning_rate", "Learning rate"),
         ("gradient_norm", "Norm of the gradient, before clipping"),
@@ -104,8 +104,8 @@ def _charts(record: Record) -> list[tuple[str, Markup]]:
     ):
         if len(train[name].steps) >= _CURVE:
             logarithmic = name == "gradient_norm"
-            made.append((title, charts.curve_chart(train[name], logarithmic=logarithmic)))
-    return made
+            pictures.append((title, charts.curve_chart(train[name], logarithmic=logarithmic)))
+    return pictures
 
 
 def _titled(record: Record, suffix: str) -> list[Titled]:
@@ -152,7 +152,7 @@ def _facts(record: Record) -> dict[str, str]:
         "precision": record.text("dtype"),
         "steps": f"{metrics.step:,}" + (f" of {total:,.0f}" if total else ""),
         "time": duration(record.seconds or 0),
-        "versions": ", ".join(f"{name} {own}" for name, own in versions.items() if own),
+        "versions": ", ".join(f"{name} {version}" for name, version in versions.items() if version),
     }
 
 

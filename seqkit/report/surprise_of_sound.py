@@ -100,8 +100,8 @@ class SurpriseOfSound:
         axis = f"at {self._earlier + place / rate:.2f} s"
         if self._part.documents == 1:
             return axis
-        own = int(np.searchsorted(starts, place, side="right"))
-        before = len(self._part.before) if own == 1 else 0
-        seconds = (place - int(starts[own - 1]) + before) / rate
-        name = name_of(self._documents, self._part.documents_before + own)
+        document = int(np.searchsorted(starts, place, side="right"))
+        before = len(self._part.before) if document == 1 else 0
+        seconds = (place - int(starts[document - 1]) + before) / rate
+        name = name_of(self._documents, self._part.documents_before + document)
         return f"{axis} ({visible(name)}, {seconds:.2f} s)"

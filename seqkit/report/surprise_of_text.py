@@ -136,23 +136,23 @@ class SurpriseOfText:
         text = "".join(shown).replace("\n", "\u21b5")
         return f"{visible(self._where(peak.place))}: {peak.value / math.log(2):.1f} bits: {text}"
 
-    def _shown(self, found: Stretch, mark: int = -1) -> Iterator[tuple[str, str, str]]:
+    def _shown(self, span: Stretch, mark: int = -1) -> Iterator[tuple[str, str, str]]:
         """The text, the CSS classes and what is told of each symbol; that at `mark` is marked."""
-        for index, symbol in enumerate(self._part.symbols[found.begin : found.end].tolist()):
-            marked = " mark" if found.begin + index == mark else ""
+        for index, symbol in enumerate(self._part.symbols[span.begin : span.end].tolist()):
+            marked = " mark" if span.begin + index == mark else ""
             text = visible(self._texts[symbol])
             end = "\u21b5\n" if text == "\n" else text
-            yield end, _colour(found, index) + marked, self._told(symbol, found, index)
+            yield end, _colour(span, index) + marked, self._told(symbol, span, index)
 
-    def _told(self, symbol: int, found: Stretch, index: int) -> str:
+    def _told(self, symbol: int, span: Stretch, index: int) -> str:
         """The surprise of a symbol, and what was expected in its place."""
-        nats = float(found.nats[index])
-        told = f"{self._name(symbol)}: {nats / math.log(2):.1f} bits, {_percent(math.exp(-nats))}"
-        if len(found.activations):
-            told += f"; the cell: {found.activations[index]:+.2f}"
-        expected = zip(found.likeliest[index].tolist(), found.chances[index].tolist(), strict=True)
+        nats = float(span.nats[index])
+        tip = f"{self._name(symbol)}: {nats / math.log(2):.1f} bits, {_percent(math.exp(-nats))}"
+        if len(span.activations):
+            tip += f"; the cell: {span.activations[index]:+.2f}"
+        expected = zip(span.likeliest[index].tolist(), span.chances[index].tolist(), strict=True)
         alternatives = [f"{self._name(other)} {_percent(p)}" for other, p in expected]
-        return f"{told}\nexpected: {'   '.join(alternatives)}"
+        return f"{tip}\nexpected: {'   '.join(alternatives)}"
 
     def _name(self, symbol: int) -> str:
         text = self._texts[symbol]
@@ -163,9 +163,9 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %" if share >= 0.0005 else "under 0.1 %"
 
 
-def _colour(found: Stretch, index: int) -> str:
+def _colour(span: Stretch, index: int) -> str:
     """The CSS class of a symbol, by the cell's activation if there is one, else by its surprise."""
-    if not len(found.activations):
-        return f"s{min(int(found.nats[index] / math.log(2)), _HOTTEST)}"
-    step = max(-_STEPS, min(round(_STEPS * float(found.activations[index])), _STEPS))
+    if not len(span.activations):
+        return f"s{min(int(span.nats[index] / math.log(2)), _HOTTEST)}"
+    step = max(-_STEPS, min(round(_STEPS * float(span.activations[index])), _STEPS))
     return f"{'n' if step < 0 else 'p'}{abs(step)}"

@@ -97,15 +97,15 @@ def warning(record: Record) -> str:
         or record.state not in ("running", "finished")
     ):
         return ""
-    one, loss, shown = noun(record), record.best[1], trouble(record)
+    unit, loss, shown = noun(record), record.best[1], trouble(record)
     if _tells_nothing(record):
-        return _NOTHING.format(one)
+        return _NOTHING.format(unit)
     better = next((known for known in baselines(record) if loss > known.nats), None)
     if better is None or record.state == "running":
         return _advice(record, record.settings, shown) if shown else ""
     return (
         f"on the validation part the model is worse than {better.name}, which needs no training: "
-        f"{_bits(loss)} bits a {one}, and {_bits(better.nats)}. "
+        f"{_bits(loss)} bits a {unit}, and {_bits(better.nats)}. "
         + _advice(record, record.settings, shown or diagnosis(record))
     )
 
@@ -147,7 +147,7 @@ def _tells_nothing(record: Record) -> bool:
 
 def _finding(record: Record, fails: bool) -> str:
     """Whether it learned, and where it stands; what `fails` to sound like its data has not."""
-    one, train = noun(record), record.metrics.train["loss"]
+    unit, train = noun(record), record.metrics.train["loss"]
     if record.state == "diverged":
         step = record.number("ended", "step") or record.metrics.step
         return f"The training diverged at step {step:,.0f}: its numbers were not finite any more."
@@ -157,11 +157,11 @@ def _finding(record: Record, fails: bool) -> str:
     if record.best is None:
         said = "No validation yet" if so_far else "All data were learnt from, and none validated on"
         went = f"from {train.values[0]:.3f} to {train.recent:.3f}"
-        return f"{said}. The training loss went {went} nats a {one}."
+        return f"{said}. The training loss went {went} nats a {unit}."
     if _tells_nothing(record):
-        return _NOTHING.format(one)
+        return _NOTHING.format(unit)
     step, best = record.best
-    standing = f"At step {step:,} it needs {_bits(best)} bits a {one}"
+    standing = f"At step {step:,} it needs {_bits(best)} bits a {unit}"
     if guessing := guess(record):
         standing += f", and {guessing.name} {_bits(guessing.nats)}: fewer are better"
     if record.metrics.share != 1:
@@ -175,9 +175,9 @@ def _finding(record: Record, fails: bool) -> str:
     beaten = " and ".join(known.name for known in stronger if best < known.nats)
     ahead = " and ".join(known.name for known in stronger if best >= known.nats)
     learned = "It predicts better than guessing" if fails else f"It learned{so_far}"
-    told = f"{learned}. {standing}." if guessing else f"{standing}."
-    told += f" It beats {beaten}." if beaten else ""
-    return told + (f" It does not beat {ahead}." if ahead else "")
+    finding = f"{learned}. {standing}." if guessing else f"{standing}."
+    finding += f" It beats {beaten}." if beaten else ""
+    return finding + (f" It does not beat {ahead}." if ahead else "")
 
 
 def _advice(record: Record, settings: Config, shown: Diagnosis) -> str:

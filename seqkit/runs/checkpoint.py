@@ -128,7 +128,7 @@ class Checkpoint:
         groups = {_WEIGHTS: self.weights}
         groups[_SLOW] = self.slow.tensors() if self.slow else {}
         groups[_RECORDING] = self.recording.tensors() if self.recording else {}
-        tensors = {prefix + k: v for prefix, own in groups.items() for k, v in own.items()}
+        tensors = {prefix + k: v for prefix, group in groups.items() for k, v in group.items()}
         tensors |= self.training_tensors
         if self.eight_bits:
             tensors = _in_eight_bits(tensors)
@@ -151,8 +151,8 @@ class Checkpoint:
             raise CheckpointError(
                 f"the checkpoint's weights do not fit its own model: {error}"
             ) from error
-        for name, own in model.named_parameters():
-            if not all(math.isfinite(end) for end in torch.stack(own.detach().aminmax()).tolist()):
+        for name, weight in model.named_parameters():
+            if not all(math.isfinite(x) for x in torch.stack(weight.detach().aminmax()).tolist()):
                 raise CheckpointError(
                     f"the checkpoint's weights give no numbers: they are not finite ({name}): use "
                     "another checkpoint"
@@ -194,16 +194,16 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
         if model.symbols < codec.size or (model.ends and model.symbols > codec.size):
             raise ValueError(f"{model.symbols} logits for {codec.size} symbols")
         weights = _group(tensors, _WEIGHTS)
-        count = sum(own.numel() for own in weights.values())
+        count = sum(values.numel() for values in weights.values())
         expected = count_parameters(model) + count_fixed(model)
         if count != expected:  # before a network is made that may be larger than any memory
             raise ValueError(f"{count} weights do not fit a network of {expected}")
-        own = _group(tensors, _SLOW)
-        slow = SlowTier.of_saved(record["slow"], own) if record.get("slow") else None
+        group = _group(tensors, _SLOW)
+        slow = SlowTier.of_saved(record["slow"], group) if record.get("slow") else None
         if slow and slow.codebook.size > model.conditions:
             raise ValueError(f"{model.conditions} conditions for {slow.codebook.size} codes")
-        own = _group(tensors, _RECORDING)
-        recording = Recording.of_saved(own) if record.get("recording") else None
+        group = _group(tensors, _RECORDING)
+        recording = Recording.of_saved(group) if record.get("recording") else None
         labels = Labels.of_record(record["labels"]) if record.get("labels") else None
         if (labels.sizes if labels else []) != model.labels:
             raise ValueError(f"labels of other sizes than the network's, {model.labels}")
@@ -240,8 +240,8 @@ def read_recording(path: Path) -> Recording | None:
     try:
         with safetensors.safe_open(path, "pt") as content:
             names = [name for name in content.keys() if name.startswith(_RECORDING)]  # noqa: SIM118
-            found = _group({name: content.get_tensor(name) for name in names}, _RECORDING)
-        return Recording.of_saved(found) if found else None
+            tensors = _group({name: content.get_tensor(name) for name in names}, _RECORDING)
+        return Recording.of_saved(tensors) if tensors else None
     except (OSError, *_NOT_USABLE) as error:
         raise CheckpointError(f"{path}: not a checkpoint that can be used: {error}") from error
 
@@ -251,23 +251,23 @@ def _in_eight_bits(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
     The largest number of a row becomes 127. The weights of the linear prediction stay as they are.
     """
-    found = dict(tensors)
+    stored = dict(tensors)
     for name, value in tensors.items():
         if name.startswith(_WEIGHTS) and name != f"{_WEIGHTS}weights" and value.ndim == 2:
             scale = value.float().abs().amax(1).clamp_min(torch.finfo(torch.float32).tiny) / 127
-            found[name] = (value / scale[:, None]).round().to(torch.int8)
-            found[name + _SCALE] = scale
-    return found
+            stored[name] = (value / scale[:, None]).round().to(torch.int8)
+            stored[name + _SCALE] = scale
+    return stored
 
 
 def _in_full(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """The tensors with those of int8 as what they stand for: each row times its scale."""
-    found = dict(tensors)
+    restored = dict(tensors)
     for name, value in tensors.items():
         if value.dtype == torch.int8:
-            scale = found.pop(name + _SCALE)
-            found[name] = value * scale.reshape(len(value), *[1] * (value.ndim - 1))
-    return found
+            scale = restored.pop(name + _SCALE)
+            restored[name] = value * scale.reshape(len(value), *[1] * (value.ndim - 1))
+    return restored
 
 
 def _check_record(record: dict[str, Any]) -> None:
@@ -296,8 +296,8 @@ def _codec(path: Path, record: dict[str, Any], catalogue: Catalogue) -> Codec:
         name = record["codec"]["name"]
         if name in catalogue.names("codecs"):
             raise UnreadableError(f"{path}: {error}") from error
-        given = record["config"].get("plugins") or ()
-        hint = f"plugins={','.join(given)}, as in its training" if given else "plugins=MODULE"
+        plugins = record["config"].get("plugins") or ()
+        hint = f"plugins={','.join(plugins)}, as in its training" if plugins else "plugins=MODULE"
         raise UnreadableError(
             f"{path}: its codec {name} was not found: install the package that it is from, "
             f"or give {hint}"

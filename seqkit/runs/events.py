@@ -150,13 +150,13 @@ def go_on_with(run_dir: Path, plugins: tuple[str, ...], rank: Rank) -> str:
 
 def readings(event: Trained) -> list[str]:
     """Loss, speed and more, in order of importance."""
-    found = [
+    shown = [
         f"loss {event.loss:.3f}",
         f"{event.symbols_per_second:,.0f} symbols/s",
         f"{event.loss / math.log(2):.2f} bits/symbol",
     ]
     if event.left_out:
-        found.insert(1, counted(event.left_out, "step") + " left out")
+        shown.insert(1, counted(event.left_out, "step") + " left out")
     if event.gradient_norm is not None:
-        found.append(f"gradient {event.gradient_norm:.2f}")
-    return found
+        shown.append(f"gradient {event.gradient_norm:.2f}")
+    return shown

@@ -85,9 +85,9 @@ class RunFolder:
                 f"run_dir={self.path}: this folder holds other things ({first_of(others)}): give a "
                 f"new or an empty one, such as run_dir={self.path / 'run'}"
             )
-        own = os.path.realpath(self.path)
+        real = os.path.realpath(self.path)
         for key, path in _read_by(config):
-            if Path(os.path.realpath(path)).is_relative_to(own):
+            if Path(os.path.realpath(path)).is_relative_to(real):
                 raise OutputError(
                     f"{key}={path} lies in {self.path}, the run's own folder: give another one"
                 )

@@ -41,14 +41,14 @@ class RunFiles:
     @property
     def written(self) -> list[Path]:
         """What trainings left here, the config last; a user's files are not among it."""
-        found = [
+        files = [
             *(file for file in self.checkpoints.glob("*") if _CHECKPOINT.fullmatch(file.name)),
             *(file for file in self.samples.glob("step_*") if _SAMPLE.fullmatch(file.name)),
             *(self.samples / name for name in ("final.wav", "final.png", "data.wav")),
             *self.tensorboard.glob("events.out.tfevents.*"),
             *(self.report, self.about, self.metrics, self.summary, self.log, self.config),
         ]
-        return [file for file in found if os.path.lexists(file)]
+        return [file for file in files if os.path.lexists(file)]
 
 
 class FolderLock:

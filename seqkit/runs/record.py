@@ -138,21 +138,21 @@ class Record:
 
     def number(self, *names: str) -> float | None:
         """A number among the facts; None if there is none that a run could have written."""
-        found = self._fact(names)
-        if not isinstance(found, int | float) or isinstance(found, bool):
+        value = self._fact(names)
+        if not isinstance(value, int | float) or isinstance(value, bool):
             return None
-        return found if abs(found) <= LARGEST else None  # NaN is not, either
+        return value if abs(value) <= LARGEST else None  # NaN is not, either
 
     def text(self, *names: str) -> str:
         """A text among the facts; empty if there is none."""
-        found = self._fact(names)
-        return found if isinstance(found, str) else ""
+        value = self._fact(names)
+        return value if isinstance(value, str) else ""
 
     def _fact(self, names: tuple[str, ...]) -> object:
-        found: Any = self.facts
+        value: Any = self.facts
         for name in names:
-            found = found.get(name) if isinstance(found, Mapping) else None
-        return found
+            value = value.get(name) if isinstance(value, Mapping) else None
+        return value
 
 
 def read(path: Path, state: State | None = None) -> Record:
@@ -173,8 +173,8 @@ def read(path: Path, state: State | None = None) -> Record:
         settings = read_config(path)
     names = list[Path]()
     with contextlib.suppress(OSError):  # there were none, perhaps
-        found = files.samples.iterdir()
-        names = sorted(file for file in found if file.is_file() and not file.is_symlink())
+        in_folder = files.samples.iterdir()
+        names = sorted(file for file in in_folder if file.is_file() and not file.is_symlink())
     samples = [(match, file) for file in names if (match := _SAMPLE.fullmatch(file.name))]
     extra = {file.name: file for file in names}
     return Record(
@@ -193,9 +193,9 @@ def read(path: Path, state: State | None = None) -> Record:
 def _object(file: Path, problems: list[str]) -> dict[str, Any]:
     """The JSON object in a file; empty if it is not there or damaged."""
     try:
-        found = json.loads(file.read_bytes())
-        if isinstance(found, dict):
-            return found
+        content = json.loads(file.read_bytes())
+        if isinstance(content, dict):
+            return content
         problems.append(f"{file}: damaged and left out: it holds no JSON object")
     except FileNotFoundError:
         pass  # no summary: the run is not finished

@@ -36,14 +36,14 @@ _ONE_CALL = {"auto", "cudnn", "persistent"}
 """Values of model.backend that compute the same but for rounding: a run may go on with any."""
 
 
-class Found(NamedTuple):
+class LastState(NamedTuple):
     """The state that a run goes on from, and the damaged ones that were passed over."""
 
     checkpoint: Checkpoint
     damaged: Sequence[Path]
 
 
-def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], None]) -> Found:
+def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], None]) -> LastState:
     """The newest whole checkpoint with a training state: `last`, else `previous`.
 
     One that is damaged is passed over, with a notice. Nothing is changed before `set_aside`.
@@ -56,8 +56,8 @@ def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], Non
     reasons: list[str] = []
     for file in map(files.checkpoint, STATES):
         try:
-            found = checkpoint.load(file, catalogue)
-            if found.training is None:
+            saved = checkpoint.load(file, catalogue)
+            if saved.training is None:
                 raise CheckpointError(f"{file}: it holds no training state")
         except UnreadableError:
             raise
@@ -67,7 +67,7 @@ def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], Non
             continue
         for reason in reasons:
             notice(f"{reason}; going on from {file.name}")
-        return Found(found, damaged)
+        return LastState(saved, damaged)
     best = files.checkpoint("best")
     instead = f"with another run_dir, init_from={best} begins with its best weights"
     raise CheckpointError(
@@ -93,8 +93,8 @@ def keep_best(files: RunFiles, notice: Callable[[str], None]) -> None:
 
 def newest_record(folder: Path) -> dict[str, Any]:
     """What a run's newest checkpoint that can be read says of itself; empty without one."""
-    found = (peek(RunFiles(folder).checkpoint(name)) for name in (*STATES, *SAVED))
-    return next((record for record in found if record), {})
+    records = (peek(RunFiles(folder).checkpoint(name)) for name in (*STATES, *SAVED))
+    return next((record for record in records if record), {})
 
 
 def read_config(folder: Path) -> Config:
@@ -121,8 +121,8 @@ def differences(config: Config, saved: Mapping[str, Any]) -> list[str]:
         config: what is asked for.
         saved: the run's own settings; of a key that they lack it had the default.
     """
-    changed, own = [], {"seed": config.fixed_seed, "data.path": remote.absolute(config.data)}
-    wanted = values_of(config) | own
+    changed, comparable = [], {"seed": config.fixed_seed, "data.path": remote.absolute(config.data)}
+    wanted = values_of(config) | comparable
     for name, item in options():
         group, _, key = name.rpartition(".")
         if group in _GROUPS or name == "seed":

@@ -122,19 +122,19 @@ class _Slot:
         weights = self._copies("weights.", saved.weights)
         others = self._copies("training.", saved.training_tensors)
         self._copy = dataclasses.replace(saved, weights=weights, training_tensors=others)
-        on_gpu = [own.device for own in saved.weights.values() if own.is_cuda]
+        on_gpu = [values.device for values in saved.weights.values() if values.is_cuda]
         if on_gpu:
             self._copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
             self._copied.record(torch.cuda.current_stream(on_gpu[0]))
 
     def _copies(self, prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
         copies = {}
-        for name, own in tensors.items():
+        for name, values in tensors.items():
             kept = self._kept.get(prefix + name)
             if kept is None:
-                kept = torch.empty(own.shape, dtype=own.dtype, pin_memory=own.is_cuda)
+                kept = torch.empty(values.shape, dtype=values.dtype, pin_memory=values.is_cuda)
                 self._kept[prefix + name] = kept
-            copies[name] = kept.copy_(own.detach(), non_blocking=own.is_cuda)
+            copies[name] = kept.copy_(values.detach(), non_blocking=values.is_cuda)
         return copies
 
     def write(self) -> None:

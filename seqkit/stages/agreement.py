@@ -25,8 +25,8 @@ def check_settings(config: Config, ranks: Ranks) -> None:
     for path in config.data.path:
         if remote.is_pipe(path):
             raise ConfigError(f"data.path={path}: several processes cannot read one stream")
-    own = {name: value for name, value in values_of(config).items() if name not in _OWN_KEYS}
-    ranks.check_same(device.versions() | own)
+    shared = {name: value for name, value in values_of(config).items() if name not in _OWN_KEYS}
+    ranks.check_same(device.versions() | shared)
 
 
 def check_device(chosen: torch.device, ranks: Ranks) -> None:

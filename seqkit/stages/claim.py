@@ -12,7 +12,7 @@ from seqkit.foundation.session import Session
 from seqkit.runs import resume
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
-from seqkit.runs.resume import Found
+from seqkit.runs.resume import LastState
 
 
 @dataclass(frozen=True)
@@ -20,12 +20,12 @@ class Claim:
     """A run's folder, which nobody else writes to, and the state in it to go on from, if any."""
 
     folder: RunFolder
-    found: Found | None
+    last: LastState | None
 
     @property
     def saved(self) -> Checkpoint | None:
         """The run's own checkpoint; None if the run starts."""
-        return self.found and self.found.checkpoint
+        return self.last and self.last.checkpoint
 
 
 @contextlib.contextmanager
@@ -60,7 +60,7 @@ def claimed(config: Config, session: Session) -> Iterator[Claim]:
                 raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
             if ranks.leads and not goes_on:
                 folder.check_new(config)
-            found = None
+            last = None
             if goes_on:
-                found = resume.find_last(folder.files, session.catalogue, session.notice)
-        yield Claim(folder, found)
+                last = resume.find_last(folder.files, session.catalogue, session.notice)
+        yield Claim(folder, last)

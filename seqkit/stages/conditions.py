@@ -90,9 +90,9 @@ def with_codes(model: ModelConfig, count: int) -> ModelConfig:
     """The network that reads so many codes. Raises ConfigError: it cannot, or not so many."""
     if model.conditions and model.conditions < count:
         raise ConfigError(f"model.conditions={model.conditions}: there are {count}: leave it out")
-    made = dataclasses.replace(model, conditions=model.conditions or count)
-    check_model(made)
-    return made
+    conditioned = dataclasses.replace(model, conditions=model.conditions or count)
+    check_model(conditioned)
+    return conditioned
 
 
 def coded(sound: SoundPart, book: Codebook) -> Part:

@@ -50,7 +50,7 @@ def grown(origin: Checkpoint, corpus: Corpus, ends: bool, seed: int, notice: Not
                 "label fits: start from one that was trained with model.input=embedding"
             )
         pairs = labels.values.items()
-        new = [value for name, own in pairs for value in own[len(known.get(name, [])) :]]
+        new = [value for name, values in pairs for value in values[len(known.get(name, [])) :]]
         more = " …" if len(new) > _SHOWN else ""
         notice(f"{counted(len(new), 'label is', 'labels are')} new: {' '.join(new[:_SHOWN])}{more}")
         generator = torch.Generator().manual_seed(seed)

@@ -53,21 +53,21 @@ def shape_of(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None) -> 
         raise ConfigError(
             "one-hot symbols have no room for labels beside them: give model.input=embedding, too"
         )
-    made = dataclasses.replace(
+    shape = dataclasses.replace(
         wanted,
         vocabulary_size=wanted.vocabulary_size or size,
         lookback=lookback,
         labels=corpus.labels.sizes if corpus.labels else [],
     )
-    check_model(made)
-    return made
+    check_model(shape)
+    return shape
 
 
 def with_model(config: Config, model: ModelConfig) -> Config:
     """The config with the network that is trained: weights to start from bring their own."""
-    own = {key: getattr(config.model, key) and getattr(model, key) for key in _OF_DATA}
-    own["lookback"] = model.lookback or config.model.lookback  # which some sound does without
-    return dataclasses.replace(config, model=dataclasses.replace(model, **own))
+    of_data = {key: getattr(config.model, key) and getattr(model, key) for key in _OF_DATA}
+    of_data["lookback"] = model.lookback or config.model.lookback  # which some sound does without
+    return dataclasses.replace(config, model=dataclasses.replace(model, **of_data))
 
 
 def lay_out(reading: Reading, conditions: ConditionedParts, session: Session) -> Lanes:

@@ -61,8 +61,8 @@ def _with_counts(corpus: Corpus, training: Part, notice: Notice) -> Corpus:
         return corpus
     labels = corpus.labels.counted(training.labels)
     notice(f"labels (data.label): {labels.summary}")
-    learnt = {pair for own in labels.counts for pair in labels.named(own).items()}
-    missing = [v for name, own in labels.values.items() for v in own if (name, v) not in learnt]
+    learnt = {pair for combination in labels.counts for pair in labels.named(combination).items()}
+    missing = [v for name, each in labels.values.items() for v in each if (name, v) not in learnt]
     if missing:
         shown = first_of(missing)
         notice(f"the training part has no document labelled {shown}: these are not learnt")

@@ -153,7 +153,7 @@ def set_up(config: Config, session: Session) -> Iterator[Training | None]:
         if settings is None:
             yield None
             return
-        chosen = device.find_device(device.own(config.device, ranks.rank))
+        chosen = device.find_device(device.of_rank(config.device, ranks.rank))
         agreement.check_device(chosen, ranks)
         with device.settings_of_training(chosen, config.train.deterministic):
             with shared_cores(exactly=min(FEW, torch.get_num_threads())):

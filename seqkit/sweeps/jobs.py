@@ -39,24 +39,24 @@ class Job:
 
     composed: its config and catalogue; `run_dir` is its own folder.
     words: its own command line, without that folder.
-    own: those of its words that tell it from the other jobs.
+    differing: those of its words that tell it from the other jobs.
     environment: variables that its process gets in addition to those of this one.
     code: its exit code, 0 as long as it did not fail.
     """
 
     composed: Composed
     words: Sequence[str]
-    own: str
+    differing: str
     files: RunFiles
     environment: Mapping[str, str] = field(default_factory=dict)
     outcome: str = "not started"
     code: int = 0
 
     @classmethod
-    def at(cls, folder: Path, composed: Composed, words: Sequence[str], own: str) -> "Job":
+    def at(cls, folder: Path, composed: Composed, words: Sequence[str], differing: str) -> "Job":
         """A job with this folder for its run."""
         config = dataclasses.replace(composed.config, run_dir=str(folder))
-        return cls(composed._replace(config=config), words, own, RunFiles(folder))
+        return cls(composed._replace(config=config), words, differing, RunFiles(folder))
 
     @property
     def name(self) -> str:
@@ -204,7 +204,7 @@ def gpus(count: int, present: int) -> list[str]:
     visible = os.environ.get(_GPUS)
     if present < count:
         under = "" if visible is None else f" with {_GPUS}={visible}"
-        found = counted(present, "GPU")
-        raise DeviceError(f"gpus={count}: this machine has {found}{under}: give fewer")
+        available = counted(present, "GPU")
+        raise DeviceError(f"gpus={count}: this machine has {available}{under}: give fewer")
     names = map(str, range(present)) if visible is None else visible.split(",")
     return [name.strip() for name in names][:count]

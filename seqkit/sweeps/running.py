@@ -102,7 +102,7 @@ class Sweep:
             self._say(job, "another process trains in its folder: it is waited for")
         else:
             running = self._launcher.start(job, slot)
-            self._say(job, f"begins: {job.own}" if job.own else "begins")
+            self._say(job, f"begins: {job.differing}" if job.differing else "begins")
         job.outcome = "still going"
         self._going[slot] = job, running
 
@@ -128,8 +128,8 @@ class Sweep:
         if not self._launcher.queue or TIME_OVER.name not in said:
             return False
         got_further = job.step > running.step
-        told = "queued again" if got_further else "not queued again, for it came to no new step"
-        self._say(job, f"its time is over: it is {told}")
+        outcome = "queued again" if got_further else "not queued again, for it came to no new step"
+        self._say(job, f"its time is over: it is {outcome}")
         return got_further
 
     def _end(self, job: Job, code: int, said: str) -> None:

@@ -88,9 +88,9 @@ class Search(Grid):
         _settle(folder / SEARCH)
         with _told(folder):
             self._study = _load_study(folder)
-            found = self._study.get_trials(deepcopy=False)
+            trials = self._study.get_trials(deepcopy=False)
         self._check_asked()
-        whole = [trial for trial in found if trial.params.keys() == self._domains.keys()]
+        whole = [trial for trial in trials if trial.params.keys() == self._domains.keys()]
         super().__init__([self._job(trial.number, trial.params) for trial in whole])
         for job, trial in zip(self.jobs, whole, strict=True):
             job.outcome = _BEFORE.get(trial.state.name, job.outcome)

@@ -101,14 +101,14 @@ def masks(
     kernel = _kernel(keys.device, dtype) if keys.is_cuda else None
     if kernel is None:
         return dropout_masks(keys, shape, rate, dtype, first)
-    made = torch.empty((len(keys), *shape), dtype=dtype, device=keys.device)
+    drawn = torch.empty((len(keys), *shape), dtype=dtype, device=keys.device)
     count, begin = math.prod(shape), first * math.prod(shape[1:])
-    arguments: dict[str, Value] = {"masks": made, "keys": keys, "layers": len(keys)}
+    arguments: dict[str, Value] = {"masks": drawn, "keys": keys, "layers": len(keys)}
     arguments |= {"begin": begin, "count": count}
     arguments |= {"threshold": dropout_threshold(rate), "factor": 1 / (1 - rate)}
     threads = len(keys) * ((begin + count + 1) // 2 - begin // 2)
     kernel.launch(arguments, blocks=-(-threads // _THREADS), threads=_THREADS)
-    return made
+    return drawn
 
 
 @functools.cache

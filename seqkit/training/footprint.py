@@ -150,6 +150,6 @@ def advice(shape: TrainingShape, free: int | None, *, new: bool) -> str:
             free,
             below=model.hidden_size,
         )
-    found = [f"train.batch_size={lanes}"] if lanes else []
-    found += [f"model.hidden_size={width}"] if width else []
-    return f"By estimate {' or '.join(found)} fits." if found else _SMALLER
+    keys = [f"train.batch_size={lanes}"] if lanes else []
+    keys += [f"model.hidden_size={width}"] if width else []
+    return f"By estimate {' or '.join(keys)} fits." if keys else _SMALLER

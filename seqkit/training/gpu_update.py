@@ -104,23 +104,24 @@ def _pieces(
         for group in optimizer.param_groups
         for parameter in group["params"]
     }
-    copies = {id(own): used for used, own in weights.copies}
+    copies = {id(weight): used for used, weight in weights.copies}
     averages: Sequence[Tensor | None] = [None] * len(weights.parameters)
     if weights.average is not None:
         averages = weights.average.averages
     pieces = np.zeros(len(weights.parameters), _PIECE)
     rows = zip(pieces, weights.parameters, weights.gradients, averages, strict=True)
-    for piece, own, gradient, average in rows:
-        moments, copy = optimizer.state[own], copies.get(id(own))
+    for piece, weight, gradient, average in rows:
+        moments, copy = optimizer.state[weight], copies.get(id(weight))
         first = moments.get("exp_avg", moments.get("momentum_buffer"))
-        tensors = {"parameter": own, "first": first, "second": moments.get("exp_avg_sq")}
+        tensors = {"parameter": weight, "first": first, "second": moments.get("exp_avg_sq")}
         tensors |= {"steps": moments.get("step"), "average": average, "copy": copy}
         for name, values in tensors.items():
             piece[name] = 0 if values is None else values.data_ptr()
         piece["gradient"] = int(gradient.storage_offset())
-        piece["count"] = own.numel()
-        piece["columns"] = piece["stride"] = own.shape[-1] if own.dim() > 1 else own.numel()
-        if copy is not None and own.dim() > 1:
+        count, is_matrix = weight.numel(), weight.dim() > 1
+        piece["count"] = count
+        piece["columns"] = piece["stride"] = weight.shape[-1] if is_matrix else count
+        if copy is not None and is_matrix:
             piece["stride"] = row_stride(copy)
-        piece["decay"] = decays[own]
+        piece["decay"] = decays[weight]
     return pieces

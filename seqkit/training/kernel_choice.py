@@ -122,22 +122,22 @@ def forward_backward(
 def advice(model: CharRNN, execution: Execution) -> list[str]:
     """What the user may want to know of how this model runs on this device."""
     config, device = model.config, model.head.weight.device
-    hidden, found = config.hidden_size, []
+    hidden, notes = config.hidden_size, []
     if _on_gpu(model) and hidden % TENSOR_CORE and config.backend != "unrolled":
-        found.append(
+        notes.append(
             f"model.hidden_size={hidden}: the fast kernels of this GPU take multiples of "
             f"{TENSOR_CORE}"
         )
     expected = _on_gpu(model) and config.backend == "auto" and has_persistent_shape(config)
     if expected and (reason := _refusal(model, execution.lanes)):
-        found.append(f"cuDNN runs the layers: the persistent kernel {reason}")
-    own = execution.kernel == "unrolled"
-    if not own and fused_calls.has_wrong_gradients(config.cell, hidden, device, execution.dtype):
-        found.append(
+        notes.append(f"cuDNN runs the layers: the persistent kernel {reason}")
+    fused = execution.kernel != "unrolled"
+    if fused and fused_calls.has_wrong_gradients(config.cell, hidden, device, execution.dtype):
+        notes.append(
             f"this PyTorch computes wrong gradients for layers of {hidden} units in bf16 on this "
             "processor: they run in fp32, which is right and slower"
         )
-    return found
+    return notes
 
 
 def _check_persistent(model: CharRNN, lanes: int, precisions: Collection[str]) -> None:

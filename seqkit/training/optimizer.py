@@ -161,8 +161,8 @@ class OptimizerStep:
             scaling = {}
         left_out = {"left_out": self.left_out} if "left_out" in tensors else {}
         require_tensors(tensors, scaling | left_out)
-        for name, own in (self._moments_in(tensors) | scaling | left_out).items():
-            own.copy_(tensors[name])
+        for name, kept in (self._moments_in(tensors) | scaling | left_out).items():
+            kept.copy_(tensors[name])
 
     def _moments_in(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
         """The own moments, all of which are among the tensors of a state.
@@ -173,7 +173,7 @@ class OptimizerStep:
             ValueError: one is missing, one too many, or of another shape or dtype.
         """
         wanted = self.moments()
-        saved = {name: given for name, given in tensors.items() if name.startswith("optimizer.")}
+        saved = {name: tensor for name, tensor in tensors.items() if name.startswith("optimizer.")}
         if isinstance(self._optimizer, torch.optim.SGD) and not (saved and wanted):
             return {}
         require_tensors(saved, wanted)

@@ -95,9 +95,9 @@ def _read(kind: type[Record], name: str, values: Any) -> Record:
     """The record in these values; what it does not have, from other versions, is passed over."""
     check_type(name, values, dict)
     names = {item.name for item in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    made = kind(**{key: value for key, value in values.items() if key in names})
-    for item in dataclasses.fields(made):  # type: ignore[arg-type]
-        value = getattr(made, item.name)
+    record = kind(**{key: value for key, value in values.items() if key in names})
+    for item in dataclasses.fields(record):  # type: ignore[arg-type]
+        value = getattr(record, item.name)
         check_type(f"{name}.{item.name}", value, item.type)
         least = -_MOST if item.name in _ANY_SIGN else 0
         most = sys.float_info.max if item.name in _OF_KEYS else _MOST
@@ -105,7 +105,7 @@ def _read(kind: type[Record], name: str, values: Any) -> Record:
             raise ValueError(
                 f"{name}.{item.name}={str(value)[:_LONGEST]} is no number of a training"
             )
-    return made
+    return record
 
 
 def require_tensors(saved: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
@@ -117,12 +117,12 @@ def require_tensors(saved: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -
     Raises:
         ValueError: one is missing, or another one.
     """
-    for name, own in wanted.items():
+    for name, target in wanted.items():
         if name not in saved:
             raise ValueError(f"{name} is missing")
-        given = saved[name]
-        if (given.shape, given.dtype) != (own.shape, own.dtype):
-            raise ValueError(f"{name} is {_kind(given)}, and has to be {_kind(own)}")
+        tensor = saved[name]
+        if (tensor.shape, tensor.dtype) != (target.shape, target.dtype):
+            raise ValueError(f"{name} is {_kind(tensor)}, and has to be {_kind(target)}")
 
 
 def _kind(tensor: Tensor) -> str:

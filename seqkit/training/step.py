@@ -166,14 +166,14 @@ class TrainingStep:
         nats, after = self._learned
         if self._gave_up is None:
             self._nats += nats
-            for own, values in zip(self._state, after, strict=True):
-                own.copy_(values)
+            for kept, values in zip(self._state, after, strict=True):
+                kept.copy_(values)
             return
         good = self._gave_up[0] == 0
         self._made += good
         self._nats += nats.where(good, 0)
-        for own, values in zip(self._state, after, strict=True):
-            torch.where(good, values, own, out=own)
+        for kept, values in zip(self._state, after, strict=True):
+            torch.where(good, values, kept, out=kept)
 
     @contextmanager
     def _untouched(self) -> Iterator[None]:
@@ -190,11 +190,11 @@ class TrainingStep:
 
     def _tensors(self) -> dict[str, Tensor]:
         """All that a step changes and the next one depends on."""
-        found = {f"parameter.{index}": own for index, own in enumerate(self.weights.parameters)}
-        found |= self._optimizer.tensors()
+        tensors = {f"parameter.{n}": weight for n, weight in enumerate(self.weights.parameters)}
+        tensors |= self._optimizer.tensors()
         if self.weights.average is not None:
-            found |= self.weights.average.tensors()
-        return found | self._carried() | {"nats": self._nats, "made": self._made}
+            tensors |= self.weights.average.tensors()
+        return tensors | self._carried() | {"nats": self._nats, "made": self._made}
 
     def _carried(self) -> dict[str, Tensor]:
         """The parts of the state that are not empty, as checkpoints call them."""
@@ -234,8 +234,8 @@ class TrainingStep:
         """How many of the last steps were not made, because the kernel gave up in the first."""
         if self._gave_up is None:
             return 0
-        made = int(self._made)
-        missing, self._asked = self._asked - made, made
+        done = int(self._made)
+        missing, self._asked = self._asked - done, done
         return missing
 
     @property
@@ -248,9 +248,9 @@ class TrainingStep:
 
         All processes have to call it, and get the same.
         """
-        own = len(self._lanes.own)
+        count = len(self._lanes.own)
         tensors = {
-            name: self._ranks.gathered(values[:, :own].float())
+            name: self._ranks.gathered(values[:, :count].float())
             for name, values in self._carried().items()
         }
         tensors["nats"] = self._nats_of_all()
@@ -266,16 +266,16 @@ class TrainingStep:
         """
         count = self._lanes.batch_size  # of all processes
         wanted = {
-            name: torch.empty(len(own), count, own.shape[2], dtype=torch.float32, device="meta")
-            for name, own in self._carried().items()
+            name: torch.empty(len(kept), count, kept.shape[2], dtype=torch.float32, device="meta")
+            for name, kept in self._carried().items()
         }
         require_tensors(tensors, wanted | {"nats": self._nats})
         self._optimizer.restore(tensors)
         if self.weights.average is not None:
             self.weights.average.restore(tensors)
         lanes = self._lanes.own
-        for name, own in self._carried().items():
-            own[:, : len(lanes)] = tensors[name][:, lanes.start : lanes.stop]
+        for name, kept in self._carried().items():
+            kept[:, : len(lanes)] = tensors[name][:, lanes.start : lanes.stop]
         # What was not reported yet is added up over the processes when it is: it counts once.
         self._nats.copy_(tensors["nats"]) if self._ranks.leads else self._nats.zero_()
         self.weights.renew()

@@ -250,7 +250,7 @@ class Trainer:
         for _ in range(self._step.take_missing()):
             self.progress.step -= 1
             self.progress.symbols -= self._lanes.count(self.progress.step)
-        sums = [own.detach().sum(dtype=torch.float64) for own in self.model.parameters()]
+        sums = [weight.detach().sum(dtype=torch.float64) for weight in self.model.parameters()]
         total = float(torch.stack(sums).sum())  # one wait for the device
         if not math.isfinite(total):
             raise DivergedError(

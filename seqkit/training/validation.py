@@ -108,25 +108,25 @@ class Validation:
         if self.scored != (progress.scored or len(self)):
             progress.forget_best()
         progress.scored = self.scored
-        found = self.choose(self._weights.models(), watch)
-        if not math.isfinite(found.losses["raw"]):
+        choice = self.choose(self._weights.models(), watch)
+        if not math.isfinite(choice.losses["raw"]):
             raise DivergedError(
-                f"the validation loss is {found.losses['raw']} at step {progress.step}: "
+                f"the validation loss is {choice.losses['raw']} at step {progress.step}: "
                 "try a smaller optimizer.lr or train.clip_norm"
             )
-        self._chosen = found.weights, found.temperature
-        improved = progress.validated(found.loss, *self._chosen)
+        self._chosen = choice.weights, choice.temperature
+        improved = progress.validated(choice.loss, *self._chosen)
         return Validated(
             step=progress.step,
             seconds=progress.seconds,
-            loss=found.loss,
-            bits_per_symbol=found.loss / math.log(2),
-            weights=found.weights,
-            temperature=found.temperature,
-            raw_loss=found.losses["raw"],
-            average_loss=found.losses.get("average"),
+            loss=choice.loss,
+            bits_per_symbol=choice.loss / math.log(2),
+            weights=choice.weights,
+            temperature=choice.temperature,
+            raw_loss=choice.losses["raw"],
+            average_loss=choice.losses.get("average"),
             improved=improved,
-            best_loss=min(found.loss, progress.best_loss or found.loss),
+            best_loss=min(choice.loss, progress.best_loss or choice.loss),
             scored=self.scored,
             total=len(self),
             since=progress.since,
@@ -159,8 +159,8 @@ class Validation:
         kernel = "persistent" if self._execution.kernel == "persistent" else None
         network = model.runnable_weights(dtype=self._execution.dtype, kernel=kernel)
 
-        def run(segments: Integers, told: Callable[[int], None]) -> Iterable[_Predicted]:
-            scored = scoring.Scored(model, self._part, self._start, told, self._ranks)
+        def run(segments: Integers, watch_part: Callable[[int], None]) -> Iterable[_Predicted]:
+            scored = scoring.Scored(model, self._part, self._start, watch_part, self._ranks)
             return map(_Predicted.of, scoring.chunks(scored, segments, network))
 
         parts, tried = run(self._segments, watch), [1.0]
@@ -213,8 +213,8 @@ class _Predicted(NamedTuple):
         """In all, if the logits are divided by a temperature."""
         if temperature == 1:
             return self.plain
-        found = cross_entropy(self.logits / temperature, self.targets, "none")
-        return float(found.double().sum())
+        losses = cross_entropy(self.logits / temperature, self.targets, "none")
+        return float(losses.double().sum())
 
 
 @torch.no_grad()
@@ -225,7 +225,7 @@ def calibrated(model: CharRNN, temperature: float) -> CharRNN:
     """
     if temperature == 1:
         return model
-    made = model.copied()
-    for parameter in made.head.parameters():
+    copied = model.copied()
+    for parameter in copied.head.parameters():
         parameter.div_(temperature)
-    return made
+    return copied

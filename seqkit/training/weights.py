@@ -30,7 +30,7 @@ class WeightAverage:
 
     def __init__(self, model: CharRNN, decay: float) -> None:
         self.model = model.copied()
-        self._own = [own.detach() for own in model.runnable_weights().tensors()]
+        self._own = [tensor.detach() for tensor in model.runnable_weights().tensors()]
         self.averages = self.model.runnable_weights().tensors()
         self._decay = decay
         self.share = torch.zeros((), device=model.head.weight.device)
@@ -42,8 +42,8 @@ class WeightAverage:
     @torch.no_grad()
     def update(self) -> None:
         """Take in the weights as they are now."""
-        for average, own in zip(self.averages, self._own, strict=True):
-            average.lerp_(own, self.share)
+        for average, tensor in zip(self.averages, self._own, strict=True):
+            average.lerp_(tensor, self.share)
 
     def tensors(self) -> dict[str, Tensor]:
         """All that an update changes."""
@@ -57,8 +57,8 @@ class WeightAverage:
             ValueError: there is none, or it belongs to another model.
         """
         require_tensors(tensors, self.tensors())
-        for name, own in self.tensors().items():
-            own.copy_(tensors[name])
+        for name, average in self.tensors().items():
+            average.copy_(tensors[name])
 
 
 _ALIGNMENT = 512  # bytes; what PyTorch's GPU allocator gives tensors of their own
@@ -97,9 +97,9 @@ class TrainingWeights:
         self._recurrent = _recurrent(model) if model.config.weight_drop else []
         self._set_apart(self._recurrent)
         self.copies = [
-            (without_padding(leaf.detach(), own), own)
-            for place, (leaf, own) in enumerate(zip(self.leaves, self.parameters, strict=True))
-            if place not in self._recurrent and not _shares(leaf, own)
+            (without_padding(leaf.detach(), weight), weight)
+            for place, (leaf, weight) in enumerate(zip(self.leaves, self.parameters, strict=True))
+            if place not in self._recurrent and not _shares(leaf, weight)
         ]
         self.average = WeightAverage(model, average) if average else None
         self.flat_gradient, self.gradients = _flat(self.parameters)
@@ -107,8 +107,8 @@ class TrainingWeights:
         if self.flat_gradient.is_cuda:
             with contextlib.suppress(DeviceError):  # a PyTorch without NVRTC
                 self._gather = Gather(self.gradients, self.leaves[-1].dtype)
-        for own, gradient in zip(self.parameters, self.gradients, strict=True):
-            own.grad = gradient
+        for parameter, gradient in zip(self.parameters, self.gradients, strict=True):
+            parameter.grad = gradient
 
     def _set_apart(self, places: list[int]) -> None:
         """Give these leaves memory of their own, where they share the parameters'."""
@@ -125,8 +125,8 @@ class TrainingWeights:
         it.
         """
         for place, mask in zip(self._recurrent, () if masks is None else masks, strict=False):
-            own, leaf = self.parameters[place], self.leaves[place].detach()
-            torch.mul(own, mask, out=without_padding(leaf, own))
+            parameter, leaf = self.parameters[place], self.leaves[place].detach()
+            torch.mul(parameter, mask, out=without_padding(leaf, parameter))
 
     def models(self) -> dict[str, CharRNN]:
         """The models that validation compares, by the names that summary.json has for them."""
@@ -139,7 +139,7 @@ class TrainingWeights:
         `masks` are those that `drop` was given.
         """
         pairs = zip(gradients, self.parameters, strict=True)
-        self._gather([without_padding(gradient, own) for gradient, own in pairs])
+        self._gather([without_padding(gradient, parameter) for gradient, parameter in pairs])
         for place, mask in zip(self._recurrent, () if masks is None else masks, strict=False):
             self.gradients[place].mul_(mask)
 
@@ -147,20 +147,20 @@ class TrainingWeights:
     def renew(self) -> None:
         """Make the weights that run anew from the parameters, but for those that `drop` makes."""
         if self.copies:
-            _copy([used for used, _ in self.copies], [own for _, own in self.copies])
+            _copy([used for used, _ in self.copies], [parameter for _, parameter in self.copies])
 
 
 def _recurrent(model: CharRNN) -> list[int]:
     """The places of every layer's u in `RunnableWeights.tensors`."""
     return [
         place
-        for place, own in enumerate(model.runnable_weights().tensors())
-        if any(own is cells.weights_of(layer).u for layer in model.layers)
+        for place, tensor in enumerate(model.runnable_weights().tensors())
+        if any(tensor is cells.weights_of(layer).u for layer in model.layers)
     ]
 
 
-def _shares(leaf: Tensor, own: Tensor) -> bool:
-    return leaf.data_ptr() == own.data_ptr()
+def _shares(leaf: Tensor, parameter: Tensor) -> bool:
+    return leaf.data_ptr() == parameter.data_ptr()
 
 
 def _flat(parameters: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
@@ -170,10 +170,10 @@ def _flat(parameters: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
     """
     first = parameters[0]
     unit = _ALIGNMENT // first.element_size()
-    sizes = [round_up(own.numel(), unit) for own in parameters]
+    sizes = [round_up(parameter.numel(), unit) for parameter in parameters]
     flat = torch.zeros(sum(sizes), dtype=first.dtype, device=first.device)
     pieces = zip(torch.split(flat, sizes), parameters, strict=True)
-    return flat, [piece[: own.numel()].view(own.shape) for piece, own in pieces]
+    return flat, [piece[: parameter.numel()].view(parameter.shape) for piece, parameter in pieces]
 
 
 def _copy(targets: list[Tensor], sources: list[Tensor]) -> None:

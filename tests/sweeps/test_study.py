@@ -47,7 +47,7 @@ def finish_all(one: Search) -> list[str]:
     while (job := one.next()) is not None:
         finish(job)
         one.tell(job)
-    return [job.own for job in one.jobs]
+    return [job.differing for job in one.jobs]
 
 
 @pytest.mark.thorough
@@ -65,11 +65,11 @@ def test_a_search_repeats_and_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -
     again = search(tmp_path / "stopped")
     assert [job.outcome for job in again.jobs] == ["finished before"] * 10 + ["not started"]
     first = again.next()
-    assert first and begun and (first.name, first.own) == (begun.name, begun.own)
+    assert first and begun and (first.name, first.differing) == (begun.name, begun.differing)
     finish(first)
     again.tell(first)
     finish_all(again)
-    assert [job.own for job in again.jobs] == chosen
+    assert [job.differing for job in again.jobs] == chosen
     assert finish_all(search(tmp_path / "other", seed=1)) != chosen
 
 

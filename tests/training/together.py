@@ -74,6 +74,6 @@ def train(
 
 if __name__ == "__main__":
     with joined(processes.own_rank()) as joined_ranks:
-        own = choose_device(device.own(sys.argv[1], joined_ranks.rank))
+        own = choose_device(device.of_rank(sys.argv[1], joined_ranks.rank))
         train(joined_ranks, Path(sys.argv[2]), sys.argv[3:], str(own))
     processes.end(0)

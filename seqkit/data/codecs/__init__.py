@@ -41,8 +41,8 @@ Codec = TextCodec | Quantiser
 
 def find(name: str, catalogue: Catalogue) -> type[Codec]:
     """The class of codecs that goes by a name. Raises ConfigError."""
-    found: type[Codec] = catalogue.find("codecs", name)
-    return found
+    codec: type[Codec] = catalogue.find("codecs", name)
+    return codec
 
 
 def from_spec(spec: Mapping[str, Any], catalogue: Catalogue) -> Codec:

@@ -13,15 +13,15 @@ from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 def checked_symbols(symbols: npt.ArrayLike, size: int) -> Integers:
     """Symbols (N,) as they index a table of `size`. Raises ConfigError for anything else."""
-    given = np.asarray(symbols)
-    if not given.size:
+    array = np.asarray(symbols)
+    if not array.size:
         return np.zeros(0, np.int64)
-    if not np.issubdtype(given.dtype, np.integer):
-        raise ConfigError(f"symbols: expected integers (N,), got {given.dtype}")
-    if given.min() < 0 or given.max() >= size:
-        outside = given.min() if given.min() < 0 else given.max()
+    if not np.issubdtype(array.dtype, np.integer):
+        raise ConfigError(f"symbols: expected integers (N,), got {array.dtype}")
+    if array.min() < 0 or array.max() >= size:
+        outside = array.min() if array.min() < 0 else array.max()
         raise ConfigError(f"symbols: {outside} is not one of the {size} that this codec knows")
-    return given.astype(np.int64)
+    return array.astype(np.int64)
 
 
 class TextCodec(ABC):

@@ -61,8 +61,8 @@ def counts_of(pieces: Iterable[str]) -> npt.NDArray[np.int64]:
             counts[:256] += pairs.sum(0) + pairs.sum(1)
             points = points[even:]
         for begin in range(0, len(points), _COUNTED):
-            found = np.bincount(points[begin : begin + _COUNTED])
-            counts[: found.size] += found
+            piece_counts = np.bincount(points[begin : begin + _COUNTED])
+            counts[: piece_counts.size] += piece_counts
     return counts
 
 
@@ -146,8 +146,8 @@ class Characters(TextCodec):
     def unknown_in(self, text: str) -> Counter[str]:
         """The characters of a text that are not in the vocabulary, and how often each occurs."""
         points = narrow_points(text)
-        found, counts = np.unique(points[~self.knows(points)], return_counts=True)
-        return Counter(dict(zip(map(chr, found), counts.tolist(), strict=True)))
+        unknown, counts = np.unique(points[~self.knows(points)], return_counts=True)
+        return Counter(dict(zip(map(chr, unknown), counts.tolist(), strict=True)))
 
     def encode(self, piece: str | bytes, unknown: str = "error") -> Symbols:
         """The symbols (N,) of a text.

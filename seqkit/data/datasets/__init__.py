@@ -88,9 +88,9 @@ def locate(name: str, catalogue: Catalogue, folders: Folders) -> Located:
         ConfigError: nothing has the name, or what has it fails.
         DataError: the data set cannot be had.
     """
-    found = catalogue.find("datasets", name)
+    dataset = catalogue.find("datasets", name)
     with failures_of(f"data.dataset={name}: its locate(folders)"):
-        located = found.locate(folders)
+        located = dataset.locate(folders)
     if not isinstance(located, Located):
         raise ConfigError(f"data.dataset={name}: locate(folders) returns no Located(path, name)")
     return located

@@ -49,7 +49,7 @@ def sha256_of(source: Source, pool: Pool) -> str:
     hashes = pool.each("hashing", _hash, None, [*files.values()], source.bytes)
     if not source.located.others and not source.located.path.is_dir():
         return hashes[0]
-    listing = "".join(f"{one}  {name}\n" for one, name in zip(hashes, files, strict=True))
+    listing = "".join(f"{sha256}  {name}\n" for sha256, name in zip(hashes, files, strict=True))
     return hashlib.sha256(listing.encode("utf-8", "surrogateescape")).hexdigest()
 
 
@@ -91,8 +91,8 @@ def _of_text(source: Source, pool: Pool, codec: TextCodec | None, grow: bool) ->
         raise DataError(nothing_left(source, bad))
     good = {name: file for name, file in files.items() if name not in bad}
     if characters:
-        own = Characters.from_counts(counts, config.max_vocabulary)
-        return CodecChoice(codecs.spec_of(own), bad, int(counts[code_points(own.vocabulary)].sum()))
+        new = Characters.from_counts(counts, config.max_vocabulary)
+        return CodecChoice(codecs.spec_of(new), bad, int(counts[code_points(new.vocabulary)].sum()))
     work = plan(good, cut=None)
     size = size_of(work)
     least = size if kind is Bytes and not config.of_rows else None
@@ -191,8 +191,8 @@ def _quantiser(source: Source, pool: Pool) -> Quantiser:
         shared = (config, rate, source.decoded)
         each = pool.each("measuring the level", _measure_some, shared, work, size_of(work))
         loudness, bad = Loudness(), dict[str, str]()
-        for one, left_out in each:  # in their order, by which sums are rounded
-            loudness.include(one)
+        for of_file, left_out in each:  # in their order, by which sums are rounded
+            loudness.include(of_file)
             bad |= left_out
         if loudness.silent:
             silent = dict.fromkeys(source.files, "silent")

@@ -218,21 +218,21 @@ def digest(values: Any) -> str:
 
 def asked_for(data: DataConfig) -> dict[str, Any]:
     """All keys that the symbols depend on."""
-    found = {key: getattr(data, key) for key in (*_ALL, "on_bad_file")}
+    settings = {key: getattr(data, key) for key in (*_ALL, "on_bad_file")}
     if not data.label_column:  # as before there was any
-        del found["label_column"]
-    return found
+        del settings["label_column"]
+    return settings
 
 
 def unlike(data: DataConfig, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The keys that ask for something else than shards were made with, and what these have."""
-    defaults, found = DataConfig(), {}
+    defaults, differing = DataConfig(), {}
     for key in _ALL:
         default = getattr(defaults, key)
-        made = settings.get(key, default)
-        if getattr(data, key) not in (made, default):
-            found[key] = made
-    return found
+        prepared = settings.get(key, default)
+        if getattr(data, key) not in (prepared, default):
+            differing[key] = prepared
+    return differing
 
 
 def as_prepared(data: DataConfig, folder: Path, settings: Mapping[str, Any]) -> DataConfig:
@@ -241,12 +241,12 @@ def as_prepared(data: DataConfig, folder: Path, settings: Mapping[str, Any]) -> 
     Raises:
         ConfigError: some ask for something else.
     """
-    if made := unlike(data, settings):
-        given = " ".join(f"data.{key}={getattr(data, key)}" for key in made)
-        own = " ".join(f"data.{key}={value}" for key, value in made.items())
+    if differing := unlike(data, settings):
+        asked = " ".join(f"data.{key}={getattr(data, key)}" for key in differing)
+        prepared = " ".join(f"data.{key}={value}" for key, value in differing.items())
         raise ConfigError(
-            f"{given}: the shards in {folder} were made with {own}: give "
-            f"{'that' if len(made) == 1 else 'those'}, or prepare the data again"
+            f"{asked}: the shards in {folder} were made with {prepared}: give "
+            f"{'that' if len(differing) == 1 else 'those'}, or prepare the data again"
         )
     known = {key: value for key, value in settings.items() if key in _ALL}
     return dataclasses.replace(data, **known)

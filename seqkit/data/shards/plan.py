@@ -131,8 +131,8 @@ class Pool:
 
         `size` is how many bytes are read.
         """
-        own = 1 if size <= _FEW else machine.own_cores()
-        count = own if self.processes is None else self.processes
+        usual = 1 if size <= _FEW else machine.own_cores()
+        count = usual if self.processes is None else self.processes
         with self.meter.shown(title, size):
-            found = workers.share_out(function, shared, work, count, self.meter.add)
-            return [result for _, result in sorted(found, key=lambda numbered: numbered[0])]
+            results = workers.share_out(function, shared, work, count, self.meter.add)
+            return [result for _, result in sorted(results, key=lambda numbered: numbered[0])]

@@ -138,7 +138,7 @@ def _begun(folder: Path, asked: str, *, overwrite: bool) -> dict[str, Any] | Non
     return None
 
 
-def _begin(folder: Path, asked: str, found: CodecChoice) -> dict[str, Any]:
+def _begin(folder: Path, asked: str, choice: CodecChoice) -> dict[str, Any]:
     """Write down what is prepared, and remove what was done of something else."""
     kept = list[str]()
     with contextlib.suppress(DataError):
@@ -146,7 +146,7 @@ def _begin(folder: Path, asked: str, found: CodecChoice) -> dict[str, Any]:
     suffix = f"-{asked[:8]}" if kept and "-" not in kept[0] else ""
     disk.remove(folder / UNFINISHED)
     _remove_all_but(folder, kept)
-    begun = {"asked": asked, "suffix": suffix, "fit": dataclasses.asdict(found)}
+    begun = {"asked": asked, "suffix": suffix, "fit": dataclasses.asdict(choice)}
     write_checked(folder / UNFINISHED, begun)
     return begun
 

@@ -32,10 +32,10 @@ def folder_of(data: DataConfig) -> Path | None:
     Raises:
         ConfigError: it names other data, too.
     """
-    found = [path for path in map(Path, data.path) if is_shards(path)]
-    if found and len(data.path) > 1:
-        raise ConfigError(f"{found[0]} holds shards: give it as the only data.path")
-    return found[0] if found else None
+    folders = [path for path in map(Path, data.path) if is_shards(path)]
+    if folders and len(data.path) > 1:
+        raise ConfigError(f"{folders[0]} holds shards: give it as the only data.path")
+    return folders[0] if folders else None
 
 
 def with_prepared_keys(data: DataConfig) -> DataConfig:
@@ -73,17 +73,17 @@ def load(
     index, sha256 = read_index(folder)
     as_prepared(data, folder, index.settings)
     try:
-        own = codecs.from_spec(index.codec, catalogue)
+        kept = codecs.from_spec(index.codec, catalogue)
     except ValueError as error:
         raise DataError(f"{folder / INDEX}: damaged ({error}): {REMEDY}") from error
-    if symbol_dtype(own.size).name != index.dtype:
-        raise DataError(f"{folder / INDEX}: damaged: {index.dtype} is not for {own.size} symbols")
-    if codec is not None and codec.to_spec() != own.to_spec():
+    if symbol_dtype(kept.size).name != index.dtype:
+        raise DataError(f"{folder / INDEX}: damaged: {index.dtype} is not for {kept.size} symbols")
+    if codec is not None and codec.to_spec() != kept.to_spec():
         raise ConfigError(
             f"{folder}: the shards were made with another vocabulary than the checkpoint's, or "
             "another codec: give the files that they were made of as data.path"
         )
-    return corpus_of(index, folder, own, sha256, REMEDY, in_shards=True)
+    return corpus_of(index, folder, kept, sha256, REMEDY, in_shards=True)
 
 
 def corpus_of(
@@ -143,13 +143,13 @@ def read_starts(folder: Path, index: Index) -> Integers:
 
 def _notes(index: Index, codec: Codec) -> Iterator[str]:
     """What the index keeps of what was told when the shards were prepared, in a line."""
-    told = [counted(len(index.names), "file")]
+    parts = [counted(len(index.names), "file")]
     if index.document_count != len(index.names):
-        told.append(f"{index.document_count:,} documents")
+        parts.append(f"{index.document_count:,} documents")
     files = index.skipped if codec.kind == "audio" else index.unreadable_files
     if files:
-        told.append(f"{counted(files, 'file')} left out")
+        parts.append(f"{counted(files, 'file')} left out")
     if index.skipped and codec.kind != "audio":
-        told.append(f"{counted(index.skipped, 'character')} left out")
-    if len(told) > 1 or len(index.names) > 1:
-        yield f"prepared from {index.name}: {', '.join(told)}"
+        parts.append(f"{counted(index.skipped, 'character')} left out")
+    if len(parts) > 1 or len(index.names) > 1:
+        yield f"prepared from {index.name}: {', '.join(parts)}"

@@ -168,16 +168,16 @@ def _write(job: _Job, numbered: tuple[int, Work], watch: Watch) -> None:
         return
     path = job.shard(number)
     files, labels, findings = list[tuple[str, list[int]]](), list[str](), Findings()
-    told = disk.space_needed(job.most, "all shards take")
-    with told, disk.atomic_write(path) as stream:
+    room = disk.space_needed(job.most, "all shards take")
+    with room, disk.atomic_write(path) as stream:
         for span in work:
-            own, seen = _encode(job, span, stream, watch)
+            lengths, seen = _encode(job, span, stream, watch)
             findings.merge(seen)
-            if own and job.config.label_column:
+            if lengths and job.config.label_column:
                 of_rows = row_batches(span, job.config, lambda size: None, labels=True)
-                labels += compress(chain.from_iterable(of_rows), own)
-            if own := [size for size in own if size]:
-                files.append((span.name, own))
+                labels += compress(chain.from_iterable(of_rows), lengths)
+            if lengths := [size for size in lengths if size]:
+                files.append((span.name, lengths))
     shard = None
     if total := sum(sum(sizes) for _, sizes in files):
         shard = vars(Shard(path.name, total, *digests(path, symbol_files.BLOCK)))

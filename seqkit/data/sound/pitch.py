@@ -85,11 +85,11 @@ def melody_of(wave: Wave, sample_rate: int, quiet: float = _QUIET) -> Floats:
     padded[before : before + len(wave)] = wave
     windows = np.lib.stride_tricks.sliding_window_view(padded, length)[::hop]
     least = max(2, round(sample_rate / _HIGHEST))
-    found = [
+    blocks = [
         _periods(windows[begin : begin + _AT_ONCE], size, least)
         for begin in range(0, count, _AT_ONCE)
     ]
-    lag, unclear, power = (np.concatenate(column) for column in zip(*found, strict=True))
+    lag, unclear, power = (np.concatenate(column) for column in zip(*blocks, strict=True))
     decibels = 10 * np.log10(power + _FLOOR)
     pitched = (unclear < _UNCLEAR) & (decibels > decibels.max() - quiet)
     notes = np.pad(np.where(pitched, note_of(sample_rate / lag), 0), _MEDIAN // 2, mode="edge")

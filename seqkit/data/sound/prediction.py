@@ -60,10 +60,10 @@ def _solved(lags: npt.NDArray[np.float64], noise: npt.NDArray[np.float64]) -> Fl
     equations, for which NumPy's BLAS would take a thread for every core each time.
     """
     error = lags[:, 0] + noise + _LEAST * lags[:, 0] + np.finfo(np.float32).tiny
-    found = np.zeros((len(lags), 0))  # the oldest sample's weight first, as `lags` run backwards
+    weights = np.zeros((len(lags), 0))  # the oldest sample's weight first, as `lags` run backwards
     for count in range(lags.shape[1] - 1):
-        missing = lags[:, count + 1] - (found * lags[:, 1 : count + 1]).sum(1)
+        missing = lags[:, count + 1] - (weights * lags[:, 1 : count + 1]).sum(1)
         last = (missing / error)[:, None]
-        found = np.concatenate([last, found - last * found[:, ::-1]], 1)
+        weights = np.concatenate([last, weights - last * weights[:, ::-1]], 1)
         error *= 1 - np.square(last[:, 0])
-    return found.astype(np.float32)
+    return weights.astype(np.float32)

@@ -82,8 +82,8 @@ class SoundReader:
             raise BadFileError.of(path, error) from error
         self.sample_rate, self.channels, _ = parts[0]
         if len({part[:2] for part in parts}) > 1:
-            told = "its parts differ in sample rate or channels: make a file of each"
-            raise BadFileError(path, told)
+            fault = "its parts differ in sample rate or channels: make a file of each"
+            raise BadFileError(path, fault)
         frames = sum(frames for _, _, frames in parts)
         self.promised = frames if frames < _UNKNOWN else 0
         """How many frames the header says there are; 0 if it does not."""
@@ -124,11 +124,11 @@ class SoundReader:
                 `all_channels`.
         """
         if channels == 1 and channel != "mix" and int(channel) >= self.channels:
-            told = f"data.channel={channel}: it has {self.channels} channel(s), from 0"
-            raise BadFileError(self.path, told)
+            fault = f"data.channel={channel}: it has {self.channels} channel(s), from 0"
+            raise BadFileError(self.path, fault)
         if self.channels > channels > 1:
-            told = f"data.channels={channels}: it has {self.channels} channels"
-            raise BadFileError(self.path, f"{told}: mix it down, or leave the key out")
+            fault = f"data.channels={channels}: it has {self.channels} channels"
+            raise BadFileError(self.path, f"{fault}: mix it down, or leave the key out")
         weights = np.full(self.channels, 1 / self.channels, np.float32)
         for frames in self.all_channels(most):
             if channels > 1:
@@ -152,13 +152,13 @@ class SoundReader:
                     finite = np.isfinite(frames)
                     if not finite.all():
                         index, place = map(int, np.argwhere(~finite)[0])
-                        told = f"sample {read + index} is not finite ({frames[index, place]})"
-                        raise BadFileError(self.path, told)
+                        fault = f"sample {read + index} is not finite ({frames[index, place]})"
+                        raise BadFileError(self.path, fault)
                     read += len(frames)
                     yield frames
                 if read < end < _UNKNOWN and sound.format != "MP3":  # whose frames were counted
-                    told = f"the header promises {end} samples, {read} are there"
-                    raise BadFileError(self.path, f"truncated: {told}")
+                    fault = f"the header promises {end} samples, {read} are there"
+                    raise BadFileError(self.path, f"truncated: {fault}")
         except soundfile.SoundFileError as error:
             raise BadFileError(self.path, f"damaged after {read} samples") from error
         except OSError as error:
@@ -213,6 +213,6 @@ def _check_length(path: Path, stream: IO[bytes]) -> None:
             continue
         there = size - stream.tell()
         if length > there and length not in _OPEN_SIZES and length < _OPEN_SIZES_FROM:
-            told = f"the header promises {length} bytes of sound, {there} are there"
-            raise BadFileError(path, f"truncated: {told}")
+            fault = f"the header promises {length} bytes of sound, {there} are there"
+            raise BadFileError(path, f"truncated: {fault}")
         return

@@ -61,9 +61,9 @@ def without_silence(sound: SoundPart, decibels: float) -> SoundPart:
 
 def _levels(frames: Frames, samples: int) -> npt.NDArray[np.float64]:
     """The mean power of stretches of so many samples; the last one may be shorter."""
-    found = []
+    means = []
     for begin in range(0, len(frames), _AT_ONCE * samples):
         block = frames[begin : begin + _AT_ONCE * samples]
         power = np.square(block, dtype=np.float64).mean(1)
-        found.append(np.add.reduceat(power, np.arange(0, len(power), samples)) / samples)
-    return np.concatenate(found)
+        means.append(np.add.reduceat(power, np.arange(0, len(power), samples)) / samples)
+    return np.concatenate(means)

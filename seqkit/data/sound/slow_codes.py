@@ -75,11 +75,11 @@ class Codebook:
 
     def codes(self, described: Floats) -> Symbols:
         """The codes (frames,) of frames that `describe` described."""
-        found = [
+        blocks = [
             _nearest(described[begin : begin + _AT_ONCE], self.centres)
             for begin in range(0, len(described), _AT_ONCE)
         ]
-        numbers = np.concatenate([np.zeros(0, np.int64), *found]) + 1
+        numbers = np.concatenate([np.zeros(0, np.int64), *blocks]) + 1
         return numbers.astype(symbol_dtype(self.size))
 
 
@@ -104,10 +104,10 @@ def _k_means(points: Floats, count: int, draw: np.random.Generator) -> Floats:
     """Centres (count, 32) of points (N, 32)."""
     centres = points[draw.choice(len(points), count, replace=False)].copy()
     for _ in range(_ROUNDS):
-        own = _nearest(points, centres)
+        nearest = _nearest(points, centres)
         sums = np.zeros_like(centres)
-        np.add.at(sums, own, points)
-        counts = np.bincount(own, minlength=count)
+        np.add.at(sums, nearest, points)
+        counts = np.bincount(nearest, minlength=count)
         centres = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], centres)
         centres = centres.astype(np.float32)
     return centres
@@ -115,8 +115,8 @@ def _k_means(points: Floats, count: int, draw: np.random.Generator) -> Floats:
 
 def _nearest(points: Floats, centres: Floats) -> npt.NDArray[np.int64]:
     distances = np.square(centres).sum(1) - 2 * points @ centres.T
-    found: npt.NDArray[np.int64] = distances.argmin(1)
-    return found
+    nearest: npt.NDArray[np.int64] = distances.argmin(1)
+    return nearest
 
 
 def _powers(wave: Wave, sample_rate: int) -> Floats:
@@ -126,9 +126,9 @@ def _powers(wave: Wave, sample_rate: int) -> Floats:
     count = int(12 * np.log2(min(_HIGHEST, nyquist) / _LOWEST))
     notes = _LOWEST * 2 ** ((np.arange(max(count, 1) + 1) - 0.5) / 12)
     sets = ((bands, _TIMBRE), (notes, _NOTES))
-    found = [_levels(wave, sample_rate, edges, seconds) for edges, seconds in sets]
+    powers = [_levels(wave, sample_rate, edges, seconds) for edges, seconds in sets]
     # As many bands as semitones would weigh alike; there are more of one than of the other.
-    scaled = [levels / np.float32(np.sqrt(levels.shape[1])) for levels in found]
+    scaled = [levels / np.float32(np.sqrt(levels.shape[1])) for levels in powers]
     return np.concatenate(scaled, 1)
 
 

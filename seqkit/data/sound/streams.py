@@ -109,9 +109,9 @@ def _frame(file: IO[bytes], place: int) -> _Frame:
     size = samples * 125 * kilobits[bits - 1] // (_HERTZ[rate] >> _HALVINGS[version])
     kind = word & 0xFFFE0C00 | (word >> 6 & 3 == _MONO)
     xing = head.replace(b"Info", b"Xing").partition(b"Xing")[2].ljust(12, b"\0")
-    promised, told = (int.from_bytes(xing[at : at + 4], "big") for at in (4, 8))
+    promised, length = (int.from_bytes(xing[at : at + 4], "big") for at in (4, 8))
     has_count, has_size = xing[3] & 1, xing[3] & 3 == 3
-    return _Frame(kind, size + (word >> 9 & 1), has_count and promised, has_size and told)
+    return _Frame(kind, size + (word >> 9 & 1), has_count and promised, has_size and length)
 
 
 def _of_mp3(path: Path, file: IO[bytes], end: int, size: int) -> Iterator[Stream]:

@@ -53,10 +53,10 @@ def choose_engine(
         names = ["wasm", *names]
 
     def built(name: str) -> Engine:
-        own = "int8" if light and name in ("onnx", "wasm") else precision
-        engine = build_engine(name, own, model, size, request.streams)
-        if request.precision == "auto" and own != "fp32":
-            notice(f"the {name} engine computes in {own}")
+        chosen = "int8" if light and name in ("onnx", "wasm") else precision
+        engine = build_engine(name, chosen, model, size, request.streams)
+        if request.precision == "auto" and chosen != "fp32":
+            notice(f"the {name} engine computes in {chosen}")
         return engine
 
     for tried, following in itertools.pairwise(names):

@@ -134,5 +134,5 @@ class _Loop:
         self._keep(carried)
 
     def _keep(self, carried: Carried) -> None:
-        for own, values in zip(self._carried, carried, strict=True):
-            own.copy_(values)
+        for kept, values in zip(self._carried, carried, strict=True):
+            kept.copy_(values)

@@ -50,14 +50,14 @@ def lay_out_on(
             f"{about.major}.{about.minor}: use sample.engine=cuda_graph"
         )
     limit = getattr(about, "shared_memory_per_block_optin", _SHARED)
-    given = (config, size, streams, about.multi_processor_count, limit)
+    arguments = (config, size, streams, about.multi_processor_count, limit)
     if hopper and streams > _FEW and knows_many:
         try:
-            return lay_out_many(*given)
+            return lay_out_many(*arguments)
         except (ConfigError, DeviceError):
             if many:
                 raise
-    return lay_out(*given)
+    return lay_out(*arguments)
 
 
 class FusedEngine:
@@ -77,10 +77,10 @@ class FusedEngine:
         layout = lay_out_on(device, model.config, size, streams)
         self._layout = layout
         self._device = device
-        own = [Path(__file__).with_name(f"{name}.cu") for name in layout.sources]
+        files = [Path(__file__).with_name(f"{name}.cu") for name in layout.sources]
         self._kernel = Kernel(
             layout.sources[-1],
-            sources=[*([HOPPER] if layout.exact else []), LSTM, *own],
+            sources=[*([HOPPER] if layout.exact else []), LSTM, *files],
             constants=layout.constants,
             device=device,
             exact=layout.exact,

@@ -57,10 +57,10 @@ class OnnxEngine:
     ) -> tuple[Floats, State]:
         """See Engine."""
         *after, logits = self._run(None, self._split(state), symbols, conditions)
-        given = [torch.from_numpy(values).to(state.h.device) for values in after]
+        tensors = [torch.from_numpy(values).to(state.h.device) for values in after]
         layers = 2 * self._step.layers
-        h, c = torch.stack(given[0:layers:2]), torch.stack(given[1:layers:2])
-        return logits, State(h, c, given[layers][None] if self._step.lookback else state.past)
+        h, c = torch.stack(tensors[0:layers:2]), torch.stack(tensors[1:layers:2])
+        return logits, State(h, c, tensors[layers][None] if self._step.lookback else state.past)
 
     def _split(self, state: State) -> list[Arrays]:
         """The state as `many_steps` takes it."""
@@ -78,13 +78,13 @@ class OnnxEngine:
         if (rule, threads) not in self._sessions:
             self._sessions[rule, threads] = open_session(many_steps(self._step, rule), threads)
         session = self._sessions[rule, threads]
-        given = [*carried, rows]
+        inputs = [*carried, rows]
         if self._step.conditions:
             known = condition_rows(self._step.config, conditions)
-            given.append(np.zeros(rows.shape, np.int64) if known is None else known.numpy())
+            inputs.append(np.zeros(rows.shape, np.int64) if known is None else known.numpy())
         names = [value.name for value in session.get_inputs()]
-        made: list[Arrays] = session.run(None, dict(zip(names, given, strict=True)))
-        return made
+        outputs: list[Arrays] = session.run(None, dict(zip(names, inputs, strict=True)))
+        return outputs
 
 
 def open_session(model: onnx.ModelProto, threads: int) -> onnxruntime.InferenceSession:
@@ -115,9 +115,9 @@ def one_step(step: OnnxStep) -> onnx.ModelProto:
     read = Value(graph, "symbols"), Value(graph, "conditions")
     logits, after, past = step.add(*read, pairs, before)
     graph.rename(logits, "logits")
-    found = dict(zip("hc", zip(*after, strict=True), strict=True)) | {"past": (past,)}
+    parts = dict(zip("hc", zip(*after, strict=True), strict=True)) | {"past": (past,)}
     for name in step.state:
-        first, *others = (part.node("Unsqueeze", [0]) for part in found[name])
+        first, *others = (part.node("Unsqueeze", [0]) for part in parts[name])
         graph.rename(first.node("Concat", *others, axis=0), f"new_{name}")
     whole: list[str | int | None] = [step.layers, "S", step.hidden]
     shapes = {"h": whole, "c": whole}
@@ -149,19 +149,19 @@ def many_steps(step: OnnxStep, sampling: Sampling | None) -> onnx.ModelProto:
         return Value(body, f"step_{name}", dtype)
 
     pairs = [(value(f"h{layer}"), value(f"c{layer}")) for layer in range(step.layers)]
-    made, after, past = step.add(value("symbols"), value("conditions"), pairs, value("past"))
+    result, after, past = step.add(value("symbols"), value("conditions"), pairs, value("past"))
     following = [*chain(*after), *([past] if step.lookback else [])]
     if sampling:
         uniforms = value("uniforms", np.float64).node("Unsqueeze", [-1])
-        made = drawn(made, uniforms, sampling, _OnValues(step.size))
-        carried, following = ["symbols", *carried], [made, *following]
-    for own, name in zip([*following, made], [*carried, "made"], strict=True):
-        body.rename(own, f"step_new_{name}")
+        result = drawn(result, uniforms, sampling, _OnValues(step.size))
+        carried, following = ["symbols", *carried], [result, *following]
+    for output, name in zip([*following, result], [*carried, "made"], strict=True):
+        body.rename(output, f"step_new_{name}")
     inside = body.finish(
         _untyped(f"step_{name}" for name in carried + rows),
         _untyped(f"step_new_{name}" for name in [*carried, "made"]),
     )
-    given = [
+    inputs = [
         helper.make_tensor_value_info(name, _TYPES.get(name, TensorProto.FLOAT), [None] * dims)
         for names, dims in ((carried[:1], 1 if sampling else 2), (carried[1:] + rows, 2))
         for name in names
@@ -169,12 +169,12 @@ def many_steps(step: OnnxStep, sampling: Sampling | None) -> onnx.ModelProto:
     new = _untyped(f"new_{name}" for name in [*carried, "made"])
     scan = helper.make_node(
         "Scan",
-        [value.name for value in given],
+        [value.name for value in inputs],
         [value.name for value in new],
         body=inside,
         num_scan_inputs=len(rows),
     )
-    return _model(helper.make_graph([scan], "seqkit", given, new), step)
+    return _model(helper.make_graph([scan], "seqkit", inputs, new), step)
 
 
 class _OnValues:

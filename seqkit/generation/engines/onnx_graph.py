@@ -79,8 +79,8 @@ class Value:
     ) -> list["Value"]:
         """What an operator makes of this and other operands: see `Graph.add`."""
         names = [self.name, *map(self._named, others)]
-        made = self.graph.add(operator, names, outputs, **attributes)
-        return [Value(self.graph, name, self.dtype) for name in made]
+        results = self.graph.add(operator, names, outputs, **attributes)
+        return [Value(self.graph, name, self.dtype) for name in results]
 
     def node(self, operator: str, *others: Operand, **attributes: Any) -> "Value":
         """What an operator with one output makes."""
@@ -182,10 +182,10 @@ class OnnxStep:
             w, u, b, d = map(_numpy, cells.weights_of(layer))
             hidden: Value | Literal[0] = 0
             if not after:
-                found = [(_numpy(own), at) for own, at in looked_up if own is not None]
-                found[0] = found[0][0] + (b if gru else b + d), symbols
+                lookups = [(_numpy(t), at) for t, at in looked_up if t is not None]
+                lookups[0] = lookups[0][0] + (b if gru else b + d), symbols
                 inputs = functools.reduce(
-                    operator.add, (graph.constant(own).node("Gather", at) for own, at in found)
+                    operator.add, (graph.constant(t).node("Gather", at) for t, at in lookups)
                 )
                 hidden = self._product(h, u, d if gru else None)
             elif gru:

@@ -44,8 +44,8 @@ class PreparedStep:
         self._predictor = tables.predictor  # in fp32
         self._table = self._prepared(tables.symbols)
         self._conditions, self._predicted = (
-            None if own is None else self._prepared(own)
-            for own in (tables.conditions, tables.predicted)
+            None if table is None else self._prepared(table)
+            for table in (tables.conditions, tables.predicted)
         )
         self._transposed = model.config.hidden_size >= _TRANSPOSED
         self._inputs = [self._matrix(layer.w) for layer in layers]
@@ -65,14 +65,14 @@ class PreparedStep:
         What needs no preparing is the model's own memory: it is to be the model that was prepared.
         """
         now = PreparedStep(model, self._size, self._dtype)
-        for own, new in zip(self._tensors(), now._tensors(), strict=True):
-            own.copy_(new)
+        for kept, new in zip(self._tensors(), now._tensors(), strict=True):
+            kept.copy_(new)
 
     def _tensors(self) -> list[Tensor]:
         biases = [bias for pair in self._biases for bias in pair]
         tables = [self._table, self._conditions, self._predicted]
         matrices = [*self._inputs, *self._hidden, self._head]
-        return [*(own for own in tables if own is not None), *matrices, *biases, self._head_bias]
+        return [*(t for t in tables if t is not None), *matrices, *biases, self._head_bias]
 
     def _prepared(self, tensor: Tensor) -> Tensor:
         return tensor.to(self._dtype).contiguous()
@@ -129,11 +129,11 @@ class PreparedStep:
         self, symbols: Integers, state: State, conditions: Conditions = NO_CONDITIONS
     ) -> tuple[Floats, State]:
         """See Engine: feed symbols (N, S) step by step."""
-        carried, found = self.split(state), []
+        carried, rows = self.split(state), []
         for fed, row in zip(self.on_device(symbols), self.rows_of(conditions), strict=False):
             logits, carried = self(fed, carried, row)
-            found.append(logits)
-        return torch.stack(found).cpu().numpy(), self._joined(carried)
+            rows.append(logits)
+        return torch.stack(rows).cpu().numpy(), self._joined(carried)
 
     def rows_of(self, conditions: Conditions) -> Iterable[Tensor | None]:
         """What each step takes of conditions, (S,), where it runs; without end if that is None."""

@@ -43,8 +43,8 @@ class WasmEngine:
         engine = wasmtime.Engine()
         self._store = wasmtime.Store(engine)
         # While wasmtime's own functions are there, which Python's end takes away:
-        for own in (engine, self._store):  # the last one first
-            weakref.finalize(self, own.close)
+        for resource in (engine, self._store):  # the last one first
+            weakref.finalize(self, resource.close)
         module = wasmtime.Module(engine, program(relaxed))
         exports = wasmtime.Instance(self._store, module, []).exports(self._store)
         self._exports: dict[str, Any] = {name: exports[name] for name in exports}
@@ -80,15 +80,15 @@ class WasmEngine:
             self._write_conditions(conditions, *part)
             self._write(self._io + _SYMBOLS, symbols[part].astype("<i4"))
             self._call("feed", places[stream], len(symbols[part]))
-            found = self._read(self._logits, logits[part].size)
-            logits[part] = found.reshape(-1, logits.shape[-1])
+            values = self._read(self._logits, logits[part].size)
+            logits[part] = values.reshape(-1, logits.shape[-1])
         return logits[..., : self._size], self._held(len(places))
 
     def _write_conditions(self, conditions: Conditions, steps: slice, stream: int) -> None:
         """Write those of some steps of a stream; of what nothing is known they are zeros."""
         codes, labels = conditions
-        for place, own in ((_CODES, codes), (_LABELS, None if labels is None else labels[..., 0])):
-            row = np.zeros(_ROOM) if own is None else own[steps, stream].numpy()
+        for place, part in ((_CODES, codes), (_LABELS, None if labels is None else labels[..., 0])):
+            row = np.zeros(_ROOM) if part is None else part[steps, stream].numpy()
             self._write(self._io + place, row.astype("<i4"))
 
     def _hold(self, state: State) -> list[int]:
@@ -112,8 +112,8 @@ class WasmEngine:
         past = rows[None, :, rows.shape[1] - self._config.lookback :]
         return State(*(torch.from_numpy(part.copy()) for part in (h, c, past)))
 
-    def _call(self, name: str, *given: float) -> Any:
-        return self._exports[name](self._store, *given)
+    def _call(self, name: str, *arguments: float) -> Any:
+        return self._exports[name](self._store, *arguments)
 
     def _write(self, place: int, values: npt.NDArray[Any] | np.generic) -> None:
         self._exports["memory"].write(self._store, values.tobytes(), place)

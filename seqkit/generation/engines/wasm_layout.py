@@ -50,9 +50,9 @@ def pack(model: CharRNN, size: int, labels: Tensor | None = None) -> tuple[list[
     read = tables["embedding"], tables.get("conditions"), chosen
     parts = [part for rows in read for part in _table(rows)]
     if model.linear_predictor is not None:
-        own = model.linear_predictor
+        predictor = model.linear_predictor
         levels, borders, weights = (
-            part.cpu().numpy() for part in (own.levels, own.borders, own.weights)
+            part.cpu().numpy() for part in (predictor.levels, predictor.borders, predictor.weights)
         )
         borders = np.append(borders, np.float32(np.inf))
         parts += [*_table(tables["predicted"]), levels, borders, _filled(weights, 1, 4, first=True)]
@@ -102,7 +102,7 @@ def _scales(rows: Floats, most: int) -> Floats:
 
 def _gates(rows: Floats) -> Floats:
     """Rows i f g o (4 H, …) with each gate filled up."""
-    return np.concatenate([_filled(own, 0, _ALIGNED) for own in np.split(rows, 4)])
+    return np.concatenate([_filled(gate, 0, _ALIGNED) for gate in np.split(rows, 4)])
 
 
 def _filled(values: Floats, axis: int, multiple: int, first: bool = False) -> Floats:

@@ -63,8 +63,8 @@ def tiling(lanes: int, at_once: int) -> Tiling:
         tiles = -(-lanes // tile)
         return Tiling(tile, tiles, min(tiles, at_once))
 
-    def cost(found: Tiling) -> float:
-        return -(-found.tiles // found.clusters) * _STEP[found.lanes]
+    def cost(candidate: Tiling) -> float:
+        return -(-candidate.tiles // candidate.clusters) * _STEP[candidate.lanes]
 
     return min(map(shared_out, TILES), key=cost)
 
@@ -85,11 +85,11 @@ def clusters_at_once(device: torch.device, hidden: int, lanes: int) -> int:
         DeviceError: it cannot compile the kernels.
     """
     tile = _tile(hidden, lanes)
-    found = _kernel("forward", device, hidden, tile).clusters_at_once(
+    possible = _kernel("forward", device, hidden, tile).clusters_at_once(
         cluster=blocks(hidden), threads=THREADS, shared=_shared("forward", hidden, tile)
     )
     about = torch.cuda.get_device_properties(device)
-    return min(found, about.multi_processor_count // blocks(hidden))
+    return min(possible, about.multi_processor_count // blocks(hidden))
 
 
 def refusal(device: torch.device, hidden: int, lanes: int) -> str | None:
@@ -103,11 +103,11 @@ def refusal(device: torch.device, hidden: int, lanes: int) -> str | None:
         # A training takes both: they are compiled side by side.
         with ThreadPoolExecutor(1, "", torch.cuda.set_device, (device,)) as pool:
             backward = pool.submit(_kernel, "backward", device, hidden, _tile(hidden, lanes))
-            found = clusters_at_once(device, hidden, lanes)
+            clusters = clusters_at_once(device, hidden, lanes)
             backward.result()
     except DeviceError as error:
         return f"does not start: {error}"
-    if not found:
+    if not clusters:
         return f"needs clusters of {blocks(hidden)} blocks, and {about.name} runs none here"
     return None
 
@@ -131,10 +131,10 @@ def check(failed: Tensor | None) -> None:
 
 @functools.cache
 def _kernel(name: str, device: torch.device, hidden: int, tile: int) -> Kernel:
-    own = [Path(__file__).with_name(file) for file in ("common.cu", f"{name}.cu")]
+    files = [Path(__file__).with_name(file) for file in ("common.cu", f"{name}.cu")]
     kernel = Kernel(
         f"lstm_{name}",
-        sources=[HOPPER, LSTM, *own],
+        sources=[HOPPER, LSTM, *files],
         constants={"H": hidden, "LANES": tile, "PATIENCE": _PATIENCE},
         device=device,
         exact=True,
