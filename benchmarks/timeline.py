@@ -31,7 +31,7 @@ _PARTS = {
     "kernels": ["kernels.nvrtc:Kernel.__init__"],
     "the training's tensors": ["training.trainer:Trainer.__init__"],
     "recording of the step": ["training.trainer:Trainer.prepare"],
-    "beginning of the run": ["api.run_training:begin"],
+    "beginning of the run": ["api.run_training:initialise_run_folder"],
     "steps": ["training.trainer:Trainer.update"],
     "waiting for their losses": ["training.trainer:Trainer._mean_loss"],
     "readings": ["training.trainer:Trainer._report", "runs.observers:Records.__call__"],

@@ -91,7 +91,7 @@ def _run(
         if isinstance(event, CheckpointDue):
             trainer.state()
 
-    begin(training, saver, notice)
+    initialise_run_folder(training, saver, notice)
     if ranks.leads:
         writers = _writers(training, saver, followers.tell, notice)
         report = Report(folder, lambda: about_run(training), notice)
@@ -235,7 +235,7 @@ def _started(training: Training) -> Started:
     )
 
 
-def begin(training: Training, saver: Saver, notice: Notice) -> None:
+def initialise_run_folder(training: Training, saver: Saver, notice: Notice) -> None:
     """Put the run's folder in order, and save the state, from which on it is a run.
 
     However a training ends from then on, the run goes on with the settings that it has now.

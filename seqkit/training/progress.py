@@ -10,7 +10,7 @@ from torch import Tensor
 
 from seqkit.foundation.errors import DivergedError
 from seqkit.foundation.settings import check_type
-from seqkit.training.schedule import Spent
+from seqkit.training.schedule import ElapsedTime
 
 _HOPELESS = 100  # updates left out, one after the other: no other is to be expected
 
@@ -79,7 +79,7 @@ _ANY_SIGN = ("best_loss",)  # of one that is all but 0, rounding may decide
 _OF_KEYS = ("budget",)  # seconds that train.max_minutes gave, however many
 
 
-def read_numbers(values: Mapping[str, Any]) -> tuple[TrainingProgress, Spent]:
+def read_numbers(values: Mapping[str, Any]) -> tuple[TrainingProgress, ElapsedTime]:
     """How far a training has come and what time it took, from the values of its state.
 
     Raises:
@@ -88,7 +88,7 @@ def read_numbers(values: Mapping[str, Any]) -> tuple[TrainingProgress, Spent]:
     """
     progress = _read(TrainingProgress, "progress", values.get("progress"))
     # Before 0.2.0 only the time of the steps themselves was recorded.
-    return progress, _read(Spent, "time", values.get("time", {"seconds": progress.seconds}))
+    return progress, _read(ElapsedTime, "time", values.get("time", {"seconds": progress.seconds}))
 
 
 def _read(kind: type[Record], name: str, values: Any) -> Record:

@@ -43,7 +43,7 @@ def learning_rate(
 
 
 @dataclass
-class Spent:
+class ElapsedTime:
     """What a checkpoint keeps of the time: seconds from the first step on, stops left out.
 
     Attributes:
@@ -82,7 +82,7 @@ class Clock:
         now: seconds that never go back.
         closing_sample: its length, where that of a sample on the way is 1.
         """
-        self.spent = Spent()
+        self.elapsed = ElapsedTime()
         self._seconds = 60 * minutes
         self._now = now
         self._closing_sample = closing_sample
@@ -94,27 +94,27 @@ class Clock:
         """What comes counts; what was before, does not."""
         self._ticked = self._now()
         self._step = None
-        self._saved = self.spent.seconds
+        self._saved = self.elapsed.seconds
 
     def tick(self) -> float:
         """Count the time since the last tick; the seconds spent."""
         if self._ticked is not None:
             now = self._now()
-            self.spent.seconds += now - self._ticked
+            self.elapsed.seconds += now - self._ticked
             self._ticked = now
-        return self.spent.seconds
+        return self.elapsed.seconds
 
     @property
     def share(self) -> float:
         """Which share of the time for steps is over, from 0 to 1; 0 without an end."""
         if not self._seconds:
             return 0.0
-        return min(1.0, self.spent.seconds / max(self._seconds - self._kept_free, 1e-9))
+        return min(1.0, self.elapsed.seconds / max(self._seconds - self._kept_free, 1e-9))
 
     @property
     def save_due(self) -> bool:
         """Whether a kill would by now cost more work than it may."""
-        return self.spent.seconds - self._saved >= _UNSAVED
+        return self.elapsed.seconds - self._saved >= _UNSAVED
 
     def saved(self) -> None:
         """The state is as it is saved."""
@@ -131,17 +131,17 @@ class Clock:
         return self._seconds > 0 and self._left <= (self._step or 0.0)
 
     @property
-    def is_closed(self) -> bool:
+    def is_budget_spent(self) -> bool:
         """Whether the training came to its end by these minutes, and not by fewer."""
-        return 0 < self._seconds <= self.spent.budget
+        return 0 < self._seconds <= self.elapsed.budget
 
-    def close(self) -> None:
+    def spend_budget(self) -> None:
         """The last step is done."""
-        self.spent.budget = self._seconds
+        self.elapsed.budget = self._seconds
 
     def needs_look(self, steps: int, step: int) -> bool:
         """Whether so many steps take a share of the time that matters, by the first `step`."""
-        return steps * self.spent.seconds > _GRAIN * self._seconds * step > 0
+        return steps * self.elapsed.seconds > _GRAIN * self._seconds * step > 0
 
     @property
     def validation_due(self) -> bool:
@@ -149,18 +149,18 @@ class Clock:
 
         As long as that takes is to be left for steps before the last one.
         """
-        spent = self.spent
-        wait = max(self._seconds / _VALIDATIONS, spent.closing / _SHARE)
-        waited = spent.seconds - spent.validated >= wait
-        return self._seconds > 0 and waited and self._left > 2 * spent.closing
+        elapsed = self.elapsed
+        wait = max(self._seconds / _VALIDATIONS, elapsed.closing / _SHARE)
+        waited = elapsed.seconds - elapsed.validated >= wait
+        return self._seconds > 0 and waited and self._left > 2 * elapsed.closing
 
     def validated(self, begun: float) -> None:
         """A validation that began at `begun` seconds is done, with all that follows it."""
-        spent, took = self.spent, self.tick() - begun
-        spent.closing = max(spent.closing, took) if spent.validated else took
-        spent.validated = spent.seconds
+        elapsed, took = self.elapsed, self.tick() - begun
+        elapsed.closing = max(elapsed.closing, took) if elapsed.validated else took
+        elapsed.validated = elapsed.seconds
         if self._seconds and self._left <= 0:  # another one has no room
-            self.close()
+            self.spend_budget()
 
     @property
     def sample_due(self) -> bool:
@@ -168,22 +168,22 @@ class Clock:
 
         The last one is; those before it, after the first, keep to their share of the time.
         """
-        spent = self.spent
-        waited = self.tick() - spent.sampled >= spent.sample / _SHARE
-        return waited or not self._seconds or self.is_closed or self._left <= 0
+        elapsed = self.elapsed
+        waited = self.tick() - elapsed.sampled >= elapsed.sample / _SHARE
+        return waited or not self._seconds or self.is_budget_spent or self._left <= 0
 
     def sampled(self, begun: float) -> None:
         """A sample that began at `begun` seconds is made."""
-        self.spent.sampled = self.tick()
-        self.spent.sample = self.spent.seconds - begun
+        self.elapsed.sampled = self.tick()
+        self.elapsed.sample = self.elapsed.seconds - begun
 
     @property
     def _left(self) -> float:
         """Seconds until the last validation has to begin."""
-        return self._seconds - self._kept_free - self.spent.seconds
+        return self._seconds - self._kept_free - self.elapsed.seconds
 
     @property
     def _kept_free(self) -> float:
         """Seconds for the last validation and the closing sample."""
-        sample = min(self.spent.sample * self._closing_sample, _SHARE * self._seconds)
-        return self.spent.closing + sample
+        sample = min(self.elapsed.sample * self._closing_sample, _SHARE * self._seconds)
+        return self.elapsed.closing + sample

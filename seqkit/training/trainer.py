@@ -90,7 +90,7 @@ class Trainer:
     @property
     def elapsed(self) -> float:
         """Seconds of wall time from the first step on, with all that was done between steps."""
-        return self._time.spent.seconds
+        return self._time.elapsed.seconds
 
     @property
     def scores_otherwise(self) -> bool:
@@ -102,8 +102,8 @@ class Trainer:
     def finished(self) -> bool:
         """Whether all steps are done, the time is up, or patience has run out."""
         patience = self._config.patience
-        spent = patience > 0 and self.progress.without_improvement >= patience
-        return spent or self._time.is_closed or self._at_limit
+        out_of_patience = patience > 0 and self.progress.without_improvement >= patience
+        return out_of_patience or self._time.is_budget_spent or self._at_limit
 
     @property
     def _at_limit(self) -> bool:
@@ -132,7 +132,7 @@ class Trainer:
             begun = time.perf_counter()
             self.update()
             in_time = not self._time.is_up
-            last = not in_time or self._time.is_closed or self._at_limit
+            last = not in_time or self._time.is_budget_spent or self._at_limit
             validates = last or self._validation_due
             saves = _every(self._config.checkpoint_every, progress.step)
             saves = saves or (self._ranks.alone and self._time.save_due)
@@ -143,7 +143,7 @@ class Trainer:
                 loss = self._mean_loss()  # waits for the device: the clock is read after it
                 saves = saves or self._ranks.shared(lambda: self._time.save_due)
             if not in_time:
-                self._time.close()
+                self._time.spend_budget()
             progress.seconds += time.perf_counter() - begun
             before = self.elapsed
             if report:
@@ -261,7 +261,7 @@ class Trainer:
         self._time.saved()
         values = {
             "progress": dataclasses.asdict(self.progress),
-            "time": dataclasses.asdict(self._time.spent),
+            "time": dataclasses.asdict(self._time.elapsed),
             "execution": self._execution.to_record(),
             "processes": self._ranks.rank.size,
         }
@@ -278,7 +278,7 @@ class Trainer:
             CheckpointError: the state belongs to another model or batch size.
         """
         try:
-            self.progress, self._time.spent = read_numbers(values)
+            self.progress, self._time.elapsed = read_numbers(values)
             # Before 0.2.0 there were no moments before the first step.
             begun = {} if self.progress.step else self._step.state()
             if not averaged and (average := self._step.weights.average) is not None:
