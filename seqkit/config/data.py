@@ -89,14 +89,14 @@ class DataConfig:
     )
     label: str = option(
         "",
-        "what is told of a document: folder, the name of the folder that its file is in; or a "
+        "a document's label: folder, the name of the folder that its file is in; or a "
         "regular expression whose group is found in the file's name (in its path, if there is a "
         "/), or whose named groups are, such as '(?P<digit>.)_(?P<speaker>[a-z]+)'",
     )
     label_column: str = option("", "with data.kind=hf or its shards: the column that labels rows")
     conditions: str = option(
         "none",
-        "what is told of sound beside its samples: 50 codes a second, each naming the nearest "
+        "what is read of sound beside its samples: 50 codes a second, each naming the nearest "
         "sound of the recording, or its pitch, 100 times a second; a small network learns to write "
         "them, or generate like=FILE gives them",
         choices=("none", "codes", "pitch"),

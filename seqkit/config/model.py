@@ -41,15 +41,14 @@ class ModelConfig:
     )
     conditions: int = option(
         0,
-        "K, categories of a row that is read beside the symbols, the first one for what is not "
-        "told; 0 takes what the data has",
+        "K, categories of a row that is read beside the symbols, the first one for the unknown; "
+        "0 takes what the data has",
         minimum=0,
     )
     condition_size: int = option(32, "width of the embedding of these categories", minimum=1)
     labels: list[int] = option(
         [],
-        "of each label that is told of a document, how many values it has; empty takes what the "
-        "data has (data.label)",
+        "how many values each label of a document has; empty takes what the data has (data.label)",
     )
     label_size: int = option(32, "width of the embedding of labels", minimum=1)
     lookback: int = option(

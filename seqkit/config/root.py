@@ -84,7 +84,7 @@ class Config:
     )
     label: str | None = option(
         None,
-        "what the sample is told, of a model that learnt labels (data.label): a value, several as "
+        "the sample's label, of a model that learnt labels (data.label): a value, several as "
         "digit:7,speaker:jackson, a mixture as a:0.7,b:0.3, or none; what is not given is drawn as "
         "often as the data has it",
     )
@@ -205,7 +205,7 @@ def check(config: Config) -> None:
     check_model(config.model)
     if config.model.ends and config.data.conditions != "none":
         raise ConfigError(
-            "model.ends=true: a network that is told of codes cannot learn where documents end: "
+            "model.ends=true: a network that reads codes cannot learn where documents end: "
             "give data.conditions=none, or leave the key out"
         )
     if not (config.train.max_steps or config.train.max_epochs or config.train.max_minutes):

@@ -71,15 +71,14 @@ def find_conditions(
     if slow is not None:
         book = slow.codebook
         model = with_codes(model, book.size)
-        session.notice(
-            f"told by {book.size - 1} codes, {book.frame_rate} a second (data.conditions)"
-        )
+        count, rate = book.size - 1, book.frame_rate
+        session.notice(f"conditioned on {count} codes, {rate} a second (data.conditions)")
         part, judged = coded(learnt, book), coded(validation, book)
     predictor = None
     if origin.checkpoint is None and model.lookback:
         sound = SoundPart(part, learnt.codec, lambda: learnt.frames)
         predictor = ranks.shared(lambda: _predictor_of(sound, config.data, model, book))
-    recording = ranks.shared(lambda: _recording(reading, parts))
+    recording = ranks.shared(lambda: _recording_to_keep(reading, parts))
     steps, seed = config.train.sequence_length, config.fixed_seed
     errors = reading_errors.errors_of(learnt.codec, config.data, steps, seed, book)
     errors = _with_labels(errors, parts.corpus)
@@ -176,7 +175,7 @@ def _with_labels(errors: Errors | None, corpus: Corpus) -> Errors | None:
     return errors or (reading_errors.NO_ERRORS if corpus.labels else None)
 
 
-def _recording(reading: Reading, parts: Parts) -> Recording | None:
+def _recording_to_keep(reading: Reading, parts: Parts) -> Recording | None:
     """That of the run that goes on, or what is kept of the corpus; None of silence, or of sounds
     with labels."""
     saved = reading.origin.saved
