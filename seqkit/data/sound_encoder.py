@@ -60,18 +60,22 @@ class Decoded:
         self._files: dict[Path, list[Frames]] = {}
         self._room = _ROOM
 
+    def __getstate__(self) -> dict[str, object]:
+        """To other processes goes nothing, and no room: none would take what it kept."""
+        return {"_files": {}, "_room": 0}
+
     def keep(self, file: Path, blocks: Iterator[Frames]) -> Iterator[Frames]:
-        """Hand on the blocks of a file, and keep them if all of them fit."""
-        kept: list[Frames] | None = []
+        """Hand on the blocks of a file, and keep them if it can be read and all of them fit."""
+        kept, size = list[Frames](), 0
         for block in blocks:
-            self._room -= block.nbytes
-            if kept is not None and self._room >= 0:
+            size += block.nbytes
+            if size <= self._room:
                 kept.append(block)
             else:
-                self._room += block.nbytes + sum(own.nbytes for own in kept or ())
-                kept = None
+                kept.clear()
             yield block
-        if kept is not None:
+        if size <= self._room:
+            self._room -= size
             self._files[file] = kept
 
     def take(self, file: Path) -> list[Frames] | None:
