@@ -116,12 +116,13 @@ def advise(
     recipe = base.recipe or config.recipe or ""  # one in a --config-dir has the defaults as base
     if corpus.labels is not None:  # which are read beside an embedding
         keys = {"model.input": "embedding"} | keys
-    words = [f"{key}={_written(value)}" for key, value in keys.items()]
+    words = [f"recipe={recipe}", *_data_words(config.data, base.data)]
+    words += [f"{key}={_written(value)}" for key, value in keys.items()]
     model_keys = {key.removeprefix("model."): keys[key] for key in keys if key.startswith("model.")}
     model = replace(base.model, vocabulary_size=codec.size, **model_keys)
     minutes = keys.get("train.max_minutes", base.train.max_minutes)
     return {
-        "command": command_line(f"recipe={recipe}", *_data_words(config.data, base.data), *words),
+        "command": command_line(*words, plugins=config.plugins),
         "recipe": recipe,
         "keys": keys,
         "parameters": count_parameters(model),

@@ -88,6 +88,13 @@ def test_the_codec_of_a_module_is_asked_for(module: str, run: Run) -> None:
     assert f"plugins={module}, as in its training" in alone.err
 
 
+@pytest.mark.parametrize("recipe", ["recipe=rain", ""])
+def test_the_command_line_of_doctor_names_the_module(recipe: str, module: str, run: Run) -> None:
+    words = [*filter(None, [recipe]), "data.dataset=rain", "data.codec=shifted"]
+    found = run.json("doctor", *words, f"plugins={module}", "device=cpu", "train.max_minutes=0.05")
+    assert f"plugins={module}" in found["recommendation"]["command"].split()
+
+
 def test_help_lists_the_recipes_of_a_module(module: str, run: Run) -> None:
     listed = run("--help", f"plugins={module}")
     assert re.search(r"^  rain +Rain$", listed.out.decode(), re.MULTILINE)
