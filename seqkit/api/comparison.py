@@ -11,6 +11,7 @@ from seqkit.data.codecs import Codec, Quantiser
 from seqkit.evaluation.likeness import Distances
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import DataError
+from seqkit.foundation.threads import shared_cores
 from seqkit.foundation.wording import counted
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.request import Request
@@ -49,10 +50,11 @@ def of_model(
         watch(done)
     waves = [codec.decode(symbols) for symbols in np.concatenate(blocks).T]
     try:
-        distances = [recording.measure(wave, rate) for wave in waves]
+        with shared_cores():
+            distances = [recording.measure(wave, rate) for wave in waves]
+            judgements = [recording.judged(wave, rate) for wave in waves]
     except ValueError as error:
         raise DataError(f"seconds is too small to compare: {error}") from error
-    judgements = [recording.judged(wave, rate) for wave in waves]
     like = sum(judgement.is_like for judgement in judgements)
     halves = recording.halves._asdict()
     return {

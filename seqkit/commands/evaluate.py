@@ -22,6 +22,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.processes import ALONE
 from seqkit.foundation.ranks import Ranks, joined
+from seqkit.foundation.threads import shared_cores
 from seqkit.foundation.wording import json_text
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import as_trained, request_of
@@ -139,7 +140,8 @@ def _likeness(
     if config.data.path or recording is None:  # refused before anything is made
         corpus = checkpoint_data.corpus_asked_for(config, saved, catalogue, console)
         sound = SoundPart(corpus.whole, saved.codec)
-        recording, sha256 = recording_of(sound, corpus.name, config.data), corpus.sha256
+        with shared_cores():
+            recording, sha256 = recording_of(sound, corpus.name, config.data), corpus.sha256
     config = as_trained(dataclasses.replace(config, seed=config.fixed_seed), saved.config)
     length = medium_of(saved.codec).length(config.length, config.seconds or _SECONDS)
     request = dataclasses.replace(request_of(config, length), streams=_SOUNDS)
