@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 
-from seqkit.api.model import load_checkpoint
 from seqkit.config import Config
 from seqkit.foundation.console import Console
 from seqkit.foundation.device import choose_device
@@ -23,6 +22,7 @@ from seqkit.foundation.plugins import Catalogue
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.request import as_trained, request_of
 from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.named_checkpoint import load_checkpoint
 from seqkit.symbols import Floats, Integers
 
 ORDER, LENGTH, TRAINING = 6, 500, 0.9

@@ -21,7 +21,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from seqkit.api import checkpoint_data
-from seqkit.api.model import load_checkpoint
 from seqkit.config import Config
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
@@ -34,6 +33,7 @@ from seqkit.generation.ending import Ending, without_ended
 from seqkit.generation.request import Request
 from seqkit.generation.sampling import Sampling
 from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.named_checkpoint import load_checkpoint
 
 RATE, LENGTH = 8000, 8000
 NAME = re.compile(r"(\d)_([a-z]+)_(\d+)\.wav")

@@ -144,7 +144,7 @@ def _composed(command: str, words: list[str], config_dirs: list[Path]) -> "Compo
 
 def _tell_labels(composed: "Composed") -> None:
     """Print the labels of a checkpoint, if it has any."""
-    from seqkit.api.model import load_checkpoint
+    from seqkit.runs.named_checkpoint import load_checkpoint
 
     saved = load_checkpoint(composed.config.checkpoint, composed.catalogue, Console(quiet=True))
     if saved.labels is not None:

@@ -31,8 +31,8 @@ from seqkit.generation import like
 from seqkit.generation.ending import ending_of
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import as_trained, request_of, with_seed
-from seqkit.runs import named_checkpoint
 from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.named_checkpoint import load_checkpoint
 from seqkit.symbols import Floats, Integers, Symbols
 
 Content = TypeVar("Content")
@@ -271,22 +271,6 @@ class Model(Generic[Content]):
         if content is None:
             return np.zeros(0, np.uint8)
         return self._medium.encode(name, content, unknown, _LOG.info)
-
-
-def load_checkpoint(place: str | None, catalogue: Catalogue, console: Console) -> Checkpoint:
-    """The checkpoint that `checkpoint=` names: a run's folder, a file, a model's name or a URL.
-
-    Raises:
-        ConfigError: nothing is named.
-        CheckpointError: there is no checkpoint, or none that can be read.
-    """
-    if not place:
-        names = " or ".join(f"checkpoint={name}" for name in named_checkpoint.ready_made())
-        raise ConfigError(
-            "no checkpoint: give checkpoint=RUN_FOLDER or checkpoint=FILE, or a ready-made model, "
-            f"{names}, or a URL"
-        )
-    return named_checkpoint.read(place, catalogue, console.notice, console.progress)
 
 
 def load(

@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from seqkit.api.model import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.compression.compress import Predictor, compress
 from seqkit.config import Config, DataConfig
@@ -15,6 +14,7 @@ from seqkit.foundation import device, disk
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.plugins import Catalogue
+from seqkit.runs.named_checkpoint import load_checkpoint
 from seqkit.symbols import Symbols
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-from seqkit.api.model import load_checkpoint
 from seqkit.commands.compress import result_file, source_of, unit_of
 from seqkit.compression.compress import Predictor, decompress
 from seqkit.compression.container import Reader
@@ -21,6 +20,7 @@ from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import CheckpointError, ConfigError, OutputError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.stdout import Product
+from seqkit.runs.named_checkpoint import load_checkpoint
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 
 from seqkit.api import checkpoint_data, comparison
-from seqkit.api.model import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.data.codecs import Quantiser
@@ -27,6 +26,7 @@ from seqkit.foundation.wording import json_text
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import as_trained, request_of
 from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.named_checkpoint import load_checkpoint
 from seqkit.stages import agreement
 from seqkit.stages.conditions import recording_of
 

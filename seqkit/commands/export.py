@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-from seqkit.api.model import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.foundation import disk
@@ -18,6 +17,7 @@ from seqkit.foundation.run_folders import SUFFIX
 from seqkit.generation import labelled
 from seqkit.page.page import page_of
 from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.named_checkpoint import load_checkpoint
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from seqkit.api.model import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.commands.sample_output import Sample
@@ -17,6 +16,7 @@ from seqkit.generation.ending import ending_of
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import as_trained, request_of, require_streams, with_seed
 from seqkit.runs.layout import samples_folder
+from seqkit.runs.named_checkpoint import load_checkpoint
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:

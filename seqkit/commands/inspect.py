@@ -3,12 +3,12 @@
 import json
 from typing import Any
 
-from seqkit.api.model import load_checkpoint
 from seqkit.config import Config
 from seqkit.foundation import stdout
 from seqkit.foundation.console import Console
 from seqkit.foundation.plugins import Catalogue
 from seqkit.model.char_rnn import count_parameters
+from seqkit.runs.named_checkpoint import load_checkpoint
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:

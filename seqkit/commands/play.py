@@ -5,7 +5,6 @@ import secrets
 import socket
 from pathlib import Path
 
-from seqkit.api.model import load_checkpoint
 from seqkit.config import Config
 from seqkit.foundation import device, stdout
 from seqkit.foundation.console import Console
@@ -13,6 +12,7 @@ from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.runs import named_checkpoint
 from seqkit.runs.layout import find_runs, runs_below
+from seqkit.runs.named_checkpoint import load_checkpoint
 
 _CONNECTIONS = 128  # each of which may send a few megabytes
 _SENT = 1 << 16  # bytes on their way to a client: what more it does not read is not made

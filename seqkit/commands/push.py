@@ -8,7 +8,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from seqkit import compose
-from seqkit.api.model import load_checkpoint
 from seqkit.config import Config, options, values_of
 from seqkit.foundation import stdout
 from seqkit.foundation.console import Console
@@ -19,7 +18,7 @@ from seqkit.model.char_rnn import count_parameters
 from seqkit.runs import record
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint_bytes import verified_record
-from seqkit.runs.named_checkpoint import HUB, IN_REPOSITORY
+from seqkit.runs.named_checkpoint import HUB, IN_REPOSITORY, load_checkpoint
 
 _NAME = r"[\w-][\w.-]*"
 _REPOSITORY = re.compile(rf"{HUB}({_NAME}/{_NAME})", re.ASCII)

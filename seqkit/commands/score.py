@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 from seqkit.api import checkpoint_data
-from seqkit.api.model import load_checkpoint
 from seqkit.commands import outputs
 from seqkit.config import Config, ModelConfig
 from seqkit.data.codecs import Codec, Quantiser
@@ -31,6 +30,7 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.report.surprise_of_sound import SurpriseOfSound
 from seqkit.report.surprise_of_text import ALTERNATIVES, Names, SurpriseOfText, contents_of, text_of
 from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.named_checkpoint import load_checkpoint
 
 _SEARCH = "search"
 _TOLD, _LABELS = 5, 60  # places and labels on stderr

@@ -14,7 +14,7 @@ from seqkit.data import url_cache
 from seqkit.data.files import Meter
 from seqkit.data.remote import is_remote
 from seqkit.foundation import disk
-from seqkit.foundation.console import Progress, unseen
+from seqkit.foundation.console import Console, Progress, unseen
 from seqkit.foundation.errors import CheckpointError, ConfigError, DataError, UnreadableError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.run_folders import SUFFIX, is_run
@@ -43,6 +43,22 @@ def is_path(name: str) -> bool:
 def absolute(name: str) -> str:
     """A name as it is known from every folder."""
     return str(Path(name).absolute()) if is_path(name) else name
+
+
+def load_checkpoint(place: str | None, catalogue: Catalogue, console: Console) -> Checkpoint:
+    """The checkpoint that `checkpoint=` names: a run's folder, a file, a model's name or a URL.
+
+    Raises:
+        ConfigError: nothing is named.
+        CheckpointError: there is no checkpoint, or none that can be read.
+    """
+    if not place:
+        names = " or ".join(f"checkpoint={name}" for name in ready_made())
+        raise ConfigError(
+            "no checkpoint: give checkpoint=RUN_FOLDER or checkpoint=FILE, or a ready-made model, "
+            f"{names}, or a URL"
+        )
+    return read(place, catalogue, console.notice, console.progress)
 
 
 def read(

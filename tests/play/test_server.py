@@ -18,12 +18,12 @@ import soundfile
 import torch
 
 import seqkit
-from seqkit.api.model import load_checkpoint
 from seqkit.config import SampleConfig
 from seqkit.data.files import BadFileError
 from seqkit.foundation.console import Console
 from seqkit.foundation.plugins import Catalogue
 from seqkit.play.loaded import Loaded
+from seqkit.runs.named_checkpoint import load_checkpoint
 from tests.conftest import Run
 from tests.play.conftest import Answer, Server, serving
 
