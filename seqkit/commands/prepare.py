@@ -53,4 +53,5 @@ def _to_train(
         recipe = fitting_recipe(DataConfig(path=[str(out)]), folders, catalogue)
     recipe_data = config_of_recipe(catalogue, recipe).data
     keys = [f" data.{key}={value}" for key, value in unlike(recipe_data, index.settings).items()]
+    keys += [f" plugins={','.join(catalogue.modules)}"] if catalogue.modules else []
     return f"recipe={recipe} data.path={out}{''.join(keys)}"

@@ -95,6 +95,12 @@ def test_the_command_line_of_doctor_names_the_module(recipe: str, module: str, r
     assert f"plugins={module}" in found["recommendation"]["command"].split()
 
 
+def test_the_keys_that_prepare_proposes_name_the_module(module: str, run: Run) -> None:
+    words = ["data.path=rain", "data.codec=shifted", f"plugins={module}"]
+    done = run.ok("prepare", *words, "out=shards")
+    assert f"data.path=shards plugins={module}" in done.err
+
+
 def test_help_lists_the_recipes_of_a_module(module: str, run: Run) -> None:
     listed = run("--help", f"plugins={module}")
     assert re.search(r"^  rain +Rain$", listed.out.decode(), re.MULTILINE)
