@@ -254,18 +254,18 @@ class Lanes:
             )
         ends = [self.batch_size * number // processes for number in range(processes + 1)]
         shares = [range(begin, end) for begin, end in itertools.pairwise(ends)]
-        self.own = shares[rank]
+        self.shown = shares[rank]
         """Which of the B lanes the windows show: this process's."""
         self.widest = max(map(len, shares))
         """The most lanes that a process has."""
-        self.widen(len(self.own))
+        self.widen(len(self.shown))
 
     def widen(self, width: int) -> None:
         """Make windows of so many lanes, the added ones idle: without targets, always fresh."""
         lane = torch.arange(width)
         offset = torch.arange(-1, self.sequence_length)
-        begins = (lane + self.own.start) * self.steps * self.sequence_length
-        idle = lane >= len(self.own)
+        begins = (lane + self.shown.start) * self.steps * self.sequence_length
+        idle = lane >= len(self.shown)
         self._host_grid = _Grid(begins + offset[:, None], *self._documents, idle)
         self._grid = self._host_grid.to(self.device)
 

@@ -57,7 +57,7 @@ class TrainingStep:
         h, c, past = model.zero_state(execution.lanes)
         self._state = State(h.to(execution.dtype), c.to(execution.dtype), past)
         # What a recorded graph reads of the step's number.
-        first = lanes.own.start
+        first = lanes.shown.start
         self._masks = DropoutMasks(model.config, train, plan.seed, device, first)
         self._errors = None
         if plan.errors is not None:
@@ -248,7 +248,7 @@ class TrainingStep:
 
         All processes have to call it, and get the same.
         """
-        count = len(self._lanes.own)
+        count = len(self._lanes.shown)
         tensors = {
             name: self._ranks.gathered(values[:, :count].float())
             for name, values in self._carried().items()
@@ -273,7 +273,7 @@ class TrainingStep:
         self._optimizer.restore(tensors)
         if self.weights.average is not None:
             self.weights.average.restore(tensors)
-        lanes = self._lanes.own
+        lanes = self._lanes.shown
         for name, kept in self._carried().items():
             kept[:, : len(lanes)] = tensors[name][:, lanes.start : lanes.stop]
         # What was not reported yet is added up over the processes when it is: it counts once.
