@@ -255,9 +255,9 @@ class Model(Generic[Content]):
         light = saved.runs_in_eight_bits
         request = request_of(config, length, ending, followed, eight_bits=light)
         blocks = self._engine.blocks(symbols, request, self._reader.on_device(begin))
-        return self._told(itertools.chain([symbols], blocks))
+        return self._with_settings(itertools.chain([symbols], blocks))
 
-    def _told(self, pieces: Iterator[Symbols | Integers]) -> Iterator[Symbols | Integers]:
+    def _with_settings(self, pieces: Iterator[Symbols | Integers]) -> Iterator[Symbols | Integers]:
         """The pieces; what is between them runs with the caller's settings."""
         while True:
             with _own_settings():

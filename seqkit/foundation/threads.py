@@ -61,7 +61,7 @@ def shared_cores(
 
     def adapt() -> None:
         free = _GOVERNOR.free_cores() if adapts else most
-        torch.set_num_threads(exactly or min(_GOVERNOR.given, most, free))
+        torch.set_num_threads(exactly or min(_GOVERNOR.outside, most, free))
 
     with _GOVERNOR.block():
         adapt()
@@ -84,12 +84,12 @@ def lasting() -> int:
 class _Governor:
     """What all blocks of `shared_cores` have in common.
 
-    given: PyTorch's number outside of all blocks. Each of Python's threads has its own, but one in
+    outside: PyTorch's number beside all blocks. Each of Python's threads has its own, but one in
         which PyTorch has not run yet begins with what any thread set last, maybe within a block.
     """
 
     def __init__(self) -> None:
-        self.given = 1
+        self.outside = 1
         self._lock = threading.Lock()
         self._blocks = Counter[int]()  # in each of Python's threads
         self._limit = contextlib.ExitStack()  # of NumPy's BLAS
@@ -107,7 +107,7 @@ class _Governor:
         thread = Counter([threading.get_ident()])
         with self._lock:
             if not self._blocks:
-                self.given = torch.get_num_threads()
+                self.outside = torch.get_num_threads()
                 self._limit.enter_context(self.libraries.limit(limits=1, user_api="blas"))
                 if time.monotonic() > self._ended + _PAUSE:
                     self._looked, self._left, self._free = time.monotonic(), _left(), 1
@@ -118,7 +118,7 @@ class _Governor:
             with self._lock:
                 self._blocks -= thread
                 if not self._blocks & thread:
-                    torch.set_num_threads(self.given)
+                    torch.set_num_threads(self.outside)
                 if not self._blocks:
                     self._limit.close()
                     self._ended = time.monotonic()

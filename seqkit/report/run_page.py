@@ -179,7 +179,7 @@ class Report:
         self._written = clock()  # when the last page was, or the training began
         self._page = _FIRST  # seconds that the last page took
         self._due = False
-        self._told = False
+        self._warned = False
 
     def __call__(self, event: Event) -> None:
         """Write what is due; what fails is told, and ends no training."""
@@ -216,8 +216,8 @@ class Report:
         self._folder.check_own()
         record = read(self._folder.path, state)
         ends_early = state not in ("running", "finished")
-        if not self._told and not ends_early and (said := verdict.warning(record)):
-            self._told = True
+        if not self._warned and not ends_early and (said := verdict.warning(record)):
+            self._warned = True
             self._notice(said)
         _save(record)
         self._written = self._clock()

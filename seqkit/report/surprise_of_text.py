@@ -142,9 +142,9 @@ class SurpriseOfText:
             marked = " mark" if span.begin + index == mark else ""
             text = visible(self._texts[symbol])
             end = "\u21b5\n" if text == "\n" else text
-            yield end, _colour(span, index) + marked, self._told(symbol, span, index)
+            yield end, _colour(span, index) + marked, self._tooltip(symbol, span, index)
 
-    def _told(self, symbol: int, span: Stretch, index: int) -> str:
+    def _tooltip(self, symbol: int, span: Stretch, index: int) -> str:
         """The surprise of a symbol, and what was expected in its place."""
         nats = float(span.nats[index])
         tip = f"{self._name(symbol)}: {nats / math.log(2):.1f} bits, {_percent(math.exp(-nats))}"

@@ -86,7 +86,7 @@ class Search(Grid):
         self._prune, self._seed = asked.prune, seed
         self._domains = {key: _distribution(domain) for key, domain in space.domains.items()}
         _settle(folder / SEARCH)
-        with _told(folder):
+        with _damage_explained(folder):
             self._study = _load_study(folder)
             trials = self._study.get_trials(deepcopy=False)
         self._check_asked()
@@ -105,7 +105,7 @@ class Search(Grid):
             return begun
         import optuna
 
-        with _told(self._folder), warnings.catch_warnings():
+        with _damage_explained(self._folder), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             # A sampler of its own, so that a search that goes on chooses as if it had not stopped.
             seed = self._seed + len(self.jobs)
@@ -134,7 +134,7 @@ class Search(Grid):
             state = TrialState.FAIL
         else:
             return
-        with _told(self._folder):
+        with _damage_explained(self._folder):
             self._study.tell(int(job.name), loss, state, skip_if_finished=True)
 
     def _job(self, number: int, params: dict[str, Any]) -> Job:
@@ -195,7 +195,7 @@ class Pruning:
 
 
 @contextlib.contextmanager
-def _told(folder: Path) -> Iterator[None]:
+def _damage_explained(folder: Path) -> Iterator[None]:
     """A study may be damaged. Raises ConfigError."""
     try:
         yield

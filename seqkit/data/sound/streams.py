@@ -95,7 +95,7 @@ class _Frame(NamedTuple):
     kind: int = 0  # version, sample rate and whether it is mono, the same throughout a stream
     size: int = 0  # bytes
     promised: int = 0  # frames that follow, by a Xing header that stands in place of sound
-    told: int = 0  # bytes of these and itself, by that header; 0 if it does not say
+    length: int = 0  # bytes of these and itself, by that header; 0 if it does not say
 
 
 def _frame(file: IO[bytes], place: int) -> _Frame:
@@ -118,8 +118,8 @@ def _of_mp3(path: Path, file: IO[bytes], end: int, size: int) -> Iterator[Stream
     """Frames without a gap; a Xing header begins a stream, and the last of its frames ends it."""
     while (begin := _next_frame(file, _after_tags(file, end), size)) < size:
         first = _frame(file, begin)
-        end = begin + first.told
-        if not first.told or size - end not in (0, _TAG):
+        end = begin + first.length
+        if not first.length or size - end not in (0, _TAG):
             end, missing = begin + first.size, first.promised or size
             while missing and (frame := _frame(file, end)).kind == first.kind:
                 if frame.promised:
@@ -129,7 +129,7 @@ def _of_mp3(path: Path, file: IO[bytes], end: int, size: int) -> Iterator[Stream
                     raise BadFileError(path, "truncated: it ends within a frame")
             if first.promised and missing > 1:  # some headers count themselves
                 raise BadFileError(path, f"truncated: its header promises {missing} more frames")
-        yield Stream(file, begin, end, first.told if first.promised else _UNKNOWN)
+        yield Stream(file, begin, end, first.length if first.promised else _UNKNOWN)
 
 
 def _after_tags(file: IO[bytes], place: int) -> int:
