@@ -57,7 +57,7 @@ def about_run(training: Training) -> dict[str, Any]:
             **corpus.record(),
             "kind": corpus.codec.kind,
             "symbols": len(corpus.whole),
-            "training_symbols": len(corpus.split(training.config.data.split)[0]),
+            "training_symbols": training.learnable,
             "vocabulary": corpus.codec.size,
         },
         "baselines": training.baselines,

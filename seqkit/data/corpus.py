@@ -202,9 +202,7 @@ class Corpus:
         for begin, stop in itertools.pairwise(edges):
             kept = stop > begin
             sizes = (stop - begin)[kept]
-            places = zip((begins + begin)[kept].tolist(), sizes.tolist(), strict=True)
-            pieces = [whole.symbols[at : at + size] for at, size in places]
-            symbols = np.concatenate([whole.symbols[:0], *pieces])
+            symbols = stretches(whole.symbols, (begins + begin)[kept], (begins + stop)[kept])
             starts = np.cumsum(sizes) - sizes
             parts.append(Part(symbols, starts, labels=labels[kept]))
         return parts[0], parts[1], parts[2]
@@ -247,6 +245,14 @@ class Corpus:
             labels=None if self.whole.labels is None else self.whole.labels[first:last],
             in_shards=self.whole.in_shards,
         )
+
+
+def stretches(row: Row, begins: Integers, ends: Integers) -> Symbols:
+    """Some stretches of a row, (S,) places each, in memory one after the other."""
+    if isinstance(row, StoredSymbols):
+        return row.stretches(begins, ends)
+    places = zip(begins.tolist(), ends.tolist(), strict=True)
+    return np.concatenate([row[:0], *(row[begin:end] for begin, end in places)])
 
 
 def _stretch(row: Row, begin: int, end: int) -> Row:

@@ -100,6 +100,16 @@ class StoredSymbols:
         """Those from `begin` to before `end`, of which nothing is read yet."""
         return StoredSymbols(self._row, self._begin + begin, self._begin + end)
 
+    def stretches(self, begins: Integers, ends: Integers) -> Symbols:
+        """Some stretches, one after the other (n,), none of which goes beyond the symbols.
+
+        Raises:
+            DataError: they are not as they were written, or cannot be read.
+        """
+        joined = np.flatnonzero(begins[1:] == ends[:-1])  # which are read at once
+        begins, ends = np.delete(begins, joined + 1), np.delete(ends, joined)
+        return self._row.read(self._begin + begins, self._begin + ends)
+
     def check(self, count: Callable[[int], None]) -> None:
         """Compare all files with their sha256 now; `count` hears how many bytes were read.
 

@@ -19,12 +19,14 @@ class Parts:
     """What is learnt and what is validated on, of sound without silence.
 
     corpus: that they are from, its labels counted in the training part.
+    learnable: symbols of the training part, silence included.
     training_sound, validation_sound: both as waves; None of text.
     """
 
     corpus: Corpus
     training: Part
     validation: Part
+    learnable: int
     training_sound: SoundPart | None = None
     validation_sound: SoundPart | None = None
 
@@ -42,12 +44,12 @@ def cut_parts(reading: Reading, notice: Notice) -> Parts:
     corpus = _with_counts(corpus, training, notice)
     if reading.sound is None:
         _refuse_keys_of_sound(config.data)
-        return Parts(corpus, training, validation)
+        return Parts(corpus, training, validation, len(training))
     quiet = config.data.trim_silence
     learnt = trimmed(reading.sound.cut(training, 0), quiet)
     judged = trimmed(reading.sound.cut(validation, len(training)), quiet)
     _tell_changes(training, learnt, config.data, notice)
-    return Parts(corpus, learnt.part, judged.part, learnt, judged)
+    return Parts(corpus, learnt.part, judged.part, len(training), learnt, judged)
 
 
 def trimmed(sound: SoundPart, decibels: float) -> SoundPart:

@@ -1,5 +1,6 @@
 """Labels as a user meets them: trained, asked for, scored, fine-tuned, in shards, from Python."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 
 import seqkit
 from seqkit.api import generate_calls
+from seqkit.data.corpus import Corpus, Part
 from seqkit.generation import continuation
 from tests.conftest import SMALL, Run, saved
 
@@ -49,6 +51,24 @@ def test_it_says_what_it_is_asked_for(run: Run, learnt: Path) -> None:
     refused = run("generate", f"checkpoint={learnt}", "label=see")
     assert refused.code == 2 and "did you mean sea? It knows label: sea, wood" in refused.err
     assert "labels of" in run("generate", f"checkpoint={learnt}", "--help").out.decode()
+
+
+def test_a_training_splits_its_text_once(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    split, splits = Corpus.split, list[object]()
+
+    def counted(self: Corpus, fractions: list[float]) -> tuple[Part, Part, Part]:
+        splits.append(self)
+        return split(self, fractions)
+
+    monkeypatch.setattr(Corpus, "split", counted)
+    folder = texts(tmp_path / "texts", **WORDS)
+    run.ok(*LABELLED, f"data.path={folder}", "train.max_steps=2", f"run_dir={tmp_path / 'run'}")
+    assert len(splits) == 1
+    about = json.loads((tmp_path / "run" / "about.json").read_text())
+    symbols = sum(len(said) * 180 for said in WORDS.values())
+    assert about["data"]["training_symbols"] == pytest.approx(0.9 * symbols, rel=0.01)
 
 
 def test_an_engine_is_kept_while_the_labels_are_the_same(

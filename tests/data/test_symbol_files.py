@@ -43,6 +43,26 @@ def test_places_and_slices_are_what_was_written(
     assert np.array_equal(symbols[650:4100], VALUES[650:4100])
 
 
+def test_stretches_that_follow_each_other_are_read_at_once(
+    written: list[StoredFile], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begins, ends = np.array([0, 10, 20, 900, 40, 50]), np.array([10, 20, 25, 900, 50, 2900])
+    symbols, reads = row(written).cut(100, 4000), list[int]()
+    wanted = [VALUES[100:4000][i:j] for i, j in zip(begins, ends, strict=True)]
+    assert np.array_equal(symbols.stretches(begins, ends), np.concatenate(wanted))
+    read_into = symbol_files._Handle.read_into
+
+    def counted(self: Any, content: memoryview, begin: int) -> int:
+        reads.append(begin)
+        return read_into(self, content, begin)
+
+    monkeypatch.setattr(symbol_files._Handle, "read_into", counted)
+    places = np.arange(100, 201)  # all of them checked by now
+    assert np.array_equal(symbols.stretches(places[:-1], places[1:]), VALUES[200:300])
+    assert len(reads) == 1
+    assert not len(symbols.stretches(places[:0], places[:0]))
+
+
 @pytest.mark.parametrize(
     ("index", "said"),
     [
