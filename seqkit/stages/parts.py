@@ -47,7 +47,7 @@ def cut_parts(reading: Reading, notice: Notice) -> Parts:
         return Parts(corpus, training, validation, len(training))
     quiet = config.data.trim_silence
     learnt = trimmed(reading.sound.cut(training, 0), quiet)
-    judged = trimmed(reading.sound.cut(validation, len(training)), quiet)
+    judged = trimmed(SoundPart(validation, reading.sound.codec), quiet)
     _tell_changes(training, learnt, config.data, notice)
     return Parts(corpus, learnt.part, judged.part, len(training), learnt, judged)
 

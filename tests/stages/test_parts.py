@@ -7,7 +7,8 @@ import pytest
 import soundfile
 
 from seqkit.config import Config, DataConfig, TrainConfig
-from seqkit.data.codecs import Quantiser
+from seqkit.data.codecs import MuLaw, Quantiser
+from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import load_corpus
 from seqkit.data.sound.part import SoundPart
 from seqkit.foundation.plugins import Catalogue
@@ -33,3 +34,17 @@ def test_silence_too_short_to_be_measured_is_not_told_about(
     reading = Reading(config, corpus, Origin(None, resumes=False), sound)
     assert len(cut_parts(reading, notices.append).training) < len(corpus.whole)
     assert [notice.partition(": ")[2][: len(told)] for notice in notices] == [told] * bool(told)
+
+
+def test_validation_sound_is_its_own_where_a_test_part_stands_before_it() -> None:
+    codec, wave = MuLaw(256, 1000), np.random.default_rng(0).uniform(-0.5, 0.5, 1000)
+    faint = np.where(np.arange(1000) < 200, 1e-3, 1) * wave
+    loud, faint_first = (codec.encode(each.astype(np.float32)) for each in (wave, faint))
+    whole = Part.of(*[loud] * 9, faint_first)
+    corpus = Corpus(whole, codec, "name", "sha256", validation_start=9000)
+    data = DataConfig(trim_silence=40, split=[0.8, 0.1, 0.1])
+    config = Config(data=data, train=TrainConfig(sequence_length=16))
+    reading = Reading(config, corpus, Origin(None, resumes=False), SoundPart(whole, codec))
+    parts = cut_parts(reading, lambda text: None)
+    assert np.array_equal(parts.validation.symbols, faint_first[200:])
+    assert parts.learnable == 8000
