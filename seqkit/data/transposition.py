@@ -5,12 +5,13 @@ has rests at random, too: a voice that is given a note after silence has to begi
 """
 
 import dataclasses
+import math
 from fractions import Fraction
 
 import numpy as np
 
 from seqkit.data.sound.part import SoundPart
-from seqkit.data.sound.resample import Resampler
+from seqkit.data.sound.resample import resampled
 
 # The first few of them are spread evenly, too.
 _SEMITONES = (6, -6, 3, -3, 9, -9, 5, -5, 2, -2, 8, -8, 4, -4, 1, -1, 7, -7)
@@ -18,28 +19,32 @@ _SECONDS, _LEAST = 600, 4  # of all copies together, and how many there are howe
 _LARGEST = 64  # of a ratio's denominator: within 3 cents
 _REST, _RESTS, _RAMP = 0.4, 0.2, 0.02  # seconds of a rest, their share, and seconds of a fade
 _STREAM = 2  # of draws
+_AT_ONCE = 1 << 20  # samples
 
 
 def with_copies(sound: SoundPart, seed: int) -> SoundPart:
     """The part, and copies of its documents in other keys behind it."""
-    part, codec, frames = sound.part, sound.codec, sound.frames
+    part, codec = sound.part, sound.codec
     draw = np.random.default_rng([seed, _STREAM])
     rest, ramp = (round(seconds * codec.sample_rate) for seconds in (_REST, _RAMP))
     symbols, starts = [part.symbols[:]], [part.starts]
-    count = max(_LEAST, int(_SECONDS * codec.sample_rate / len(frames)))
+    count = max(_LEAST, int(_SECONDS * codec.sample_rate / len(sound)))
     for semitones in _SEMITONES[:count]:
         ratio = Fraction(2 ** (semitones / 12)).limit_denominator(_LARGEST)
-        moved = Resampler(*ratio.as_integer_ratio(), codec.channels).convert(frames, last=True)
         begins = np.asarray(part.starts // codec.phases / float(ratio), np.int64) * codec.phases
         starts.append(sum(map(len, symbols)) + begins)
-        heard = np.repeat(draw.random(len(moved) // rest + 1) >= _RESTS, rest)
-        sums = np.cumsum(np.pad(heard, (ramp, 0)))
-        faded = (sums[ramp:] - sums[:-ramp])[: len(moved), None] / np.float32(ramp)
-        symbols.append(codec.encode(moved * faded.astype(np.float32)))
+        heard = draw.random(math.ceil(len(sound) / ratio) // rest + 1) >= _RESTS
+        done, rates = 0, ratio.as_integer_ratio()
+        for moved in resampled(sound.blocks(_AT_ONCE), *rates, codec.channels):
+            places = np.arange(done - ramp, done + len(moved))
+            sums = np.cumsum(heard[places.clip(0) // rest] & (places >= 0))
+            faded = (sums[ramp:] - sums[:-ramp])[:, None] / np.float32(ramp)
+            symbols.append(codec.encode(moved * faded.astype(np.float32)))
+            done += len(moved)
     both = dataclasses.replace(
         part,
         symbols=np.concatenate(symbols),
         starts=np.concatenate(starts),
-        labels=None if part.labels is None else np.tile(part.labels, (len(symbols), 1)),
+        labels=None if part.labels is None else np.tile(part.labels, (len(starts), 1)),
     )
     return SoundPart(both, codec)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from seqkit.data.codecs import Quantiser
-from seqkit.data.corpus import Row
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Frames, Wave
 from seqkit.data.sound.part import SoundPart
@@ -154,14 +153,10 @@ def levels_before_gain(sound: SoundPart) -> Levels:
 
     Of more than 8.4 million symbols some blocks are read that lie evenly among them.
     """
-    symbols, codec = sound.part.symbols, sound.codec
-    wave = sound.mono if len(symbols) <= _MOST else _blocks_of(symbols, codec)
+    codec = sound.codec
+    begins = range(0, len(sound), _BLOCK * -(-len(sound.part) // _MOST))
+    wave = np.concatenate([sound[begin : begin + _BLOCK] for begin in begins])
     return levels_of(wave - np.float32(codec.silence), codec.sample_rate)
-
-
-def _blocks_of(symbols: Row, codec: Quantiser) -> Wave:
-    begins = range(0, len(symbols), _BLOCK * -(-len(symbols) // _MOST))
-    return np.concatenate([codec.decode(symbols[begin : begin + _BLOCK]) for begin in begins])
 
 
 def faults_of(sound: SoundPart) -> list[Fault]:

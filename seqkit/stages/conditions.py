@@ -59,10 +59,11 @@ def find_conditions(
         ConfigError: the weights to start from read no codes, or others.
     """
     config, origin, ranks = reading.config, reading.origin, session.ranks
-    training, validation = parts.training_sound, parts.validation_sound
-    if training is None or validation is None:
+    codec = parts.corpus.codec
+    if not isinstance(codec, Quantiser):
         errors = _with_labels(None, parts.corpus)
         return ConditionedParts(model, parts.training, parts.validation, errors=errors)
+    training, validation = (SoundPart(p, codec) for p in (parts.training, parts.validation))
     learnt = training
     if config.data.conditions == PitchBook.kind:
         learnt = transposition.with_copies(training, config.fixed_seed)
@@ -76,11 +77,10 @@ def find_conditions(
         part, judged = coded(learnt, book), coded(validation, book)
     predictor = None
     if origin.checkpoint is None and model.lookback:
-        sound = SoundPart(part, learnt.codec, lambda: learnt.frames)
-        predictor = ranks.shared(lambda: _predictor_of(sound, config.data, model, book))
+        predictor = ranks.shared(lambda: _predictor_of(part, codec, config.data, model, book))
     recording = ranks.shared(lambda: _recording_to_keep(reading, parts))
     steps, seed = config.train.sequence_length, config.fixed_seed
-    errors = reading_errors.errors_of(learnt.codec, config.data, steps, seed, book)
+    errors = reading_errors.errors_of(codec, config.data, steps, seed, book)
     errors = _with_labels(errors, parts.corpus)
     return ConditionedParts(model, part, judged, slow, predictor, recording, errors)
 
@@ -99,7 +99,7 @@ def coded(sound: SoundPart, book: Codebook) -> Part:
     part = sound.part
     if not len(part):
         return part
-    row = book.codes(book.describe(sound.mono))
+    row = book.codes(book.describe(sound))
     codes = np.repeat(row, book.hop * sound.codec.phases)[: len(part)]
     return dataclasses.replace(part, codes=codes)
 
@@ -119,8 +119,8 @@ def learn_codes(sound: SoundPart, seed: int, kind: str = Codebook.kind) -> Codeb
     """The codes of a part of sound, of the kind that `data.conditions` names."""
     rate = sound.codec.sample_rate
     if kind == PitchBook.kind:
-        return pitch.learn(sound.mono, rate)
-    return slow_codes.learn(sound.mono, rate, seed)
+        return pitch.learn(sound, rate)
+    return slow_codes.learn(sound, rate, seed)
 
 
 def _slow_tier(
@@ -143,20 +143,22 @@ def _slow_tier(
             f"init_from={config.init_from}: its network does not read data.conditions={kind}: "
             "give those that it was trained with"
         )
-    assert parts.training_sound is not None
     labels = parts.corpus.labels.sizes if parts.corpus.labels else []
-    part = coded(parts.training_sound, book)
+    part = coded(SoundPart(parts.training, learnt.codec), book)
     return learn_writer(part, learnt.codec, book, seed, labels, session.progress)
 
 
 def _predictor_of(
-    sound: SoundPart, data: DataConfig, model: ModelConfig, book: Codebook | None
+    part: Part, codec: Quantiser, data: DataConfig, model: ModelConfig, book: Codebook | None
 ) -> LinearPredictor:
-    """What predicts sound whose past has, on average, the noise of `data.copy_noise`."""
-    part, codec = sound.part, sound.codec
+    """What predicts sound whose past has, on average, the noise of `data.copy_noise`.
+
+    A sample is one symbol.
+    """
     values = codec.decode(np.repeat(np.arange(codec.size), codec.channels))
     count = _PREDICTED * codec.symbol_rate
-    symbols, wave = part.symbols[:count], sound.frames.reshape(-1)[:count]
+    symbols = part.symbols[:count]
+    wave = values[symbols]
     step = data.copy_noise * codec.levels / 256 * np.gradient(values)[symbols]
     noise = np.mean(np.square(NOISES)) * np.square(step)
     size, hop = 1, round(codec.sample_rate / slow_codes.FRAMES) * codec.phases
@@ -181,10 +183,12 @@ def _recording_to_keep(reading: Reading, parts: Parts) -> Recording | None:
     saved = reading.origin.saved
     if saved is not None and saved.recording is not None:
         return saved.recording
-    if reading.sound is None or parts.corpus.labels is not None:
+    corpus = parts.corpus
+    if not isinstance(corpus.codec, Quantiser) or corpus.labels is not None:
         return None  # a sound with one label need not be like all of them
     try:
-        return recording_of(reading.sound, parts.corpus.name, reading.config.data)
+        sound = SoundPart(corpus.whole, corpus.codec)
+        return recording_of(sound, corpus.name, reading.config.data)
     except DataError:
         return None
 
@@ -204,6 +208,6 @@ def recording_of(sound: SoundPart, name: str, data: DataConfig) -> Recording:
         pieces = [symbols[begin : begin + length] for begin in begins]
         sound = SoundPart(Part.of(*pieces, frame=sound.part.frame), codec)
     try:
-        return Recording.of(trimmed(sound, data.trim_silence).mono, codec.sample_rate)
+        return Recording.of(trimmed(sound, data.trim_silence)[:], codec.sample_rate)
     except ValueError as error:
         raise DataError(f"{name}: nothing to compare a sound with: {error}") from error

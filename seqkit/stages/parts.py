@@ -4,6 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from seqkit.config import DataConfig
+from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.sound.part import SoundPart
 from seqkit.data.sound.silence import without_silence
@@ -20,15 +21,12 @@ class Parts:
 
     corpus: that they are from, its labels counted in the training part.
     learnable: symbols of the training part, silence included.
-    training_sound, validation_sound: both as waves; None of text.
     """
 
     corpus: Corpus
     training: Part
     validation: Part
     learnable: int
-    training_sound: SoundPart | None = None
-    validation_sound: SoundPart | None = None
 
 
 def cut_parts(reading: Reading, notice: Notice) -> Parts:
@@ -38,18 +36,17 @@ def cut_parts(reading: Reading, notice: Notice) -> Parts:
         DataError: it is too little for a window.
         ConfigError: what is for sound is asked of text.
     """
-    config, corpus = reading.config, reading.corpus
+    config, corpus, codec = reading.config, reading.corpus, reading.corpus.codec
     training, validation, _ = corpus.split(config.data.split)
     require_enough(config, corpus, training)
     corpus = _with_counts(corpus, training, notice)
-    if reading.sound is None:
+    if not isinstance(codec, Quantiser):
         _refuse_keys_of_sound(config.data)
         return Parts(corpus, training, validation, len(training))
     quiet = config.data.trim_silence
-    learnt = trimmed(reading.sound.cut(training, 0), quiet)
-    judged = trimmed(SoundPart(validation, reading.sound.codec), quiet)
+    learnt, judged = (trimmed(SoundPart(part, codec), quiet) for part in (training, validation))
     _tell_changes(training, learnt, config.data, notice)
-    return Parts(corpus, learnt.part, judged.part, len(training), learnt, judged)
+    return Parts(corpus, learnt.part, judged.part, len(training))
 
 
 def trimmed(sound: SoundPart, decibels: float) -> SoundPart:

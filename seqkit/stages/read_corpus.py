@@ -28,13 +28,11 @@ class Reading:
 
     config: with what the data and the weights decide.
     origin: the weights to start from, grown by what is new in the data.
-    sound: the corpus as waves; None of text.
     """
 
     config: Config
     corpus: Corpus
     origin: Origin
-    sound: SoundPart | None
 
 
 def read_corpus(sources: Sources, session: Session) -> Reading:
@@ -66,11 +64,9 @@ def read_corpus(sources: Sources, session: Session) -> Reading:
     if other is not None:
         other = grown(other, corpus, config.model.ends, config.fixed_seed, notice)
         origin = Origin(other, resumes=False)
-    codec = corpus.codec
-    heard = SoundPart(corpus.whole, codec) if isinstance(codec, Quantiser) else None
     if saved is None:
-        _tell_faults(corpus, heard, config.data, notice)
-    return Reading(config, corpus, origin, heard)
+        _tell_faults(corpus, config.data, notice)
+    return Reading(config, corpus, origin)
 
 
 def _as_read(data: DataConfig, other: Checkpoint, notice: Notice) -> DataConfig:
@@ -98,14 +94,15 @@ def _with_sample(config: Config, sample: Path, notice: Notice | None) -> Config:
     return dataclasses.replace(config, train=train)
 
 
-def _tell_faults(corpus: Corpus, heard: SoundPart | None, data: DataConfig, notice: Notice) -> None:
-    if heard is not None:
-        for fault in sound.faults_of(heard)[:_MOST_FAULTS]:
+def _tell_faults(corpus: Corpus, data: DataConfig, notice: Notice) -> None:
+    whole, codec = corpus.whole, corpus.codec
+    if isinstance(codec, Quantiser):
+        for fault in sound.faults_of(SoundPart(whole, codec))[:_MOST_FAULTS]:
             notice(str(fault))
+    elif whole.is_constant:
+        notice(CONSTANT)
     if uneven := uneven_split(corpus, data):
         notice(uneven)
-    if heard is None and corpus.whole.is_constant:
-        notice(CONSTANT)
 
 
 def uneven_split(corpus: Corpus, data: DataConfig) -> str:

@@ -119,9 +119,7 @@ def test_a_split_takes_some_of_every_label(tmp_path: Path, monkeypatch: pytest.M
         assert all(own == "abc"["pqr".index(x)] for own, x in zip(said, letters, strict=True))
 
 
-def test_documents_are_not_read_one_by_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_documents_are_not_read_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "cache"))
     for number in range(100):
         (tmp_path / f"{number}_{number % 2}.txt").write_text(f"{number:03} ")

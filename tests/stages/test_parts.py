@@ -7,10 +7,9 @@ import pytest
 import soundfile
 
 from seqkit.config import Config, DataConfig, TrainConfig
-from seqkit.data.codecs import MuLaw, Quantiser
+from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import load_corpus
-from seqkit.data.sound.part import SoundPart
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.session import Session
 from seqkit.stages.parts import cut_parts
@@ -28,10 +27,8 @@ def test_silence_too_short_to_be_measured_is_not_told_about(
     data = DataConfig(path=[str(tmp_path / "a.wav")], trim_silence=40, split=[1.0, 0.0, 0.0])
     corpus = load_corpus(data, Session(Catalogue(), lambda text: None))
     notices: list[str] = []
-    assert isinstance(corpus.codec, Quantiser)
     config = Config(data=data, train=TrainConfig(sequence_length=16))
-    sound = SoundPart(corpus.whole, corpus.codec)
-    reading = Reading(config, corpus, Origin(None, resumes=False), sound)
+    reading = Reading(config, corpus, Origin(None, resumes=False))
     assert len(cut_parts(reading, notices.append).training) < len(corpus.whole)
     assert [notice.partition(": ")[2][: len(told)] for notice in notices] == [told] * bool(told)
 
@@ -44,7 +41,7 @@ def test_validation_sound_is_its_own_where_a_test_part_stands_before_it() -> Non
     corpus = Corpus(whole, codec, "name", "sha256", validation_start=9000)
     data = DataConfig(trim_silence=40, split=[0.8, 0.1, 0.1])
     config = Config(data=data, train=TrainConfig(sequence_length=16))
-    reading = Reading(config, corpus, Origin(None, resumes=False), SoundPart(whole, codec))
+    reading = Reading(config, corpus, Origin(None, resumes=False))
     parts = cut_parts(reading, lambda text: None)
     assert np.array_equal(parts.validation.symbols, faint_first[200:])
     assert parts.learnable == 8000

@@ -1,36 +1,36 @@
-"""A part of a corpus of sound with its wave, decoded once for all that analyse it."""
+"""A part of a corpus of sound as its samples, which are decoded where they are asked for."""
 
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
 from seqkit.data.sound import Frames, Wave
 
 
+@dataclass(frozen=True)
 class SoundPart:
-    """A part (N,) of symbols, of which P make a frame, and its samples."""
+    """A part (N,) of symbols, of which P make a frame; a slice gives samples of its wave (N / P,).
 
-    def __init__(
-        self, part: Part, codec: Quantiser, decode: Callable[[], Frames] | None = None
-    ) -> None:
-        """`decode` gives the samples when they are asked for first; by default the codec does."""
-        self.part = part
-        self.codec = codec
-        self._decode = decode or (lambda: codec.frames(part.symbols[:]))
+    A sample is the mean of all channels. Those of many hours do not fit into memory.
+    """
 
-    @cached_property
-    def frames(self) -> Frames:
-        """The samples (N / P, C)."""
-        return self._decode()
+    part: Part
+    codec: Quantiser
 
-    @cached_property
-    def mono(self) -> Wave:
-        """The mean of all channels, (N / P,)."""
-        wave: Wave = self.frames.mean(1)
+    def __len__(self) -> int:
+        return len(self.part) // self.codec.phases
+
+    def __getitem__(self, places: slice) -> Wave:
+        begin, end, _ = places.indices(len(self))
+        wave: Wave = self.frames(begin, end).mean(1)
         return wave
 
-    def cut(self, part: Part, begin: int) -> "SoundPart":
-        """A part of this one, which begins at a symbol of it."""
-        first, count = begin // self.codec.phases, len(part) // self.codec.phases
-        return SoundPart(part, self.codec, lambda: self.frames[first : first + count])
+    def frames(self, begin: int, end: int) -> Frames:
+        """The samples of all channels from `begin` to before `end`, (n, C)."""
+        phases = self.codec.phases
+        return self.codec.frames(self.part.symbols[begin * phases : end * phases])
+
+    def blocks(self, size: int) -> Iterator[Frames]:
+        """All samples, (n, C), so many at a time."""
+        return (self.frames(begin, begin + size) for begin in range(0, len(self), size))

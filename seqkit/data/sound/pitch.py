@@ -6,9 +6,11 @@ a threshold, else the lowest, placed by a parabola. A frame whose minimum is hig
 below the loudest, has no pitch. The median of five frames takes single errors away.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from seqkit.data.sound import Wave
+from seqkit.data.sound import Samples, stretch
 from seqkit.data.sound.slow_codes import Codebook
 from seqkit.symbols import Floats
 
@@ -45,12 +47,12 @@ class PitchBook(Codebook):
         turns = 2 * np.pi * np.divide.outer(self.notes, _PERIODS)
         return np.concatenate([np.sin(turns), np.cos(turns)], 1).astype(np.float32)
 
-    def measure(self, wave: Wave) -> Floats:
+    def measure(self, wave: Samples) -> Iterator[Floats]:
         """See Codebook."""
-        return melody_of(wave, self.sample_rate, _SOUNDING)[:, :1]
+        yield melody_of(wave, self.sample_rate, _SOUNDING)[:, :1]
 
 
-def learn(wave: Wave, sample_rate: int) -> PitchBook:
+def learn(wave: Samples, sample_rate: int) -> PitchBook:
     """The notes of a sound (N,), N at least 1."""
     rounded = np.round(melody_of(wave, sample_rate, _SOUNDING)[:, 0])
     notes, counts = np.unique(rounded, return_counts=True)
@@ -69,7 +71,7 @@ def note_of(hertz: Floats) -> Floats:
     return np.asarray(69 + 12 * np.log2(hertz / 440))
 
 
-def melody_of(wave: Wave, sample_rate: int, quiet: float = _QUIET) -> Floats:
+def melody_of(wave: Samples, sample_rate: int, quiet: float = _QUIET) -> Floats:
     """Semitones, 0 without a pitch, and decibels, (frames, 2), of a wave (N,).
 
     Frames that are more than `quiet` decibels below the loudest have no pitch. The last frame may
@@ -80,15 +82,13 @@ def melody_of(wave: Wave, sample_rate: int, quiet: float = _QUIET) -> Floats:
     hop = max(1, round(sample_rate / FRAMES))
     size, most = round(sample_rate * _WINDOW), round(sample_rate / _LOWEST)
     length, count = size + most + 1, -(-len(wave) // hop)
-    before = (length - hop) // 2
-    padded = np.zeros((count - 1) * hop + length, np.float64)
-    padded[before : before + len(wave)] = wave
-    windows = np.lib.stride_tricks.sliding_window_view(padded, length)[::hop]
     least = max(2, round(sample_rate / _HIGHEST))
-    blocks = [
-        _periods(windows[begin : begin + _AT_ONCE], size, least)
-        for begin in range(0, count, _AT_ONCE)
-    ]
+    blocks = []
+    for begin in range(0, count, _AT_ONCE):
+        place, frames = begin * hop - (length - hop) // 2, min(_AT_ONCE, count - begin)
+        sound = stretch(wave, place, place + (frames - 1) * hop + length).astype(np.float64)
+        windows = np.lib.stride_tricks.sliding_window_view(sound, length)[::hop]
+        blocks.append(_periods(windows, size, least))
     lag, unclear, power = (np.concatenate(column) for column in zip(*blocks, strict=True))
     decibels = 10 * np.log10(power + _FLOOR)
     pitched = (unclear < _UNCLEAR) & (decibels > decibels.max() - quiet)

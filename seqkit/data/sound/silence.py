@@ -11,8 +11,7 @@ import itertools
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.data.corpus import Part
-from seqkit.data.sound import Frames
+from seqkit.data.corpus import Part, stretches
 from seqkit.data.sound.part import SoundPart
 
 _FRAME = 0.02  # seconds over which loudness is taken
@@ -29,7 +28,7 @@ def without_silence(sound: SoundPart, decibels: float) -> SoundPart:
     part, codec = sound.part, sound.codec
     samples = max(1, round(_FRAME * codec.sample_rate))
     size = samples * codec.phases
-    levels = _levels(sound.frames, samples)
+    levels = _levels(sound, samples)
     quiet = levels <= levels.max() * 10 ** (-decibels / 10)
     if not levels.max():
         return sound
@@ -46,9 +45,7 @@ def without_silence(sound: SoundPart, decibels: float) -> SoundPart:
     frames, within = np.divmod(part.starts, size)
     moved = kept_before[frames] * size + np.where(keep[frames], within, 0)
     edges = np.flatnonzero(np.diff(keep.astype(np.int8), prepend=0, append=0))
-    pieces = edges.reshape(-1, 2).tolist()
-    symbols = np.concatenate([part.symbols[begin * size : end * size] for begin, end in pieces])
-    heard = [sound.frames[begin * samples : end * samples] for begin, end in pieces]
+    symbols = stretches(part.symbols, *np.minimum(edges.reshape(-1, 2) * size, len(part)).T)
     documents = (moved < len(symbols)) & np.append(moved[1:] > moved[:-1], True)
     trimmed = Part(
         symbols,
@@ -56,14 +53,13 @@ def without_silence(sound: SoundPart, decibels: float) -> SoundPart:
         frame=part.frame,
         labels=None if part.labels is None else part.labels[documents],
     )
-    return SoundPart(trimmed, codec, lambda: np.concatenate(heard))
+    return SoundPart(trimmed, codec)
 
 
-def _levels(frames: Frames, samples: int) -> npt.NDArray[np.float64]:
+def _levels(sound: SoundPart, samples: int) -> npt.NDArray[np.float64]:
     """The mean power of stretches of so many samples; the last one may be shorter."""
     means = []
-    for begin in range(0, len(frames), _AT_ONCE * samples):
-        block = frames[begin : begin + _AT_ONCE * samples]
+    for block in sound.blocks(_AT_ONCE * samples):
         power = np.square(block, dtype=np.float64).mean(1)
         means.append(np.add.reduceat(power, np.arange(0, len(power), samples)) / samples)
     return np.concatenate(means)

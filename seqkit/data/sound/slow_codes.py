@@ -6,6 +6,7 @@ is compared with centres that k-means (Lloyd, 1982) found among the recording's 
 of a frame is the number of the nearest, from 1 on. 0 is left for no code.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from seqkit.data.sound import Wave
+from seqkit.data.sound import Samples, stretch
 from seqkit.symbols import Floats, Symbols, symbol_dtype
 
 FRAMES = 50
@@ -58,20 +59,22 @@ class Codebook:
     @property
     def hop(self) -> int:
         """Samples of a frame."""
-        return max(1, round(self.sample_rate / self.frame_rate))
+        return _hop(self.sample_rate, self.frame_rate)
 
     @property
     def features(self) -> Floats:
         """What a network's embedding of the codes begins with, (K, E)."""
         return self.centres
 
-    def measure(self, wave: Wave) -> Floats:
-        """What is measured (frames, F) of a wave (N,); the last frame may go beyond its end."""
+    def measure(self, wave: Samples) -> Iterator[Floats]:
+        """What is measured (n, F) of frames of a wave (N,); the last may go beyond its end."""
         return _powers(wave, self.sample_rate)
 
-    def describe(self, wave: Wave) -> Floats:
+    def describe(self, wave: Samples) -> Floats:
         """The numbers (frames, 32) of a wave (N,)."""
-        return np.asarray((self.measure(wave) - self.mean) @ self.basis, np.float32)
+        none = np.zeros((0, self.basis.shape[1]), np.float32)
+        described = ((measured - self.mean) @ self.basis for measured in self.measure(wave))
+        return np.concatenate([none, *described], dtype=np.float32)
 
     def codes(self, described: Floats) -> Symbols:
         """The codes (frames,) of frames that `describe` described."""
@@ -83,12 +86,17 @@ class Codebook:
         return numbers.astype(symbol_dtype(self.size))
 
 
-def learn(wave: Wave, sample_rate: int, seed: int) -> Codebook:
+def learn(wave: Samples, sample_rate: int, seed: int) -> Codebook:
     """The codes of a recording (N,), of half a second at least."""
-    powers = _powers(wave, sample_rate)
     draw = np.random.default_rng(seed)
-    if len(powers) > _LEARNT:
-        powers = powers[np.sort(draw.choice(len(powers), _LEARNT, replace=False))]
+    count = -(-len(wave) // _hop(sample_rate))
+    drawn = np.ones(count, bool)
+    if count > _LEARNT:
+        drawn[:] = False
+        drawn[draw.choice(count, _LEARNT, replace=False)] = True
+    blocks = np.split(drawn, range(_AT_ONCE, count, _AT_ONCE))
+    measured = zip(_powers(wave, sample_rate), blocks, strict=True)
+    powers = np.concatenate([found[kept] for found, kept in measured])
     mean = powers.mean(0)
     _, sizes, axes = np.linalg.svd(powers - mean, full_matrices=False)
     basis = np.zeros((powers.shape[1], WIDTH), np.float32)
@@ -119,37 +127,40 @@ def _nearest(points: Floats, centres: Floats) -> npt.NDArray[np.int64]:
     return nearest
 
 
-def _powers(wave: Wave, sample_rate: int) -> Floats:
-    """The powers (frames, F) of a wave's bands and semitones in decibels, both scaled alike."""
+def _hop(sample_rate: int, frame_rate: int = FRAMES) -> int:
+    return max(1, round(sample_rate / frame_rate))
+
+
+def _powers(wave: Samples, sample_rate: int) -> Iterator[Floats]:
+    """The powers (n, F) of frames' bands and semitones in decibels, both scaled alike."""
     nyquist = sample_rate / 2
     bands = nyquist * (np.arange(_BANDS + 1) / _BANDS) ** _WARP
     count = int(12 * np.log2(min(_HIGHEST, nyquist) / _LOWEST))
     notes = _LOWEST * 2 ** ((np.arange(max(count, 1) + 1) - 0.5) / 12)
     sets = ((bands, _TIMBRE), (notes, _NOTES))
-    powers = [_levels(wave, sample_rate, edges, seconds) for edges, seconds in sets]
-    # As many bands as semitones would weigh alike; there are more of one than of the other.
-    scaled = [levels / np.float32(np.sqrt(levels.shape[1])) for levels in powers]
-    return np.concatenate(scaled, 1)
+    frames = -(-len(wave) // _hop(sample_rate))
+    for begin in range(0, frames, _AT_ONCE):
+        block = range(begin, min(begin + _AT_ONCE, frames))
+        powers = [_levels(wave, sample_rate, block, edges, seconds) for edges, seconds in sets]
+        # As many bands as semitones would weigh alike; there are more of one than of the other.
+        scaled = [levels / np.float32(np.sqrt(levels.shape[1])) for levels in powers]
+        yield np.concatenate(scaled, 1)
 
 
-def _levels(wave: Wave, rate: int, edges: npt.NDArray[np.float64], seconds: float) -> Floats:
+def _levels(
+    wave: Samples, rate: int, frames: range, edges: npt.NDArray[np.float64], seconds: float
+) -> Floats:
     """The mean power between edges in hertz, in decibels, of frames in the middle of a window."""
-    hop, size = max(1, round(rate / FRAMES)), 2 * round(rate * seconds / 2)
-    frames = -(-len(wave) // hop)
-    before = (size - hop) // 2
-    padded = np.zeros((frames - 1) * hop + size, np.float32)
-    padded[before : before + len(wave)] = wave
-    window, levels = torch.hann_window(size), [np.zeros((0, len(edges) - 1), np.float32)]
+    hop, size = _hop(rate), 2 * round(rate * seconds / 2)
+    begin = frames.start * hop - (size - hop) // 2
+    sound = torch.from_numpy(stretch(wave, begin, begin + (len(frames) - 1) * hop + size))
+    window = torch.hann_window(size)
+    spectra = torch.stft(sound, size, hop, window=window, center=False, return_complex=True)
+    powers = (spectra.abs().square() / size).T.double().numpy()
+    # Bands that are narrower than the spectrum's bins take their share of them.
     places = np.clip(edges * size / rate + 0.5, 0, size // 2 + 1)
     low = np.minimum(places.astype(np.int64), size // 2)
-    for begin in range(0, frames, _AT_ONCE):
-        end = min(begin + _AT_ONCE, frames) - 1
-        sound = torch.from_numpy(padded[begin * hop : end * hop + size])
-        spectra = torch.stft(sound, size, hop, window=window, center=False, return_complex=True)
-        powers = (spectra.abs().square() / size).T.double().numpy()
-        # Bands that are narrower than the spectrum's bins take their share of them.
-        whole = np.concatenate([np.zeros((len(powers), 1)), np.cumsum(powers, 1)], 1)
-        below = whole[:, low] + (places - low) * powers[:, low]
-        means = np.diff(below, axis=1) / np.maximum(np.diff(places), 1e-9)
-        levels.append((10 * np.log10(means.clip(min=0) + _FLOOR)).astype(np.float32))
-    return np.concatenate(levels)
+    whole = np.concatenate([np.zeros((len(powers), 1)), np.cumsum(powers, 1)], 1)
+    below = whole[:, low] + (places - low) * powers[:, low]
+    means = np.diff(below, axis=1) / np.maximum(np.diff(places), 1e-9)
+    return np.asarray(10 * np.log10(means.clip(min=0) + _FLOOR), np.float32)

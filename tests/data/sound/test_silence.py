@@ -16,7 +16,7 @@ FRAME = 20  # samples of 0.02 s at that rate
 def trimmed(part: Part, codec: MuLaw = CODEC, decibels: float = 40) -> Part:
     """The part without silence, of whose wave the same is left."""
     made = without_silence(SoundPart(part, codec), decibels)
-    assert np.array_equal(made.frames, codec.frames(made.part.symbols[:]))
+    assert np.array_equal(made[:], codec.decode(made.part.symbols))
     return made.part
 
 
