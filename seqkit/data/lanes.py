@@ -1,5 +1,6 @@
 """Lanes: a part of a corpus laid out for training, and the windows that are read from it."""
 
+import copy
 import itertools
 from dataclasses import dataclass
 
@@ -148,6 +149,13 @@ class Lanes:
         self.device = torch.device("cpu")
         """Where the windows are made."""
         self.share_out(0, 1)
+
+    def with_codes(self, codes: Symbols | None) -> "Lanes":
+        """The same lanes with the codes (N,) of the part's symbols, if any were found since."""
+        lanes: Lanes = copy.copy(self)
+        known = None if codes is None else _as_tensor(codes)
+        lanes._conditions = self._conditions._replace(codes=known)
+        return lanes
 
     def count(self, step: int) -> int:
         """The targets of a step; steps run on through the epochs."""

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from seqkit.config import DataConfig, ModelConfig, check_model
-from seqkit.data import reading_errors, transposition
+from seqkit.data import reading_errors
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.reading_errors import NOISES, Errors
@@ -62,13 +62,10 @@ def find_conditions(
     codec = parts.corpus.codec
     if not isinstance(codec, Quantiser):
         errors = _with_labels(None, parts.corpus)
-        return ConditionedParts(model, parts.training, parts.validation, errors=errors)
-    training, validation = (SoundPart(p, codec) for p in (parts.training, parts.validation))
-    learnt = training
-    if config.data.conditions == PitchBook.kind:
-        learnt = transposition.with_copies(training, config.fixed_seed)
+        return ConditionedParts(model, parts.learnt, parts.validation, errors=errors)
+    learnt, validation = (SoundPart(part, codec) for part in (parts.learnt, parts.validation))
     slow = ranks.shared(lambda: _slow_tier(reading, parts, learnt, session))
-    book, part, judged = None, learnt.part, validation.part
+    book, part, judged = None, parts.learnt, parts.validation
     if slow is not None:
         book = slow.codebook
         model = with_codes(model, book.size)
@@ -83,6 +80,13 @@ def find_conditions(
     errors = reading_errors.errors_of(codec, config.data, steps, seed, book)
     errors = _with_labels(errors, parts.corpus)
     return ConditionedParts(model, part, judged, slow, predictor, recording, errors)
+
+
+def with_room(model: ModelConfig, data: DataConfig) -> ModelConfig:
+    """The network that reads as many codes as `data.conditions` can find."""
+    if data.conditions == "none":
+        return model
+    return with_codes(model, model.conditions or slow_codes.MOST + 1)
 
 
 def with_codes(model: ModelConfig, count: int) -> ModelConfig:

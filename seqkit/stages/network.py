@@ -6,7 +6,7 @@ import torch
 
 from seqkit.config import ARITHMETIC_KEYS, Config, ModelConfig, check_model
 from seqkit.data.codecs import Quantiser
-from seqkit.data.corpus import Corpus
+from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError
@@ -70,9 +70,14 @@ def with_model(config: Config, model: ModelConfig) -> Config:
     return dataclasses.replace(config, model=dataclasses.replace(model, **of_data))
 
 
-def lay_out(reading: Reading, conditions: ConditionedParts, session: Session) -> Lanes:
-    """The training part in lanes, of which this process shows its share. Raises ConfigError."""
-    config, model, part = reading.config, conditions.model, conditions.training
+def lay_out(reading: Reading, part: Part, model: ModelConfig, session: Session) -> Lanes:
+    """The part to learn in lanes, of which this process shows its share.
+
+    Raises:
+        ConfigError: windows that cut a frame, more processes than lanes, or no end to learn.
+        DataError: it is too little for two windows.
+    """
+    config = reading.config
     train, rank = config.train, session.ranks.rank
     shift_seed = config.fixed_seed if train.shift_lanes else None
     several = len(part.starts) > 1

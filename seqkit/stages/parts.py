@@ -7,7 +7,9 @@ from seqkit.config import DataConfig
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.sound.part import SoundPart
+from seqkit.data.sound.pitch import PitchBook
 from seqkit.data.sound.silence import without_silence
+from seqkit.data.transposition import with_copies
 from seqkit.doctor.faults import require_enough
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.session import Notice
@@ -20,12 +22,14 @@ class Parts:
     """What is learnt and what is validated on, of sound without silence.
 
     corpus: that they are from, its labels counted in the training part.
+    learnt: the training part, and with data.conditions=pitch copies of it in other keys.
     learnable: symbols of the training part, silence included.
     """
 
     corpus: Corpus
     training: Part
     validation: Part
+    learnt: Part
     learnable: int
 
 
@@ -42,11 +46,14 @@ def cut_parts(reading: Reading, notice: Notice) -> Parts:
     corpus = _with_counts(corpus, training, notice)
     if not isinstance(codec, Quantiser):
         _refuse_keys_of_sound(config.data)
-        return Parts(corpus, training, validation, len(training))
+        return Parts(corpus, training, validation, training, len(training))
     quiet = config.data.trim_silence
-    learnt, judged = (trimmed(SoundPart(part, codec), quiet) for part in (training, validation))
-    _tell_changes(training, learnt, config.data, notice)
-    return Parts(corpus, learnt.part, judged.part, len(training))
+    kept, judged = (trimmed(SoundPart(part, codec), quiet) for part in (training, validation))
+    _tell_changes(training, kept, config.data, notice)
+    learnt = kept
+    if config.data.conditions == PitchBook.kind:
+        learnt = with_copies(kept, config.fixed_seed)
+    return Parts(corpus, kept.part, judged.part, learnt.part, len(training))
 
 
 def trimmed(sound: SoundPart, decibels: float) -> SoundPart:
@@ -76,15 +83,15 @@ def _refuse_keys_of_sound(data: DataConfig) -> None:
             raise ConfigError(f"data.{key}={value:g} is for sound, and this is text")
 
 
-def _tell_changes(training: Part, learnt: SoundPart, data: DataConfig, notice: Notice) -> None:
+def _tell_changes(training: Part, kept: SoundPart, data: DataConfig, notice: Notice) -> None:
     """Tell what is left out of the sound, and how often it is read with errors."""
-    rate, changes = learnt.codec.symbol_rate, list[str]()
-    left_out = f"{(len(training) - len(learnt.part)) / rate:.1f}"
+    rate, changes = kept.codec.symbol_rate, list[str]()
+    left_out = f"{(len(training) - len(kept.part)) / rate:.1f}"
     if float(left_out):
         changes.append(f"{left_out} s of silence left out (data.trim_silence)")
     if data.copies:
         times = f"{data.copies} of {data.copies + 1} times"
         changes.append(f"read with errors {times} (data.copies)")
     if changes:
-        seconds = duration(len(learnt.part) / rate)
+        seconds = duration(len(kept.part) / rate)
         notice(f"{seconds} of sound to learn from: {', '.join(changes)}")

@@ -1,6 +1,7 @@
 """A training set up from a config, stage by stage, and checked before a file is made.
 
-    config -> claim -> settings -> sources -> corpus -> parts -> conditions -> network -> trainer
+    config -> claim -> settings -> sources -> corpus -> parts -> lanes -> conditions -> network
+        -> trainer
 
 Each stage is a function of values that came before it, which it leaves as they are.
 """
@@ -29,7 +30,7 @@ from seqkit.runs.folder import RunFolder
 from seqkit.stages import agreement, network
 from seqkit.stages.claim import Claim, claimed
 from seqkit.stages.closing import ClosingSample, plan_closing
-from seqkit.stages.conditions import ConditionedParts, find_conditions
+from seqkit.stages.conditions import ConditionedParts, find_conditions, with_room
 from seqkit.stages.parts import cut_parts
 from seqkit.stages.read_corpus import Reading, read_corpus
 from seqkit.stages.settle import Settings, settle, tell_finished
@@ -181,15 +182,15 @@ def _walk(settings: Settings, claim: Claim, chosen: torch.device, session: Sessi
     model = network.shape_of(reading.config.model, reading.corpus, origin)
     closing = plan_closing(reading, model, chosen, session)
     parts = cut_parts(reading, session.notice)
-    conditions = find_conditions(reading, parts, model, session)
-    lanes = network.lay_out(reading, conditions, session)
-    scored = len(conditions.validation)
-    shape = footprint.shape_of(
-        reading.config, conditions.model, lanes.widest, precision, chosen, scored
-    )
+    lanes = network.lay_out(reading, parts.learnt, model, session)
+    largest = with_room(model, reading.config.data)
+    scored = len(parts.validation)
+    shape = footprint.shape_of(reading.config, largest, lanes.widest, precision, chosen, scored)
     advice = footprint.require(shape, chosen, new=origin is None)
     if ranks.leads:
         claim.folder.require_room(shape.on_disk)
+    conditions = find_conditions(reading, parts, model, session)  # takes a while: all is checked
+    lanes = lanes.with_codes(conditions.training.codes)
     with device.memory_errors(advice):
         built = network.build(reading, conditions, chosen, session.notice)
         config = network.with_model(reading.config, conditions.model)

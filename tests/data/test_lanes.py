@@ -265,11 +265,15 @@ def test_conditions_are_those_of_the_targets(documents: list[int], shift: int | 
     data = Part.of(*np.split(symbols, documents[:-1]))
     labels = np.array([[1, 2], [0, 3]])[: len(documents)]
     codes = (symbols // 7).astype(np.uint8)
-    lanes = Lanes(dataclasses.replace(data, codes=codes, labels=labels), START, 3, 4, shift)
+    labelled = dataclasses.replace(data, labels=labels)
+    lanes = Lanes(dataclasses.replace(labelled, codes=codes), START, 3, 4, shift)
+    since = Lanes(labelled, START, 3, 4, shift).with_codes(codes)
     for step in range(lanes.steps):
         window = lanes.window(step)
         codes_of, labels_of = window.conditions
         assert codes_of is not None and labels_of is not None
+        found_since = since.window(step).conditions.codes
+        assert found_since is not None and torch.equal(found_since, codes_of)
         real = window.targets != IGNORED
         targets, inputs = window.targets[real], window.inputs[real]
         assert (codes_of[real] == targets // 7).all()

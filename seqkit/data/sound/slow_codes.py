@@ -21,7 +21,9 @@ FRAMES = 50
 """Frames a second."""
 WIDTH = 32
 """Numbers that describe a frame: principal components."""
-_MOST, _SHARE = 192, 4  # codes, and frames for each
+MOST = 192
+"""Codes; notes are always fewer."""
+_SHARE = 4  # frames for each code
 _TIMBRE, _NOTES = 0.064, 0.128  # seconds of a window
 _BANDS, _WARP = 32, 1.6
 _LOWEST = 60.0  # hertz of a semitone
@@ -104,7 +106,7 @@ def learn(wave: Samples, sample_rate: int, seed: int) -> Codebook:
     basis[:, :kept] = axes[:kept].T
     described = (powers - mean) @ basis
     described /= (scale := max(float(described.std()), 1e-6))
-    centres = _k_means(described, max(1, min(_MOST, len(described) // _SHARE)), draw)
+    centres = _k_means(described, max(1, min(MOST, len(described) // _SHARE)), draw)
     return Codebook(sample_rate, mean, basis / np.float32(scale), centres)
 
 

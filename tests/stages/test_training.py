@@ -1,0 +1,31 @@
+"""What no training can do is refused before anything is learnt."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seqkit.data.datasets import etude
+from seqkit.stages import conditions
+from tests.conftest import Run
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "words"),
+    [
+        (2, "no window may cut", ["train.sequence_length=127", "data.channels=2"]),
+        (2, "reads codes cannot learn where documents end", ["model.ends=true"]),
+        (5, "not enough memory", ["model.hidden_size=200000"]),
+    ],
+)
+def test_a_training_of_sound_is_refused_before_its_slow_tier_is_learnt(
+    code: int, said: str, words: list[str], run: Run, tmp_path: Path, monkeypatch: Any
+) -> None:
+    def unexpected(*given: object) -> None:
+        raise AssertionError("the slow tier is learnt")
+
+    monkeypatch.setattr(conditions, "learn_writer", unexpected)
+    etude.write(tmp_path / "a.wav", etude.render(etude.compose(32), 8000), 8000)
+    words += ["recipe=my_sound", f"data.path={tmp_path / 'a.wav'}", "device=cpu"]
+    assert said in run.fails(code, *words, f"run_dir={tmp_path / 'run'}")
+    assert not (tmp_path / "run").exists()
