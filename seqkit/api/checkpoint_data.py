@@ -8,12 +8,13 @@ from typing import Any
 
 from seqkit.config import Config, DataConfig
 from seqkit.data import remote
-from seqkit.data.codecs import Codec
+from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.file_search import Search
 from seqkit.data.load import Known, load_corpus
 from seqkit.data.shards import reading
 from seqkit.data.shards.index import read_index
+from seqkit.data.sound.part import SoundPart
 from seqkit.foundation import disk
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import CheckpointError, ConfigError, DataError, SeqkitError
@@ -21,34 +22,40 @@ from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.session import Session
 from seqkit.foundation.settings import check_section
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.stages.conditions import coded_as_trained
+from seqkit.stages.conditions import coded
+from seqkit.stages.parts import trimmed
 
 
 def asked_for(
-    config: Config, saved: Checkpoint, catalogue: Catalogue, console: Console
+    config: Config,
+    saved: Checkpoint,
+    catalogue: Catalogue,
+    console: Console,
+    *,
+    as_validated: bool = False,
 ) -> tuple[Part, Corpus]:
     """What a checkpoint is to predict, and the corpus that it is from.
 
-    That is all of `data.path`, or else `part` of the checkpoint's own data; of sound with its
-    codes, if the model reads some.
+    That is all of `data.path`, or else `part` of the checkpoint's own data, `as_validated` without
+    the silence that its training left out; of sound with its codes, if the model reads some.
 
     Raises:
         DataError: the data cannot be read, is not found, is another, or has no such part.
         ConfigError: keys that do not fit the checkpoint.
     """
     corpus = corpus_asked_for(config, saved, catalogue, console)
-    if config.data.path:
-        return coded_as_trained(corpus.whole, corpus, saved.slow), corpus
-    _, validation, test = corpus.split(recorded(saved).split)
-    part = validation if config.part == "validation" else test
+    part, quiet = corpus.whole, 0.0
+    if not config.data.path:
+        own = recorded(saved)
+        _, validation, test = corpus.split(own.split)
+        part = validation if config.part == "validation" else test
+        quiet = own.trim_silence if as_validated else 0.0
     if not len(part):
         raise DataError(f"the checkpoint was trained without a {config.part} part: give data.path")
-    return coded_as_trained(part, corpus, saved.slow), corpus
-
-
-def as_trained(part: Part, corpus: Corpus, saved: Checkpoint) -> Part:
-    """A part of a checkpoint's own data as its training validated on it: without silence."""
-    return coded_as_trained(part, corpus, saved.slow, recorded(saved).trim_silence)
+    if isinstance(corpus.codec, Quantiser):
+        sound = trimmed(SoundPart(part, corpus.codec), quiet)
+        part = sound.part if saved.slow is None else coded(sound, saved.slow.codebook)
+    return part, corpus
 
 
 def corpus_asked_for(

@@ -90,9 +90,9 @@ def _prediction(
 ) -> tuple[dict[str, Any], str, dict[str, Any]]:
     """How well the part of a corpus is predicted, its digest, and baselines; all in rank 0."""
     with ranks.turn(ranks.rank.local_number == 0):  # the others find what it left in the cache
-        part, corpus = checkpoint_data.asked_for(config, saved, catalogue, console)
-        if not config.data.path:
-            part = checkpoint_data.as_trained(part, corpus, saved)
+        part, corpus = checkpoint_data.asked_for(
+            config, saved, catalogue, console, as_validated=True
+        )
     ranks.check_same({"the data's sha256": corpus.sha256})
     copies = dynamic.COPIES if config.protocol == "dynamic" else 1
     scoring.require_memory(saved.model, len(part), chosen, copies)

@@ -108,17 +108,6 @@ def coded(sound: SoundPart, book: Codebook) -> Part:
     return dataclasses.replace(part, codes=codes)
 
 
-def coded_as_trained(part: Part, corpus: Corpus, slow: SlowTier | None, quiet: float = 0.0) -> Part:
-    """A part as the network of a checkpoint reads it: of sound with the codes of its slow tier.
-
-    Silence is left out as in a training with data.trim_silence=`quiet`.
-    """
-    if not isinstance(corpus.codec, Quantiser):
-        return part
-    sound = trimmed(SoundPart(part, corpus.codec), quiet)
-    return sound.part if slow is None else coded(sound, slow.codebook)
-
-
 def learn_codes(sound: SoundPart, seed: int, kind: str = Codebook.kind) -> Codebook:
     """The codes of a part of sound, of the kind that `data.conditions` names."""
     rate = sound.codec.sample_rate
