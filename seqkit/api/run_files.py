@@ -27,8 +27,6 @@ from seqkit.generation.request import Request, request_of
 from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN
 from seqkit.report import run_page
-from seqkit.runs.checkpoint import load as load_checkpoint
-from seqkit.runs.layout import find_checkpoint
 from seqkit.runs.observers import draw
 from seqkit.stages.training import Training
 from seqkit.symbols import Symbols
@@ -131,7 +129,7 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
 
     They have the full length, or what a tenth of train.max_minutes suffices for.
     """
-    best = load_checkpoint(find_checkpoint(training.folder.path), training.session.catalogue)
+    best = training.chosen
     light = best.runs_in_eight_bits
     request = request_of(training.config, training.closing.length, eight_bits=light)
     model = best.build(training.device)
@@ -174,7 +172,7 @@ def measure_eight_bits(training: Training) -> float | None:
     part = training.validation if len(training.validation) else training.conditions.training
     if not isinstance(codec, Quantiser):
         return None
-    best = load_checkpoint(find_checkpoint(training.folder.path), training.session.catalogue)
+    best = training.chosen
     if not is_heavy(best.model, codec.symbol_rate):
         return None
     network = best.build(HOST)

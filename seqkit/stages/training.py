@@ -26,7 +26,9 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.runs import resume, tensorboard
 from seqkit.runs.checkpoint import Checkpoint
+from seqkit.runs.checkpoint import load as load_checkpoint
 from seqkit.runs.folder import RunFolder
+from seqkit.runs.layout import find_checkpoint
 from seqkit.stages import agreement, network
 from seqkit.stages.claim import Claim, claimed
 from seqkit.stages.closing import ClosingSample, plan_closing
@@ -100,6 +102,11 @@ class Training:
         part = self.validation if len(self.validation) else self.corpus.whole
         names = baselines.of_run(self.corpus.codec)
         return baselines.baselines(part, self.corpus.codec, names, baselines.SAMPLE)
+
+    @functools.cached_property
+    def chosen(self) -> Checkpoint:
+        """The best checkpoint of a training that is over, read once. Raises CheckpointError."""
+        return load_checkpoint(find_checkpoint(self.folder.path), self.session.catalogue)
 
     def checkpoint(self) -> Checkpoint:
         """The run as it is now, with all that resuming needs."""

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import soundfile
 
 from seqkit.evaluation import likeness
 from seqkit.foundation import threads
+from seqkit.runs import checkpoint, checkpoint_bytes
 from tests.commands.conftest import RATE, TINY
 from tests.conftest import Run, summary_of, weights
 
@@ -63,12 +65,20 @@ def test_training_tells_how_much_it_sounds_like_the_recording(learnt: Path) -> N
 
 
 def test_what_8_bits_cost_a_large_network_is_measured_kept_and_taken(
-    learnt: Path, run: Run, tmp_path: Path
+    learnt: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    read, verified = list[object](), checkpoint_bytes.verified_record
+
+    def counted(*given: Any) -> Any:
+        read.append(given)
+        return verified(*given)
+
+    monkeypatch.setattr(checkpoint, "verified_record", counted)
     small = summary_of(learnt / "run")
     assert small["int8_nats"] is None
     words = (f"data.path={learnt / 'étude.wav'}", f"run_dir={tmp_path / 'run'}", "seconds=0.1")
     run.ok(*TINY, *words, "model.hidden_size=900", "train.max_steps=2")
+    assert len(read) == 1  # the best one, for the measurement and for the closing sample
     found = summary_of(tmp_path / "run")["int8_nats"]
     assert 0 < abs(found) < 0.005
     place = f"checkpoint={tmp_path / 'run'}"
