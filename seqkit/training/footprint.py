@@ -61,6 +61,12 @@ class TrainingShape:
         return self.kept + gradients + lanes * self.steps * self._place
 
     @property
+    def predicting(self) -> int:
+        """What is kept, and what a linear prediction takes, which ends before the layers begin."""
+        weights = 2 if self.model.conditions else 1  # those of the codes, and the products
+        return self.kept + 4 * weights * self.lanes * self.steps * self.model.lookback
+
+    @property
     def saved(self) -> int:
         """What a checkpoint to go on from takes: weights, moments and carried state."""
         state = 2 * self.model.num_layers * self.lanes * self.model.hidden_size
@@ -80,7 +86,7 @@ class TrainingShape:
     def most(self) -> int:
         """The most that the training's device needs at a time."""
         validation = self.kept + scoring.call_bytes(self.model, self.scored, on_gpu=self.on_gpu)
-        return max(self.step, validation) + (0 if self.on_gpu else self.saving)
+        return max(self.step, self.predicting, validation) + (0 if self.on_gpu else self.saving)
 
     @property
     def _place(self) -> int:

@@ -143,6 +143,16 @@ def test_a_validation_over_a_large_vocabulary_counts() -> None:
     assert replace(shape, scored=100).most == shape.most
 
 
+def test_a_long_linear_prediction_counts() -> None:
+    model = ModelConfig(num_layers=1, hidden_size=64, vocabulary_size=256, input="embedding")
+    shape = TrainingShape(model, 2, 128, 32, "fp32", on_gpu=False)
+    for conditions, size in ((0, 4), (193, 8)):
+        own = replace(model, conditions=conditions)
+        short, long = (replace(shape, model=replace(own, lookback=k)) for k in (20, 4096))
+        products = size * 128 * 32 * 4096
+        assert short.most < products < long.most < products + short.most
+
+
 @pytest.mark.parametrize("name", sorted(plugins.recipes(Catalogue([]), [])))
 def test_a_shipped_recipe_fits_where_it_runs(name: str) -> None:
     config = compose([f"recipe={name}"], []).config
