@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
-from seqkit.api.comparison import judge_of
 from seqkit.api.run_files import about_run, measure_eight_bits, sample, summary
-from seqkit.data.codecs import Quantiser
-from seqkit.evaluation.recording import ENOUGH
+from seqkit.data.codecs import Codec, Quantiser
+from seqkit.evaluation.recording import ENOUGH, Recording
 from seqkit.foundation import device
 from seqkit.foundation.errors import (
     NOT_BEGUN,
@@ -217,6 +216,20 @@ def _writers(training: Training, saver: Saver, tell: Observer, notice: Notice) -
         Samples(folder, medium, glimpse, tell, notice, judge),
         *([TensorBoard(folder, config, notice)] if config.log.tensorboard else []),
     ]
+
+
+def judge_of(recording: Recording | None, codec: Codec, prompt: int) -> Callable[[Integers], str]:
+    """What is said of samples, symbols (N,): of sound, whether they are like a recording.
+
+    The first `prompt` symbols of a sample are left out.
+    """
+
+    def judge(symbols: Integers) -> str:
+        if recording is None or not isinstance(codec, Quantiser):
+            return ""
+        return f"it {recording.judged(codec.decode(symbols[prompt:]), codec.sample_rate).words}"
+
+    return judge
 
 
 def _started(training: Training) -> Started:

@@ -2,33 +2,39 @@
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
-from seqkit.api import checkpoint_data, comparison
+from seqkit.api import checkpoint_data
 from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
+from seqkit.data.sound import Wave
 from seqkit.data.sound.part import SoundPart
 from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming
+from seqkit.evaluation.likeness import Distances
+from seqkit.evaluation.recording import Recording
 from seqkit.evaluation.score import Score, interval
 from seqkit.foundation import device, processes
 from seqkit.foundation.console import Console
-from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.processes import ALONE
 from seqkit.foundation.ranks import Ranks, joined
 from seqkit.foundation.threads import shared_cores
-from seqkit.foundation.wording import json_text
+from seqkit.foundation.wording import counted, json_text
+from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import as_trained, request_of
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
 from seqkit.stages import agreement
 from seqkit.stages.conditions import recording_of
+from seqkit.symbols import Integers
 
 _SHARED = ("streaming", "windowed")
 """Protocols that several processes share. The dynamic one learns from symbol to symbol, through
@@ -134,23 +140,55 @@ def _likeness(
 
     It is the one that the model learnt, without `data.path`.
     """
-    if not isinstance(saved.codec, Quantiser):
+    codec = saved.codec
+    if not isinstance(codec, Quantiser):
         raise ConfigError("protocol=spectral measures sound, and this model writes text")
     recording, sha256 = saved.recording, str(saved.data.get("sha256"))
     if config.data.path or recording is None:  # refused before anything is made
         corpus = checkpoint_data.corpus_asked_for(config, saved, catalogue, console)
-        sound = SoundPart(corpus.whole, saved.codec)
+        sound = SoundPart(corpus.whole, codec)
         with shared_cores():
             recording, sha256 = recording_of(sound, corpus.name, config.data), corpus.sha256
     config = as_trained(dataclasses.replace(config, seed=config.fixed_seed), saved.config)
-    length = medium_of(saved.codec).length(config.length, config.seconds or _SECONDS)
+    length = medium_of(codec).length(config.length, config.seconds or _SECONDS)
     request = dataclasses.replace(request_of(config, length), streams=_SOUNDS)
     advice = "Try fewer seconds, or device=cpu."
     with device.memory_errors(advice), console.progress("generate", length) as bar:
-        result = comparison.of_model(saved, request, recording, chosen, console.notice, bar.update)
-    result["seconds"] = length / saved.codec.symbol_rate
-    result |= {"seed": request.sampling.seed, "temperature": request.sampling.temperature}
-    return result | {"protocol": config.protocol}, sha256
+        trained = dataclasses.replace(saved.trained(saved.build(chosen)), recording=None)
+        prompt, blocks, done = np.zeros(0, np.uint8), list[Integers](), 0
+        for block in continue_prompt(trained, prompt, request, notice=console.notice):
+            blocks.append(block)
+            done += len(block)
+            bar.update(done)
+    waves = [codec.decode(symbols) for symbols in np.concatenate(blocks).T]
+    return {
+        **_compared(waves, codec.sample_rate, recording),
+        "seconds": length / codec.symbol_rate,
+        "seed": request.sampling.seed,
+        "temperature": request.sampling.temperature,
+        "protocol": config.protocol,
+    }, sha256
+
+
+def _compared(waves: Sequence[Wave], rate: int, recording: Recording) -> dict[str, Any]:
+    """The distances of waves (N,) from a recording. Raises DataError: they are too short."""
+    try:
+        with shared_cores():
+            distances = [recording.measure(wave, rate) for wave in waves]
+            judgements = [recording.judged(wave, rate) for wave in waves]
+    except ValueError as error:
+        raise DataError(f"seconds is too small to compare: {error}") from error
+    like = sum(judgement.is_like for judgement in judgements)
+    verb = "is" if like == 1 else "are"
+    return {
+        **Distances(*np.mean(distances, axis=0).tolist())._asdict(),
+        **{f"{name}_halves": value for name, value in recording.halves._asdict().items()},
+        "sounds": [
+            {**distance._asdict(), "heard": judgement.words}
+            for distance, judgement in zip(distances, judgements, strict=True)
+        ],
+        "heard": f"{like} of {counted(len(waves), 'sound')} {verb} like the recording",
+    }
 
 
 def _score(

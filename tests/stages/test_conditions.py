@@ -6,35 +6,58 @@ import pytest
 from seqkit.config import Config, DataConfig, ModelConfig
 from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.sound import Frames
+from seqkit.data.sound import Frames, Wave
+from seqkit.data.sound.part import SoundPart
+from seqkit.evaluation.recording import Recording
 from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.session import Session
-from seqkit.stages.conditions import find_conditions
+from seqkit.stages.conditions import find_conditions, recording_of
 from seqkit.stages.parts import cut_parts
 from seqkit.stages.read_corpus import Reading
 from seqkit.stages.sources import Origin
 from seqkit.symbols import Symbols
 
-RATE = 1000
-CODEC = MuLaw(256, RATE)
+CODEC = MuLaw(256, 8000)
+NOISE = np.random.default_rng(0).uniform(-0.5, 0.5, 8000).astype(np.float32)
+
+
+def recording(wave: Wave, trim_silence: float = 0.0) -> Recording:
+    """Of samples that a training learns."""
+    sound = SoundPart(Part.of(CODEC.encode(wave)), CODEC)
+    return recording_of(sound, "name", DataConfig(trim_silence=trim_silence))
 
 
 def test_a_linear_prediction_is_found_in_the_first_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
-    wave = 0.5 * np.sin(np.arange(700 * RATE) * 0.7)
-    corpus = Corpus(Part.of(CODEC.encode(wave.astype(np.float32))), CODEC, "name", "sha256")
+    codec = MuLaw(256, 1000)
+    wave = 0.5 * np.sin(np.arange(700 * 1000) * 0.7)
+    corpus = Corpus(Part.of(codec.encode(wave.astype(np.float32))), codec, "name", "sha256")
     config = Config(data=DataConfig(split=[1.0, 0.0, 0.0]), seed=1)
     reading = Reading(config, corpus, Origin(None, resumes=False))
     model = ModelConfig(vocabulary_size=256, lookback=2)
-    sizes, decode = list[int](), CODEC.frames
+    sizes, decode = list[int](), codec.frames
 
     def counted(symbols: Symbols) -> Frames:
         sizes.append(len(symbols))
         return decode(symbols)
 
-    monkeypatch.setattr(CODEC, "frames", counted)
+    monkeypatch.setattr(codec, "frames", counted)
     session = Session(Catalogue(), lambda text: None)
     found = find_conditions(reading, cut_parts(reading, session.notice), model, session)
-    assert max(sizes) <= 600 * RATE
+    assert max(sizes) <= 600 * 1000
     assert found.predictor is not None
     # x(t) = 2 cos(w) x(t - 1) - x(t - 2) of a wave without noise
     assert found.predictor.weights[0].tolist() == pytest.approx([-1, 2 * np.cos(0.7)], abs=0.05)
+
+
+def test_silence_that_is_not_learnt_is_not_compared_with() -> None:
+    silent = np.concatenate([NOISE, np.zeros(16000, np.float32), NOISE[:4000]])
+    trimmed = recording(silent, trim_silence=40)
+    whole = recording(silent)
+    assert trimmed.quietest > whole.quietest + 20
+
+
+def test_of_a_long_recording_stretches_are_compared_with() -> None:
+    loud, quiet = np.tile(NOISE, 330), 0.01 * np.tile(NOISE, 330)
+    found = recording(np.concatenate([loud, quiet]))
+    both = np.concatenate([NOISE, 0.01 * NOISE])
+    assert found.measure(both, 8000).loudness < 0.1 < found.measure(NOISE, 8000).loudness
