@@ -11,8 +11,8 @@ import os
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import torch
@@ -44,8 +44,8 @@ def shared_cores(
 
     NumPy's BLAS takes one thread. PyTorch, after a pause, begins with one; `adapt`, called in the
     thread that computes, takes as many as others left cores, and never more than there were before.
-    The last block puts all numbers back. A generator must not yield within a block: whoever takes
-    from it computes, too.
+    A block puts the number back that its thread had, and the last one that of the BLAS. A generator
+    must not yield within a block: whoever takes from it computes, too.
 
     PyTorch keeps its number on a GPU, where the last digits of sums depend on it, where operations
     have to repeat to the bit, where the environment says how OpenMP is to run, and where the system
@@ -58,14 +58,23 @@ def shared_cores(
     """
     fixed = torch.are_deterministic_algorithms_enabled() or are_given()
     adapts = sys.platform == "linux" and device.type == "cpu" and not fixed
+    counts = _COUNTS.of_thread
+    counts.setdefault(None, torch.get_num_threads())
 
     def adapt() -> None:
         free = _GOVERNOR.free_cores() if adapts else most
-        torch.set_num_threads(exactly or min(_GOVERNOR.outside, most, free))
+        counts[adapt] = exactly or min(counts[None], most, free)
+        _take(counts[adapt])
 
     with _GOVERNOR.block():
-        adapt()
-        yield adapt
+        try:
+            adapt()
+            yield adapt
+        finally:
+            counts.pop(adapt, None)
+            _take([*counts.values()][-1])
+            if len(counts) == 1:
+                counts.clear()
 
 
 def are_given() -> bool:
@@ -81,17 +90,39 @@ def lasting() -> int:
         return torch.get_num_threads()
 
 
-class _Governor:
-    """What all blocks of `shared_cores` have in common.
+class _Counts(threading.local):
+    """Numbers of threads that one of Python's threads has: under None outside of its blocks.
 
-    outside: PyTorch's number beside all blocks. Each of Python's threads has its own, but one in
-        which PyTorch has not run yet begins with what any thread set last, maybe within a block.
+    Then by the `adapt` of each block, in the order in which they began.
     """
 
     def __init__(self) -> None:
-        self.outside = 1
+        self.of_thread = dict[object, int]()
+
+
+_COUNTS = _Counts()
+_TAKING = threading.Lock()
+
+
+def _take(number: int) -> None:
+    """Compute in so many threads of PyTorch, in this thread of Python's alone.
+
+    One in which PyTorch has not run yet begins with what any of them set last; so another one sets
+    again what that was.
+    """
+    if number != torch.get_num_threads():
+        with _TAKING, ThreadPoolExecutor(1) as other:
+            before = other.submit(torch.get_num_threads).result()
+            torch.set_num_threads(number)
+            other.submit(torch.set_num_threads, before).result()
+
+
+class _Governor:
+    """What all blocks of `shared_cores` have in common."""
+
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._blocks = Counter[int]()  # in each of Python's threads
+        self._blocks = 0
         self._limit = contextlib.ExitStack()  # of NumPy's BLAS
         self._ended = -_PAUSE
         self._looked, self._left, self._free = 0.0, 0.0, 1
@@ -103,22 +134,18 @@ class _Governor:
 
     @contextlib.contextmanager
     def block(self) -> Iterator[None]:
-        """The first one finds the numbers of threads, and the last one puts them back."""
-        thread = Counter([threading.get_ident()])
+        """The first one limits NumPy's BLAS, and the last one puts its numbers back."""
         with self._lock:
             if not self._blocks:
-                self.outside = torch.get_num_threads()
                 self._limit.enter_context(self.libraries.limit(limits=1, user_api="blas"))
                 if time.monotonic() > self._ended + _PAUSE:
                     self._looked, self._left, self._free = time.monotonic(), _left(), 1
-            self._blocks += thread
+            self._blocks += 1
         try:
             yield
         finally:
             with self._lock:
-                self._blocks -= thread
-                if not self._blocks & thread:
-                    torch.set_num_threads(self.outside)
+                self._blocks -= 1
                 if not self._blocks:
                     self._limit.close()
                     self._ended = time.monotonic()

@@ -134,6 +134,25 @@ def test_a_thread_that_begins_within_a_block_of_another_gets_the_own_number(to_s
     assert torch.get_num_threads() == to_spare
 
 
+def test_a_block_puts_back_what_it_found(to_spare: int) -> None:
+    with shared_cores(exactly=2):
+        with shared_cores(exactly=3):
+            assert torch.get_num_threads() == 3
+        assert torch.get_num_threads() == 2
+    assert torch.get_num_threads() == to_spare
+
+
+def test_a_thread_with_a_number_of_its_own_has_it_after_a_block_too(to_spare: int) -> None:
+    def number() -> int:
+        torch.set_num_threads(2)
+        with shared_cores():
+            pass
+        return torch.get_num_threads()
+
+    with shared_cores(), ThreadPoolExecutor(1) as other:
+        assert other.submit(number).result() == 2
+
+
 def test_small_products_take_few_threads(to_spare: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
     with shared_cores(most=2):
