@@ -13,7 +13,7 @@ from seqkit.data.lanes import Lanes
 from seqkit.data.reading_errors import Errors
 from seqkit.data.sound.slow_codes import Codebook
 from seqkit.foundation.console import Progress
-from seqkit.foundation.threads import FEW, shared_cores
+from seqkit.foundation.threads import shared_cores
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
@@ -79,9 +79,9 @@ def _writer(row: Part, size: int, seed: int, progress: Progress, labels: Sequenc
     step = TrainingStep(model, lanes, plan)
     steps = _STEPS_WITH_LABELS if labels else _STEPS
     shown = progress("learning the slow tier", steps)
-    with shared_cores(most=FEW) as adapt, shown as bar:
+    # More threads would be slower on a busy machine, and round otherwise.
+    with shared_cores(exactly=1), shown as bar:
         for number in range(steps):
-            adapt()
             left = 1 - number / steps
             step.run(number, _RATE * min((number + 1) / _WARM, left))
             bar.update(number + 1)
