@@ -116,6 +116,7 @@ class Validation:
             )
         self._chosen = choice.weights, choice.temperature
         improved = progress.validated(choice.loss, *self._chosen)
+        assert progress.best_loss is not None
         return Validated(
             step=progress.step,
             seconds=progress.seconds,
@@ -126,7 +127,7 @@ class Validation:
             raw_loss=choice.losses["raw"],
             average_loss=choice.losses.get("average"),
             improved=improved,
-            best_loss=min(choice.loss, progress.best_loss or choice.loss),
+            best_loss=progress.best_loss,
             scored=self.scored,
             total=len(self),
             since=progress.since,

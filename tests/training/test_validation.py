@@ -168,6 +168,14 @@ def test_a_loss_on_another_share_of_the_part_is_not_compared(
     assert second.progress.best_loss > 1e-3  # type: ignore[operator]
 
 
+def test_the_best_loss_may_be_0() -> None:
+    training = trainer(max_steps=20)
+    training.progress.best_loss, training.progress.scored = 0.0, 200
+    [event] = [event for event in training.run() if isinstance(event, Validated)]
+    assert not event.improved
+    assert event.best_loss == 0.0
+
+
 def test_a_training_is_saved_before_a_validation_if_the_last_save_is_long_ago(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
