@@ -126,7 +126,9 @@ class Trainer:
         progress = self.progress
         self._time.start()
         if progress.validating and self._validates:
+            before = self.elapsed
             yield from self._validate(watch)
+            self._time.validated(before)
             yield Stepped(progress.step)
         while not self.finished:
             begun = time.perf_counter()

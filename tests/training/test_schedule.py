@@ -117,6 +117,27 @@ def test_no_validation_comes_right_before_the_last() -> None:
     assert 0.2 * (end - last) >= 3.6
 
 
+def test_a_validation_after_a_stop_is_counted() -> None:
+    machine = Machine()
+    first = machine.training()
+    for event in first.run():
+        machine.now += 0.2 if isinstance(event, Stepped) else 0.0
+        if isinstance(event, Trained) and event.step > 1:
+            break
+    first.progress.validating = True
+    values, tensors = first.state()
+    second = machine.training()
+    second.model.load_state_dict(first.model.state_dict())
+    second.restore(values, {name: tensor.clone() for name, tensor in tensors.items()})
+    for event in second.run():
+        machine.now += 3.6 if isinstance(event, Validated) else 0.0
+        if isinstance(event, Stepped):
+            break
+    values, _ = second.state()
+    assert values["time"]["closing"] == pytest.approx(3.6)
+    assert values["time"]["validated"] == pytest.approx(second.elapsed)
+
+
 def test_the_warm_up_takes_a_tenth_of_the_time_at_most() -> None:
     machine = Machine()
     machine.run(machine.training(), lambda passed: 2.5)  # 24 steps, 5 of them for the warm-up
