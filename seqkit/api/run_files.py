@@ -120,7 +120,7 @@ def sample(
         sampling = dataclasses.replace(sampling, seed=seed)
     alone = dataclasses.replace(request, streams=1, sampling=sampling, ending=ending)
     corpus, slow = training.corpus, training.conditions.slow
-    trained = Trained(model, corpus.codec, slow, recording, corpus.labels)
+    trained = Trained(model, corpus.codec, slow, recording, corpus.labels, training.notices)
     return continue_prompt(trained, training.closing.prompt, alone, notice=notice)
 
 

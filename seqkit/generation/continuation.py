@@ -133,7 +133,13 @@ def engine_for(
     labelled = model if weights is None else model.with_choices(weights)
     if request.label_strength != 1 and trained.slow is None:
         return TorchEngine(labelled, size, request.label_strength)
-    return choose_engine(labelled, size, request, notice)
+
+    def tell_once(text: str) -> None:
+        if text not in trained.notices:
+            trained.notices.add(text)
+            notice(text)
+
+    return choose_engine(labelled, size, request, tell_once)
 
 
 def feed_prompt(

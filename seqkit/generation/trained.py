@@ -1,6 +1,6 @@
 """A trained network as generation takes it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from seqkit.data.codecs import Codec
 from seqkit.data.labels import Labels
@@ -16,6 +16,7 @@ class Trained:
     slow: what writes the codes of its sound, if it reads codes.
     recording: what its sound is compared with.
     labels: those that it reads.
+    notices: what was said of its engines, which other samples of it need not repeat.
     """
 
     model: CharRNN
@@ -23,3 +24,4 @@ class Trained:
     slow: SlowTier | None = None
     recording: Recording | None = None
     labels: Labels | None = None
+    notices: set[str] = field(default_factory=set)

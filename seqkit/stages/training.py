@@ -65,6 +65,8 @@ class Training:
     memory_advice: str
     """What to try when memory does not suffice."""
     session: Session
+    notices: set[str] = dataclasses.field(default_factory=set)
+    """What was said of the engines of its samples."""
 
     @property
     def folder(self) -> RunFolder:

@@ -1,5 +1,6 @@
 """A model continues a prompt: the same text, however it is cut and whatever runs beside it."""
 
+import sys
 from functools import partial
 
 import numpy as np
@@ -10,7 +11,12 @@ from seqkit.config import ModelConfig
 from seqkit.data.codecs import MuLaw
 from seqkit.generation import continuation
 from seqkit.generation.conditioning import Conditioning
-from seqkit.generation.continuation import continue_prompt, feed_prompt, score_by_network
+from seqkit.generation.continuation import (
+    continue_prompt,
+    engine_for,
+    feed_prompt,
+    score_by_network,
+)
 from seqkit.generation.engine import generate_blocks
 from seqkit.generation.engines.onnx import OnnxEngine
 from seqkit.generation.engines.pytorch import TorchEngine
@@ -62,6 +68,21 @@ def test_a_prompt_is_read_as_if_it_were_generated(
     stepped, after = TorchEngine(model, 7).score(prompt.astype(np.int64)[:, None], begun)
     np.testing.assert_allclose(logits, stepped[-1], atol=1e-6)
     torch.testing.assert_close(state.c, after.c)
+
+
+def test_an_engine_that_is_passed_over_is_told_once_of_a_training(
+    model: CharRNN, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    monkeypatch.delitem(sys.modules, "seqkit.generation.engines.onnx", raising=False)
+    told = list[str]()
+    for _ in range(2):
+        of_training = set[str]()
+        for _ in range(2):
+            trained = Trained(model, MuLaw(7, 8000), notices=of_training)
+            engine_for(trained, Request(1), None, told.append)
+    assert len(told) == 2
+    assert "sample.engine=onnx" in told[0]
 
 
 def test_of_a_long_prompt_the_end_is_read(model: CharRNN, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 """The one place that chooses a generation engine."""
 
-import functools
 import itertools
 from collections.abc import Callable
 
@@ -63,14 +62,8 @@ def choose_engine(
         try:
             return built(tried)
         except (ConfigError, DeviceError) as error:
-            _tell_once(notice, f"generating with sample.engine={following}: {error}")
+            notice(f"generating with sample.engine={following}: {error}")
     return built(names[-1])
-
-
-@functools.cache
-def _tell_once(notice: Callable[[str], None], text: str) -> None:
-    """Every sample of a training would repeat it."""
-    notice(text)
 
 
 def check_engine(config: ModelConfig, size: int, request: Request, device: torch.device) -> None:
