@@ -113,15 +113,18 @@ class CharRNN(nn.Module):
     def with_choices(self, weights: Tensor) -> "CharRNN":
         """The network with one label in place of all, whose numbers are n choices; it generates.
 
+        It shares the other weights.
+
         Args:
             weights: (n, R), how much of each row of the embedding of labels a choice has.
         """
         assert self.labels is not None
-        config = dataclasses.replace(self.config, labels=[len(weights) - 1])
-        network = CharRNN(config, torch.Generator())  # nothing of which is kept
+        shared = {id(tensor): tensor for tensor in (*self.parameters(), *self.buffers())}
+        network = copy.deepcopy(self, shared)
+        network.config = dataclasses.replace(self.config, labels=[len(weights) - 1])
         chosen = weights.to(self.labels.weight) @ self.labels.weight
-        network.load_state_dict(self.state_dict() | {"labels.weight": chosen})
-        return network.to(self.head.weight.device)
+        network.labels = nn.Embedding.from_pretrained(chosen)  # type: ignore[no-untyped-call]
+        return network
 
     def set_linear_predictor(self, predictor: LinearPredictor) -> None:
         """Let it read the linear prediction that this makes, of as many levels and codes as its."""

@@ -114,6 +114,29 @@ def test_labels_stand_beside_them_as_the_sum_of_their_rows() -> None:
     assert not torch.allclose(without, found)
 
 
+def test_a_network_with_choices_of_labels_shares_all_else() -> None:
+    net = model(input="embedding", labels=[2, 3], label_size=3)
+    symbols, state = inputs()
+    weights = torch.zeros(2, 7)
+    weights[:, [0, 3]] = 1.0
+    weights[1] = torch.tensor([0, 0.5, 0.5, 0, 0, 0, 1])
+    chosen = net.with_choices(weights)
+    shared = {id(weight) for weight in net.parameters()}
+    assert {name for name, weight in chosen.named_parameters() if id(weight) not in shared} == {
+        "labels.weight"
+    }
+    assert net.config.labels == [2, 3]
+    with torch.no_grad():
+        other, _ = net.with_choices(weights[[0, 0]])(symbols, state)
+        assert torch.allclose(other, net(symbols, state)[0], atol=1e-6)
+        labels = torch.ones_like(symbols)[..., None]
+        first, _ = chosen(symbols, state, conditions=Conditions(labels=labels))
+        rows = net.get_parameter("labels.weight")
+        rows[1] = rows[1:3].mean(0)
+        labels = torch.ones_like(symbols)[..., None] * torch.tensor([1, 3])
+        assert torch.allclose(first, net(symbols, state, conditions=Conditions(labels=labels))[0])
+
+
 def sigmoid(x: Array) -> Array:
     return 1 / (1 + np.exp(-x))
 
