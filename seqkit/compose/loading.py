@@ -50,9 +50,9 @@ def configs(catalogue: Catalogue, config_dirs: list[Path]) -> Iterator[ConfigLoa
     folders = (*config_dirs, *recipe_folders(catalogue, config_dirs))
     for kind in (FolderSource, FolderSearch):
         Plugins.instance().register(kind)
-    store, base = ConfigStore.instance(), VersionBase.instance()
+    store = ConfigStore.instance()
     with _TURN:
-        application, stored = GlobalHydra.instance(), store.repo
+        application, base, stored = GlobalHydra.instance(), VersionBase.instance(), store.repo
         searched = _SEARCHED.set(tuple(dict.fromkeys(folder.absolute() for folder in folders)))
         try:
             GlobalHydra.set_instance(copy.copy(application))
