@@ -47,7 +47,7 @@ def is_sound(file: Path) -> bool:
                 return False  # libsndfile would look for an MP3 in it, and say on stderr if not
             if any(streams(file, stream)):
                 return True
-        soundfile.info(os.fsencode(file))
+            soundfile.info(_in_one_part(file, stream))
     except BadFileError:  # sound that is truncated
         return True
     except (soundfile.SoundFileError, OSError, TypeError):  # TypeError: a .raw has no header
@@ -173,9 +173,8 @@ class SoundReader:
         """Each stream of sound from its beginning. Raises SoundFileError, OSError, BadFileError."""
         with self._open() as file:
             parts: list[Any] = [*streams(self.path, file)]
-            if not parts and self._content is None:
-                parts = [os.fsencode(self.path)]  # a str has to be UTF-8
-            for part in parts or [self._open()]:
+            whole = _in_one_part(self.path, file) if self._content is None else self._open()
+            for part in parts or [whole]:
                 with _InOrder(part) as sound:
                     yield sound
                 if isinstance(part, Stream) and part.error:
@@ -188,6 +187,15 @@ def read_whole(path: Path, seconds: float | None = None) -> tuple[Wave, int]:
     most = None if seconds is None else int(seconds * sound.sample_rate)
     blocks = itertools.islice(sound.frames_of(), most and -(-most // FRAMES))
     return np.concatenate([*blocks])[:most, 0], sound.sample_rate
+
+
+def _in_one_part(path: Path, file: IO[bytes]) -> bytes | IO[bytes]:
+    """What soundfile opens where there are no streams: the file by its name, which may be no UTF-8.
+
+    Of a name that ends in .mp3 libsndfile would say on stderr that there are no frames.
+    """
+    file.seek(0)
+    return file if path.suffix.lower() == ".mp3" else os.fsencode(path)
 
 
 def _no_sound(path: Path, begin: bytes, error: Exception) -> BadFileError:

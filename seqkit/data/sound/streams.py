@@ -7,6 +7,7 @@ stream without a Xing header, which would give its length, is said to be far lon
 
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -85,7 +86,7 @@ def _of_ogg(path: Path, file: IO[bytes], begin: int, size: int) -> Iterator[Stre
             begin = end
         end += _PAGE + page[26] + sum(page[_PAGE : _PAGE + page[26]])
         if end > size:
-            raise BadFileError(path, "truncated: it ends within a page")
+            raise _truncated(path, "it ends within a page")
     yield Stream(file, begin, size, size - begin)
 
 
@@ -126,10 +127,16 @@ def _of_mp3(path: Path, file: IO[bytes], end: int, size: int) -> Iterator[Stream
                     break
                 end, missing = end + frame.size, missing - 1
                 if end > size:
-                    raise BadFileError(path, "truncated: it ends within a frame")
+                    raise _truncated(path, "it ends within a frame")
             if first.promised and missing > 1:  # some headers count themselves
-                raise BadFileError(path, f"truncated: its header promises {missing} more frames")
+                raise _truncated(path, f"its header promises {missing} more frames")
         yield Stream(file, begin, end, first.length if first.promised else _UNKNOWN)
+
+
+def _truncated(path: Path, fault: str) -> BadFileError:
+    file = shlex.quote(str(path))
+    hint = f"ffmpeg -i {file} {file}.wav makes a whole file of what is there"
+    return BadFileError(path, f"truncated: {fault}", hint)
 
 
 def _after_tags(file: IO[bytes], place: int) -> int:

@@ -1,5 +1,6 @@
 """Files of sound as the world has them: every format is read, every fault is told."""
 
+import codecs
 import contextlib
 import struct
 from pathlib import Path
@@ -149,6 +150,28 @@ def wav(data: bytes, promised: int, more: bytes = b"") -> bytes:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("begin", "said"),
+    [
+        (b"<!DOCTYPE html>\n<p>not found: ", "it is text"),
+        (bytes(range(200)), "Format not recognised"),
+        (b"ID3\3\0\0\0\0\0\2ab" + bytes(3000), "cannot be read as sound"),
+        (codecs.BOM_UTF16_LE + "not found".encode("utf-16-le"), "cannot be read as sound"),
+    ],
+)
+def test_what_is_only_called_mp3_is_refused_in_our_words_alone(
+    begin: bytes, said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.MP3"
+    path.write_bytes(begin * 9)
+    assert not reader.is_sound(path)
+    with pytest.raises(BadFileError, match=said):
+        reader.read_whole(path)
+    assert capfd.readouterr().err == ""
+    path.write_bytes(written("FLAC", tmp_path))
+    assert len(reader.read_whole(path)[0]) == len(loud_then_quiet())
+
+
 SOUND = (tone() * 32767).astype("<i2").tobytes()
 
 
@@ -180,8 +203,10 @@ def test_what_is_truncated_is_noticed(
     contents += [mp3(loud_then_quiet(), tmp_path)[1][:-9]] * (form == "MP3")
     for content in contents:
         path.write_bytes(content)
-        with pytest.raises(BadFileError, match=r"truncated|damaged"):
+        with pytest.raises(BadFileError, match=r"truncated|damaged") as caught:
             reader.read_whole(path)
+        if form in ("OGG", "MP3"):
+            assert f"ffmpeg -i {path} {path}.wav" in str(caught.value)
         assert reader.is_sound(path)
     assert capfd.readouterr().err == ""
 
