@@ -16,10 +16,15 @@ from seqkit.stages.claim import Claim
 
 @dataclass(frozen=True)
 class Settings:
-    """The config of a training, and the keys in which it differs from the run's so far."""
+    """The config of a training.
+
+    changed: the keys in which it differs from the run's so far.
+    fetched: whether its data were fetched already, to see how they are read.
+    """
 
     config: Config
     changed: tuple[str, ...] = ()
+    fetched: bool = False
 
 
 def settle(config: Config, claim: Claim, session: Session) -> Settings | None:
@@ -33,11 +38,11 @@ def settle(config: Config, claim: Claim, session: Session) -> Settings | None:
         return Settings(config)
     config = resume.with_place(config, saved, session.notice)
     config = resume.without_new_keys(config, saved, session.notice)
-    cache = disk.cache_dir()
-    if any(map(remote.is_remote, remote.cached(config.data, cache).path)):
-        remote.fetch(
-            config.data, cache, session.notice
-        )  # shards say in their index how to read them
+    cache, ranks = disk.cache_dir(), session.ranks
+    with ranks.turn(ranks.rank.local_number == 0):  # the others find its copies
+        fetched = any(map(remote.is_remote, remote.cached(config.data, cache).path))
+        if fetched:  # shards say in their index how to read them
+            remote.fetch(config.data, cache, session.notice, session.progress)
     config = dataclasses.replace(config, data=shards.with_prepared_keys(config.data))
     changed = tuple(resume.differences(config, saved.config))
     config = dataclasses.replace(config, init_from=saved.config.get("init_from"))
@@ -48,7 +53,7 @@ def settle(config: Config, claim: Claim, session: Session) -> Settings | None:
     resume.allowed(config, saved, changed)
     if by_steps := resume.clock_left(config, saved):
         session.notice(by_steps)
-    return Settings(config, changed)
+    return Settings(config, changed, fetched)
 
 
 def tell_finished(config: Config, changed: Sequence[str], claim: Claim, session: Session) -> None:

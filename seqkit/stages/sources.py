@@ -12,6 +12,7 @@ from seqkit.foundation.session import Session
 from seqkit.runs import named_checkpoint, resume
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.stages.claim import Claim
+from seqkit.stages.settle import Settings
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Sources:
     origin: Origin
 
 
-def locate(config: Config, claim: Claim, session: Session) -> Sources:
+def locate(settings: Settings, claim: Claim, session: Session) -> Sources:
     """Find the data and the weights; streams and URLs are copied to files of the cache.
 
     In the config paths become absolute, files of the cache take the place of streams, and the keys
@@ -56,7 +57,7 @@ def locate(config: Config, claim: Claim, session: Session) -> Sources:
         DataError: the data are not there.
         CheckpointError: the weights are not there, or cannot be read.
     """
-    saved = claim.saved
+    config, saved = settings.config, claim.saved
     if saved is not None:
         resume.require_data(config, saved)
     notice, progress, cache = session.notice, session.progress, disk.cache_dir()
@@ -64,7 +65,10 @@ def locate(config: Config, claim: Claim, session: Session) -> Sources:
     files = remote.read_streams([*config.data.path, *prompt], cache, notice, progress)
     data = dataclasses.replace(config.data, path=files[: len(config.data.path)])
     data = dataclasses.replace(data, path=remote.absolute(data))
-    fetched = remote.fetch(data, cache, notice, progress)
+    if settings.fetched:
+        copies = remote.cached(data, cache)
+    else:
+        copies = remote.fetch(data, cache, notice, progress)
     config = dataclasses.replace(
         config,
         data=shards.with_prepared_keys(data),
@@ -75,4 +79,4 @@ def locate(config: Config, claim: Claim, session: Session) -> Sources:
     weights = saved
     if saved is None and config.init_from is not None:
         weights = named_checkpoint.read(config.init_from, session.catalogue, notice, progress)
-    return Sources(config, fetched.path, Origin(weights, resumes=saved is not None))
+    return Sources(config, copies.path, Origin(weights, resumes=saved is not None))

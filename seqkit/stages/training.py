@@ -183,7 +183,7 @@ def _walk(settings: Settings, claim: Claim, chosen: torch.device, session: Sessi
     ranks, train = session.ranks, settings.config.train
     precision, *_ = device.candidate_precisions(train.precision, chosen)  # refused before data
     with ranks.turn(ranks.rank.local_number == 0):  # the others find what it left in the cache
-        sources = locate(settings.config, claim, session)
+        sources = locate(settings, claim, session)
         reading = read_corpus(sources, session)
     ranks.check_same({"the data's sha256": reading.corpus.sha256})
     changed = _with_other_data(settings, claim, reading, session)

@@ -46,6 +46,18 @@ def test_a_run_keeps_the_url_of_its_data(run: Run, served: Site, tmp_path: Path)
     assert served.got == [NOVEL]  # once for all of them
 
 
+def test_a_run_that_goes_on_elsewhere_fetches_its_data_once(
+    run: Run, served: Site, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = [*TINY, f"data.path={served.url}{NOVEL}", f"run_dir={tmp_path / 'run'}", "resume=auto"]
+    run.ok(*words, "train.max_steps=1")
+    served.got.clear()
+    monkeypatch.setenv("SEQKIT_CACHE_DIR", f"{cache} of another machine")
+    said = run.ok(*words, "train.max_steps=2").err
+    assert served.got == [NOVEL]
+    assert said.count("read from its copy") == 1
+
+
 def test_what_is_finished_asks_no_store(run: Run, served: Site, tmp_path: Path) -> None:
     words = [*TINY, f"data.path={served.url}{NOVEL}", "train.max_steps=1", f"run_dir={tmp_path}/b"]
     run.ok(*words)
