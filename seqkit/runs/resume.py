@@ -21,7 +21,7 @@ from seqkit.runs.checkpoint_bytes import peek
 from seqkit.runs.layout import RunFiles, instead_of_a_run
 
 _GROUPS = ("data", "model", "optimizer", "train")
-_FIXED = ("optimizer.kind", "init_from")  # no run can go on with another one
+_FIXED = ("optimizer.kind", "init_from", "data.conditions")  # no run can go on with another one
 END_KEYS = {
     f"train.{key}"
     for key in (

@@ -130,6 +130,8 @@ def test_going_on_by_force_with_other_lanes_is_refused_in_a_line(
     more = run.fails(4, *tiny, "train.max_steps=5", "resume=force", "train.batch_size=8")
     assert "state.h is (2, 4, 24) in float32, and has to be (2, 8, 24) in float32" in more
     run.fails(2, *tiny, "train.max_steps=5", "resume=force", "optimizer.kind=sgd")
+    codes = run.fails(2, *tiny, "train.max_steps=5", "resume=force", "data.conditions=codes")
+    assert "data.conditions. Leave it as it was" in codes
     run.ok(*tiny, "train.max_steps=5", "resume=force", "train.precision=bf16")
     summary = summary_of(tmp_path / "a")
     assert summary["dtype"] == "bf16"
