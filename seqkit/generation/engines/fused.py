@@ -17,7 +17,7 @@ from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.generation.engine import Drawing
 from seqkit.generation.engines.cuda import copied_out, require_gpu, rule_of
-from seqkit.generation.engines.fused_layout import MOST_STREAMS, Layout, lay_out
+from seqkit.generation.engines.fused_layout import MOST_STREAMS, Gpu, Layout, lay_out
 from seqkit.generation.engines.fused_many_layout import ManyLayout, lay_out_many
 from seqkit.generation.engines.step_tables import StepTables, condition_rows
 from seqkit.generation.sampling import Sampling
@@ -49,15 +49,15 @@ def lay_out_on(
             f"sample.engine=fused needs a GPU of capability {needed}, and {about.name} has "
             f"{about.major}.{about.minor}: use sample.engine=cuda_graph"
         )
-    limit = getattr(about, "shared_memory_per_block_optin", _SHARED)
-    arguments = (config, size, streams, about.multi_processor_count, limit)
+    shared = getattr(about, "shared_memory_per_block_optin", _SHARED)
+    gpu = Gpu(about.multi_processor_count, shared)
     if hopper and streams > _FEW and knows_many:
         try:
-            return lay_out_many(*arguments)
+            return lay_out_many(config, size, streams, gpu)
         except (ConfigError, DeviceError):
             if many:
                 raise
-    return lay_out(*arguments)
+    return lay_out(config, size, streams, gpu)
 
 
 class FusedEngine:

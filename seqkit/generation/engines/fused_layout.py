@@ -23,6 +23,13 @@ _MOST_KTILES = 8
 _ENOUGH_BLOCKS = 64
 
 
+class Gpu(NamedTuple):
+    """What a layout has to know of a GPU: its multiprocessors, and their bytes of shared memory."""
+
+    multiprocessors: int
+    shared: int
+
+
 class PackedWeights(NamedTuple):
     """A network's weights in the order in which a fused kernel reads them.
 
@@ -129,10 +136,8 @@ class Layout(Spread):
         )
 
 
-def lay_out(
-    config: ModelConfig, size: int, streams: int, multiprocessors: int, shared_limit: int
-) -> Layout:
-    """The layout for a network on a GPU with so many multiprocessors and bytes of shared memory.
+def lay_out(config: ModelConfig, size: int, streams: int, gpu: Gpu) -> Layout:
+    """The layout for a network on a GPU; `size` is the codec's V.
 
     Raises:
         ConfigError: a network, or a number of streams, that the kernel does not support.
@@ -151,14 +156,14 @@ def lay_out(
         layout
         for tiles in range(1, _MOST_TILES + 1)
         if h // 4 % tiles == 0
-        and (layout := _layout(config, size, streams, tiles, shared_limit)).KTILES <= _MOST_KTILES
-        and multiprocessors >= layout.BLOCKS
-        and layout.shared <= shared_limit
+        and (layout := _layout(config, size, streams, tiles, gpu.shared)).KTILES <= _MOST_KTILES
+        and gpu.multiprocessors >= layout.BLOCKS
+        and layout.shared <= gpu.shared
     ]
     if not layouts:
         raise DeviceError(
             f"sample.engine=fused: {config.num_layers} layers of {h} with {streams} streams are "
-            f"too large for this GPU ({multiprocessors} multiprocessors)"
+            f"too large for this GPU ({gpu.multiprocessors} multiprocessors)"
         )
     # Fewer blocks exchange values faster, as long as the weights fit into them.
     fewer = [layout for layout in layouts if layout.on_chip and layout.BLOCKS <= _ENOUGH_BLOCKS]

@@ -8,7 +8,13 @@ from torch import Tensor
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import DeviceError
-from seqkit.generation.engines.fused_layout import MOST_SYMBOLS, PackedWeights, Spread, check_limits
+from seqkit.generation.engines.fused_layout import (
+    MOST_SYMBOLS,
+    Gpu,
+    PackedWeights,
+    Spread,
+    check_limits,
+)
 from seqkit.generation.engines.step_tables import StepTables, condition_count
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
@@ -68,10 +74,8 @@ class ManyLayout(Spread):
         return parts.permute(2, 0, 3, 1, 4).reshape(self.BLOCKS, len(rows), _ROWS).contiguous()
 
 
-def lay_out_many(
-    config: ModelConfig, size: int, streams: int, multiprocessors: int, shared_limit: int
-) -> ManyLayout:
-    """The layout for a network on a GPU with so many multiprocessors and bytes of shared memory.
+def lay_out_many(config: ModelConfig, size: int, streams: int, gpu: Gpu) -> ManyLayout:
+    """The layout for a network on a GPU; `size` is the codec's V.
 
     Raises:
         ConfigError: a network, or a number of streams, that the kernel does not support.
@@ -91,14 +95,14 @@ def lay_out_many(
     matrix, table = _ROWS * h * 2, size * _ROWS * 4
     fixed = 128 + 2 * 256 * 32 + layers * _ROWS * 4 + round_up(streams, 4) * 4
     fixed += (layers - 1) * matrix + heads * _HEADS * h * 2
-    hidden_shared = fixed + layers * matrix <= shared_limit
+    hidden_shared = fixed + layers * matrix <= gpu.shared
     shared = fixed + (layers if hidden_shared else 1) * matrix
-    if blocks > multiprocessors or shared > shared_limit:
+    if blocks > gpu.multiprocessors or shared > gpu.shared:
         raise DeviceError(
             f"sample.engine=fused: {layers} layers of {h} with {streams} streams are too large "
-            f"for this GPU ({multiprocessors} multiprocessors)"
+            f"for this GPU ({gpu.multiprocessors} multiprocessors)"
         )
-    table_shared = shared + table <= shared_limit
+    table_shared = shared + table <= gpu.shared
     return ManyLayout(
         L=layers,
         H=h,

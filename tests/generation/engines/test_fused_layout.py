@@ -5,13 +5,13 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.generation.engines.fused_layout import lay_out
+from seqkit.generation.engines.fused_layout import Gpu, lay_out
 from seqkit.generation.engines.fused_many_layout import lay_out_many
 from seqkit.generation.engines.step_tables import StepTables
 from seqkit.model import cells
 from tests.generation.engines.networks import network
 
-H200 = (132, 227 * 1024)  # multiprocessors, bytes of shared memory a block
+H200 = Gpu(132, 227 * 1024)
 
 
 @pytest.mark.parametrize(
@@ -20,12 +20,12 @@ H200 = (132, 227 * 1024)  # multiprocessors, bytes of shared memory a block
 )
 def test_layouts_cover_the_network(layers: int, hidden: int, size: int, streams: int) -> None:
     config = ModelConfig(num_layers=layers, hidden_size=hidden)
-    layout = lay_out(config, size, streams, *H200)
+    layout = lay_out(config, size, streams, H200)
     assert hidden == layout.BLOCKS * layout.TILES * 4
     assert hidden == layout.WARPS * layout.KTILES * 16
     assert size <= layout.BLOCKS * layout.HEAD_TILES * 16
-    assert H200[0] >= layout.BLOCKS
-    assert layout.shared <= H200[1]
+    assert H200.multiprocessors >= layout.BLOCKS
+    assert layout.shared <= H200.shared
     assert layout.threads <= 1024
 
 
@@ -47,16 +47,16 @@ def test_what_it_is_not_made_for_is_refused(
 ) -> None:
     config = ModelConfig(**changes)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=word):
-        (lay_out if few else lay_out_many)(config, size, streams, *H200)
+        (lay_out if few else lay_out_many)(config, size, streams, H200)
 
 
 def test_a_network_too_large_is_refused() -> None:
     with pytest.raises(DeviceError, match="too large"):
-        lay_out(ModelConfig(hidden_size=1024), 65, 1, 16, H200[1])
+        lay_out(ModelConfig(hidden_size=1024), 65, 1, Gpu(16, H200.shared))
     with pytest.raises(DeviceError, match="too large"):
-        lay_out_many(ModelConfig(hidden_size=1024), 65, 64, 127, H200[1])
+        lay_out_many(ModelConfig(hidden_size=1024), 65, 64, Gpu(127, H200.shared))
     with pytest.raises(DeviceError, match="too large"):
-        lay_out_many(ModelConfig(num_layers=4, hidden_size=1024), 65, 64, *H200)
+        lay_out_many(ModelConfig(num_layers=4, hidden_size=1024), 65, 64, H200)
 
 
 @pytest.mark.parametrize(
@@ -70,17 +70,17 @@ def test_layouts_for_many_streams_cover_the_network(
     layers: int, hidden: int, size: int, streams: int, hidden_shared: bool
 ) -> None:
     config = ModelConfig(num_layers=layers, hidden_size=hidden)
-    layout = lay_out_many(config, size, streams, *H200)
+    layout = lay_out_many(config, size, streams, H200)
     assert hidden_shared == layout.HIDDEN_SHARED
     assert hidden == layout.BLOCKS * 8
     assert size <= layout.BLOCKS * layout.HEAD_TILES * 8
-    assert H200[0] >= layout.BLOCKS
-    assert layout.shared <= H200[1]
+    assert H200.multiprocessors >= layout.BLOCKS
+    assert layout.shared <= H200.shared
 
 
 def test_the_weights_for_many_streams_lie_as_the_kernel_reads_them() -> None:
     model = network(2, 96, 40)
-    layout = lay_out_many(model.config, 40, 8, *H200)
+    layout = lay_out_many(model.config, 40, 8, H200)
     packed = layout.pack(model, StepTables.of(model))
     # (BLOCKS, a matrix's columns / 8, rows / 8, 8 rows, 8 columns), one matrix after the other
     matrix, head = 12 * 4 * 64, 12 * 64
@@ -106,7 +106,7 @@ def test_the_weights_for_many_streams_lie_as_the_kernel_reads_them() -> None:
 def test_the_tensor_cores_would_find_every_weight() -> None:
     """The products of mma.m16n8k16, worked out by hand, are those of the matrices."""
     model = network(2, 96, 40)
-    layout = lay_out(model.config, 40, 1, *H200)
+    layout = lay_out(model.config, 40, 1, H200)
     packed = layout.pack(
         model, StepTables.of(model)
     ).fragments.float()  # (BLOCKS, WARPS, fragments, lanes, 8)
