@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from seqkit.data.sound import Wave
+from seqkit.data.sound.pitch import FRAMES, melody_of
 from seqkit.evaluation import protocols, scoring
 from seqkit.evaluation.scoring import Scored
 from seqkit.evaluation.surprise import Cell
@@ -23,10 +23,7 @@ MOST = 1 << 19
 _SHOWN = 3  # cells of each trait
 _OPENING, _CLOSING = "\u201c\u00ab", "\u201d\u00bb"  # quotation marks that say which they are
 _BRACKETS, _BRACKETS_CLOSED = "([{", ")]}"
-_FRAME = 0.025  # seconds
-_SILENT = 0.01  # of the loudest frame's RMS
-_PITCHES = (60, 400)  # hertz of a voice
-_PERIODIC = 0.5  # correlation of a voiced frame with itself, one period later
+_SILENT = 40.0  # decibels below the loudest frame
 
 
 class Follower(NamedTuple):
@@ -109,34 +106,13 @@ def traits_of_text(texts: Sequence[str], symbols: Symbols, starts: Integers) -> 
 
 def traits_of_sound(wave: Wave, sample_rate: int) -> dict[str, Floats]:
     """Whether a wave (N,) is voiced, and whether it is silent, frame by frame: 0 or 1."""
-    size = max(2, round(_FRAME * sample_rate))
-    count = len(wave) // size
-    if not count:
+    size = max(1, round(sample_rate / FRAMES))
+    if not len(wave):
         return {}
-    frames = wave[: count * size].reshape(count, size).astype(np.float64)
-    loudness = np.sqrt(np.square(frames).mean(axis=1))
-    silent = loudness <= _SILENT * float(loudness.max())
-    voiced = np.array([_is_periodic(frame, sample_rate) for frame in frames]) & ~silent
-    rest = (0, len(wave) - count * size)
-    return _varying(
-        {
-            name: np.pad(np.repeat(flags, size), rest, "edge").astype(np.float32)
-            for name, flags in (("voiced", voiced), ("silent", silent))
-        }
-    )
-
-
-def _is_periodic(frame: npt.NDArray[np.float64], sample_rate: int) -> bool:
-    """Whether a frame (n,) is much like itself one period of a voice later."""
-    centred = frame - frame.mean()
-    power = np.abs(np.fft.rfft(centred, 2 * len(centred))) ** 2
-    correlation = np.fft.irfft(power)
-    first, last = (sample_rate // pitch for pitch in reversed(_PITCHES))
-    lags = np.arange(max(first, 1), min(last, len(frame) - 1))
-    if not len(lags) or correlation[0] <= 0:
-        return False
-    whole = correlation[lags] * len(frame) / (len(frame) - lags) / correlation[0]
-    return bool(whole.max() > _PERIODIC)
+    notes, decibels = melody_of(wave, sample_rate, _SILENT).T
+    flags = np.repeat([notes > 0, decibels <= decibels.max() - _SILENT], size, axis=1)
+    voiced, silent = flags[:, : len(wave)].astype(np.float32)
+    return _varying({"voiced": voiced, "silent": silent})
 
 
 def _varying(traits: Mapping[str, Floats]) -> dict[str, Floats]:
