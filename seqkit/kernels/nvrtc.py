@@ -24,7 +24,7 @@ Value = Tensor | float | None | dict[str, float] | list[Tensor] | list[int]
 HOPPER = Path(__file__).with_name("hopper.cu")
 """What sources for Hopper GPUs share; it comes first."""
 
-LSTM = Path(__file__).with_name("lstm.cu")
+LSTM_CELL = Path(__file__).with_name("lstm_cell.cu")
 """An LSTM's cell, which every kernel that has one shares."""
 
 NUMBERS = Path(__file__).with_name("numbers.cu")

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from seqkit.foundation.errors import DeviceError
 from seqkit.kernels.graph import GraphedCall
-from seqkit.kernels.nvrtc import HOPPER, LSTM, Kernel
+from seqkit.kernels.nvrtc import HOPPER, LSTM_CELL, Kernel
 from seqkit.model import cells, fused_calls
 from seqkit.model.cells import LayerWeights
 from seqkit.model.persistent import launch
@@ -261,7 +261,7 @@ def test_blocks_that_wait_in_vain_give_up(name: str, monkeypatch: pytest.MonkeyP
         if wanted != name:
             return real(wanted, device, hidden, tile)
         constants = {"H": hidden, "LANES": tile, "PATIENCE": 1 << 20}
-        sources: list[Path | str] = [HOPPER, LSTM, common, mute]
+        sources: list[Path | str] = [HOPPER, LSTM_CELL, common, mute]
         kernel = Kernel(
             f"lstm_{name}", sources=sources, constants=constants, device=device, exact=True
         )

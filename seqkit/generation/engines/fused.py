@@ -21,7 +21,7 @@ from seqkit.generation.engines.fused_layout import MOST_STREAMS, Gpu, Layout, la
 from seqkit.generation.engines.fused_many_layout import ManyLayout, lay_out_many
 from seqkit.generation.engines.step_tables import StepTables, condition_rows
 from seqkit.generation.sampling import Sampling
-from seqkit.kernels.nvrtc import HOPPER, LSTM, Kernel, Value
+from seqkit.kernels.nvrtc import HOPPER, LSTM_CELL, Kernel, Value
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
 from seqkit.symbols import Floats, Integers
@@ -80,7 +80,7 @@ class FusedEngine:
         files = [Path(__file__).with_name(f"{name}.cu") for name in layout.sources]
         self._kernel = Kernel(
             layout.sources[-1],
-            sources=[*([HOPPER] if layout.exact else []), LSTM, *files],
+            sources=[*([HOPPER] if layout.exact else []), LSTM_CELL, *files],
             constants=layout.constants,
             device=device,
             exact=layout.exact,

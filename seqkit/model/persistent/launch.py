@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from seqkit.foundation.errors import DeviceError, GaveUpError
-from seqkit.kernels.nvrtc import HOPPER, LSTM, Kernel, Value
+from seqkit.kernels.nvrtc import HOPPER, LSTM_CELL, Kernel, Value
 
 UNITS = 32
 """Hidden units of a block; a cluster has a block for each so many."""
@@ -134,7 +134,7 @@ def _kernel(name: str, device: torch.device, hidden: int, tile: int) -> Kernel:
     files = [Path(__file__).with_name(file) for file in ("common.cu", f"{name}.cu")]
     kernel = Kernel(
         f"lstm_{name}",
-        sources=[HOPPER, LSTM, *files],
+        sources=[HOPPER, LSTM_CELL, *files],
         constants={"H": hidden, "LANES": tile, "PATIENCE": _PATIENCE},
         device=device,
         exact=True,
