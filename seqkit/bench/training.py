@@ -26,7 +26,7 @@ from seqkit.model import fused_calls
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.model.network import State, cross_entropy
-from seqkit.model.persistent.layer import persistent_layer
+from seqkit.model.persistent_lstm.layer import persistent_layer
 from seqkit.training.kernel_choice import choose_execution, supported
 from seqkit.training.plan import Plan
 from seqkit.training.trainer import Trainer

@@ -13,7 +13,7 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.device import DTYPES
-from seqkit.model.persistent import launch
+from seqkit.model.persistent_lstm import launch
 
 KERNELS = {
     "layerwise": "one call a layer",

@@ -12,7 +12,7 @@ from seqkit.kernels.graph import SideStream
 from seqkit.model import cells, fused_calls
 from seqkit.model.cells import LayerWeights
 from seqkit.model.linear_predictor import LinearPredictor
-from seqkit.model.persistent.layer import persistent_layer
+from seqkit.model.persistent_lstm.layer import persistent_layer
 from seqkit.symbols import IGNORED
 
 _NEVER = -10_000.0  # the logit of a symbol without any probability, in every float format
@@ -63,7 +63,7 @@ class RunnableWeights(NamedTuple):
     or columns than its parameter; the parameter's come first. `side_stream` is given where the
     gradients of the persistent kernel's matrices are made beside the rest, and has to be joined
     before they are used. `failed` is that kernel's word for having given up: see
-    `persistent.launch.check`. `tables` are the embeddings that it has, by their names in CharRNN.
+    `persistent_lstm.launch.check`. `tables` are its embeddings, by their names in CharRNN.
     """
 
     config: ModelConfig

@@ -15,7 +15,7 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution, has_persistent_shape, plainest_kernel, usable_kernels
 from seqkit.model.fused_calls import TENSOR_CORE, round_up
 from seqkit.model.network import cross_entropy
-from seqkit.model.persistent import launch
+from seqkit.model.persistent_lstm import launch
 
 _STACKED_FROM = 48  # lanes; at 128 one call for all layers takes half the time in fp16
 _CALLS = 5  # of each precision that is timed

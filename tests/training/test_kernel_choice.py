@@ -11,7 +11,7 @@ from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.model.fused_calls import round_up
-from seqkit.model.persistent import launch
+from seqkit.model.persistent_lstm import launch
 from seqkit.training import kernel_choice
 from seqkit.training.kernel_choice import advice, choose_execution, supported
 

@@ -12,7 +12,7 @@ from seqkit.kernels.graph import SideStream
 from seqkit.kernels.nvrtc import Value
 from seqkit.model.cells import LayerWeights, Outputs
 from seqkit.model.fused_calls import TENSOR_CORE
-from seqkit.model.persistent import launch
+from seqkit.model.persistent_lstm import launch
 
 
 def persistent_layer(

@@ -13,9 +13,9 @@ from seqkit.kernels.graph import GraphedCall
 from seqkit.kernels.nvrtc import HOPPER, LSTM_CELL, Kernel
 from seqkit.model import cells, fused_calls
 from seqkit.model.cells import LayerWeights
-from seqkit.model.persistent import launch
-from seqkit.model.persistent.launch import Tiling, tiling
-from seqkit.model.persistent.layer import persistent_layer
+from seqkit.model.persistent_lstm import launch
+from seqkit.model.persistent_lstm.launch import Tiling, tiling
+from seqkit.model.persistent_lstm.layer import persistent_layer
 
 GPU = torch.device("cuda", 0)
 RESULTS = ["y", "h", "c", "dw", "du", "db", "dd", "dh0", "dc0", "dx"]
