@@ -24,7 +24,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     try:
         import uvicorn
 
-        from seqkit.play.gate import Gate
+        from seqkit.play.access import Gate
         from seqkit.play.loaded import Loaded
         from seqkit.play.server import Server
     except ImportError as error:

@@ -23,7 +23,7 @@ from seqkit.api.generate_calls import GenerateKeys
 from seqkit.foundation.errors import ConfigError, DataError, SeqkitError, of_plugin
 from seqkit.foundation.settings import nearest
 from seqkit.page.page import filled
-from seqkit.play.gate import PATIENCE
+from seqkit.play.access import PATIENCE
 from seqkit.play.loaded import READ, Loaded, Pieces
 
 _AT_ONCE, _WAITING = 16, 64  # samples that take turns, each with an engine, and those after them
