@@ -23,14 +23,12 @@ from seqkit.api.generate_calls import GenerateKeys
 from seqkit.foundation.errors import ConfigError, DataError, SeqkitError, of_plugin
 from seqkit.foundation.settings import nearest
 from seqkit.page.page import filled
-from seqkit.play.access import PATIENCE
+from seqkit.play.limits import BODY, PATIENCE, SAMPLES, WAITING
 from seqkit.play.loaded import READ, Loaded, Pieces
 
-_AT_ONCE, _WAITING = 16, 64  # samples that take turns, each with an engine, and those after them
 _SEEDS = 10**9  # that are drawn from
 _AHEAD = 0.5  # seconds of sound that are made before they are heard, with live=true
 _CHARACTERS = 2000  # a second, with live=true: nobody reads faster
-_BODY = {False: 1 << 20, True: 8 << 20}  # bytes that may be sent to a model of text, of sound
 _KINDS = {
     **{name: get_args(kind)[0] for name, kind in get_type_hints(GenerateKeys).items()},
     **dict.fromkeys(("checkpoint", "token"), str),
@@ -51,7 +49,7 @@ class Server:
         self._names, self._notice = names, notice
         self.load = functools.lru_cache(_KEPT)(load)
         self._thread = ThreadPoolExecutor(1)
-        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._places = asyncio.Semaphore(SAMPLES)
         self._asked = 0
 
     def app(self) -> Starlette:
@@ -107,7 +105,7 @@ class Server:
     async def _sent(self, request: Request, keys: dict[str, Any]) -> tuple[Loaded, bytes]:
         """The model that is asked for, and what was sent to it; the other keys are left."""
         _, loaded = await self._loaded(keys)
-        most, body = _BODY[loaded.sounds], bytearray()
+        most, body = BODY[loaded.sounds], bytearray()
         try:
             async with asyncio.timeout(PATIENCE):
                 async for block in request.stream():  # all, so that the answer is taken
@@ -127,7 +125,7 @@ class Server:
         clock = asyncio.get_running_loop().time
         self._asked += 1
         try:
-            if self._asked > _AT_ONCE + _WAITING:
+            if self._asked > SAMPLES + WAITING:
                 raise HTTPException(503, "too many are waiting: try again later")
             async with self._places:
                 begun, frames = clock(), 0
