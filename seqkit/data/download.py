@@ -12,7 +12,7 @@ from http.client import HTTPException
 from pathlib import Path
 
 from seqkit.data.datasets import Folders, Located
-from seqkit.foundation import disk, locks, temporary_files
+from seqkit.foundation import disk, half_written, locks
 from seqkit.foundation.errors import DataError, OutputError
 from seqkit.foundation.workers import HangingError, call_with_timeout
 
@@ -137,11 +137,11 @@ def _check(content: bytes, sha256: str, url: str) -> None:
 def _write_folder(target: Path, files: Mapping[str, bytes]) -> None:
     """A folder with these files, whole or absent. Raises OutputError."""
     disk.clear_halves(target.parent.absolute())
-    aside = temporary_files.name_for(target)
+    aside = half_written.name_for(target)
     disk.make_folder(aside)
     try:
         with locks.opened(aside) as handle:
-            temporary_files.hold(handle)
+            half_written.hold(handle)
             for name, content in files.items():
                 with disk.create(aside / name) as stream:
                     stream.write(content)

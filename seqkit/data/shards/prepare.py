@@ -30,7 +30,7 @@ from seqkit.data.shards.index import (
 )
 from seqkit.data.shards.plan import Pool
 from seqkit.data.shards.writing import lock, write_shards
-from seqkit.foundation import disk, temporary_files
+from seqkit.foundation import disk, half_written
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import ConfigError, DataError, OutputError
 from seqkit.foundation.plugins import Catalogue
@@ -100,7 +100,7 @@ def _claimed(folder: Path, *, overwrite: bool) -> Iterator[None]:
         try:
             yield
         finally:
-            for half in folder.glob(temporary_files.PATTERN):
+            for half in folder.glob(half_written.PATTERN):
                 disk.remove(half)
             if new and not any(folder.iterdir()):  # nothing was begun
                 disk.remove_folder(folder)
@@ -115,7 +115,7 @@ def _check(folder: Path, *, overwrite: bool) -> None:
     finished = is_shards(folder)
     begun = finished or read_checked(folder / UNFINISHED) is not None
     for name in names:
-        half = Path(name).match(temporary_files.PATTERN)
+        half = Path(name).match(half_written.PATTERN)
         if not half and not (begun and _OWN.fullmatch(name)):
             raise OutputError(f"{folder} holds {name}, which is no shard: give a new folder as out")
     if finished and not overwrite:
