@@ -32,8 +32,8 @@ from seqkit.data.corpus import Corpus
 from seqkit.data.lanes import Lanes
 from seqkit.data.load import load_corpus
 from seqkit.foundation import device
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError, DivergedError, SeqkitError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.session import Session
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.events import Validated

@@ -16,8 +16,8 @@ import soundfile
 
 from seqkit.config import DataConfig
 from seqkit.data.shards.prepare import prepare
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Bar, unseen
-from seqkit.foundation.plugins import Catalogue
 
 _VERSE = Path(__file__).parent.parent / "seqkit" / "data" / "datasets" / "verse.txt"
 _RATE, _SECONDS = 44_100, 60  # of a file of sound, in stereo

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from seqkit.config import Config
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.device import choose_device
-from seqkit.foundation.plugins import Catalogue
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.request import as_trained, request_of
 from seqkit.runs.checkpoint import Checkpoint

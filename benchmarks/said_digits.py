@@ -26,8 +26,8 @@ from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
 from seqkit.evaluation import scoring, streaming
 from seqkit.evaluation.score import interval
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
-from seqkit.foundation.plugins import Catalogue
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.ending import Ending, without_ended
 from seqkit.generation.request import Request

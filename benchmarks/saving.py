@@ -21,8 +21,8 @@ import torch
 from torch import Tensor
 
 from seqkit.compose import compose
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import SeqkitError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.session import Session
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.resume import find_last

@@ -24,7 +24,7 @@ from seqkit.config import DataConfig
 from seqkit.data.codecs import Quantiser
 from seqkit.data.load import load_corpus
 from seqkit.data.sound.part import SoundPart
-from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
 from seqkit.stages.conditions import recording_of
 from seqkit.stages.parts import trimmed

@@ -34,7 +34,7 @@ import torch
 
 from seqkit.cli import main
 from seqkit.foundation import disk
-from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.runs import checkpoint
 from tests import selection, warm_python
 from tests.warm_python import module_path, python

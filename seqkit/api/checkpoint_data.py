@@ -16,9 +16,9 @@ from seqkit.data.shards import reading
 from seqkit.data.shards.index import read_index
 from seqkit.data.sound.part import SoundPart
 from seqkit.foundation import disk
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import CheckpointError, ConfigError, DataError, SeqkitError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.session import Session
 from seqkit.foundation.settings import check_section
 from seqkit.runs.checkpoint import Checkpoint

@@ -21,10 +21,10 @@ from seqkit.compression.compress import Predictor, compress, decompress
 from seqkit.compression.container import Reader
 from seqkit.config import DynamicConfig
 from seqkit.data.sound import Wave
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.device import exact_fp32, find_device, memory_errors
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import check_section, check_type
 from seqkit.foundation.wording import counted
 from seqkit.generation import like

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from seqkit.config import Config
+    from seqkit.foundation.catalogue import Catalogue
     from seqkit.foundation.console import Console
-    from seqkit.foundation.plugins import Catalogue
 
 _RULE = ("seed", "temperature", "top_k", "top_p")
 _SAMPLING = (

@@ -8,9 +8,9 @@ from seqkit.bench import generation, plain, report, training
 from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.foundation import device
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.generation.request import require_streams
 from seqkit.kernels.timing import ROUNDS, Row, Timing, interleave
 

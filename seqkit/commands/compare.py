@@ -8,8 +8,8 @@ from typing import Any
 from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.foundation import stdout
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.wording import aligned, decimals, duration, json_text, visible_line
 from seqkit.report import charts
 from seqkit.runs.layout import find_runs

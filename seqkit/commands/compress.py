@@ -11,9 +11,9 @@ from seqkit.data import file_search, files, remote
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation import device, disk
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.runs.named_checkpoint import load_checkpoint
 from seqkit.symbols import Symbols
 

@@ -15,10 +15,10 @@ from seqkit.data import files
 from seqkit.data.codecs import Codec
 from seqkit.data.sound import writer
 from seqkit.foundation import device, disk
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import CheckpointError, ConfigError, OutputError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.stdout import Product
 from seqkit.runs.named_checkpoint import load_checkpoint
 

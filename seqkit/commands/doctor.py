@@ -20,9 +20,9 @@ from seqkit.doctor.sound import decibels
 from seqkit.doctor.text import RETURN
 from seqkit.evaluation import baselines
 from seqkit.foundation import device, disk
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.session import Session
 from seqkit.foundation.wording import counted, duration, json_text, rounded, visible_line
 from seqkit.report import verdict

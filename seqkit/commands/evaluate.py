@@ -20,9 +20,9 @@ from seqkit.evaluation.likeness import Distances
 from seqkit.evaluation.recording import Recording
 from seqkit.evaluation.score import Score, interval
 from seqkit.foundation import device, processes
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.processes import ALONE
 from seqkit.foundation.ranks import Ranks, joined
 from seqkit.foundation.threads import shared_cores

@@ -10,9 +10,9 @@ import torch
 from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.foundation import disk
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.run_folders import SUFFIX
 from seqkit.generation import labelled
 from seqkit.page.page import page_of

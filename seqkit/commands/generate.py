@@ -7,8 +7,8 @@ from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.commands.sample_output import Sample
 from seqkit.config import Config
 from seqkit.foundation import device, disk
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.stdout import Product
 from seqkit.generation import like
 from seqkit.generation.continuation import continue_prompt

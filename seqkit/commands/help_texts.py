@@ -10,9 +10,8 @@ from pathlib import Path
 import seqkit
 from seqkit.commands import COMMANDS, reads
 from seqkit.config import options
-from seqkit.foundation import plugins
+from seqkit.foundation.catalogue import Catalogue, recipes, take_modules
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import KEYED, allowed_values, default_of, nearest
 
 _UNBROKEN = 10_000  # columns: programs read each entry in a line of its own
@@ -51,12 +50,12 @@ _OPTIONS = {
 
 def overview(config_dirs: list[Path], words: list[str]) -> str:
     """Commands, recipes (those of plug-ins among the words, too), examples and options."""
-    recipes = plugins.recipes(Catalogue(plugins.take_modules(words)[1]), config_dirs)
+    known = recipes(Catalogue(take_modules(words)[1]), config_dirs)
     summaries = {name: command.summary for name, command in COMMANDS.items()}
     return _HELP.format(
         version=seqkit.__version__,
         commands=_table(summaries, 22),
-        recipes=_table(recipes, 22),
+        recipes=_table(known, 22),
         options=_table(_OPTIONS, 18),
     )
 

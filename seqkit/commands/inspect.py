@@ -5,8 +5,8 @@ from typing import Any
 
 from seqkit.config import Config
 from seqkit.foundation import stdout
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
-from seqkit.foundation.plugins import Catalogue
 from seqkit.model.char_rnn import count_parameters
 from seqkit.runs.named_checkpoint import load_checkpoint
 

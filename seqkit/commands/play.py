@@ -7,9 +7,9 @@ from pathlib import Path
 
 from seqkit.config import Config
 from seqkit.foundation import device, stdout
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import CheckpointError, ConfigError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.play import limits
 from seqkit.runs import named_checkpoint
 from seqkit.runs.layout import find_runs, runs_below

@@ -12,9 +12,9 @@ from seqkit.data.shards.index import Index, unlike
 from seqkit.data.shards.prepare import prepare
 from seqkit.doctor.advice import fitting_recipe
 from seqkit.foundation import disk
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, OutputError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.wording import counted
 
 

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 from seqkit import compose
 from seqkit.config import Config, options, values_of
 from seqkit.foundation import stdout
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, OutputError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.run_folders import is_run
 from seqkit.model.char_rnn import count_parameters
 from seqkit.runs import record

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from seqkit.config import Config
 from seqkit.foundation import stdout
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.report import run_page
 
 

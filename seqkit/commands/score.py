@@ -21,9 +21,9 @@ from seqkit.data.shards import reading
 from seqkit.evaluation import cell_search, scoring
 from seqkit.evaluation.surprise import Cell, Stretch, Wanted, stretches
 from seqkit.foundation import device
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, unseen
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.stdout import Product
 from seqkit.model.cells import activation_name
 from seqkit.model.char_rnn import CharRNN

@@ -10,9 +10,9 @@ from seqkit.commands.sample_output import Sample
 from seqkit.config import Config
 from seqkit.data.codecs import Quantiser
 from seqkit.foundation import device, processes, stdout
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import NOT_BEGUN, StoppedError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.ranks import joined
 from seqkit.foundation.session import Session
 from seqkit.runs.events import PRUNED

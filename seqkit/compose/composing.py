@@ -21,8 +21,8 @@ from seqkit import config as schema
 from seqkit.compose.loading import choices, composed, configs
 from seqkit.config import Config
 from seqkit.foundation import config_file
+from seqkit.foundation.catalogue import Catalogue, take_modules, user_recipe_folders
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.plugins import Catalogue, take_modules, user_recipe_folders
 from seqkit.foundation.settings import KEYED, nearest
 
 _PLACES = (  # that name files and folders

@@ -30,9 +30,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from seqkit.config import Config
 from seqkit.foundation import config_file, disk
+from seqkit.foundation.catalogue import Catalogue, recipe_folders
 from seqkit.foundation.config_file import with_listed_path
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.plugins import Catalogue, recipe_folders
 
 _UNUSED = ("help", "hydra_help", "hydra_logging", "job_logging", "launcher", "output", "sweeper")
 """Groups of Hydra's own config; without them composing takes a quarter less time."""

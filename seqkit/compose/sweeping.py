@@ -13,8 +13,8 @@ from hydra.errors import HydraException
 from seqkit import config as schema
 from seqkit.compose.composing import REPEATED, explain, parse, separate
 from seqkit.compose.loading import configs
+from seqkit.foundation.catalogue import Catalogue, take_modules
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.plugins import Catalogue, take_modules
 
 _LOG = "log"
 _OF_SWEEP = ("gpus", "jobs", "launcher", "search")  # keys and groups of the sweep itself

@@ -18,8 +18,8 @@ from seqkit.data.shards.plan import Pool
 from seqkit.data.shards.source import Source
 from seqkit.data.text_encoder import check_encoding
 from seqkit.foundation import disk
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.session import Session
 
 _OF_QUANTISERS = ("sample_rate", "levels", "channels", "symbols_per_sample")

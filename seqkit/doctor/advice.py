@@ -23,8 +23,8 @@ from seqkit.data.shards import reading
 from seqkit.data.shards.index import read_index
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation import disk
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import SeqkitError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.wording import command_line
 from seqkit.model.char_rnn import count_parameters
 

@@ -11,8 +11,8 @@ from typing import Any
 import yaml
 
 from seqkit.config import Config, check, options, set_value, values_of
+from seqkit.foundation.catalogue import Catalogue, Kind
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.plugins import Catalogue, Kind
 from seqkit.foundation.settings import nearest
 
 _LONGEST = 60  # characters of an unknown key

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Progress, unseen
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.ranks import ALONE, Ranks
 
 Notice = Callable[[str], None]

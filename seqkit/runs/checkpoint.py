@@ -22,9 +22,9 @@ from seqkit.data.codecs import Codec
 from seqkit.data.labels import Labels
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import disk, machine
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.config_file import upgrade
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.settings import check_section, check_type
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.generation.trained import Trained

@@ -14,9 +14,9 @@ from seqkit.data import url_cache
 from seqkit.data.files import Meter
 from seqkit.data.remote import is_remote
 from seqkit.foundation import disk
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, Progress, unseen
 from seqkit.foundation.errors import CheckpointError, ConfigError, DataError, UnreadableError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.run_folders import SUFFIX, is_run
 from seqkit.foundation.settings import nearest
 from seqkit.runs import checkpoint

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from seqkit.config import ARITHMETIC_KEYS, Config, options, values_of
 from seqkit.data import remote
 from seqkit.foundation import disk
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.config_file import from_values
 from seqkit.foundation.errors import CheckpointError, ConfigError, DataError, UnreadableError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.run_folders import SAVED, STATES, is_run
 from seqkit.foundation.settings import default_of
 from seqkit.runs import checkpoint, named_checkpoint

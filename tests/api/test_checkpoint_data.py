@@ -17,8 +17,8 @@ from seqkit.data.load import load_corpus
 from seqkit.data.sound import Samples
 from seqkit.data.sound.part import SoundPart
 from seqkit.data.sound.slow_codes import Codebook
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.session import Session
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN

@@ -9,7 +9,7 @@ import pytest
 import safetensors.numpy
 import torch
 
-from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.runs.checkpoint import load as read_checkpoint
 from tests.conftest import TINY, Run, same, summary_of, weights
 

@@ -13,7 +13,7 @@ from seqkit.compose import compose
 from seqkit.config import DataConfig
 from seqkit.data.codecs import Characters
 from seqkit.data.load import load_corpus
-from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
 from tests.commands.test_doctor import NOISE, PROSE
 from tests.conftest import Result, Run

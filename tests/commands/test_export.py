@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.runs import checkpoint
 from tests.conftest import Run, saved
 

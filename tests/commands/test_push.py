@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.commands import push
-from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.runs import checkpoint
 from tests.commands.hub import TOKEN, Hub, hub
 from tests.conftest import Run, completed, process, saved

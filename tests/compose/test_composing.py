@@ -7,8 +7,8 @@ import pytest
 from seqkit import compose
 from seqkit.config import Config
 from seqkit.foundation import disk
+from seqkit.foundation.catalogue import Catalogue, recipes
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.plugins import Catalogue, recipes
 from tests.compose.conftest import composed
 
 RECIPES = sorted(file.stem for file in disk.config_dir("recipes").glob("*.yaml"))

@@ -7,7 +7,7 @@ import pytest
 from hydra.version import VersionBase
 
 from seqkit.compose import loading
-from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.catalogue import Catalogue
 
 
 class Turn:

@@ -6,8 +6,8 @@ import pytest
 
 from seqkit import compose
 from seqkit.config import Config
+from seqkit.foundation.catalogue import Catalogue, recipes
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.plugins import Catalogue, recipes
 from tests.compose.conftest import composed
 from tests.conftest import Write, install
 

@@ -19,8 +19,8 @@ from seqkit.data.shards.plan import Pool
 from seqkit.data.shards.source import Source
 from seqkit.data.sound import Frames, Wave, resample
 from seqkit.data.sound.reader import SoundReader
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import DataError
-from seqkit.foundation.plugins import Catalogue
 
 RATE = 8000
 

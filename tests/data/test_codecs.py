@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from seqkit.data import codecs
 from seqkit.data.codecs import Bytes, Characters, Linear, MuLaw, Quantiser, UnknownSymbolError
 from seqkit.data.codecs.characters import counts_of
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.plugins import Catalogue
 
 ODD = "\ufeffA\r\nB\rC\x00 \U0001f600\u2028e\u0301\u00e9\n"
 

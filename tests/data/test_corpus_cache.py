@@ -13,7 +13,7 @@ from seqkit.data import files, text_encoder
 from seqkit.data.corpus import Corpus
 from seqkit.data.files import BadFileError
 from seqkit.data.load import load_corpus
-from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
 
 Damage = Callable[[bytes], bytes]

@@ -13,8 +13,8 @@ from seqkit.data import labels, symbol_files
 from seqkit.data.corpus import Part
 from seqkit.data.labels import Labels
 from seqkit.data.load import load_corpus
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.session import Session
 
 NAMES = ["3_ann_0.wav", "7_bob_0.wav", "7_ann_1.wav"]

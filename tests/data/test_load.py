@@ -13,8 +13,8 @@ from seqkit.data.codecs import Bytes, Characters, Codec, MuLaw
 from seqkit.data.corpus import Corpus
 from seqkit.data.load import Known, load_corpus
 from seqkit.data.shards import codec_choice
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.session import Session
 from tests.conftest import Write
 from tests.data.conftest import WORDS

@@ -10,8 +10,8 @@ import soundfile
 
 from seqkit.config import DataConfig
 from seqkit.data.load import load_corpus
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Bar
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.session import Session
 
 TEXT_PASSES = ["hashing", "finding the characters", "encoding"]

@@ -9,8 +9,8 @@ from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.data.shards.prepare import prepare
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import DataError
-from seqkit.foundation.plugins import Catalogue
 from tests.data.texts import load, load_located
 
 pytestmark = pytest.mark.faults

@@ -11,7 +11,7 @@ from seqkit.data.files import Meter
 from seqkit.data.shards.plan import Pool
 from seqkit.data.shards.source import Source
 from seqkit.data.text_encoder import check_encoding
-from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.catalogue import Catalogue
 
 
 def load(path: Path, cache: Path, codec: Codec | None = None, **settings: object) -> Corpus:

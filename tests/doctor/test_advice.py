@@ -12,7 +12,7 @@ from seqkit.compose import compose
 from seqkit.config import Config, DataConfig
 from seqkit.data.load import load_corpus
 from seqkit.doctor.advice import advise, suggested_recipe
-from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
 
 

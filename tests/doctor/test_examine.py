@@ -6,8 +6,8 @@ from seqkit.config import Config, DataConfig
 from seqkit.data.load import load_corpus
 from seqkit.data.shards.prepare import prepare
 from seqkit.doctor import examine
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import unseen
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.session import Session
 
 

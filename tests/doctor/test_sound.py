@@ -13,7 +13,7 @@ from seqkit.data.sound import Wave
 from seqkit.data.sound.part import SoundPart
 from seqkit.doctor import sound
 from seqkit.doctor.sound import SoundFacts, levels_of
-from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
 
 RATE = 8000

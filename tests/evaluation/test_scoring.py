@@ -13,7 +13,7 @@ from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Part
 from seqkit.evaluation import dynamic, protocols, scoring
 from seqkit.evaluation.scoring import Scored
-from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs import checkpoint
 from seqkit.runs.layout import find_checkpoint

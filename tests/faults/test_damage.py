@@ -15,8 +15,8 @@ import torch
 from seqkit import compose
 from seqkit.config import DataConfig
 from seqkit.data.load import load_corpus
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import CheckpointError, ConfigError, DataError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.session import Session
 from seqkit.runs import checkpoint
 from tests.conftest import Run, Tell

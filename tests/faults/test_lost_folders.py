@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.runs.layout import RunFiles
 from seqkit.runs.resume import find_last
 from tests.conftest import start, wait_for_steps

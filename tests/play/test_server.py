@@ -20,8 +20,8 @@ import torch
 import seqkit
 from seqkit.config import SampleConfig
 from seqkit.data.files import BadFileError
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
-from seqkit.foundation.plugins import Catalogue
 from seqkit.play.loaded import Loaded
 from seqkit.runs.named_checkpoint import load_checkpoint
 from tests.conftest import Run

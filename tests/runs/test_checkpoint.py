@@ -12,8 +12,8 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import Characters
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import CheckpointError, UnreadableError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint

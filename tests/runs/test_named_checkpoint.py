@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from seqkit.foundation.catalogue import Catalogue, Entry
 from seqkit.foundation.errors import CheckpointError, UnreadableError
-from seqkit.foundation.plugins import Catalogue, Entry
 from seqkit.runs import checkpoint
 from seqkit.runs.layout import READY_MADE
 from seqkit.runs.named_checkpoint import absolute, located, read, ready_made

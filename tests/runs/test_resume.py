@@ -12,8 +12,8 @@ import pytest
 
 from seqkit.config import Config, DataConfig
 from seqkit.foundation import disk
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import CheckpointError, ConfigError, DataError, UnreadableError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.runs import resume
 from seqkit.runs.checkpoint import load as read_checkpoint
 from seqkit.runs.folder import RunFolder

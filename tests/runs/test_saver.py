@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import DivergedError, InsistedInterrupt, OutputError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.runs.checkpoint import Checkpoint, load
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.saver import Saver

@@ -9,7 +9,7 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.data.sound import Frames, Wave
 from seqkit.data.sound.part import SoundPart
 from seqkit.evaluation.recording import Recording
-from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
 from seqkit.stages.conditions import find_conditions, recording_of
 from seqkit.stages.parts import cut_parts

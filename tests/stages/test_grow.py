@@ -14,7 +14,7 @@ import yaml
 import seqkit
 from seqkit.api.model import Model
 from seqkit.data.codecs import Characters
-from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.runs.checkpoint import Checkpoint, load
 from tests.conftest import SENTENCE, TINY, Run, Write, summary_of
 

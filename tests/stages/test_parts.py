@@ -10,7 +10,7 @@ from seqkit.config import Config, DataConfig, TrainConfig
 from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import load_corpus
-from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
 from seqkit.stages.parts import cut_parts
 from seqkit.stages.read_corpus import Reading

@@ -11,8 +11,8 @@ import torch
 
 from seqkit.compose import compose
 from seqkit.config import ModelConfig
-from seqkit.foundation import plugins
-from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation import catalogue
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.model.char_rnn import CharRNN, count_parameters
 from seqkit.training.footprint import TrainingShape, advice, shape_of
 from tests.conftest import Tell, environment
@@ -153,7 +153,7 @@ def test_a_long_linear_prediction_counts() -> None:
         assert short.most < products < long.most < products + short.most
 
 
-@pytest.mark.parametrize("name", sorted(plugins.recipes(Catalogue([]), [])))
+@pytest.mark.parametrize("name", sorted(catalogue.recipes(Catalogue([]), [])))
 def test_a_shipped_recipe_fits_where_it_runs(name: str) -> None:
     config = compose([f"recipe={name}"], []).config
     config.model.vocabulary_size = config.model.vocabulary_size or 256

@@ -16,8 +16,8 @@ from typing import Any
 from seqkit.data.codecs.base import TextCodec
 from seqkit.data.codecs.characters import Bytes, Characters, UnknownSymbolError, code_points
 from seqkit.data.codecs.quantisers import Linear, MuLaw, Quantiser
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import DataError, PackageError, failures_of, of_plugin
-from seqkit.foundation.plugins import Catalogue
 
 __all__ = [
     "Bytes",

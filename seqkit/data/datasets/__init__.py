@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import ConfigError, DataError, failures_of
-from seqkit.foundation.plugins import Catalogue
 
 
 @dataclass(frozen=True)

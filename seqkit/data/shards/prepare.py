@@ -31,9 +31,9 @@ from seqkit.data.shards.index import (
 from seqkit.data.shards.plan import Pool
 from seqkit.data.shards.writing import lock, write_shards
 from seqkit.foundation import disk, half_written
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import ConfigError, DataError, OutputError
-from seqkit.foundation.plugins import Catalogue
 
 _OWN = re.compile(
     r"\d{6,}(-[0-9a-f]{8})?\.(bin|json)|starts(-[0-9a-f]{8})?\.int64|(index|prepare)\.json"

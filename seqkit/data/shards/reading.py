@@ -20,8 +20,8 @@ from seqkit.data.shards.index import (
     read_index,
 )
 from seqkit.foundation import disk
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.wording import counted
 from seqkit.symbols import Integers, symbol_dtype
 

@@ -17,8 +17,8 @@ from seqkit.data.findings import Findings
 from seqkit.data.shards.index import digest
 from seqkit.data.sound_encoder import Decoded
 from seqkit.foundation import disk
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import DataError
-from seqkit.foundation.plugins import Catalogue
 
 _TABLES = {".csv", ".json", ".jsonl"}
 

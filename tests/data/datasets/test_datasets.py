@@ -6,8 +6,8 @@ import pytest
 
 from seqkit.data import datasets, download
 from seqkit.data.datasets import Folders, Located
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.plugins import Catalogue
 from tests.conftest import Write
 
 

@@ -11,7 +11,7 @@ from seqkit.data.load import load_corpus
 from seqkit.data.shards import plan
 from seqkit.data.shards.index import Index
 from seqkit.data.shards.prepare import prepare
-from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
 from tests.conftest import SENTENCE
 

@@ -17,9 +17,9 @@ from seqkit.data.file_search import Search
 from seqkit.data.shards import plan
 from seqkit.data.shards.index import read_index
 from seqkit.data.shards.prepare import prepare
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Bar, unseen
 from seqkit.foundation.errors import ConfigError, DataError, OutputError
-from seqkit.foundation.plugins import Catalogue
 from tests.conftest import SENTENCE, fill_disk
 from tests.data.replacing import replaced
 from tests.data.shards.conftest import Prepare, Small, encoded, read, starts_in

@@ -22,8 +22,8 @@ from seqkit.data.shards import index as format_of_index
 from seqkit.data.shards.reading import with_prepared_keys
 from seqkit.evaluation import baselines
 from seqkit.foundation import disk
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.session import Session
 from tests.conftest import SENTENCE
 from tests.data.shards.conftest import Prepare

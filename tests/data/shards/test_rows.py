@@ -11,8 +11,8 @@ from seqkit.config import DataConfig
 from seqkit.data import remote
 from seqkit.data.corpus import Corpus
 from seqkit.data.load import Known, load_corpus
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.plugins import Catalogue
 from seqkit.foundation.session import Session
 from tests.data.hf_store import COLUMN, store
 from tests.data.shards.conftest import Prepare, encoded, read, starts_in

@@ -8,8 +8,8 @@ import pytest
 
 from seqkit.data.codecs import Characters, MuLaw
 from seqkit.foundation import disk
+from seqkit.foundation.catalogue import Catalogue, Kind, recipes
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.plugins import Catalogue, Kind, recipes
 from tests.conftest import Write, install
 
 DATASETS = """
