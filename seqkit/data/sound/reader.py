@@ -17,8 +17,8 @@ import soundfile
 from seqkit.data import files
 from seqkit.data.files import TEXT_HINT, BadFileError
 from seqkit.data.sound import Frames, Wave
+from seqkit.data.sound.mp3_and_ogg import Stream, streams
 from seqkit.data.sound.resample import resampled
-from seqkit.data.sound.streams import Stream, streams
 
 SUFFIXES = frozenset(
     {f".{name.lower()}" for name in soundfile.available_formats() if name != "RAW"}
