@@ -170,28 +170,3 @@ def _download(url: str) -> bytes:
     except urllib.error.HTTPError as error:
         error.close()
         raise OSError(str(error)) from error
-
-
-TINY_SHAKESPEARE = Download(
-    name="tiny_shakespeare",
-    file="tinyshakespeare/input.txt",
-    url="https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt",
-    sha256="86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed",
-    sample=Path(__file__).parent / "datasets" / "verse.txt",
-    licence="public domain",
-    citation="Karpathy, char-rnn, 2015",
-)
-"""1.1 million characters of the plays, the field's first text to try."""
-
-_COMMIT = "26eb9aaf76e81b692f806f9140c2d2777410d7a1"
-SPOKEN_DIGITS = Archive(
-    name="spoken_digits",
-    folder="fsdd/recordings",
-    url=f"https://github.com/Jakobovski/free-spoken-digit-dataset/archive/{_COMMIT}.tar.gz",
-    member="recordings",
-    sha256="1801eae019c063377d98f831d3f93574f259475df7332bb0e3d1b080fb5e6959",
-    test="*_[0-4].wav",  # the official one: DIGIT_SPEAKER_INDEX.wav with an index of 0 to 4
-    licence="CC BY-SA 4.0",
-    citation="Jackson et al., Free Spoken Digit Dataset, doi:10.5281/zenodo.1342401",
-)
-"""The Free Spoken Digit Dataset: 3000 clips, 22 minutes, six speakers, 8 kHz."""

@@ -29,10 +29,6 @@ _OWN_CODECS = {
     "linear": "seqkit.data.codecs.quantisers:Linear",
     "mu_law": "seqkit.data.codecs.quantisers:MuLaw",
 }
-_OWN_DATASETS = {  # beside the modules in their folder
-    "spoken_digits": "seqkit.data.download:SPOKEN_DIGITS",
-    "tiny_shakespeare": "seqkit.data.download:TINY_SHAKESPEARE",
-}
 _CODEC_BASES = ("seqkit.data.codecs:TextCodec", "seqkit.data.codecs:Quantiser")
 _DATASETS = Path(__file__).parents[1] / "data" / "datasets"
 
@@ -164,7 +160,7 @@ def _own(kind: Kind) -> Iterator[Entry]:
         yield from _in_folder(disk.config_dir("recipes"), "seqkit")
         return
     names = sorted(file.stem for file in _DATASETS.glob("[a-z]*.py"))
-    datasets = _OWN_DATASETS | {name: f"seqkit.data.datasets.{name}" for name in names}
+    datasets = {name: f"seqkit.data.datasets.{name}" for name in names}
     for name, value in (_OWN_CODECS if kind == "codecs" else datasets).items():
         yield Entry(name, "seqkit", EntryPoint(name, value, "seqkit"))
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from seqkit.data import download as downloads
-from seqkit.data.datasets import Folders
-from seqkit.data.download import TINY_SHAKESPEARE, Archive, Download
+from seqkit.data.datasets import Folders, tiny_shakespeare
+from seqkit.data.download import Archive, Download
 from seqkit.foundation.errors import DataError, OutputError
 from tests.conftest import fill_disk
 from tests.data.stores import CONTENT, Site, files_in
@@ -19,7 +19,11 @@ from tests.data.stores import CONTENT, Site, files_in
 
 def download(url: str) -> Download:
     return Download(
-        "words", "w/words.txt", url, hashlib.sha256(CONTENT).hexdigest(), TINY_SHAKESPEARE.sample
+        "words",
+        "w/words.txt",
+        url,
+        hashlib.sha256(CONTENT).hexdigest(),
+        tiny_shakespeare.DOWNLOAD.sample,
     )
 
 
