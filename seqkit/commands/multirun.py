@@ -52,7 +52,7 @@ class Plan:
         common = set.intersection(*map(set, self.lines))
         differing = [" ".join(word for word in words if word not in common) for words in self.lines]
         rows = zip(self.composed, self.lines, differing, strict=True)
-        return Grid([Job.at(folder / str(number), *row) for number, row in enumerate(rows)])
+        return Grid([Job.numbered(folder, number, *row) for number, row in enumerate(rows)])
 
 
 def planned(words: Sequence[str], config_dirs: list[Path]) -> Plan:

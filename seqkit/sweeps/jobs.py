@@ -53,8 +53,11 @@ class Job:
     code: int = 0
 
     @classmethod
-    def at(cls, folder: Path, composed: Composed, words: Sequence[str], differing: str) -> "Job":
-        """A job with this folder for its run."""
+    def numbered(
+        cls, sweep: Path, number: int, composed: Composed, words: Sequence[str], differing: str
+    ) -> "Job":
+        """The job with this number, which gives the folder of its run in that of the sweep."""
+        folder = sweep / str(number)
         config = dataclasses.replace(composed.config, run_dir=str(folder))
         return cls(composed._replace(config=config), words, differing, RunFiles(folder))
 

@@ -141,7 +141,7 @@ class Search(Grid):
         values = {key: params[key] for key in self._space.domains}
         words = [f"{key}={value}" for key, value in values.items()]
         line = [*words, *self._space.words]
-        job = Job.at(self._folder / str(number), self._compose(line), line, " ".join(words))
+        job = Job.numbered(self._folder, number, self._compose(line), line, " ".join(words))
         job.environment = {TRIAL: str(number)} if self._prune else {}
         return job
 

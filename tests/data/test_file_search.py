@@ -92,7 +92,7 @@ def test_runs_are_no_data(tree: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["text", "bytes"])
 def test_what_a_sweep_writes_beside_its_runs_is_no_data(kind: str, tmp_path: Path) -> None:
-    job = Job.at(tmp_path / "s" / "12", compose(["recipe=shakespeare"], []), [], "-")
+    job = Job.numbered(tmp_path / "s", 12, compose(["recipe=shakespeare"], []), [], "-")
     lock = f"{SEARCH}.lock"  # Optuna's, which gets another name before it goes
     written = [job.log.name, SEARCH, lock, f"{lock}0a-1b.rename"]
     fill(tmp_path / "mine", dict.fromkeys([*written, "a.txt"], b"mine"))

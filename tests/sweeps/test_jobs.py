@@ -20,7 +20,7 @@ from seqkit.sweeps.jobs import Job, Launcher, Running
 def job(folder: Path, program: str, monkeypatch: pytest.MonkeyPatch) -> Job:
     """A job whose process runs this program in place of a training."""
     monkeypatch.setattr(jobs, "command", lambda job, options: [sys.executable, "-c", program])
-    return Job.at(folder / "0", compose(["recipe=shakespeare"], []), [], "-")
+    return Job.numbered(folder, 0, compose(["recipe=shakespeare"], []), [], "-")
 
 
 def wait(running: Running) -> tuple[int, str]:

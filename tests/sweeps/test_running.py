@@ -41,7 +41,7 @@ def test_jobs_are_waited_for_though_their_outcomes_cannot_be_kept(
         jobs, "command", lambda job, options: [sys.executable, "-c", programs[int(job.name)]]
     )
     composed = compose(["recipe=shakespeare"], [])
-    known = [Job.at(tmp_path / str(number), composed, [], "-") for number in range(3)]
+    known = [Job.numbered(tmp_path, number, composed, [], "-") for number in range(3)]
     sweep = Sweep(FullDisk(known), Launcher(3), Console(quiet=True), lambda: None)
     with pytest.raises(OutputError, match="the outcome of 0"):
         sweep.run()
@@ -56,6 +56,6 @@ def test_a_job_that_ends_in_a_traceback_ends_no_other(
         jobs, "command", lambda job, options: [sys.executable, "-c", programs[int(job.name)]]
     )
     composed = compose(["recipe=shakespeare"], [])
-    known = [Job.at(tmp_path / str(number), composed, [], "-") for number in range(2)]
+    known = [Job.numbered(tmp_path, number, composed, [], "-") for number in range(2)]
     Sweep(Grid(known), Launcher(1), Console(quiet=True), lambda: None).run()
     assert [job.code for job in known] == [1, 0]
