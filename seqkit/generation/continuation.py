@@ -13,7 +13,6 @@ from seqkit.data.codecs import Quantiser
 from seqkit.data.labels import Labels
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation import sound_faults
-from seqkit.generation.conditioning import Conditioning
 from seqkit.generation.ending import cut, cut_at, noting_ends
 from seqkit.generation.engine import Blocks, Engine, generate_blocks
 from seqkit.generation.engines.choose import check_engine, choose_engine, wasm_engine
@@ -22,6 +21,7 @@ from seqkit.generation.labelled import Choice, choose
 from seqkit.generation.like import levelled
 from seqkit.generation.request import Request, require_streams
 from seqkit.generation.slow_tier import Writing
+from seqkit.generation.stream_conditions import StreamConditions
 from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import State
@@ -101,14 +101,14 @@ def continue_prompt(
     choices = np.zeros(request.streams, np.int64)
     if choice is not None:
         choices = choice.of_streams(strength)
-    conditioning = Conditioning(choices, codes, written)
+    conditions = StreamConditions(choices, codes, written)
     state = begin or (model.zero_state(1), codec.start)
     score = engine.score if engine.reads else partial(score_by_network, model, size)
-    logits, after = feed_prompt(score, state, read, conditioning)
+    logits, after = feed_prompt(score, state, read, conditions)
     if isinstance(engine, TorchEngine):
         logits = engine.guided(logits)
     blocks = generate_blocks(
-        engine, logits, after, request.length, request.sampling, conditions=conditioning.of_new
+        engine, logits, after, request.length, request.sampling, conditions=conditions.of_new
     )
     if of_codes:
         blocks = cut_at(blocks, over.popleft)
@@ -143,7 +143,7 @@ def engine_for(
 
 
 def feed_prompt(
-    score: Scoring, begin: tuple[State, int], prompt: Symbols, conditioning: Conditioning
+    score: Scoring, begin: tuple[State, int], prompt: Symbols, conditions: StreamConditions
 ) -> tuple[Floats, State]:
     """Feed a first symbol and a prompt (N,): logits (S, V) of what follows, and state.
 
@@ -151,17 +151,17 @@ def feed_prompt(
     """
     state, first = begin
     fed = np.concatenate([[first], prompt]).astype(np.int64)[:, None]
-    choices, of_stream = np.unique(conditioning.choices, return_inverse=True)
+    choices, of_stream = np.unique(conditions.choices, return_inverse=True)
     states = []
     for choice in choices.tolist():
         after = state
         for place in range(0, len(prompt), _BLOCK):
             end = min(place + _BLOCK, len(prompt))
-            _, after = score(fed[place:end], after, conditioning.of_prompt(place, end, choice))
+            _, after = score(fed[place:end], after, conditions.of_prompt(place, end, choice))
         states.append(after)
     rows = torch.from_numpy(of_stream)
     spread = State(*(torch.cat(parts, 1)[:, rows] for parts in zip(*states, strict=True)))
-    logits, after = score(np.repeat(fed[-1:], len(of_stream), 1), spread, conditioning.of_new(0, 1))
+    logits, after = score(np.repeat(fed[-1:], len(of_stream), 1), spread, conditions.of_new(0, 1))
     return logits[0], after
 
 

@@ -15,11 +15,11 @@ from seqkit.data.sound.pitch import PitchBook
 from seqkit.data.sound.slow_codes import Codebook
 from seqkit.foundation.randomness import uniforms
 from seqkit.foundation.settings import check_section
-from seqkit.generation.conditioning import Conditioning, Written
 from seqkit.generation.engine import Engine, generate_blocks
 from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.labelled import Choice
 from seqkit.generation.sampling import Sampling
+from seqkit.generation.stream_conditions import StreamConditions, Written
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
@@ -155,7 +155,7 @@ class SlowTier:
         if writing.choice is not None:
             labels, choices = writing.choice.weights, writing.choice.of_streams(writing.strength)
             before = np.tile(before, len(choices) // before.shape[1])
-        conditioning, size = Conditioning(choices), self.codebook.size + writing.ends
+        conditions, size = StreamConditions(choices), self.codebook.size + writing.ends
         engine: Engine
         if writing.engine_of is not None:
             engine = writing.engine_of(writer, size, labels)
@@ -163,12 +163,12 @@ class SlowTier:
             labelled = writer if labels is None else writer.with_choices(labels)
             engine = TorchEngine(labelled, size, writing.strength)
         begin = writer.zero_state(len(choices))
-        logits, state = engine.score(before, begin, conditioning.of_new(0, len(before)))
+        logits, state = engine.score(before, begin, conditions.of_new(0, len(before)))
         sampling = Sampling(1.0, seed=(writing.seed ^ _STREAM) & _SEEDS)
         last = engine.guided(logits[-1]) if isinstance(engine, TorchEngine) else logits[-1]
         first_codes = last[:, : self.codebook.size]  # no document is empty
         blocks = generate_blocks(
-            engine, first_codes, state, 1 << 62, sampling, conditions=conditioning.of_new
+            engine, first_codes, state, 1 << 62, sampling, conditions=conditions.of_new
         )
         ended = np.zeros(1, bool)
         for block in blocks:

@@ -10,7 +10,6 @@ import torch
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import MuLaw
 from seqkit.generation import continuation
-from seqkit.generation.conditioning import Conditioning
 from seqkit.generation.continuation import (
     continue_prompt,
     engine_for,
@@ -22,6 +21,7 @@ from seqkit.generation.engines.onnx import OnnxEngine
 from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.request import Request
 from seqkit.generation.sampling import Sampling
+from seqkit.generation.stream_conditions import StreamConditions
 from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN
 
@@ -32,8 +32,8 @@ def model() -> CharRNN:
     return CharRNN(config, torch.Generator().manual_seed(8))
 
 
-def nothing(streams: int) -> Conditioning:
-    return Conditioning(np.zeros(streams, np.int64))
+def nothing(streams: int) -> StreamConditions:
+    return StreamConditions(np.zeros(streams, np.int64))
 
 
 def text(model: CharRNN, streams: int, length: int, seed: int = 1) -> np.ndarray:

@@ -15,7 +15,6 @@ from seqkit.data.labels import Labels
 from seqkit.data.sound.part import SoundPart
 from seqkit.foundation.console import unseen
 from seqkit.foundation.errors import ConfigError
-from seqkit.generation.conditioning import Conditioning
 from seqkit.generation.continuation import continue_prompt, feed_prompt
 from seqkit.generation.ending import Ending, without_ended
 from seqkit.generation.engines.pytorch import TorchEngine
@@ -23,6 +22,7 @@ from seqkit.generation.labelled import choose, every
 from seqkit.generation.request import Request
 from seqkit.generation.sampling import Sampling
 from seqkit.generation.slow_tier import Writing
+from seqkit.generation.stream_conditions import StreamConditions
 from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN
 from seqkit.stages.conditions import coded, learn_codes
@@ -134,7 +134,7 @@ def test_a_prompt_is_read_with_the_labels_of_what_follows(model: CharRNN) -> Non
     choice = choose(AUTHORS, "b", 1, 0)
     engine = TorchEngine(model.with_choices(choice.weights), 3)
     begin, prompt = (model.zero_state(1), 0), np.array([1, 2], np.uint8)
-    found, _ = feed_prompt(engine.score, begin, prompt, Conditioning(choice.streams))
+    found, _ = feed_prompt(engine.score, begin, prompt, StreamConditions(choice.streams))
     read, labels = torch.tensor([[0], [1], [2]]), torch.full((3, 1, 1), 2)
     with torch.no_grad():
         expected, _ = model(read, begin[0], conditions=Conditions(labels=labels))

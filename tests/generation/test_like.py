@@ -17,9 +17,9 @@ from seqkit.data.sound.pitch import PitchBook, melody_of
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation import like
-from seqkit.generation.conditioning import Conditioning
 from seqkit.generation.like import Followed
 from seqkit.generation.slow_tier import SlowTier
+from seqkit.generation.stream_conditions import StreamConditions
 from seqkit.model.char_rnn import CharRNN
 from seqkit.stages.conditions import coded, learn_codes
 
@@ -104,7 +104,7 @@ def test_all_symbols_are_told_the_code_of_their_frame_and_a_prompt_its_own(
     assert own is not None and np.array_equal(of_prompt, own)
     rows = np.concatenate([following(0, 1), following(1, 3 * hop - 1)])
     assert np.array_equal(rows, np.repeat(given.astype(np.int64), hop)[:, None])
-    codes, labels = Conditioning(np.array([0, 2]), of_prompt, following).of_new(hop - 1, 2)
+    codes, labels = StreamConditions(np.array([0, 2]), of_prompt, following).of_new(hop - 1, 2)
     assert codes is not None and codes.tolist() == [[3, 3], [1, 1]]
     assert labels is not None and labels.tolist() == [[[0], [2]], [[0], [2]]]
 

@@ -15,12 +15,12 @@ import torch
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.randomness import uniforms
-from seqkit.generation.conditioning import Conditioning
 from seqkit.generation.continuation import feed_prompt
 from seqkit.generation.engine import Drawing, generate_blocks
 from seqkit.generation.engines import wasm
 from seqkit.generation.engines.wasm import WasmEngine
 from seqkit.generation.sampling import Sampling
+from seqkit.generation.stream_conditions import StreamConditions
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.linear_predictor import LinearPredictor
 from tests.generation.engines.networks import (
@@ -152,7 +152,7 @@ def test_the_same_symbols_come_after_a_prompt_however_it_is_cut() -> None:
     model = network(2, 24, 9)
     engine, state = WasmEngine(model, 9), random_state(model, 1)
     prompt = np.random.default_rng(1).integers(0, 9, 600).astype(np.uint8)
-    one, two = (Conditioning(np.zeros(streams, np.int64)) for streams in (1, 2))
+    one, two = (StreamConditions(np.zeros(streams, np.int64)) for streams in (1, 2))
     whole, after = feed_prompt(engine.score, (state, 4), prompt, two)
     part = feed_prompt(engine.score, (state, 4), prompt[:299], one)[1]
     again, after_it = feed_prompt(engine.score, (part, int(prompt[299])), prompt[300:], two)

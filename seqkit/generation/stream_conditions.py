@@ -1,4 +1,4 @@
-"""What streams of generation are given beside their symbols."""
+"""The conditions of streams of generation: of a prompt that they share, and of what is new."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ they are the same for all streams, (count, 1)."""
 
 
 @dataclass(frozen=True)
-class Conditioning:
+class StreamConditions:
     """The conditions of S streams, for a network whose one label is a choice of labels.
 
     choices: the number of each stream's choice, (S,); 0 is no label.
