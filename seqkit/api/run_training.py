@@ -168,13 +168,11 @@ class _Forecast:
     """Says once, early in a training by the clock, if its time will not do for two tiers."""
 
     def __init__(self, training: Training, notice: Notice) -> None:
-        self._minutes = training.config.train.max_minutes
-        codec = training.corpus.codec
+        train, codec = training.config.train, training.corpus.codec
         rate = codec.symbol_rate if isinstance(codec, Quantiser) else 0
-        train = training.config.train
         ends_by_clock = train.max_minutes and not train.max_steps
         self._wanted = ENOUGH * rate if training.conditions.slow and ends_by_clock else 0
-        self._notice = notice
+        self._minutes, self._notice = train.max_minutes, notice
 
     def __call__(self, event: Event) -> None:
         if not isinstance(event, Trained) or event.step < _PACE_KNOWN:
