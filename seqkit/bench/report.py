@@ -1,4 +1,4 @@
-"""What `bench` says: one dict for JSON, and the same as a table."""
+"""What `bench` says: one dict for JSON, and the same as a table; beside times of others."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,6 +26,42 @@ _ENGINE_RATIOS = (
 )
 _QUANTILES = ("median_ms", "p10_ms", "p90_ms")
 
+# Times that other authors published, quoted here and not measured.
+_SIZES = {
+    "mycaffe": {"hidden_size": 512, "batch_size": 25, "sequence_length": 75},
+    "torch_rnn": {"hidden_size": 512, "batch_size": 50, "sequence_length": 50},
+    "caffe_lstm": {"hidden_size": 2048, "batch_size": 20, "sequence_length": 100},
+}
+"""What the published times of a shape hold for, whatever is timed here."""
+
+_TRAINING = {
+    "mycaffe": [
+        (2, "MyCaffe, unrolled engine", "Titan Xp", 64.0),
+        (2, "MyCaffe, cuDNN engine (it says 5 times faster)", "Titan Xp", 12.8),
+    ],
+    "torch_rnn": [
+        (1, "torch-rnn", "Titan X", 38.0),
+        (1, "char-rnn", "Titan X", 58.0),
+        (2, "torch-rnn", "Titan X", 78.0),
+        (2, "char-rnn", "Titan X", 108.0),
+        (3, "torch-rnn", "Titan X", 117.0),
+        (3, "char-rnn", "Titan X", 157.0),
+    ],
+    "caffe_lstm": [
+        (3, "caffe-lstm", "Titan X", 539.0),
+        (3, "Donahue's recurrent layer", "Titan X", 726.0),
+    ],
+}
+"""Forward + backward in milliseconds at one depth of a shape."""
+
+_FIELDS = ("num_layers", "name", "gpu", "forward_backward_ms")
+
+_GENERATION = {
+    "generate_audio": [
+        {"name": "WaveRNN's persistent kernel", "gpu": "P100", "symbols_per_second": 96000},
+    ],
+}
+
 
 def training_result(
     config: Config,
@@ -47,6 +83,7 @@ def training_result(
         "sequence_length": config.train.sequence_length,
         "rows": measured,
         "ratios": _ratios(medians, _TRAINING_RATIOS),
+        "published": published(config),
     }
 
 
@@ -68,6 +105,7 @@ def generation_result(
         "streams": config.streams,
         "rows": measured,
         "ratios": _ratios(a_step, pairs),
+        "published": published(config),
     }
 
 
@@ -75,6 +113,7 @@ def table(result: dict[str, Any]) -> str:
     """A result for people."""
     lines = _generation_lines(result) if "streams" in result else _training_lines(result)
     lines += [f"{name:58}{value:>9.2f}" for name, value in result["ratios"].items()]
+    lines += [f"published: {_described(row)}" for row in result["published"]]
     return "\n".join(lines)
 
 
@@ -132,3 +171,23 @@ def _ratios(times: Mapping[str, float], pairs: Sequence[tuple[str, str]]) -> dic
 
 def _line(name: str, cells: Sequence[str]) -> str:
     return (f"{name:28}" + "".join(f"{cell:>13}" for cell in cells)).rstrip()
+
+
+def published(config: Config) -> list[dict[str, Any]]:
+    """What is known of a shape, for training at the depth that `model.num_layers` asks for."""
+    shape = config.shape or ""
+    training = [
+        dict(zip(_FIELDS, row, strict=True)) | _SIZES[shape]
+        for row in _TRAINING.get(shape, [])
+        if row[0] == config.model.num_layers
+    ]
+    return training + _GENERATION.get(shape, [])
+
+
+def _described(row: dict[str, Any]) -> str:
+    """One row of `published` as a line."""
+    who = f"{row['name']}, {row['gpu']}"
+    if "symbols_per_second" in row:
+        return f"{who}: {row['symbols_per_second']:,} symbols/s"
+    sizes = "H {hidden_size}, T {sequence_length}, B {batch_size}".format(**row)
+    return f"{who}: {row['forward_backward_ms']:g} ms forward + backward at {sizes}"

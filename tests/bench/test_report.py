@@ -22,3 +22,19 @@ def test_ratios_are_of_a_step_of_each_row(config: Config) -> None:
     assert fused["symbols_per_second"] == pytest.approx(200_000)
     assert fused["real_time_factor"] == pytest.approx(6.25)
     assert "10.00 µs" in report.table(result)  # a step of fused
+
+
+@pytest.mark.parametrize(
+    ("shape", "layers", "times"),
+    [
+        ("mycaffe", 2, [64.0, 12.8]),
+        ("mycaffe", 1, []),
+        ("torch_rnn", 1, [38.0, 58.0]),
+        ("toy", 2, []),
+    ],
+)
+def test_published_times_are_those_of_the_depth(
+    config: Config, shape: str, layers: int, times: list[float]
+) -> None:
+    config.shape, config.model.num_layers = shape, layers
+    assert [row["forward_backward_ms"] for row in report.published(config)] == times

@@ -26,6 +26,8 @@ def test_json_has_all_rows_and_ratios(run: Run) -> None:
     assert {"plain/seqkit", "plain_best/seqkit"} <= set(found["ratios"])
     assert rows["plain_best"]["variant"] in ("fp32", "bf16 autocast")
     assert found["shape"] == "mycaffe"
+    assert [row["forward_backward_ms"] for row in found["published"]] == [64.0, 12.8]
+    assert all(row["hidden_size"] == 512 for row in found["published"])  # not what was timed here
 
 
 @pytest.mark.thorough(keep=1)
