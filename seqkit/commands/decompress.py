@@ -83,10 +83,10 @@ def _write(stream: OutputFile, codec: Codec, pieces: Iterator[Any]) -> None:
         for piece in pieces:
             stream.write(piece)
         return
-    samples = 0
+    samples, read = 0, codec.reader()
     stream.write(writer.header(codec.sample_rate, codec.channels, samples))
     for symbols in pieces:
-        frames = codec.frames(symbols)
+        frames = read(symbols)
         samples += frames.size
         if samples > writer.MOST_SAMPLES:
             raise OutputError(f"a WAV holds at most {writer.MOST_SAMPLES} samples")

@@ -87,6 +87,12 @@ class DataConfig:
         "one factor for all sound: none, or the one that makes the peak 1 or the RMS 0.1",
         choices=("none", "peak", "rms"),
     )
+    emphasis: str = option(
+        "none",
+        "pre-emphasis of sound before it is quantised, which lowers the hiss of most sounds: none, "
+        "or auto for the one of which the quantiser costs least",
+        choices=("none", "auto"),
+    )
     label: str = option(
         "",
         "a document's label: folder, the name of the folder that its file is in; or a "

@@ -143,8 +143,9 @@ def check_same(data: DataConfig, codec: Quantiser, trained: Mapping[str, Any] | 
     """
     settings = {key: getattr(codec, key) for key in _OF_QUANTISERS}
     of_data = (trained or {}).get("data")
-    gain = of_data.get("gain") if isinstance(of_data, Mapping) else None
-    for key, value in {**settings, "gain": gain}.items():
+    if isinstance(of_data, Mapping):
+        settings |= {key: of_data.get(key) for key in ("gain", "emphasis")}
+    for key, value in settings.items():
         asked, default = getattr(data, key), getattr(DataConfig(), key)
         if value is not None and asked not in (value, default):
             raise ConfigError(

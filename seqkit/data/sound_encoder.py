@@ -1,16 +1,18 @@
 """Recordings become symbols: read, resampled and quantised in blocks."""
 
-import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 
 from seqkit.config import DataConfig
 from seqkit.data import codecs
 from seqkit.data.codecs import Quantiser
+from seqkit.data.codecs.emphasis import CHOICES, emphasised
 from seqkit.data.findings import Findings
 from seqkit.data.shards.plan import FileSlice, Watch
 from seqkit.data.sound import Frames
@@ -23,30 +25,43 @@ _RMS = 0.1  # of the whole data set under data.gain=rms, 20 dB below full scale
 _SILENT = 2.0**-15  # peak of a clip that holds nothing but the last bit of 16
 _ROOM = 1 << 26  # bytes of samples that are kept in memory: 35 minutes at 8 kHz
 _FRAMES = 1 << 16  # read at a time; with those of a training it takes twice as long
+Sums = npt.NDArray[np.float64]
 
 
 @dataclass
 class Loudness:
-    """Of all samples that were measured: the peak, the sum of squares, and how many they are."""
+    """Of all samples that were measured, with each emphasis: peak and sums; and their number.
 
-    peak: float = 0.0
-    square: float = 0.0
+    peak, size, square: the largest size, the sum of sizes and that of squares, (A,).
+    """
+
+    peak: Sums
+    size: Sums
+    square: Sums
     count: int = 0
+
+    @classmethod
+    def of_nothing(cls, emphases: Sequence[float]) -> Self:
+        """That of no samples, for so many emphases, of which the first is none."""
+        return cls(*np.zeros((3, len(emphases))))
 
     def include(self, other: "Loudness") -> None:
         """Take in what was measured of others."""
-        self.peak = max(self.peak, other.peak)
-        self.square += other.square
+        self.peak = np.maximum(self.peak, other.peak)
+        self.size = self.size + other.size
+        self.square = self.square + other.square
         self.count += other.count
 
     @property
     def silent(self) -> bool:
         """Whether nothing but the last bit of 16 was found."""
-        return self.peak < _SILENT
+        return float(self.peak[0]) < _SILENT
 
-    def gain(self, kind: str) -> float:
-        """The factor that `data.gain` asks for."""
-        return 1 / self.peak if kind == "peak" else _RMS / math.sqrt(self.square / self.count)
+    def gains(self, kind: str) -> Sums:
+        """The factors that `data.gain` asks for, (A,)."""
+        if kind == "none":
+            return np.ones_like(self.peak)
+        return 1 / self.peak if kind == "peak" else _RMS / np.sqrt(self.square / self.count)
 
 
 class Decoded:
@@ -89,13 +104,24 @@ def measure(file: Path, rate: int, config: DataConfig, decoded: Decoded, count: 
     Raises:
         BadFileError: it cannot be read.
     """
-    loudness = Loudness()
+    emphases = emphases_of(config)
+    loudness, before = Loudness.of_nothing(emphases), np.zeros((1, config.channels), np.float32)
     blocks = _frames(SoundReader(file), rate, config.channels, config, count)
     for frames in decoded.keep(file, blocks):
-        square = float(np.square(frames, dtype=np.float64).sum())
-        peak = float(np.abs(frames).max(initial=0))
-        loudness.include(Loudness(peak, square, frames.size))
+        sums = []
+        for share in emphases:
+            size = np.abs(emphasised(frames, share, before) if share else frames)
+            square = np.square(size, dtype=np.float64).sum()
+            sums.append((size.max(initial=0), size.sum(dtype=np.float64), square))
+        peak, size, square = np.array(sums, np.float64).T
+        loudness.include(Loudness(peak, size, square, frames.size))
+        before = np.concatenate([before, frames])[-1:]
     return loudness
+
+
+def emphases_of(config: DataConfig) -> Sequence[float]:
+    """Those that are measured, of which the first is none."""
+    return CHOICES if config.emphasis == "auto" else CHOICES[:1]
 
 
 def encode_sound(
@@ -123,16 +149,17 @@ def encode_sound(
     known = decoded.take(span.file)
     if known is not None:
         count(span.size)
+    emphasise, read = codec.emphasiser(), codec.reader()
     for frames in known or _frames(recording, rate, channels, config, count):
         with codecs.failures(type(codec), "encode"):
-            symbols = codec.encode(frames)
+            values = emphasise(frames)
+            symbols = codec.quantised(values)
         stream.write(symbols.tobytes())
         size += symbols.size
-        magnitude = np.abs(frames)
-        peak = max(peak, float(magnitude.max(initial=0)))
-        findings.clipped += int(np.count_nonzero(magnitude * codec.gain > 1))
+        peak = max(peak, float(np.abs(frames).max(initial=0)))
+        findings.clipped += int(np.count_nonzero(np.abs(values) * codec.gain > 1))
         findings.signal += float(np.square(frames, dtype=np.float64).sum())
-        error = codec.frames(symbols) - frames
+        error = read(symbols) - frames
         findings.noise += float(np.square(error, dtype=np.float64).sum())
     why = ""
     if size < SHORTEST * codec.symbol_rate:

@@ -11,7 +11,7 @@ import numpy as np
 from seqkit.config import Config
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.files import BadFileError
-from seqkit.data.sound import Wave, melody_files
+from seqkit.data.sound import Frames, Wave, melody_files
 from seqkit.data.sound.pitch import FRAMES, PitchBook, level, melody_of
 from seqkit.data.sound.reader import SoundReader
 from seqkit.data.sound.slow_codes import Codebook
@@ -19,7 +19,7 @@ from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation.engine import Blocks
 from seqkit.generation.slow_tier import SlowTier
-from seqkit.symbols import Floats, Symbols
+from seqkit.symbols import Floats, Integers, Symbols
 
 _SILENT = -60.0  # decibels; a file without anything louder is silent
 _LEVEL = -20.0  # decibels of the sample, if nothing is known of the recording
@@ -103,15 +103,19 @@ def levelled(blocks: Blocks, codec: Quantiser, decibels: Floats) -> Blocks:
     """
     hop, place = round(codec.sample_rate / FRAMES) * codec.phases, 0
     wanted = np.convolve(np.pad(decibels, 1, mode="edge"), (0.5, 0.5), "valid")  # at borders
-    held, before = np.zeros((0, 1), np.int64), None
+    readers, before = list[Callable[[Integers], Frames]](), None
+    held, heard = np.zeros((0, 1), np.int64), np.zeros((1, 0, codec.channels), np.float32)
     for block in chain(blocks, [None]):
         if block is not None:
+            readers = readers or [codec.reader() for _ in block.T]
+            frames = np.stack([read(stream) for read, stream in zip(readers, block.T, strict=True)])
             held = np.concatenate([held, block]) if len(held) else block
+            heard = np.concatenate([heard, frames], 1) if heard.size else frames
         # A frame waits for the one after it.
         count = -(-len(held) // hop) if block is None else len(held) // hop - 1
         if count < 1:
             continue
-        waves = np.stack([codec.frames(stream) for stream in held[: (count + 1) * hop].T])
+        waves = heard[:, : (count + 1) * (hop // codec.phases)]
         starts = np.arange(0, waves.shape[1], hop // codec.phases)
         powers = np.add.reduceat(np.square(waves).mean(2), starts, 1)
         powers /= np.diff(starts, append=waves.shape[1])
@@ -122,12 +126,13 @@ def levelled(blocks: Blocks, codec: Quantiser, decibels: Floats) -> Blocks:
         gains = np.minimum(wanted[at] - means, _LOUDER)
         places = np.arange(min(count * hop, len(held)) // codec.phases) / (hop // codec.phases)
         louder = [10 ** (np.interp(places, np.arange(count + 1), gain) / 20) for gain in gains]
-        symbols = [
-            codec.encode((wave[: len(factor)] * factor[:, None]).astype(np.float32))
-            for wave, factor in zip(waves, louder, strict=True)
-        ]
+        symbols = []
+        for stream, factor in zip(held.T, louder, strict=True):
+            values = codec.values[codec.levels_of(stream[: len(factor) * codec.phases])]
+            symbols.append(codec.quantised((values * factor[:, None]).astype(np.float32)))
         yield np.stack(symbols, 1).astype(np.int64)
-        held, before, place = held[count * hop :], powers[:, count - 1 : count], place + count
+        held, heard = held[count * hop :], heard[:, count * (hop // codec.phases) :]
+        before, place = powers[:, count - 1 : count], place + count
 
 
 def _sounds(wave: Wave, book: Codebook) -> tuple[Symbols, str]:

@@ -87,12 +87,13 @@ class Sound:
         return self._encode(name, np.concatenate([*blocks]), notice)
 
     def _encode(self, name: str, wave: Frames, notice: Callable[[str], None]) -> Symbols:
-        size = np.abs(wave) * np.float32(self._codec.gain)
+        values = self._codec.emphasised(wave)
+        size = np.abs(values) * np.float32(self._codec.gain)
         if clipped := int(np.count_nonzero(size > 1)):
             gain = "" if self._codec.gain == 1 else f" after the gain of {self._codec.gain:.3g}"
             largest = f"the largest is {size.max():.3g}"
             notice(f"{name}: clipped {clipped} samples over 1{gain}; {largest}")
-        return self._codec.encode(wave)
+        return self._codec.quantised(values)
 
     def ending(self, text: str) -> Symbols:
         """See Text. Raises ConfigError."""

@@ -34,9 +34,9 @@ def trouble(symbols: Integers, codec: Quantiser, recording: Recording | None) ->
         fault = recording.fault(codec.decode(symbols), codec.sample_rate)
         if fault:
             return fault
-    elif (np.ptp(codec.frames(symbols), 0) * codec.gain < _SILENT).all():
-        return "silence"
     levels = codec.levels_of(symbols)
+    if recording is None and (np.ptp(codec.values[levels], 0) * codec.gain < _SILENT).all():
+        return "silence"
     outermost = (levels == 0) | (levels == codec.levels - 1)
     if codec.levels >= _FEWEST and np.mean(outermost) > _CLIPPED:
         return "clipping"

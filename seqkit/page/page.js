@@ -145,7 +145,7 @@ function write({ symbols, nats }) {
 }
 
 // ---- sound: its pieces are played one after the other, and more is asked for as they end
-let context, analyser, next = 0, playing = new Set(), samples = [], seconds = 0, gaps = 0;
+let context, analyser, next = 0, playing = new Set(), samples = [], seconds = 0, gaps = 0, before;
 
 function play(pcm) {
   const { channels, rate } = model, length = pcm.length / channels;
@@ -181,14 +181,21 @@ function silence() {                   // how many symbols are not heard, nor sa
   }, 0);
 }
 
-function levels(symbols) {
-  return Int16Array.from({ length: symbols.length / model.digits }, (_, i) => model.pcm[
-    model.digits === 1 ? symbols[i]
-      : Math.min(symbols[2 * i] * model.size + symbols[2 * i + 1], model.pcm.length - 1)]);
+function decoded(symbols) {           // see data/codecs/emphasis.py
+  const { channels, digits, emphasis, size, values } = model;
+  return Int16Array.from({ length: symbols.length / digits }, (_, i) => {
+    const level = digits === 1 ? symbols[i] : symbols[2 * i] * size + symbols[2 * i + 1];
+    const value = values[Math.min(level, values.length - 1)], channel = i % channels;
+    if (!emphasis) return value;
+    before[channel] = Math.fround(value) + emphasis * before[channel];
+    const sample = 32768 * Math.fround(before[channel]), up = Math.round(sample);
+    const whole = up - sample === 0.5 && up % 2 ? up - 1 : up;      // a half goes to the even one
+    return Math.max(-32768, Math.min(32767, whole));
+  });
 }
 
 function sound({ symbols }) {
-  const pcm = levels(symbols);
+  const pcm = decoded(symbols);
   samples.push(pcm);
   seconds += pcm.length / model.channels / model.rate;
   while (seconds > KEPT) seconds -= samples.shift().length / model.channels / model.rate;
@@ -313,7 +320,7 @@ async function start(event) {
   event?.preventDefault();
   stop();
   trouble("");
-  [made, begun, gaps, samples, seconds] = [0, performance.now(), 0, [], 0];
+  [made, begun, gaps, samples, seconds, before] = [0, performance.now(), 0, [], 0, [0, 0]];
   try {
     if (!/^\d{1,18}$/.test($("seed").value)) throw new Error("The seed is a whole number.");
     const prompt = sounds ? [] : encode($("prompt").value), own = id = ++runs;

@@ -75,8 +75,13 @@ def filled(saved: Checkpoint, title: str, engine: dict[str, Any]) -> bytes:
 def _of_codec(codec: Codec) -> dict[str, Any]:
     """What symbols stand for."""
     if isinstance(codec, Quantiser):
+        # Samples of 16 bits, or in float32, in which emphasis is undone.
+        values = np.frombuffer(writer.pcm16(codec.values), "<i2").tolist()
+        if codec.emphasis:
+            values = [float(str(value)) for value in codec.values]
         return {
-            "pcm": np.frombuffer(writer.pcm16(codec.values), "<i2").tolist(),
+            "values": values,
+            "emphasis": codec.emphasis,
             "rate": codec.sample_rate,
             "channels": codec.channels,
             "digits": codec.symbols_per_sample,

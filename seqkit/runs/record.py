@@ -27,7 +27,7 @@ DATA_KEYS = tuple(
     f"data.{key}"
     for key in (
         *("split", "kind", "codec", "encoding", "newline", "unknown", "max_vocabulary"),
-        *("levels", "symbols_per_sample", "sample_rate", "channel", "channels", "gain"),
+        *("levels", "symbols_per_sample", "sample_rate", "channel", "channels", "gain", "emphasis"),
         "trim_silence",
     )
 )

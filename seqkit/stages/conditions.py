@@ -148,7 +148,7 @@ def _predictor_of(
 
     A sample is one symbol.
     """
-    values = codec.decode(np.repeat(np.arange(codec.size), codec.channels))
+    values = codec.values
     count = _PREDICTED * codec.symbol_rate
     symbols = part.symbols[:count]
     wave = values[symbols]

@@ -62,9 +62,10 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         (folder / "hostile.txt").write_text(hostile * 40, newline="")
         two = ("data.symbols_per_sample=2", "data.levels=65536", "data.label=^([a-z]+)_")
+        emphasis = ("data.emphasis=auto", "data.gain=peak")
         for name, words in {
             "words": (*SOUND, *TIERS, *two, "data.conditions=codes"),
-            "notes": (*SOUND, *TIERS, "data.conditions=pitch"),
+            "notes": (*SOUND, *TIERS, *emphasis, "data.conditions=pitch"),
             "bytes": (*TEXT, "data.kind=bytes"),
             "hostile": TEXT,
         }.items():

@@ -1,8 +1,9 @@
 """Quantisers: a wave as symbols, one per sample or several.
 
-A wave is float32 (N,), mono, or frames (N, C), at `sample_rate`. It is multiplied by `gain`,
-clipped to [-1, 1] and rounded to one of `levels` levels. Decoding divides by the gain, so that
-sound comes out as loud as it went in. A higher level stands for a higher value.
+A wave is float32 (N,), mono, or frames (N, C), at `sample_rate`. It gets its `emphasis` (see
+`emphasis`), is multiplied by `gain`, clipped to [-1, 1] and rounded to one of `levels` levels.
+Decoding divides by the gain and undoes the emphasis, so that sound comes out as it went in. A
+higher level stands for a higher value.
 
 A level is a symbol. Where there are C channels, or a level is written as two digits, the coarse one
 first (as in WaveRNN, Kalchbrenner et al., 2018), P = C x digits symbols make a frame. Nothing marks
@@ -20,6 +21,7 @@ import torch
 
 from seqkit.config import HIGHEST_RATE
 from seqkit.data.codecs.base import checked_symbols
+from seqkit.data.codecs.emphasis import emphasised, undone
 from seqkit.data.sound import Frames, Wave
 from seqkit.data.sound.torchaudio_import import torchaudio
 from seqkit.foundation.errors import ConfigError
@@ -27,6 +29,9 @@ from seqkit.foundation.settings import check_type
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 MOST_LEVELS = 2**16
+_FAINT = 1e-5  # of a sample, which is heard no more
+FURTHER = {"channels": 1, "symbols_per_sample": 1, "emphasis": 0.0}
+"""What a spec may leave out, and what it is then."""
 
 
 class Quantiser(ABC):
@@ -42,6 +47,7 @@ class Quantiser(ABC):
         gain: float = 1.0,
         channels: int = 1,
         symbols_per_sample: int = 1,
+        emphasis: float = 0.0,
     ) -> None:
         """A quantiser, with the value of every level worked out.
 
@@ -51,6 +57,7 @@ class Quantiser(ABC):
             gain: applied before quantising.
             channels: C, 1 or 2.
             symbols_per_sample: 1, or 2 for a coarse and a fine digit.
+            emphasis: a, from 0 to below 1.
 
         Raises:
             ConfigError: a value of another type.
@@ -68,38 +75,38 @@ class Quantiser(ABC):
         check_type("gain", gain, float)
         if not (math.isfinite(gain) and gain > 0):
             raise ValueError(f"a gain is finite and above 0, not {gain}")
+        check_type("emphasis", emphasis, float)
+        if not 0 <= emphasis < 1:
+            raise ValueError(f"an emphasis is 0 or more and below 1, not {emphasis}")
         self.levels = levels
         self.sample_rate = sample_rate
         self.gain = gain
         self.channels = channels
         self.symbols_per_sample = symbols_per_sample
+        self.emphasis = emphasis
+        self.memory = round(math.log(_FAINT) / math.log(emphasis)) if emphasis else 0
+        """Samples after which it no longer matters what was before them."""
         self.phases = channels * symbols_per_sample
         """P, the symbols of a frame."""
         self._radix = levels if symbols_per_sample == 1 else math.isqrt(levels - 1) + 1
         self.values = (self._decode() / np.float32(gain)).astype(np.float32)
-        """The sample that each level is decoded to, (levels,)."""
-        silence = self.encode(np.zeros(1, np.float32))
+        """What each level is decoded to, with its emphasis, (levels,)."""
+        silence = self.quantised(np.zeros((1, channels), np.float32))
         self.silent_frame = silence
         """The symbols of a frame of silence."""
         self.start = int(silence[-1])
         """The last symbol of a frame of silence."""
-        self.silence = float(self.decode(silence)[0])
-        """The sample that silence is decoded to."""
+        self.silence = float(self.values[self.levels_of(silence)].mean()) / (1 - emphasis)
+        """The sample that silence is decoded to, in the end."""
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
         """Rebuild one from `to_spec()`. Raises any exception for another spec."""
-        frame = spec.get("channels", 1), spec.get("symbols_per_sample", 1)
-        return cls.of(spec["levels"], spec["sample_rate"], spec["gain"], *frame)
-
-    @classmethod
-    def of(
-        cls, levels: int, sample_rate: int, gain: float, channels: int, symbols_per_sample: int
-    ) -> Self:
-        """A quantiser; a plug-in's class may know of one symbol a frame only."""
-        if channels == symbols_per_sample == 1:
-            return cls(levels, sample_rate, gain)
-        return cls(levels, sample_rate, gain, channels, symbols_per_sample)
+        # A plug-in's class may know of the first three only.
+        further = {
+            key: spec[key] for key, usual in FURTHER.items() if spec.get(key, usual) != usual
+        }
+        return cls(spec["levels"], spec["sample_rate"], spec["gain"], **further)
 
     @property
     def size(self) -> int:
@@ -114,7 +121,12 @@ class Quantiser(ABC):
     def encode(self, wave: Wave | Frames) -> Symbols:
         """The symbols (N P,) of a wave (N,), the same in all channels, or of frames (N, C).
 
-        What exceeds ±1 after the gain is clipped.
+        What exceeds ±1 after the gain is clipped. Raises as `emphasised`.
+        """
+        return self.quantised(self.emphasised(wave))
+
+    def emphasised(self, wave: Wave | Frames) -> Frames:
+        """What is quantised (N, C) of a wave as `encode` takes it, before which there is silence.
 
         Raises:
             ConfigError: no array of floating-point numbers, or of another shape.
@@ -124,12 +136,28 @@ class Quantiser(ABC):
         if not np.issubdtype(wave.dtype, np.floating):
             raise ConfigError(f"wave: expected float32 within ±1, got {wave.dtype}")
         if wave.ndim == 1:
-            wave = np.repeat(wave, self.channels)
+            wave = np.repeat(wave[:, None], self.channels, axis=1)
         elif wave.ndim != 2 or wave.shape[1] != self.channels:
             raise ConfigError(f"wave: expected (N,) or (N, {self.channels}), got {wave.shape}")
         if not np.isfinite(wave).all():
             raise ValueError("a wave has only finite samples")
-        clipped = np.clip(wave.reshape(-1) * np.float32(self.gain), -1, 1)
+        return self.emphasiser()(wave)
+
+    def emphasiser(self) -> Callable[[Frames], Frames]:
+        """A function that gives the values (n, C) to quantise of samples that come in pieces."""
+        before = np.zeros((1, self.channels), np.float32)
+
+        def emphasise(frames: Frames) -> Frames:
+            nonlocal before
+            values = emphasised(frames, self.emphasis, before)
+            before = np.concatenate([before, frames])[-1:]
+            return values
+
+        return emphasise if self.emphasis else lambda frames: frames
+
+    def quantised(self, values: Frames) -> Symbols:
+        """The symbols (N P,) of values (N, C) that have their emphasis."""
+        clipped = np.clip(values.reshape(-1) * np.float32(self.gain), -1, 1)
         levels = self._encode(clipped)
         if self.symbols_per_sample == 2:
             levels = np.stack(np.divmod(levels, self._radix), axis=1).reshape(-1)
@@ -141,14 +169,16 @@ class Quantiser(ABC):
         Raises:
             ConfigError: these are no symbols of this codec.
         """
-        if self.phases == 1:
-            return self.values[checked_symbols(symbols, self.size)]
         wave: Wave = self.frames(symbols).mean(1)
         return wave
 
     def frames(self, symbols: npt.ArrayLike) -> Frames:
-        """The samples float32 (N, C) of symbols (N P,). Raises ConfigError for others."""
-        return self.values[self.levels_of(symbols)]
+        """The samples float32 (N, C) of symbols (N P,), before which there is silence.
+
+        Raises:
+            ConfigError: these are no symbols of this codec.
+        """
+        return self.reader()(symbols)
 
     def levels_of(self, symbols: npt.ArrayLike) -> Integers:
         """The levels (N, C) of symbols (N P,); a frame that is cut short at the end is left out.
@@ -170,15 +200,21 @@ class Quantiser(ABC):
     def reader(self) -> Callable[[npt.ArrayLike], Frames]:
         """A function that gives the samples (n, C) of symbols that come in pieces (N,).
 
-        What a piece holds of a frame that is not at its end is kept for the next one.
+        What a piece holds of a frame that is not at its end is kept for the next one. Raises
+        ConfigError for what are no symbols of this codec.
         """
-        kept = np.zeros(0, np.int64)
+        kept, before = np.zeros(0, np.int64), np.zeros((1, self.channels))
 
         def read(symbols: npt.ArrayLike) -> Frames:
-            nonlocal kept
+            nonlocal kept, before
             known = np.concatenate([kept, checked_symbols(symbols, self.size)])
             kept = known[len(known) // self.phases * self.phases :]
-            return self.frames(known)
+            values = self.values[self.levels_of(known)]
+            if not self.emphasis:
+                return values
+            wave = undone(values, self.emphasis, before)
+            before = np.concatenate([before, wave])[-1:]
+            return wave.astype(np.float32)
 
         return read
 
@@ -192,7 +228,16 @@ class Quantiser(ABC):
         }
         if self.phases > 1:
             spec |= {"channels": self.channels, "symbols_per_sample": self.symbols_per_sample}
+        if self.emphasis:
+            spec["emphasis"] = self.emphasis
         return spec
+
+    def rounding(self, size: float, power: float) -> float:
+        """The mean square of the error of values within ±1, given their mean size and mean square.
+
+        By default as of equal steps 2 / levels.
+        """
+        return (2 / self.levels) ** 2 / 12
 
     @abstractmethod
     def _encode(self, wave: Wave) -> npt.NDArray[np.int64]:
@@ -210,6 +255,12 @@ class MuLaw(Quantiser):
     """
 
     name = "mu_law"
+
+    def rounding(self, size: float, power: float) -> float:
+        """See Quantiser: a step at x is (1 + mu |x|) ln(1 + mu) / mu as wide as an equal one."""
+        mu = self.levels - 1
+        widths = 1 + 2 * mu * size + mu**2 * power
+        return widths * (2 * math.log1p(mu) / mu**2) ** 2 / 12
 
     def _encode(self, wave: Wave) -> npt.NDArray[np.int64]:
         encode = torchaudio().functional.mu_law_encoding  # which checks no range

@@ -20,7 +20,7 @@ from seqkit.data.files import BadFileError, blocks, head, is_text
 from seqkit.data.shards.plan import Pool, Watch, Work, cut_of, plan, size_of
 from seqkit.data.shards.source import Source
 from seqkit.data.sound.reader import SoundReader
-from seqkit.data.sound_encoder import SHORTEST, Decoded, Loudness, measure
+from seqkit.data.sound_encoder import SHORTEST, Decoded, Loudness, emphases_of, measure
 from seqkit.data.text_encoder import pieces_of
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.wording import first_of
@@ -185,21 +185,36 @@ def _quantiser(source: Source, pool: Pool) -> Quantiser:
             f"{next(iter(source.documents.values()))}: a sample rate of {rate} Hz, and "
             f"{HIGHEST_RATE} is the highest that is learnt: give data.sample_rate=48000"
         )
-    gain = 1.0
-    if config.gain != "none":
+    frame = {"channels": config.channels, "symbols_per_sample": config.symbols_per_sample}
+    spec = {"levels": config.levels, "sample_rate": rate, "gain": 1.0, **frame}
+    with codecs.failures(kind, "constructor"):
+        codec = kind.from_spec(spec)
+    if config.gain != "none" or config.emphasis != "none":
         work = plan(source.documents, cut=None)
         shared = (config, rate, source.decoded)
         each = pool.each("measuring the level", _measure_some, shared, work, size_of(work))
-        loudness, bad = Loudness(), dict[str, str]()
+        loudness, bad = Loudness.of_nothing(emphases_of(config)), dict[str, str]()
         for of_file, left_out in each:  # in their order, by which sums are rounded
             loudness.include(of_file)
             bad |= left_out
         if loudness.silent:
             silent = dict.fromkeys(source.files, "silent")
             raise DataError(nothing_left(source, silent | bad))
-        gain = loudness.gain(config.gain)
-    with codecs.failures(kind, "constructor"):
-        return kind.of(config.levels, rate, gain, config.channels, config.symbols_per_sample)
+        gain, emphasis = _cheapest(codec, loudness, config)
+        with codecs.failures(kind, "constructor"):
+            codec = kind.from_spec(spec | {"gain": gain, "emphasis": emphasis})
+    return codec
+
+
+def _cheapest(codec: Quantiser, loudness: Loudness, config: DataConfig) -> tuple[float, float]:
+    """The gain and the emphasis, of those that were measured, with which quantising costs least."""
+    gains, count = loudness.gains(config.gain), loudness.count
+    emphases = np.array(emphases_of(config))
+    sizes, powers = gains * loudness.size / count, gains**2 * loudness.square / count
+    errors = np.array([codec.rounding(*each) for each in zip(sizes, powers, strict=True)])
+    # White errors become as loud as this when the emphasis is undone.
+    best = int(np.argmin(errors / gains**2 / (1 - emphases**2)))
+    return float(gains[best]), float(emphases[best])
 
 
 def _common_rate(source: Source) -> int:
@@ -218,7 +233,7 @@ def _measure_some(
 ) -> tuple[Loudness, dict[str, str]]:
     """How loud some recordings are, and which cannot be read. Raises DataError."""
     config, rate, decoded = shared
-    loudness, bad = Loudness(), dict[str, str]()
+    loudness, bad = Loudness.of_nothing(emphases_of(config)), dict[str, str]()
     for span in work:
         with _left_out(span.name, bad, config):
             loudness.include(measure(span.file, rate, config, decoded, watch))

@@ -29,7 +29,9 @@ class SoundPart:
     def frames(self, begin: int, end: int) -> Frames:
         """The samples of all channels from `begin` to before `end`, (n, C)."""
         phases = self.codec.phases
-        return self.codec.frames(self.part.symbols[begin * phases : end * phases])
+        first = max(begin - self.codec.memory, 0)
+        frames = self.codec.frames(self.part.symbols[first * phases : end * phases])
+        return frames[begin - first :]
 
     def blocks(self, size: int) -> Iterator[Frames]:
         """All samples, (n, C), so many at a time."""
