@@ -28,6 +28,7 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 from hydra.version import VersionBase
 from omegaconf import DictConfig, OmegaConf
 
+from seqkit.compose.resolvers import registered
 from seqkit.config import Config
 from seqkit.foundation import config_file, disk
 from seqkit.foundation.catalogue import Catalogue, recipe_folders
@@ -51,7 +52,7 @@ def configs(catalogue: Catalogue, config_dirs: list[Path]) -> Iterator[ConfigLoa
     for kind in (FolderSource, FolderSearch):
         Plugins.instance().register(kind)
     store = ConfigStore.instance()
-    with _TURN:
+    with _TURN, registered():
         application, base, stored = GlobalHydra.instance(), VersionBase.instance(), store.repo
         searched = _SEARCHED.set(tuple(dict.fromkeys(folder.absolute() for folder in folders)))
         try:

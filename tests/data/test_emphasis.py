@@ -15,7 +15,7 @@ from seqkit.data.corpus import Part
 from seqkit.data.load import Known, load_corpus
 from seqkit.data.sound import Wave
 from seqkit.data.sound.part import SoundPart
-from seqkit.foundation.plugins import Catalogue
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
 
 RATE = 8000
