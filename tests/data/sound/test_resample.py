@@ -40,6 +40,17 @@ def test_every_bit_is_that_of_torchaudio(rate: int, new_rate: int) -> None:
     assert np.array_equal(resample.resample(wave, rate, new_rate), expected)
 
 
+def test_a_steep_filter_keeps_more_and_leaves_less() -> None:
+    wave = noise(5_003)
+    transform = torchaudio.transforms.Resample(8000, 32000, lowpass_filter_width=64, rolloff=0.99)
+    steep = resample.resample(wave, 8000, 32000, resample.STEEP)
+    assert np.array_equal(steep, transform(torch.from_numpy(wave)).numpy())
+    usual = resample.resample(wave, 8000, 32000)
+    above = np.fft.rfftfreq(steep.size, 1 / 32000) > 4000
+    left = [np.square(np.abs(np.fft.rfft(sound)[above])).sum() for sound in (steep, usual)]
+    assert left[0] < left[1]
+
+
 @pytest.mark.parametrize("levels", [2, 37, 256, 65536])
 def test_every_level_of_mu_law_is_that_of_torchaudio(levels: int) -> None:
     wave = np.concatenate([noise(4_000), np.array([-1, -1e-9, 0, 1e-9, 1], np.float32)])
