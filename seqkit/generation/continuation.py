@@ -43,7 +43,7 @@ def continue_prompt(
     begin: tuple[State, int] | None = None,
     engine: Engine | None = None,
 ) -> Blocks:
-    """The new symbols, in blocks (N, S); sound is watched, and compared with a recording.
+    """The new symbols, in blocks (N, S); sound is watched, and judged by its recording.
 
     After the ending of a stream that has one stands `ending.ENDED`.
 
@@ -118,7 +118,13 @@ def continue_prompt(
         return blocks
     if request.like is not None:  # it has the rests of what it follows, which are no faults
         return levelled(blocks, codec, request.like.decibels)
-    return sound_faults.report(blocks, codec, prompt, notice, trained.recording)
+    recording = trained.recording
+    blocks = sound_faults.watched(blocks, codec, prompt, notice, recording)
+    if recording is None or not request.judged:
+        return blocks
+    return sound_faults.judged(
+        blocks, codec, recording, lambda stream, said: notice(f"stream {stream} {said.words}")
+    )
 
 
 def engine_for(

@@ -43,6 +43,8 @@ class Request:
     """What sound follows, if no codes are to be written."""
     eight_bits: bool = False
     """Whether precision=auto takes 8 bits on a CPU."""
+    judged: bool = True
+    """Whether a notice says of each stream of sound if it is like the recording."""
 
     def size(self, codec: Codec) -> int:
         """How many symbols are drawn from: those of a codec, and the end of a document if asked."""

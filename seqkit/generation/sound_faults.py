@@ -1,6 +1,6 @@
 """Watches sound while it is made, and says in the end whether it is like its recording.
 
-Every second of a stream is judged, of many streams those of the first 16:
+Of many streams the first 16 are looked at, and of each every second:
 
 - silence: it is 20 dB quieter than any second of the recording;
 - no tone: it has less than a quarter of the tones of any second of the recording, if that always
@@ -9,7 +9,7 @@ Every second of a stream is judged, of many streams those of the first 16:
 - a loop: the first half second recurs exactly within the second, which it does in none of it.
 
 Models of 0.1.0 keep nothing of their recording. With them silence is samples that differ by less
-than 1/250 of full scale.
+than 1/250 of full scale, and nothing is said in the end.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,8 @@ from collections.abc import Callable
 import numpy as np
 
 from seqkit.data.codecs import Quantiser
-from seqkit.evaluation.recording import Recording, loops
+from seqkit.evaluation.recording import Judgement, Recording, loops
+from seqkit.foundation.threads import shared_cores
 from seqkit.generation.ending import ENDED
 from seqkit.generation.engine import Blocks
 from seqkit.symbols import Integers, Symbols, symbol_dtype
@@ -43,7 +44,7 @@ def trouble(symbols: Integers, codec: Quantiser, recording: Recording | None) ->
     return "a loop" if loops(symbols) and not (recording and recording.loops) else None
 
 
-def report(
+def watched(
     blocks: Blocks,
     codec: Quantiser,
     prompt: Symbols,
@@ -56,37 +57,48 @@ def report(
         blocks: as they are drawn.
         codec: of the symbols.
         prompt: what came before.
-        notice: told once of each kind of trouble that a stream runs into, and whether each stream
-            is like the recording, even if no more blocks are taken.
+        notice: told once of each kind of trouble that a stream runs into.
         recording: that the model learnt.
     """
     second, at = codec.symbol_rate, len(prompt) / codec.symbol_rate
     rows: Integers | None = None
     reported: dict[int, str | None] = {}
-    judged: list[Symbols] = []
+    for block in blocks:
+        yield block
+        some = block[:, :_STREAMS]
+        rows = some if rows is None else np.concatenate([rows, some])
+        while len(rows) >= second:
+            for stream, symbols in enumerate(rows[:second].T):
+                if symbols[-1] == ENDED:
+                    continue
+                fault = trouble(symbols, codec, recording)
+                if fault and reported.get(stream) != fault:
+                    notice(f"stream {stream + 1}: {fault} at {at:.1f} s")
+                reported[stream] = fault
+            rows, at = rows[second:], at + 1
+
+
+def judged(
+    blocks: Blocks, codec: Quantiser, recording: Recording, tell: Callable[[int, Judgement], None]
+) -> Blocks:
+    """Hand on every block (N, S) at once, and judge each stream in the end.
+
+    `tell` is called with each stream's number and what is found, even if no more blocks are taken.
+    """
+    known: list[Symbols] = []
     lengths: Integers = np.zeros(1, np.int64)  # of that, (S,)
-    left = _JUDGED * second
+    left = _JUDGED * codec.symbol_rate
     try:
         for block in blocks:
             yield block
-            watched = block[:, :_STREAMS]
             if left > 0:
-                judged.append(watched.astype(symbol_dtype(codec.size)))
-                lengths = lengths + np.count_nonzero(watched != ENDED, 0)
-                left -= len(watched)
-            rows = watched if rows is None else np.concatenate([rows, watched])
-            while len(rows) >= second:
-                for stream, symbols in enumerate(rows[:second].T):
-                    if symbols[-1] == ENDED:
-                        continue
-                    fault = trouble(symbols, codec, recording)
-                    if fault and reported.get(stream) != fault:
-                        notice(f"stream {stream + 1}: {fault} at {at:.1f} s")
-                    reported[stream] = fault
-                rows, at = rows[second:], at + 1
+                some = block[:, :_STREAMS]
+                known.append(some.astype(symbol_dtype(codec.size)))
+                lengths = lengths + np.count_nonzero(some != ENDED, 0)
+                left -= len(some)
     finally:
-        if recording is not None and judged:
-            for stream, symbols in enumerate(np.concatenate(judged).T):
-                sample = symbols[: lengths[stream]]
-                said = recording.judged(codec.decode(sample), codec.sample_rate)
-                notice(f"stream {stream + 1} {said.words}")
+        for stream, symbols in enumerate(np.concatenate(known).T if known else ()):
+            sample = codec.decode(symbols[: lengths[stream]])
+            with shared_cores():
+                judgement = recording.judged(sample, codec.sample_rate)
+            tell(stream + 1, judgement)

@@ -5,11 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from seqkit.data.codecs import MuLaw
+from seqkit.data.codecs import MuLaw, Quantiser
 from seqkit.data.sound import Wave
-from seqkit.evaluation.recording import Recording
+from seqkit.evaluation.recording import Judgement, Recording
+from seqkit.foundation import threads
 from seqkit.generation import sound_faults
 from seqkit.generation.ending import ENDED
+from seqkit.generation.engine import Blocks
 from seqkit.symbols import Integers, Symbols
 
 RATE = 200
@@ -58,7 +60,7 @@ PROMPT: Symbols = np.full(50, 77, np.uint8)
 @pytest.mark.parametrize("sizes", [1, 333])
 def test_trouble_is_reported_once_and_nothing_is_changed(sizes: int) -> None:
     notices: list[str] = []
-    told = sound_faults.report(blocks(streams(), sizes), CODEC, PROMPT, notices.append, None)
+    told = sound_faults.watched(blocks(streams(), sizes), CODEC, PROMPT, notices.append, None)
     assert np.array_equal(np.concatenate([*told]), streams())
     assert notices == ["stream 2: silence at 4.2 s"]
 
@@ -78,33 +80,38 @@ def test_a_sound_is_held_against_its_recording() -> None:
     hiss = np.random.default_rng(4).normal(0, 0.3, 8000).astype(np.float32)
     wave = np.concatenate([tone(2), quiet, hiss, tone(1.5)])
     right, wrong = FAST.encode(tone(5.5)), FAST.encode(wave)
-    rows, notices = np.stack([right, wrong], 1).astype(np.int64), list[str]()
-    made = sound_faults.report(blocks(rows, 256), FAST, PROMPT[:0], notices.append, recording)
-    assert np.array_equal(np.concatenate([*made]), rows)
-    faults, said = notices[:2], notices[2:]
+    rows, faults = np.stack([right, wrong], 1).astype(np.int64), list[str]()
+    made = sound_faults.watched(blocks(rows, 256), FAST, PROMPT[:0], faults.append, recording)
+    said = list[tuple[int, Judgement]]()
+    handed = judged(made, FAST, recording, said)
+    assert np.array_equal(np.concatenate([*handed]), rows)
     assert faults == ["stream 2: silence at 2.0 s", "stream 2: no tone at 3.0 s"]
-    assert said[0].startswith("stream 1 sounds like the recording (spectrum 0.")
-    assert said[1].startswith("stream 2 does not sound like the recording: ")
-    assert len(said) == 2
+    assert [(stream, found.is_like) for stream, found in said] == [(1, True), (2, False)]
+
+
+def judged(
+    made: Blocks, codec: Quantiser, recording: Recording, said: list[tuple[int, Judgement]]
+) -> Blocks:
+    return sound_faults.judged(
+        made, codec, recording, lambda stream, found: said.append((stream, found))
+    )
 
 
 def test_sound_of_many_levels_is_judged_as_it_is() -> None:
-    codec, notices = MuLaw(1024, 8000), list[str]()
-    rows = codec.encode(tone(3)).astype(np.int64)[:, None]
-    recording = Recording.of(tone(4), 8000)
-    list(sound_faults.report(blocks(rows, 256), codec, PROMPT[:0], notices.append, recording))
-    assert [said[:35] for said in notices] == ["stream 1 sounds like the recording "]
+    codec, said = MuLaw(1024, 8000), list[tuple[int, Judgement]]()
+    rows = codec.encode(tone(6)).astype(np.int64)[:, None]
+    list(judged(blocks(rows, 256), codec, Recording.of(tone(4), 8000), said))
+    assert [found.is_like for _, found in said] == [True]
 
 
 def test_one_who_takes_no_more_is_told_of_what_there_was() -> None:
-    recording, notices = Recording.of(tone(4), 8000), list[str]()
-    rows = FAST.encode(tone(3)).astype(np.int64)[:, None]
-    made = sound_faults.report(blocks(rows, 256), FAST, PROMPT, notices.append, recording)
-    for _ in range(40):
+    said = list[tuple[int, Judgement]]()
+    rows = FAST.encode(tone(6)).astype(np.int64)[:, None]
+    made = judged(blocks(rows, 256), FAST, Recording.of(tone(4), 8000), said)
+    for _ in range(170):
         next(made)
     made.close()  # type: ignore[attr-defined]
-    assert len(notices) == 1
-    assert notices[0].startswith("stream 1 sounds like the recording")
+    assert [found.is_like for _, found in said] == [True]
 
 
 def test_a_recording_that_loops_by_itself_may_be_continued_so() -> None:
@@ -116,14 +123,26 @@ def test_a_recording_that_loops_by_itself_may_be_continued_so() -> None:
 
 def test_of_a_stream_that_has_ended_only_what_it_made_is_judged() -> None:
     recording = Recording.of(tone(4), 8000)
-    whole = FAST.encode(tone(3)).astype(np.int64)
-    rows = np.stack([whole, np.where(np.arange(len(whole)) < 12_000, whole, ENDED)], 1)
-    prompt = np.zeros(0, np.uint8)
-    notices: list[str] = []
-    told = sound_faults.report(blocks(rows, 4000), FAST, prompt, notices.append, recording)
-    assert np.array_equal(np.concatenate([*told]), rows)
-    alone: list[str] = []
-    short = blocks(rows[:12_000, 1:], 4000)
-    list(sound_faults.report(short, FAST, prompt, alone.append, recording))
-    assert notices[1:] == [said.replace("stream 1", "stream 2") for said in alone]
+    whole = FAST.encode(tone(9)).astype(np.int64)
+    rows = np.stack([whole, np.where(np.arange(len(whole)) < 44_000, whole, ENDED)], 1)
+    said, alone = list[tuple[int, Judgement]](), list[tuple[int, Judgement]]()
+    handed = judged(blocks(rows, 4000), FAST, recording, said)
+    assert np.array_equal(np.concatenate([*handed]), rows)
+    list(judged(blocks(rows[:44_000, 1:], 4000), FAST, recording, alone))
+    assert said[1][1] == alone[0][1]
     assert len(alone) == 1
+
+
+def test_verdicts_are_found_in_threads_that_leave_other_programs_theirs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shared, recording = list[bool](), Recording.of(tone(4), 8000)
+
+    def watched(own: Recording, wave: Wave, rate: int) -> Judgement:
+        shared.append(bool(threads._GOVERNOR._blocks))
+        return Judgement(None, "")
+
+    monkeypatch.setattr(Recording, "judged", watched)
+    rows = FAST.encode(tone(1)).astype(np.int64)[:, None]
+    list(judged(blocks(rows, 4000), FAST, recording, []))
+    assert shared == [True]
