@@ -17,7 +17,7 @@ from seqkit.data.sound import Wave
 from seqkit.data.sound.part import SoundPart
 from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming
 from seqkit.evaluation.likeness import Distances
-from seqkit.evaluation.recording import Recording
+from seqkit.evaluation.recording import VERDICT, Recording
 from seqkit.evaluation.score import Score, interval
 from seqkit.foundation import device, processes
 from seqkit.foundation.catalogue import Catalogue
@@ -178,16 +178,19 @@ def _compared(waves: Sequence[Wave], rate: int, recording: Recording) -> dict[st
             judgements = [recording.judged(wave, rate) for wave in waves]
     except ValueError as error:
         raise DataError(f"seconds is too small to compare: {error}") from error
-    like = sum(judgement.is_like for judgement in judgements)
+    like = sum(judgement.is_like is True for judgement in judgements)
     verb = "is" if like == 1 else "are"
+    heard = f"{like} of {counted(len(waves), 'sound')} {verb} like the recording"
+    if any(judgement.is_like is None for judgement in judgements):
+        heard = f"too short: a verdict takes {VERDICT:g} s"
     return {
-        **Distances(*np.mean(distances, axis=0).tolist())._asdict(),
-        **{f"{name}_halves": value for name, value in recording.halves._asdict().items()},
+        **Distances(*np.mean(distances, axis=0).tolist()).known,
+        **{f"{name}_halves": value for name, value in recording.halves.known.items()},
         "sounds": [
-            {**distance._asdict(), "heard": judgement.words}
+            {**distance.known, "heard": judgement.words}
             for distance, judgement in zip(distances, judgements, strict=True)
         ],
-        "heard": f"{like} of {counted(len(waves), 'sound')} {verb} like the recording",
+        "heard": heard,
     }
 
 

@@ -22,10 +22,12 @@ recording's peak to 0.95:
 Spectrum, tone and loudness are divided by the distance of noise from the recording: uniform in ±1
 for the spectrum, normal and of the recording's power for the others.
 
-Together they hear timbre, clarity, which notes, how often and how loud. They do not hear order: the
-recording cut into pieces of 0.1 s in a random order measures almost nothing, so neither rhythm nor
-melody nor words count. Of a chord they hear one note. A short sound measures more than a long one
-that is as good: compare sounds of the same length, and see the recording's halves beside them.
+Together they hear timbre, clarity, which notes, how often and how loud. What fools them, of which
+`benchmarks/fooled.py` has figures: order, so neither rhythm nor melody nor words count (the
+recording backwards measures 0, cut into pieces of 0.1 s in a random order 0.2); a second
+melody, since of a chord they hear one note; less than a semitone; and whatever lies above 4 kHz,
+for which see `full_band`. A short sound measures more than a long one that is as good: compare
+sounds of the same length, and see the recording's halves beside them.
 """
 
 import math
@@ -57,7 +59,8 @@ _CLEAR = 0.7  # clarity of a frame that has a pitch
 _NEARLY = 0.93  # of the best lag's clarity: the shortest lag that has it is the period
 NO_PITCH = -999.0
 """The semitone of a frame without a pitch."""
-_SHARES = np.linspace(0, 1, 401)  # at which quantiles are compared
+SHARES = np.linspace(0, 1, 401)
+"""At which quantiles are compared."""
 
 _LEAST = 1e-9  # of a unit: silence is not far from silence
 Matrix = npt.NDArray[np.float64]
@@ -72,19 +75,29 @@ class Frames:
 
 
 class Distances(NamedTuple):
-    """How far a sound is from a recording; see above."""
+    """How far a sound is from a recording; see above, and for the last two `full_band`.
+
+    These are not numbers where the checkpoint of an older seqkit knows nothing of them.
+    """
 
     spectrum: float
     tone: float
     pitch: float
     loudness: float
+    band: float = math.nan
+    contrast: float = math.nan
+
+    @property
+    def known(self) -> dict[str, float]:
+        """Those that are numbers, by name."""
+        return {k: v for k, v in self._asdict().items() if not math.isnan(v)}
 
 
 class Heard(NamedTuple):
     """What is kept of a sound's frames.
 
     spectra: their mean and covariance.
-    level, clarity: their quantiles at `_SHARES`, (401,).
+    level, clarity: their quantiles at `SHARES`, (401,).
     notes, shares: the semitones that there are, `NO_PITCH` among them, and their share of the
         frames, (n,).
     """
@@ -124,13 +137,13 @@ def distances(one: Heard, other: Heard) -> Distances:
     """How far two sounds are from each other, not scaled."""
     return Distances(
         distance(one.spectra, other.spectra),
-        _wasserstein(one.clarity, other.clarity),
+        wasserstein(one.clarity, other.clarity),
         _total_variation(one, other),
-        _wasserstein(one.level, other.level),
+        wasserstein(one.level, other.level),
     )
 
 
-def _wasserstein(one: Matrix, other: Matrix) -> float:
+def wasserstein(one: Matrix, other: Matrix) -> float:
     """Of two distributions, given their quantiles (401,)."""
     return float(np.abs(one - other).mean())
 
@@ -149,7 +162,7 @@ def hear(wave: Wave) -> Heard:
     clarity = np.where(level > level.max() - _QUIET, clarity, 0.0)
     semitone = np.where(clarity > _CLEAR, np.round(12 * np.log2(RATE / lag / 440)), NO_PITCH)
     notes, counts = np.unique(semitone, return_counts=True)
-    levels, clarities = (np.quantile(values, _SHARES) for values in (level, clarity))
+    levels, clarities = (np.quantile(values, SHARES) for values in (level, clarity))
     return Heard(spectra, levels, clarities, notes, counts / len(semitone))
 
 

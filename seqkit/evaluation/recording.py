@@ -1,5 +1,6 @@
 """A recording that sounds are held against: what is kept of it, and what is said of them."""
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,6 +10,8 @@ from torch import Tensor
 
 from seqkit.data.sound import Wave
 from seqkit.data.sound.resample import resample
+from seqkit.evaluation.both_rates import Hearing, Sound, distances, noise_from, pieces_of
+from seqkit.evaluation.full_band import FullBand
 from seqkit.evaluation.likeness import (
     BANDS,
     RATE,
@@ -16,23 +19,23 @@ from seqkit.evaluation.likeness import (
     Distances,
     Frames,
     Heard,
-    distances,
     hear,
     level_of,
-    noise_from,
     scaled,
 )
 from seqkit.symbols import Integers
 
-NEEDED = (0.10, 0.25, 0.45, 0.40)
-"""Distances up to which a sound counts as like its recording, whatever the recording."""
+NEEDED = Distances(0.10, 0.25, 0.45, 0.40, 0.12, 0.25)
+"""Up to these a sound counts as like its recording, whatever the recording."""
+VERDICT = 5.0
+"""Seconds that a verdict is on. A longer sound is judged by the mean over pieces as long, and by
+the same limits: what is measured, and up to where, does not depend on the length."""
 ENOUGH = 1500.0
 """Seconds of sound that a training reads, all passes together, until it sounds like most."""
 _SLACK = 1.5  # times the distances of the recording's halves, or pieces, which are enough, too
-_LENGTHS = (1.0, 2.0, 5.0, 10.0)  # seconds of pieces
-_MOST_PIECES = 40  # of each length
 _QUIETER = 20.0  # decibels below the recording's quietest second, from which on that is silence
 _CLEAR_SHARE = 0.2  # of the frames of every second: a recording that never is without a tone
+_SAME_HIGHS = 1.0  # decibels
 _COARSE = 100  # levels within which two samples count as the same
 _PEAK = 0.95  # of the recording
 _KEPT = ("level", "clarity", "notes", "shares")
@@ -40,20 +43,28 @@ _SCALARS = ("factor", "unit", "halves", "quietest", "least_pitched", "loops")
 
 
 class Judgement(NamedTuple):
-    """Whether a sound is like its recording, and that in words that follow "it"."""
+    """Whether a sound is like its recording, and that in words that follow "it".
 
-    is_like: bool
+    is_like: None of a sound that is too short for a verdict.
+    distances: None of one that is too short for these, too.
+    """
+
+    is_like: bool | None
     words: str
+    distances: Distances | None = None
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A recording that sounds are compared with: what is kept of it, some 15 kB.
+    """A recording that sounds are compared with: what is kept of it, some 30 kB.
 
     factor: brings its peak to `_PEAK`.
+    heard: its frames.
+    full, full_factor: both at 32 kHz; None and 1 in what an older seqkit kept.
     unit: how far noise is from it.
     halves: how far its first half is from its second.
-    pieces: seconds, and how far pieces of the recording that are as long are from the whole.
+    piece: how far pieces of it that are as long as `VERDICT` are from it, in the median; as
+        `halves` of a recording that is shorter than two of them.
     quietest: the level of its quietest second, in decibels.
     least_pitched: the share of frames with a pitch in the second that has the fewest.
     loops: whether the first half of a second of it recurs in it, as that of a tone may.
@@ -61,9 +72,11 @@ class Recording:
 
     factor: float
     heard: Heard
+    full: FullBand | None
+    full_factor: float
     unit: Distances
     halves: Distances
-    pieces: list[tuple[float, Distances]]
+    piece: Distances
     quietest: float
     least_pitched: float
     loops: bool
@@ -75,29 +88,32 @@ class Recording:
         Raises:
             ValueError: it is silent, or its halves are shorter than `SHORTEST`.
         """
-        wave = resample(wave, sample_rate, RATE)
-        if len(wave) < 2 * SHORTEST:
+        sound = Sound.of(wave, sample_rate)
+        if len(sound.low) < 2 * SHORTEST:
             raise ValueError(f"a recording of at least {2 * SHORTEST / RATE:g} s is needed")
-        peak = float(np.abs(wave).max(initial=0))
-        if not peak:
+        peaks = [float(np.abs(wave).max()) for wave in sound]
+        if not all(peaks):
             raise ValueError("the recording is silent")
-        wave = (wave * np.float32(_PEAK / peak)).astype(np.float32)
-        heard = hear(wave)
-        unit = noise_from(wave, heard)
-        first, second = (hear(half) for half in (wave[: len(wave) // 2], wave[len(wave) // 2 :]))
-        unit_of_half = noise_from(wave[len(wave) // 2 :], second)
-        seconds = _pieces(wave, min(RATE, len(wave)))
-        pieces = []
-        for length in _LENGTHS:
-            if 2 * length * RATE < len(wave):
-                apart = [distances(hear(part), heard) for part in _pieces(wave, int(length * RATE))]
-                pieces.append((length, scaled(Distances(*np.median(apart, 0).tolist()), unit)))
+        factor, full_factor = (_PEAK / peak for peak in peaks)
+        sound = sound.times(factor, full_factor)
+        heard = sound.hear()
+        unit = noise_from(sound, heard)
+        first, second = map(Sound, *(np.split(wave, [len(wave) // 2]) for wave in sound))
+        of_second = second.hear()
+        halves = scaled(distances(first.hear(), of_second), noise_from(second, of_second))
+        piece = halves
+        if len(sound.low) > 2 * VERDICT * RATE:
+            found = [distances(one.hear(), heard) for one in sound.pieces(VERDICT)]
+            piece = scaled(Distances(*np.median(found, 0).tolist()), unit)
+        seconds = pieces_of(sound.low, min(RATE, len(sound.low)))
         return cls(
-            factor=_PEAK / peak,
-            heard=heard,
+            factor=factor,
+            heard=heard.low,
+            full=heard.full,
+            full_factor=full_factor,
             unit=unit,
-            halves=scaled(distances(first, second), unit_of_half),
-            pieces=pieces,
+            halves=halves,
+            piece=piece,
             quietest=min(level_of(second) for second in seconds),
             least_pitched=min(hear(second).pitched for second in seconds),
             loops=any(loops(np.round(second * _COARSE).astype(np.int64)) for second in seconds),
@@ -109,30 +125,43 @@ class Recording:
         Raises:
             ValueError: it is shorter than four frames.
         """
-        return scaled(distances(self._heard(wave, sample_rate), self.heard), self.unit)
+        return self._far(self._sound(wave, sample_rate).hear())
 
-    def needed(self, seconds: float) -> Distances:
-        """The distances up to which a sound of this length counts as like it."""
-        likened = [self.halves]
-        likened += [next((far for length, far in self.pieces if length >= seconds), self.halves)]
-        worst = np.max(likened, 0) * _SLACK
+    @property
+    def limits(self) -> Distances:
+        """The distances up to which a sound counts as like it, whatever its length."""
+        worst = np.maximum(self.halves, self.piece) * _SLACK
         return Distances(*np.maximum(NEEDED, worst).tolist())
 
     def judged(self, wave: Wave, sample_rate: int) -> Judgement:
         """Whether a sound (N,) is like the recording; the words have its distances, too."""
-        try:
-            heard = self._heard(wave, sample_rate)
-        except ValueError:
-            return Judgement(False, "is too short to compare with the recording")
-        scores = scaled(distances(heard, self.heard), self.unit)
-        most = self.needed(len(wave) / sample_rate)
-        apart = [n for n, s, bound in zip(scores._fields, scores, most, strict=True) if s > bound]
-        limits = zip(scores._fields, scores, most, strict=True)
-        values = (f"{n} {s:.2f} {'>' if s > b else '≤'} {b:.2f}" for n, s, b in limits)
-        beside = f"({', '.join(values)})"
-        if not apart:
-            return Judgement(True, f"sounds like the recording {beside}")
-        hiss = heard.pitched < self.heard.pitched
+        sound, pieces = self._sound(wave, sample_rate), len(wave) / sample_rate / VERDICT
+        if len(sound.low) < SHORTEST:
+            return Judgement(None, "is too short to compare with the recording")
+        if pieces < 1:
+            found = self._far(sound.hear())
+            values = ", ".join(f"{name} {value:.2f}" for name, value in found.known.items())
+            words = f"differs from the recording by {values}; a verdict takes {VERDICT:g} s"
+            return Judgement(None, words, found)
+        heard = [piece.hear() for piece in sound.pieces(VERDICT, math.ceil(pieces))]
+        found = Distances(*np.mean([self._far(piece) for piece in heard], 0).tolist())
+        bounds = self.limits.known
+        apart = {name: value > bounds[name] for name, value in found.known.items()}
+        limits = (
+            f"{name} {value:.2f} {'>' if apart[name] else '≤'} {bounds[name]:.2f}"
+            for name, value in found.known.items()
+        )
+        beside = f"({', '.join(limits)})"
+        if not any(apart.values()):
+            return Judgement(True, f"sounds like the recording {beside}", found)
+        reasons = self._reasons(heard)
+        told = ", ".join(reasons[name] for name in apart if apart[name] and reasons[name])
+        return Judgement(False, f"does not sound like the recording: {told} {beside}", found)
+
+    def _reasons(self, heard: list[Hearing]) -> dict[str, str]:
+        """What is wrong with a sound, heard in pieces, that is too far in a distance."""
+        pitched = np.mean([piece.low.pitched for piece in heard])
+        hiss = pitched < self.heard.pitched
         clearness = "less clear: a lower temperature may help" if hiss else "clearer"
         words = {
             "spectrum": "its timbre is another",
@@ -140,10 +169,18 @@ class Recording:
             "pitch": "it plays other notes",
             "loudness": "its loudness varies in another way",
         }
-        if heard.pitched < self.heard.pitched / 3:
+        if pitched < self.heard.pitched / 3:
             words |= {"tone": "the recording is pitched, it is not", "pitch": ""}
-        reasons = ", ".join(words[name] for name in apart if words[name])
-        return Judgement(False, f"does not sound like the recording: {reasons} {beside}")
+        full = [piece.full for piece in heard if piece.full is not None]
+        if self.full is not None and full:
+            more = np.mean([piece.highs for piece in full]) - self.full.highs
+            words["band"] = "its highs are other ones"
+            if abs(more) > _SAME_HIGHS:
+                words["band"] = "it is brighter" if more > 0 else "it is duller"
+            contrast = np.mean([piece.median_contrast for piece in full])
+            hisses = contrast < self.full.median_contrast
+            words["contrast"] = "it hisses" if hisses else "it has less hiss"
+        return words
 
     def fault(self, wave: Wave, sample_rate: int) -> str | None:
         """What a second of sound (N,) has that no second of the recording has, if anything."""
@@ -154,33 +191,50 @@ class Recording:
             return "no tone"
         return None
 
-    def _heard(self, wave: Wave, sample_rate: int) -> Heard:
-        return hear(resample(wave, sample_rate, RATE) * np.float32(self.factor))
+    def _sound(self, wave: Wave, sample_rate: int) -> Sound:
+        """A sound as it is compared."""
+        return Sound.of(wave, sample_rate).times(self.factor, self.full_factor)
+
+    def _far(self, heard: Hearing) -> Distances:
+        return scaled(distances(heard, Hearing(self.heard, self.full)), self.unit)
 
     def tensors(self) -> dict[str, Tensor]:
         """All of it as tensors, by name."""
         spectra = {"mean": self.heard.spectra.mean, "covariance": self.heard.spectra.covariance}
         frames = {name: getattr(self.heard, name) for name in _KEPT}
         scalars = {name: np.array(getattr(self, name)) for name in _SCALARS}
-        rows = [(length, *far) for length, far in self.pieces]
-        pieces = {"pieces": np.array(rows, np.float64).reshape(-1, 5)}
-        arrays = spectra | frames | scalars | pieces
-        return {name: torch.from_numpy(v.astype(np.float64)) for name, v in arrays.items()}
+        found = spectra | frames | scalars | {"pieces": np.array([[VERDICT, *self.piece]])}
+        if self.full is not None:
+            found["full_factor"] = np.array(self.full_factor)
+            found["full_mean"] = self.full.bands.mean
+            found["full_covariance"] = self.full.bands.covariance
+            found["full_contrast"] = self.full.contrast
+        return {name: torch.from_numpy(values.astype(np.float64)) for name, values in found.items()}
 
     @classmethod
     def of_saved(cls, tensors: dict[str, Tensor]) -> "Recording":
-        """What `tensors` were taken from. Raises KeyError, TypeError, ValueError for others."""
-        arrays = {name: values.numpy() for name, values in tensors.items()}
-        spectra = Frames(arrays["mean"].reshape(BANDS), arrays["covariance"].reshape(BANDS, BANDS))
+        """What `tensors` were taken from. Raises KeyError, TypeError, ValueError for others.
+
+        An older seqkit kept nothing at the higher rate, and pieces of several lengths.
+        """
+        own = {name: values.numpy() for name, values in tensors.items()}
+        spectra = Frames(own["mean"].reshape(BANDS), own["covariance"].reshape(BANDS, BANDS))
+        halves, full = Distances(*own["halves"].tolist()), None
+        if "full_factor" in own:
+            bands = Frames(own["full_mean"], own["full_covariance"])
+            full = FullBand(bands, own["full_contrast"])
+        rows = own["pieces"].tolist()
         return cls(
-            factor=float(arrays["factor"]),
-            heard=Heard(spectra, *(arrays[name] for name in _KEPT)),
-            unit=Distances(*arrays["unit"].tolist()),
-            halves=Distances(*arrays["halves"].tolist()),
-            pieces=[(row[0], Distances(*row[1:])) for row in arrays["pieces"].tolist()],
-            quietest=float(arrays["quietest"]),
-            least_pitched=float(arrays["least_pitched"]),
-            loops=bool(arrays["loops"]),
+            factor=float(own["factor"]),
+            heard=Heard(spectra, *(own[name] for name in _KEPT)),
+            full=full,
+            full_factor=float(own.get("full_factor", 1.0)),
+            unit=Distances(*own["unit"].tolist()),
+            halves=halves,
+            piece=next((Distances(*row[1:]) for row in rows if row[0] >= VERDICT), halves),
+            quietest=float(own["quietest"]),
+            least_pitched=float(own["least_pitched"]),
+            loops=bool(own["loops"]),
         )
 
 
@@ -188,10 +242,3 @@ def loops(symbols: Integers) -> bool:
     """Whether the first half of symbols (N,) recurs exactly within them."""
     content = symbols.tobytes()
     return content.find(content[: len(content) // 2], symbols.itemsize) > 0
-
-
-def _pieces(wave: Wave, size: int) -> list[Wave]:
-    """Pieces of so many samples, from the first to the last, half of one apart but at most 40."""
-    count = min(_MOST_PIECES, 2 * len(wave) // size - 1)
-    begins = np.linspace(0, len(wave) - size, count).astype(int).tolist()
-    return [wave[begin : begin + size] for begin in begins]

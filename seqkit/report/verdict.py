@@ -113,7 +113,7 @@ def warning(record: Record) -> str:
 def judge(record: Record) -> Verdict:
     """The sentences for a run."""
     sample = judge_last_sample(record) if record.state == "finished" else None
-    finding = _finding(record, fails=sample is not None and not sample.is_like)
+    finding = _finding(record, fails=sample is not None and sample.is_like is False)
     settings, total = record.settings, record.number("total_steps")
     if settings is None:
         return Verdict(finding, "Its settings cannot be read.")

@@ -8,7 +8,7 @@ from seqkit.data.datasets import etude
 from seqkit.data.sound import Wave
 from seqkit.data.sound.resample import resample
 from seqkit.evaluation.likeness import RATE, Frames, distance, frames_of, hear
-from seqkit.evaluation.recording import NEEDED, Recording
+from seqkit.evaluation.recording import Recording
 
 
 def recording(seconds: float = 4) -> Wave:
@@ -40,13 +40,13 @@ def test_a_tone_is_in_its_band_and_as_loud_as_it_is() -> None:
 
 
 def test_sounds_are_ranked_by_how_near_they_are() -> None:
-    wave = recording()
+    wave = recording(6)
     own = Recording.of(wave, RATE)
     draw = np.random.default_rng(5)
     noise = draw.normal(0, wave.std(), len(wave)).astype(np.float32)
     hiss = wave + draw.normal(0, 0.05, len(wave)).astype(np.float32)
     same, near, far = (own.measure(sound, RATE) for sound in (wave, hiss, noise))
-    assert same == pytest.approx((0, 0, 0, 0), abs=1e-6)
+    assert same == pytest.approx((0, 0, 0, 0, 0, 0), abs=1e-6)
     assert far.tone == pytest.approx(1, abs=0.05)
     assert far.loudness == pytest.approx(1, abs=0.05)
     assert far.pitch > 0.6
@@ -57,7 +57,7 @@ def test_sounds_are_ranked_by_how_near_they_are() -> None:
     )
     assert own.judged(noise, RATE).words.startswith(
         "does not sound like the recording: its timbre is another, the recording is pitched, it is "
-        "not, its loudness varies in another way (spectrum 0."
+        "not, its loudness varies in another way, it is brighter, it hisses (spectrum 0."
     )
     assert own.judged(wave[:400], RATE).words == "is too short to compare with the recording"
 
@@ -65,7 +65,7 @@ def test_sounds_are_ranked_by_how_near_they_are() -> None:
 def test_what_is_kept_of_a_recording_judges_as_the_recording_does() -> None:
     own = Recording.of(recording(6), RATE)
     kept = own.tensors()
-    assert sum(values.numel() * 8 for values in kept.values()) < 20_000
+    assert sum(values.numel() * 8 for values in kept.values()) < 40_000
     again = Recording.of_saved(kept)
     other = recording(9)[3 * RATE :]
     for wave in (other, other[:RATE], 0.001 * other[:RATE]):
@@ -75,16 +75,6 @@ def test_what_is_kept_of_a_recording_judges_as_the_recording_does() -> None:
     del kept["unit"]
     with pytest.raises(KeyError):
         Recording.of_saved(kept)
-
-
-def test_a_short_sound_is_held_against_pieces_as_short() -> None:
-    own = Recording.of(recording(12), RATE)
-    lengths = [length for length, _ in own.pieces]
-    assert lengths == [1, 2, 5]
-    bounds = [own.needed(seconds) for seconds in (0.5, 1, 1.5, 5, 10)]
-    assert bounds[0] == bounds[1]
-    assert bounds[1].pitch > bounds[2].pitch >= bounds[3].pitch >= bounds[4].pitch
-    assert all(one >= least for one, least in zip(bounds[4], NEEDED, strict=True))
 
 
 def test_each_distance_hears_its_own_fault() -> None:
@@ -104,10 +94,11 @@ def test_each_distance_hears_its_own_fault() -> None:
     # Half of it silent.
     half = np.where(np.arange(len(wave)) % RATE < RATE // 2, wave, 0).astype(np.float32)
     assert own.measure(half, RATE).loudness > 2
-    # What none of them hears: the order.
+    # What none of them hears: the order, but for the clicks between pieces.
     pieces = wave[: len(wave) // 800 * 800].reshape(-1, 800)
     mixed = np.random.default_rng(2).permutation(pieces).reshape(-1)
-    assert max(own.measure(mixed, RATE)) < 0.25
+    *others, contrast = own.measure(mixed, RATE)
+    assert max(others) < 0.25 < contrast
     assert max(own.measure(wave[::-1].copy(), RATE)) < 0.05
 
 

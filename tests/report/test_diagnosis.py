@@ -16,9 +16,9 @@ from seqkit.symbols import Floats
 from tests.report.conftest import Leave
 
 RATE = 8000
-TIME = np.arange(2 * RATE) / RATE
+TIME = np.arange(5 * RATE) / RATE
 TONE = 0.4 * np.sin(2 * np.pi * 300 * TIME) * (1 + np.sin(2 * np.pi * 3 * TIME)) / 2
-NOISE = np.random.default_rng(0).uniform(-0.4, 0.4, 2 * RATE)
+NOISE = np.random.default_rng(0).uniform(-0.4, 0.4, 5 * RATE)
 
 
 @pytest.fixture

@@ -1,0 +1,115 @@
+"""A recording: what is kept of it judges as it does, whatever the length and the age."""
+
+import numpy as np
+import pytest
+
+from seqkit.data.datasets import etude
+from seqkit.data.sound import Wave
+from seqkit.evaluation.recording import NEEDED, VERDICT, Recording
+
+RATE = 32000
+
+
+def sound(seconds: float, rate: int = RATE) -> Wave:
+    """Some of the étude."""
+    return etude.render(etude.compose(64), rate)[: round(seconds * rate)].astype(np.float32)
+
+
+WAVE = sound(24)
+OWN = Recording.of(WAVE, RATE)
+NOISE = np.random.default_rng(3).normal(0, WAVE.std(), 21 * RATE).astype(np.float32)
+
+
+def with_hiss(wave: Wave) -> Wave:
+    draw = np.random.default_rng(4)
+    return wave + draw.normal(0, 0.2 * wave.std(), len(wave)).astype(np.float32)
+
+
+def old(recording: Recording) -> Recording:
+    """As an older seqkit kept it: without band and contrast, and with pieces of several lengths."""
+    kept = recording.tensors()
+    kept = {name: values for name, values in kept.items() if not name.startswith("full_")}
+    kept |= {name: kept[name][:4] for name in ("unit", "halves")}
+    row = kept["pieces"][0, 1:5]
+    rows = [row.new_tensor([seconds, *(row * times)]) for seconds, times in ((1, 3), (5, 1))]
+    kept["pieces"] = row.new_zeros(2, 5)
+    for place, values in enumerate(rows):
+        kept["pieces"][place] = values
+    return Recording.of_saved(kept)
+
+
+@pytest.mark.parametrize(("wave", "expected"), [(WAVE, True), (NOISE, False)])
+def test_the_verdict_does_not_depend_on_the_length(wave: Wave, expected: bool) -> None:
+    for seconds in (5, 5.01, 7.3, 10, 20.5):
+        said = OWN.judged(wave[: round(seconds * RATE)], RATE)
+        assert said.is_like is expected
+        for name, limit in zip(OWN.limits._fields, OWN.limits, strict=True):
+            assert f"{name} " in said.words
+            assert f" {limit:.2f}" in said.words
+
+
+def test_a_long_sound_is_judged_by_the_mean_of_pieces() -> None:
+    parts = [WAVE[: 5 * RATE], NOISE[: 5 * RATE]]
+    each = [OWN.measure(part, RATE) for part in parts]
+    both = OWN.judged(np.concatenate(parts), RATE).distances
+    assert both == pytest.approx(np.mean(each, 0), abs=1e-2)  # resampled with neighbours
+
+
+def test_a_short_sound_has_distances_and_no_verdict() -> None:
+    said = OWN.judged(WAVE[: round(RATE * (VERDICT - 0.01))], RATE)
+    assert said.is_like is None
+    assert said.words.startswith("differs from the recording by spectrum 0.0")
+    assert said.words.endswith("; a verdict takes 5 s")
+    assert "contrast 0." in said.words
+    shortest = OWN.judged(WAVE[:2000], RATE)
+    assert shortest == (None, "is too short to compare with the recording", None)
+
+
+def test_the_words_say_what_band_and_contrast_hear() -> None:
+    spectrum = np.fft.rfft(WAVE)
+    frequency = np.fft.rfftfreq(len(WAVE), 1 / RATE)
+    dull = np.fft.irfft(np.where(frequency > 1500, 0, spectrum), len(WAVE)).astype(np.float32)
+    bright = np.fft.irfft(np.where(frequency > 1500, 5 * spectrum, spectrum), len(WAVE))
+    assert "it is duller" in OWN.judged(dull, RATE).words
+    assert "it is brighter" in OWN.judged(bright.astype(np.float32), RATE).words
+    hissing = with_hiss(WAVE)
+    said = OWN.judged(hissing, RATE)
+    assert said.is_like is False
+    assert "it hisses" in said.words
+    assert "it has less hiss" in Recording.of(hissing, RATE).judged(WAVE, RATE).words
+
+
+def test_a_model_is_not_blamed_for_the_band_that_its_training_could_not_read() -> None:
+    low = sound(24, 8000)
+    as_read = Recording.of(low, 8000)
+    assert as_read.judged(low[: 5 * 8000], 8000).is_like
+    assert as_read.measure(low, 8000).band == pytest.approx(0, abs=1e-6)
+    bright = Recording.of(with_hiss(WAVE), RATE)  # which has more above 4 kHz
+    assert bright.measure(low, 8000).band > NEEDED.band
+
+
+def test_what_an_older_seqkit_kept_judges_by_what_it_knows() -> None:
+    before = old(OWN)
+    hissing = with_hiss(WAVE)
+    measured, found = OWN.measure(hissing, RATE), before.measure(hissing, RATE)
+    assert found[:4] == measured[:4]
+    assert list(found.known) == ["spectrum", "tone", "pitch", "loudness"]
+    assert before.limits[:4] == OWN.limits[:4]
+    for wave in (WAVE, NOISE, hissing, WAVE[:RATE]):
+        said = before.judged(wave, RATE)
+        assert "band" not in said.words
+        assert "contrast" not in said.words
+        assert "nan" not in said.words
+    assert before.judged(WAVE, RATE).is_like
+    again = Recording.of_saved(before.tensors())
+    assert again.judged(NOISE, RATE).words == before.judged(NOISE, RATE).words
+    assert again.fault(NOISE[:RATE], RATE) == OWN.fault(NOISE[:RATE], RATE)
+
+
+def test_the_limits_grow_with_a_recording_that_varies() -> None:
+    half = len(WAVE) // 2
+    varied = np.concatenate([WAVE[:half], 0.05 * NOISE[:half]])
+    limits = Recording.of(varied, RATE).limits
+    assert all(one >= least for one, least in zip(limits, NEEDED, strict=True))
+    assert limits.contrast > 2 * NEEDED.contrast
+    assert limits.loudness > 2 * NEEDED.loudness
