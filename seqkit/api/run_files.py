@@ -11,13 +11,13 @@ import numpy as np
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
 from seqkit.data.labels import Labels, distinct
-from seqkit.evaluation.recording import Recording
+from seqkit.evaluation.recording import Judgement, Recording
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError, SeqkitError
 from seqkit.foundation.machine import HOST
 from seqkit.foundation.session import Notice
 from seqkit.foundation.wording import counted
-from seqkit.generation import labelled
+from seqkit.generation import labelled, sound_faults
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.eight_bits import added_nats, is_heavy
 from seqkit.generation.ending import ending_of
@@ -27,6 +27,7 @@ from seqkit.generation.request import Request, request_of
 from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN
 from seqkit.report import run_page
+from seqkit.report.diagnosis import record_of
 from seqkit.runs.observers import draw
 from seqkit.stages.training import Training
 from seqkit.symbols import Symbols
@@ -80,6 +81,7 @@ def summary(training: Training, int8_nats: float | None) -> dict[str, Any]:
         "best_temperature": progress.best_temperature,
         "int8_nats": int8_nats,
         "data": {"name": corpus.name, "sha256": corpus.sha256},
+        "likeness": None,  # until the closing sample is made
         "settings": dataclasses.asdict(training.config),
     }
 
@@ -127,14 +129,29 @@ def sample(
 def closing_sample(training: Training, notice: Notice) -> Blocks:
     """What the best checkpoint makes of the prompt: blocks (N, 1).
 
-    They have the full length, or what a tenth of train.max_minutes suffices for.
+    They have the full length, or what a tenth of train.max_minutes suffices for. Of sound the
+    verdict of the training is on them: it is told, and kept for all who are to say it again.
     """
     best = training.chosen
     light = best.runs_in_eight_bits
     request = request_of(training.config, training.closing.length, eight_bits=light)
-    model = best.build(training.device)
-    blocks = sample(training, model, request, notice, training.conditions.recording)
-    return _in_time(blocks, training, notice) if training.config.train.max_minutes else blocks
+    request = dataclasses.replace(request, judged=False)
+    model, recording = best.build(training.device), training.conditions.recording
+    blocks = sample(training, model, request, notice, recording)
+    if training.config.train.max_minutes:
+        blocks = _in_time(blocks, training, notice)
+    codec = training.corpus.codec
+    if recording is None or not isinstance(codec, Quantiser):
+        return blocks
+
+    def keep(stream: int, said: Judgement) -> None:
+        notice(f"the closing sample {said.words}")
+        try:
+            training.folder.complete_summary({"likeness": record_of(said)})
+        except SeqkitError as error:
+            notice(f"not kept for the report: {error}")
+
+    return sound_faults.judged(blocks, codec, recording, keep)
 
 
 def _in_time(blocks: Blocks, training: Training, notice: Notice) -> Blocks:

@@ -7,11 +7,13 @@ from typing import Any
 
 from seqkit.commands import outputs
 from seqkit.config import Config
+from seqkit.evaluation.likeness import Distances
 from seqkit.foundation import stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.wording import aligned, decimals, duration, json_text, visible_line
 from seqkit.report import charts
+from seqkit.report.diagnosis import record_of, said_of_last_sample
 from seqkit.runs.layout import find_runs
 from seqkit.runs.record import Record, read
 
@@ -87,6 +89,7 @@ def _differing(records: Sequence[Record]) -> list[str]:
 def _row(record: Record, number: int, differing: Sequence[str]) -> dict[str, Any]:
     """What is told of a run, the group of which has a number."""
     loss, steps = _loss(record), record.metrics.step or record.number("steps")
+    said = said_of_last_sample(record)
     parameters, keys = record.number("parameters"), record.keys
     return {
         "run": str(record.path),
@@ -94,6 +97,7 @@ def _row(record: Record, number: int, differing: Sequence[str]) -> dict[str, Any
         "outcome": record.state if record.state in _OUTCOMES else "unfinished",
         "loss": loss,
         "bits_per_symbol": None if loss is None else loss / math.log(2),
+        "likeness": said and record_of(said),
         "share": record.metrics.share,
         "best_step": record.best and record.best[0],
         "steps": None if steps is None else int(steps),
@@ -120,7 +124,9 @@ def _table(rows: Sequence[dict[str, Any]], differing: Sequence[str], *, headed: 
     short = [
         word if last.count(word) == 1 else name for name, word in zip(differing, last, strict=True)
     ]
-    cells = [("run", "loss", "bits", "steps", "time", "parameters", "outcome", *short)]
+    sounds = any(row["likeness"] for row in rows)
+    heard = ("like it", "distances") if sounds else ()
+    cells = [("run", "loss", "bits", "steps", "time", "parameters", "outcome", *heard, *short)]
     cells += [
         (
             visible_line(row["run"]),
@@ -130,6 +136,7 @@ def _table(rows: Sequence[dict[str, Any]], differing: Sequence[str], *, headed: 
             _shown(row["seconds"], duration),
             _shown(row["parameters"], "{:,}".format),
             row["outcome"],
+            *(_heard(row["likeness"] or {}) if sounds else ()),
             *(visible_line(_shown(row["settings"][name])) for name in differing),
         )
         for row in rows
@@ -141,6 +148,13 @@ def _table(rows: Sequence[dict[str, Any]], differing: Sequence[str], *, headed: 
     if first["share"] < 1:
         lines.append(f"these losses are on {100 * first['share']:.2g} % of the validation part")
     return "\n".join(lines)
+
+
+def _heard(likeness: dict[str, Any]) -> tuple[str, str]:
+    """Whether the closing sample is like its recording, and its distances from it."""
+    is_like = likeness.get("is_like")
+    values = [f"{likeness[name]:.2f}" for name in Distances._fields if name in likeness]
+    return "-" if is_like is None else "yes" if is_like else "no", " ".join(values) or "-"
 
 
 def _shown(value: Any, words: Callable[[Any], str] = str) -> str:

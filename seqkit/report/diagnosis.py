@@ -1,15 +1,18 @@
 """What the curves and the last sample of a run show: all who give advice on a run go by it."""
 
 import math
-from typing import Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
 
 from seqkit.config import DataConfig
 from seqkit.data.files import BadFileError
 from seqkit.data.sound.reader import read_whole
 from seqkit.evaluation.baselines import names as names_of
 from seqkit.evaluation.baselines import noun as noun_of
+from seqkit.evaluation.likeness import Distances
 from seqkit.evaluation.recording import ENOUGH, Judgement
 from seqkit.foundation.errors import CheckpointError
+from seqkit.foundation.threads import shared_cores
 from seqkit.runs.checkpoint import read_recording
 from seqkit.runs.layout import find_checkpoint
 from seqkit.runs.record import Record
@@ -123,13 +126,38 @@ def trouble(record: Record) -> Literal["jumped", "overfitting"] | None:
 
 
 def judge_last_sample(record: Record) -> Judgement | None:
-    """Whether the last sample of sound is like the recording; None if that cannot be said."""
+    """Whether the last sample of sound is like the recording; None if that cannot be said.
+
+    That is what the training said of it, or of an older one what its file says.
+    """
     last = record.final or (record.samples[-1][1] if record.samples else None)
     if last is None or last.suffix != ".wav":
         return None
+    if said := said_of_last_sample(record):
+        return said
     try:
         recording = read_recording(find_checkpoint(record.path))
         wave, rate = read_whole(last, _HEARD)
     except (BadFileError, CheckpointError):
         return None
-    return None if recording is None else recording.judged(wave, rate)
+    if recording is None:
+        return None
+    with shared_cores():
+        return recording.judged(wave, rate)
+
+
+def record_of(judgement: Judgement) -> dict[str, Any]:
+    """What summary.json keeps of a judgement."""
+    known = {} if judgement.distances is None else judgement.distances.known
+    return {"is_like": judgement.is_like, "heard": judgement.words, **known}
+
+
+def said_of_last_sample(record: Record) -> Judgement | None:
+    """What the training said of its closing sample, as `record_of` kept it."""
+    kept, words = record.facts.get("likeness"), record.text("likeness", "heard")
+    if not isinstance(kept, Mapping) or not words:
+        return None
+    values = [record.number("likeness", name) for name in Distances._fields]
+    found = Distances(*(math.nan if value is None else value for value in values))
+    is_like = kept.get("is_like")
+    return Judgement(is_like if isinstance(is_like, bool) else None, words, found)

@@ -173,6 +173,15 @@ class RunFolder:
         """Write summary.json, which also marks the run as finished. Raises as `save`."""
         self._write(self.files.summary, (json_text(summary, indent=2) + "\n").encode())
 
+    def complete_summary(self, later: dict[str, Any]) -> None:
+        """Put what is known last into summary.json. Raises OutputError, also if it is gone."""
+        self.check_own()
+        try:
+            summary = json.loads(self.files.summary.read_bytes())
+            self.write_summary({**summary, **later})
+        except (OSError, ValueError, TypeError) as error:
+            raise OutputError(f"{self.files.summary}: cannot be read: {error}") from error
+
     def _write(self, file: Path, content: bytes) -> None:
         self.check_own()
         with disk.atomic_write(file) as stream:

@@ -49,6 +49,23 @@ def test_a_table_best_first_of_what_differs(run: Run, runs: Path) -> None:
     assert "left out" not in shown.err
 
 
+def test_of_sound_the_verdicts_on_closing_samples_are_compared(run: Run, runs: Path) -> None:
+    for name, is_like in (("better", True), ("worse", None)):
+        heard = {"is_like": is_like, "heard": "sounds like it", "spectrum": 0.012, "contrast": 0.5}
+        summary = summary_of(runs / name)
+        assert summary["likeness"] is None
+        (runs / name / "summary.json").write_text(json.dumps(summary | {"likeness": heard}))
+    shown = run.ok("compare", f"runs={runs}/*").out.decode()
+    heading, better, worse = shown.splitlines()[1:4]
+    assert "outcome   like it  distances" in heading
+    assert "finished  yes      0.01 0.50" in better
+    assert "finished  -        0.01 0.50" in worse
+    assert "like it" not in shown.partition("other.txt")[2]
+    result = run.json("compare", f"runs={runs}/*")["runs"]
+    assert result[0]["likeness"] == heard | {"is_like": True}
+    assert result[2]["likeness"] is None
+
+
 def test_names_stay_in_their_line_and_are_text(run: Run, runs: Path) -> None:
     (runs / "better").rename(runs / "two\nlines")
     (runs / "worse").rename(runs / os.fsdecode(b"caf\xe9"))

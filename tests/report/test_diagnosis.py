@@ -1,5 +1,6 @@
 """A run of sound is judged by whether its last sample is like its recording."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,8 +9,9 @@ import pytest
 import soundfile
 from safetensors.torch import save_file
 
-from seqkit.evaluation.recording import Recording
-from seqkit.report.diagnosis import judge_last_sample
+from seqkit.evaluation.likeness import Distances
+from seqkit.evaluation.recording import Judgement, Recording
+from seqkit.report.diagnosis import judge_last_sample, record_of
 from seqkit.report.verdict import judge
 from seqkit.runs.record import read
 from seqkit.symbols import Floats
@@ -69,3 +71,30 @@ def test_without_what_is_kept_of_the_recording_nothing_is_said(
         assert judge_last_sample(read(run)) is None
     (run / "checkpoints" / "best.safetensors").unlink()
     assert "Its last sample" not in judge(read(run)).finding
+
+
+def test_what_the_training_said_of_its_closing_sample_is_said_again(
+    left: Callable[[Floats, Floats], Path],
+) -> None:
+    run = left(TONE, NOISE)
+    found = judge_last_sample(read(run))
+    assert found is not None and found.is_like is False
+    words = "sounds like the recording (spectrum 0.01 ≤ 0.10)"
+    said = Judgement(True, words, Distances(1, 2, 3, 4))
+    kept = {"steps": 1000, "likeness": record_of(said)}
+    (run / "summary.json").write_text(json.dumps(kept))
+    again = judge_last_sample(read(run))
+    assert again is not None
+    assert again[:2] == said[:2]
+    assert record_of(again) == record_of(said)
+    assert f"Its last sample {words}." in judge(read(run)).finding
+    for damaged in (3, {"heard": 3}, {}, "", None):
+        (run / "summary.json").write_text(json.dumps({"steps": 1000, "likeness": damaged}))
+        assert judge_last_sample(read(run)) == found
+
+
+def test_of_a_short_sample_no_verdict_is_given(left: Callable[[Floats, Floats], Path]) -> None:
+    finding = judge(read(left(TONE, NOISE[:RATE]))).finding
+    assert "It learned" in finding
+    assert "Its last sample differs from the recording by spectrum" in finding
+    assert finding.endswith("; a verdict takes 5 s.")

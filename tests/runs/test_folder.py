@@ -107,12 +107,25 @@ def test_a_training_whose_folder_was_moved_writes_nothing_more(tmp_path: Path) -
             lambda: folder.save(checkpoint(1)),
             lambda: folder.record("train", {"step": 1}),
             lambda: folder.write_summary({}),
+            lambda: folder.complete_summary({}),
             lambda: folder.note("text"),
         ]
         for write in writes:
             with pytest.raises(OutputError, match="no longer the file that this training holds"):
                 write()
     assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == [".lock"]
+
+
+def test_a_summary_is_completed(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    with folder.claimed():
+        folder.make()
+        with pytest.raises(OutputError, match=r"summary.json: cannot be read"):
+            folder.complete_summary({"likeness": 1})
+        folder.write_summary({"steps": 3, "likeness": None, "settings": {}})
+        folder.complete_summary({"likeness": {"is_like": True}})
+    found = json.loads(folder.files.summary.read_bytes())
+    assert list(found.items()) == [("steps", 3), ("likeness", {"is_like": True}), ("settings", {})]
 
 
 def test_only_what_a_run_left_is_cleared(tmp_path: Path) -> None:
