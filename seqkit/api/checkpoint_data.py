@@ -11,7 +11,7 @@ from seqkit.data import remote
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.file_search import Search
-from seqkit.data.load import Known, load_corpus
+from seqkit.data.load import OF_QUANTISERS, Known, check_same, load_corpus
 from seqkit.data.shards import reading
 from seqkit.data.shards.index import read_index
 from seqkit.data.sound.part import SoundPart
@@ -59,9 +59,15 @@ def asked_for(
 
 
 def corpus_asked_for(
-    config: Config, saved: Checkpoint, catalogue: Catalogue, console: Console
+    config: Config,
+    saved: Checkpoint,
+    catalogue: Catalogue,
+    console: Console,
+    codec: Quantiser | None = None,
 ) -> Corpus:
     """`data.path`, or else all of a checkpoint's own data.
+
+    `codec` reads the files of `data.path` in place of the checkpoint's.
 
     Raises:
         DataError: the data cannot be read, is not found, or is another.
@@ -79,6 +85,14 @@ def corpus_asked_for(
         if config.data != DataConfig():
             console.notice("without data.path the data are read as the checkpoint's own were")
     known = Known(saved.codec, saved.labels, saved.config, samples=saved.of_a_sample)
+    prepared = reading.folder_of(data)  # symbols that are made already
+    if codec is not None and config.data.path and not prepared:
+        assert isinstance(saved.codec, Quantiser)
+        check_same(data, saved.codec, saved.config)
+        others = {key: getattr(DataConfig(), key) for key in ("codec", "gain", "emphasis")}
+        of_codec = {key: getattr(codec, key) for key in OF_QUANTISERS}
+        data = dataclasses.replace(data, **others, **of_codec)
+        known = dataclasses.replace(known, codec=codec, config=None)
     corpus = load_corpus(data, Session(catalogue, console.notice, console.progress), known)
     if not config.data.path and corpus.sha256 != saved.data.get("sha256"):
         raise DataError(

@@ -11,7 +11,8 @@ import torch
 from seqkit.api import checkpoint_data
 from seqkit.commands import outputs
 from seqkit.config import Config
-from seqkit.data.codecs import Quantiser
+from seqkit.data.codecs import Linear, Quantiser
+from seqkit.data.codecs.quantisers import MOST_LEVELS
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.sound import Wave
 from seqkit.data.sound.part import SoundPart
@@ -42,6 +43,7 @@ all documents: shared out it would be another measure."""
 _ADVICE = "Nothing was written: start the evaluation again"
 _SOUNDS = 3  # that protocol=spectral makes, each from draws of its own
 _SECONDS = 10.0  # of each, by default
+_FULL_RATE = 48_000  # hertz at which another recording is read: no distance hears more
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
@@ -138,15 +140,18 @@ def _likeness(
 ) -> tuple[dict[str, Any], str]:
     """How much some sounds that the model makes are like a recording, and that one's digest.
 
-    It is the one that the model learnt, without `data.path`.
+    Without `data.path` it is the one that the model learnt, as it learnt it: at its own rate, in
+    its own levels. Another one is heard in full, whatever the model can say of it.
     """
     codec = saved.codec
     if not isinstance(codec, Quantiser):
         raise ConfigError("protocol=spectral measures sound, and this model writes text")
     recording, sha256 = saved.recording, str(saved.data.get("sha256"))
     if config.data.path or recording is None:  # refused before anything is made
-        corpus = checkpoint_data.corpus_asked_for(config, saved, catalogue, console)
-        sound = SoundPart(corpus.whole, codec)
+        full = Linear(MOST_LEVELS, _FULL_RATE, symbols_per_sample=2)
+        corpus = checkpoint_data.corpus_asked_for(config, saved, catalogue, console, full)
+        assert isinstance(corpus.codec, Quantiser)
+        sound = SoundPart(corpus.whole, corpus.codec)
         with shared_cores():
             recording, sha256 = recording_of(sound, corpus.name, config.data), corpus.sha256
     config = as_trained(dataclasses.replace(config, seed=config.fixed_seed), saved.config)

@@ -22,7 +22,8 @@ from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.session import Session
 
-_OF_QUANTISERS = ("sample_rate", "levels", "channels", "symbols_per_sample")
+OF_QUANTISERS = ("sample_rate", "levels", "channels", "symbols_per_sample")
+"""Keys that say what a quantiser is like, beside its gain."""
 _WORDS = {"text": "text", "bytes": "bytes", "audio": "sound"}
 
 
@@ -141,7 +142,7 @@ def check_same(data: DataConfig, codec: Quantiser, trained: Mapping[str, Any] | 
     Raises:
         ConfigError: something else is asked for.
     """
-    settings = {key: getattr(codec, key) for key in _OF_QUANTISERS}
+    settings = {key: getattr(codec, key) for key in OF_QUANTISERS}
     of_data = (trained or {}).get("data")
     if isinstance(of_data, Mapping):
         settings |= {key: of_data.get(key) for key in ("gain", "emphasis")}

@@ -1,6 +1,8 @@
 """What a training makes of sound: errors, silence left out, and how much it sounds like it."""
 
+import html
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,10 @@ import pytest
 import soundfile
 
 from seqkit.evaluation import likeness
+from seqkit.evaluation.likeness import Distances
+from seqkit.evaluation.recording import Recording
 from seqkit.foundation import threads
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.runs import checkpoint, checkpoint_bytes
 from tests.commands.conftest import RATE, TINY
 from tests.conftest import Run, summary_of, weights
@@ -22,18 +27,18 @@ def test_likeness_ranks_etude_trained_untrained_and_noise(
     untrained = tmp_path / "untrained"
     few = ("train.max_steps=1", "optimizer.lr=1e-9", "train.validate_every=0")
     run.ok(*TINY, f"data.path={learnt / 'étude.wav'}", f"run_dir={untrained}", *few)
-    words = ("protocol=spectral", "seconds=2", "json=true", "device=cpu")
+    words = ("protocol=spectral", "seconds=5", "json=true", "device=cpu")
     found = []
     for place in (learnt / "run", untrained):
         result = run.ok("evaluate", f"checkpoint={place}", *words)
         found.append(json.loads(result.out))
     trained, raw = found
-    for name in ("spectrum", "tone", "pitch", "loudness"):
+    for name in Distances._fields:
         assert trained[f"{name}_halves"] < 0.5
         assert trained[name] < raw[name]
     assert raw["heard"] == "0 of 3 sounds are like the recording"
     assert raw["sounds"][0]["heard"].startswith("does not sound like the recording: ")
-    assert (trained["seconds"], trained["seed"], len(trained["sounds"])) == (2, 0, 3)
+    assert (trained["seconds"], trained["seed"], len(trained["sounds"])) == (5, 0, 3)
     again = run("evaluate", f"checkpoint={learnt / 'run'}", *words[:2], *words[3:])
     assert f"spectrum         {trained['spectrum']:.4f}" in again.out.decode()
     assert "seconds is too small" in run.fails(
@@ -59,9 +64,64 @@ def test_a_likeness_is_computed_in_threads_that_leave_other_programs_theirs(
     assert all(shared)
 
 
-def test_training_tells_how_much_it_sounds_like_the_recording(learnt: Path) -> None:
+def test_another_recording_is_heard_in_full(learnt: Path, run: Run) -> None:
+    words = ("protocol=spectral", "seconds=0.2", "device=cpu", f"checkpoint={learnt / 'run'}")
+    own = run.json("evaluate", *words)
+    full = run.json("evaluate", *words, f"data.path={learnt / 'étude.wav'}")
+    wave, rate = soundfile.read(learnt / "étude.wav", dtype="float32")
+    halves = Recording.of(wave, rate).halves
+    assert [full[f"{name}_halves"] for name in Distances._fields] == pytest.approx(halves, abs=1e-3)
+    assert full["band"] > 2 * own["band"]  # the model makes nothing above 2 kHz
+    assert full["heard"] == "too short: a verdict takes 5 s"
+
+
+def test_samples_on_the_way_have_distances_and_no_verdict(learnt: Path) -> None:
     log = (learnt / "run" / "log").read_text()
-    assert log.count("sound like the recording") + log.count("sounds like the recording") == 2
+    assert log.count(": it differs from the recording by spectrum ") == 2
+    assert log.count("; a verdict takes 5 s") == 2
+    assert "like the recording" not in log
+
+
+def test_a_training_has_one_verdict_which_all_say_again(
+    learnt: Path, run: Run, tmp_path: Path
+) -> None:
+    place = tmp_path / "run"
+    few = ("train.max_steps=4", "train.validate_every=2", "seconds=5", "model.hidden_size=8")
+    done = run.ok(*TINY, *few, f"data.path={learnt / 'étude.wav'}", f"run_dir={place}")
+    (said,) = re.findall(r"^the closing sample (.*like the recording.*)$", done.err, re.M)
+    assert "band 0." in said
+    assert done.err.count("like the recording") == 1
+    kept = summary_of(place)["likeness"]
+    assert kept["heard"] == said
+    assert list(kept) == ["is_like", "heard", *Distances._fields]
+    assert html.escape(f"Its last sample {said}.") in (place / "report.html").read_text()
+    assert f"Its last sample {said}." in run.json("doctor", f"run_dir={place}")["finding"]
+    assert run.json("compare", f"runs={place}")["runs"][0]["likeness"] == kept
+
+    # As an older seqkit left it: nothing of band and contrast, and no verdict that was kept.
+    for name in ("last", "best"):
+        file = place / "checkpoints" / f"{name}.safetensors"
+        saved = checkpoint.load(file, Catalogue())
+        assert saved.recording is not None
+        tensors = saved.recording.tensors()
+        tensors |= {name: tensors[name][:4] for name in ("unit", "halves")}
+        tensors["pieces"] = tensors["pieces"][:, :5]
+        four = {name: tensors[name] for name in tensors if not name.startswith("full_")}
+        saved.recording = Recording.of_saved(four)
+        saved.save(file)
+    summary = {k: v for k, v in summary_of(place).items() if k != "likeness"}
+    (place / "summary.json").write_text(json.dumps(summary))
+    run.ok("report", f"run_dir={place}")
+    page = (place / "report.html").read_text()
+    assert "Its last sample " in page
+    assert "contrast 0." not in page
+    words = ("protocol=spectral", "seconds=5", "device=cpu")
+    found = run.json("evaluate", f"checkpoint={place}", *words)
+    assert "spectrum" in found["sounds"][0]
+    assert "band" not in json.dumps(found)
+    assert "contrast" not in json.dumps(found)
+    run.ok(f"run_dir={place}", "resume=auto", "train.max_steps=6")
+    assert list(summary_of(place)["likeness"]) == ["is_like", "heard", *Distances._fields[:4]]
 
 
 def test_what_8_bits_cost_a_large_network_is_measured_kept_and_taken(
