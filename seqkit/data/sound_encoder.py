@@ -153,7 +153,8 @@ def encode_sound(
     for frames in known or _frames(recording, rate, channels, config, count):
         with codecs.failures(type(codec), "encode"):
             values = emphasise(frames)
-            symbols = codec.quantised(values)
+            # A plug-in's class may have an `encode` of its own.
+            symbols = codec.quantised(values) if codec.emphasis else codec.encode(frames)
         stream.write(symbols.tobytes())
         size += symbols.size
         peak = max(peak, float(np.abs(frames).max(initial=0)))

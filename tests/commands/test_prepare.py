@@ -36,7 +36,8 @@ def test_a_recipe_says_how_sound_is_read(run: Run, tmp_path: Path) -> None:
     [
         (
             [],
-            "recipe=my_sound data.path={} data.sample_rate=16000 data.gain=none\n",
+            "recipe=my_sound data.path={} data.sample_rate=16000 data.gain=none "
+            "data.emphasis=none\n",
         ),
         (["recipe=my_sound"], "recipe=my_sound data.path={}\n"),
         (
