@@ -1,5 +1,6 @@
 """`generate`: a checkpoint continues a prompt."""
 
+from functools import partial
 from pathlib import Path
 
 from seqkit.commands import outputs
@@ -10,7 +11,7 @@ from seqkit.foundation import device, disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.stdout import Product
-from seqkit.generation import like
+from seqkit.generation import like, takes
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.ending import ending_of
 from seqkit.generation.medium import medium_of
@@ -32,12 +33,14 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Interrupts) -> None:
     saved = load_checkpoint(config.checkpoint, catalogue, console)
     chosen = device.choose_device(config.device)
-    require_streams(saved.model, config.streams, chosen)  # even their names take memory
+    many = "takes" if config.takes > 1 else "streams"
+    require_streams(saved.model, getattr(config, many), chosen, many)  # even names take memory
     drawn: list[str] = []  # told when nothing can fail any more
     config = with_seed(as_trained(config, saved.config), drawn.append)
     config, followed = like.follow(config, saved.codec, saved.slow, saved.recording, console.notice)
     medium = medium_of(saved.codec, saved.newline, config.sample.rate)
     length = medium.length(config.length, config.seconds)
+    takes.check(config.takes, length, saved.codec, saved.recording)
     prompt = medium.read_prompt(config, console.notice)
     ending = ending_of(config, medium, saved.model, saved.slow)
     files = outputs.free_files(config)
@@ -50,7 +53,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         medium.check_files(expected)
         least = medium.least_size(expected[0], prompt.size + length)
         disk.require_space(expected[0], config.streams * least)
-    advice = "Try fewer streams" + (", or device=cpu." if chosen.type == "cuda" else ".")
+    advice = f"Try fewer {many}" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with device.memory_errors(advice):
         light = saved.runs_in_eight_bits
         request = request_of(config, length, ending, followed, eight_bits=light)
@@ -61,6 +64,8 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         for text in drawn:
             console.notice(text)
         sample = Sample(blocks, medium, prompt, length, console, interrupts, config.streams)
+        if config.takes > 1:
+            sample.finish = partial(takes.best, trained, request, prompt, notice=console.notice)
         if to_stdout:
             (sample.print_all if config.streams > 1 else sample.print_one)()
             return

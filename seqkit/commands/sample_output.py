@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,7 @@ class Sample:
     """What is being made: `blocks` of symbols after a prompt, `length` of each stream in all.
 
     Where `interrupts` are held, a signal ends the symbols, and is raised when all is written.
+    `finish` turns what is made into what is written, which may be of fewer streams.
     """
 
     blocks: Blocks
@@ -32,6 +33,7 @@ class Sample:
     console: Console
     interrupts: Interrupts
     streams: int = 1
+    finish: Callable[[Blocks], Blocks] = iter
     speed = ""
     """In words; empty as long as it is not known."""
 
@@ -49,7 +51,7 @@ class Sample:
                 if self.prompt.size:
                     for write in writers:
                         write(self.prompt)
-                for block in self._shown(self.interrupts.each(self.blocks)):
+                for block in self.finish(self._shown(self.interrupts.each(self.blocks))):
                     count += len(block)
                     for write, symbols in zip(writers, block.T, strict=True):
                         write(without_ended(symbols))
@@ -76,7 +78,7 @@ class Sample:
         product.flush()
         try:
             beside = self.medium.printed and not product.stored  # no bar beside text that is seen
-            for block in self.blocks if beside else self._shown(self.blocks):
+            for block in self.finish(self.blocks if beside else self._shown(self.blocks)):
                 product.write(render(block[:, 0]))
                 product.flush()
         finally:

@@ -102,6 +102,12 @@ class Config:
         "document (model.ends)",
     )
     streams: int = option(1, "samples to generate side by side", minimum=1)
+    takes: int = option(
+        1,
+        "of sound: make so many side by side, and keep the one that is most like the recording "
+        "that the model learnt: the one whose largest distance, divided by its limit, is the least",
+        minimum=1,
+    )
     temperature: float | None = option(
         None,
         "divides the logits; 0 takes the likeliest symbol; by default the recipe's own, else 0.8",
@@ -193,6 +199,11 @@ def check(config: Config) -> None:
         raise ConfigError("give one of prompt, prompt_file and prompt_audio")
     if config.length is not None and config.seconds is not None:
         raise ConfigError("give length or seconds, not both")
+    if config.takes > 1 and config.streams > 1:
+        raise ConfigError(
+            f"takes={config.takes} streams={config.streams}: give one of the two: of takes one is "
+            "kept, of streams all"
+        )
     if config.data.channel != "mix" and not config.data.channel.isdecimal():
         raise ConfigError(f"data.channel={config.data.channel}: give mix, or a number from 0")
     if config.data.channel != "mix" and config.data.channels > 1:

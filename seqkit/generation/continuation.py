@@ -45,6 +45,8 @@ def continue_prompt(
 ) -> Blocks:
     """The new symbols, in blocks (N, S); sound is watched, and judged by its recording.
 
+    Takes are not: see `takes.best`.
+
     After the ending of a stream that has one stands `ending.ENDED`.
 
     Of a prompt of more than `REMEMBERED` symbols only the last ones are read, which `notice` is
@@ -118,6 +120,8 @@ def continue_prompt(
         return blocks
     if request.like is not None:  # it has the rests of what it follows, which are no faults
         return levelled(blocks, codec, request.like.decibels)
+    if request.takes > 1:
+        return blocks
     recording = trained.recording
     blocks = sound_faults.watched(blocks, codec, prompt, notice, recording)
     if recording is None or not request.judged:

@@ -32,6 +32,8 @@ class Request:
     length: int
     """New symbols of each stream."""
     streams: int = 1
+    takes: int = 1
+    """How many of the streams are takes, of which one is kept: all of them, or 1 for none."""
     sampling: Sampling = Sampling()
     engine: str = "auto"
     precision: str = "auto"
@@ -94,7 +96,8 @@ def request_of(
     """What a config asks for, `length` symbols long, or up to an ending; see Request."""
     return Request(
         length=length,
-        streams=config.streams,
+        streams=max(config.streams, config.takes),
+        takes=config.takes,
         sampling=sampling_of(config),
         engine=config.sample.engine,
         precision=config.sample.precision,
@@ -113,8 +116,10 @@ def stream_bytes(model: ModelConfig, on_gpu: bool) -> int:
     return (each_layer * model.num_layers + each_unit) * h + each_symbol * model.vocabulary_size
 
 
-def require_streams(model: ModelConfig, streams: int, device: torch.device) -> None:
-    """Refuse streams that cannot fit.
+def require_streams(
+    model: ModelConfig, streams: int, device: torch.device, key: str = "streams"
+) -> None:
+    """Refuse streams that cannot fit; `key` asks for them.
 
     Raises:
         DeviceError: with the number that would fit.
@@ -122,5 +127,5 @@ def require_streams(model: ModelConfig, streams: int, device: torch.device) -> N
     free = machine.free_bytes(device)
     each = stream_bytes(model, device.type == "cuda")
     fitting = machine.largest(lambda count: count * each, free, below=streams)
-    fewer = f"By estimate streams={fitting} fits." if fitting else ""
-    machine.require(streams * each, free, f"streams={streams}", fewer, device)
+    fewer = f"By estimate {key}={fitting} fits." if fitting else ""
+    machine.require(streams * each, free, f"{key}={streams}", fewer, device)

@@ -50,6 +50,8 @@ def watched(
     prompt: Symbols,
     notice: Callable[[str], None],
     recording: Recording | None,
+    *,
+    take: int | None = None,
 ) -> Blocks:
     """Hand on every block (N, S) at once, and report trouble after every full second.
 
@@ -59,6 +61,7 @@ def watched(
         prompt: what came before.
         notice: told once of each kind of trouble that a stream runs into.
         recording: that the model learnt.
+        take: the number of the only stream, if it is one of several takes.
     """
     second, at = codec.symbol_rate, len(prompt) / codec.symbol_rate
     rows: Integers | None = None
@@ -73,7 +76,8 @@ def watched(
                     continue
                 fault = trouble(symbols, codec, recording)
                 if fault and reported.get(stream) != fault:
-                    notice(f"stream {stream + 1}: {fault} at {at:.1f} s")
+                    name = f"take {take}" if take else f"stream {stream + 1}"
+                    notice(f"{name}: {fault} at {at:.1f} s")
                 reported[stream] = fault
             rows, at = rows[second:], at + 1
 

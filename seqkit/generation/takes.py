@@ -1,0 +1,106 @@
+"""Takes: streams of sound that are made side by side, of which the best one is kept.
+
+Best is the one whose largest distance from the recording, each divided by its limit, is the least.
+So if any take sounds like its recording, which takes all of its distances within their limits, the
+one that is kept does.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from seqkit.data.codecs import Codec, Quantiser
+from seqkit.evaluation.likeness import RATE, SHORTEST
+from seqkit.evaluation.recording import Judgement, Recording
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.threads import shared_cores
+from seqkit.generation import sound_faults
+from seqkit.generation.ending import ENDED
+from seqkit.generation.engine import Blocks
+from seqkit.generation.request import Request
+from seqkit.generation.trained import Trained
+from seqkit.symbols import Symbols, symbol_dtype
+
+MOST = 100_000_000
+"""Symbols of all takes together, which are held in memory."""
+_TOLD = 8  # takes whose distances are told, the best ones
+
+
+def check(takes: int, length: int, codec: Codec, recording: Recording | None) -> None:
+    """Refuse takes that cannot be made or compared, each of `length` symbols. Raises ConfigError.
+
+    `recording` is the one that the model learnt.
+    """
+    if takes == 1:
+        return
+    if not isinstance(codec, Quantiser):
+        raise ConfigError(f"takes={takes}: this model writes text: give streams={takes}")
+    if recording is None:
+        raise ConfigError(
+            f"takes={takes}: this model keeps no recording to compare takes with (those with "
+            f"labels and of 0.1.0 keep none): give streams={takes}, and choose by ear"
+        )
+    if length * RATE < SHORTEST * codec.symbol_rate:
+        raise ConfigError(
+            f"takes={takes}: too short to compare with the recording: give at least "
+            f"seconds={math.ceil(100 * SHORTEST / RATE) / 100:g}"
+        )
+    if takes * length > MOST:
+        raise ConfigError(
+            f"takes={takes}: takes are held in memory, at most {MOST:,} symbols of all: give "
+            f"fewer, or at most seconds={100 * MOST // takes // codec.symbol_rate / 100:g}"
+        )
+
+
+def best(
+    trained: Trained,
+    request: Request,
+    prompt: Symbols,
+    blocks: Blocks,
+    *,
+    notice: Callable[[str], None],
+) -> Blocks:
+    """Hand on the best of S takes, (N, 1), once all of them are made.
+
+    Args:
+        trained: has made them, and keeps a recording.
+        request: what was asked for.
+        prompt: what stands before the take in the result.
+        blocks: of all takes, (N, S).
+        notice: told which one is best, how far all are from the recording, and its faults.
+    """
+    codec, recording = trained.codec, trained.recording
+    assert isinstance(codec, Quantiser)
+    assert recording is not None
+    kind = symbol_dtype(codec.size)
+    held, lengths = [np.zeros((0, request.takes), kind)], np.zeros(request.takes, np.int64)
+    for block in blocks:
+        held.append(block.astype(kind))
+        lengths += np.count_nonzero(block != ENDED, 0)
+    made = np.concatenate(held)
+    if not len(made):
+        return
+    sounds = [stream[:length] for stream, length in zip(made.T, lengths, strict=True)]
+    with shared_cores():
+        judged = [recording.judged(codec.decode(s), codec.sample_rate) for s in sounds]
+    worst = [_worst(judgement, recording) for judgement in judged]
+    order = np.argsort(worst, kind="stable").tolist()
+    kept, said = sounds[order[0]].astype(np.int64), judged[order[0]].words
+    shares = ", ".join(f"take {n + 1} {worst[n]:.2f}" for n in order[:_TOLD])
+    notice(
+        f"take {order[0] + 1} of {request.takes} {said}; largest distance ÷ limit: {shares}"
+        + " …" * (len(order) > _TOLD)
+    )
+    result: Blocks = iter([kept[:, None]])
+    if request.like is None:
+        result = sound_faults.watched(result, codec, prompt, notice, recording, take=order[0] + 1)
+    yield from result
+
+
+def _worst(judgement: Judgement, recording: Recording) -> float:
+    """The largest distance of a take, divided by its limit; infinite of one too short."""
+    if judgement.distances is None:
+        return math.inf
+    limits = recording.limits.known
+    return max(far / limits[name] for name, far in judgement.distances.known.items())

@@ -1,0 +1,66 @@
+"""`generate takes=8` as a user runs it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from tests.commands.conftest import RATE
+from tests.conftest import EARLIER_RUNS, Run
+
+
+def test_a_take_is_the_stream_of_its_number(learnt: Path, run: Run, tmp_path: Path) -> None:
+    words = ("generate", f"checkpoint={learnt / 'run'}", "seconds=1", "seed=1", "temperature=0.9")
+    run.ok(*words, "streams=8", f"out={tmp_path / 'many.wav'}")
+    made = run.ok(*words, "takes=8", f"out={tmp_path / 'best.wav'}")
+    assert made.out == b""
+    (line,) = (line for line in made.err.splitlines() if "largest distance" in line)
+    number = int(line.split()[1])
+    assert line.startswith(f"take {number} of 8 ")
+    assert line.count(", take ") == 7
+    best = (tmp_path / "best.wav").read_bytes()
+    assert best == (tmp_path / f"many_{number}.wav").read_bytes()
+    assert sorted(file.name for file in tmp_path.glob("best*")) == ["best.wav"]
+    piped = run.ok(*words, "takes=8", "out=-")
+    assert piped.out[44:] == best[44:]
+    again = run.ok(*words, "takes=8")
+    file = Path(again.out.decode().strip())
+    assert file.read_bytes() == best
+    file.unlink()
+
+
+def test_takes_of_what_continues_a_recording(learnt: Path, run: Run, tmp_path: Path) -> None:
+    prompt = 0.3 * np.sin(2 * np.pi * 300 * np.arange(RATE) / RATE)
+    soundfile.write(tmp_path / "start.wav", prompt, RATE)
+    run.ok(
+        *("generate", f"checkpoint={learnt / 'run'}", "seconds=0.5", "takes=2"),
+        *(f"prompt_audio={tmp_path / 'start.wav'}", f"out={tmp_path / 'more.wav'}"),
+    )
+    made, _ = soundfile.read(tmp_path / "more.wav")
+    assert len(made) == 1.5 * RATE
+    assert np.abs(made[:RATE] - prompt).max() < 0.02
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["takes=0"], "give a value of at least 1"),
+        (["takes=2", "streams=2"], "takes=2 streams=2: give one of the two"),
+        (["takes=2", "seconds=0.1"], "too short to compare"),
+        (["takes=8", "seconds=80000"], "held in memory, at most 100,000,000 symbols of all"),
+    ],
+)
+def test_takes_that_cannot_be_are_refused(
+    words: list[str], said: str, learnt: Path, run: Run
+) -> None:
+    assert said in run.fails_in_a_line(2, "generate", f"checkpoint={learnt / 'run'}", *words)
+
+
+def test_models_without_a_recording_have_no_takes(run: Run, trained: Path) -> None:
+    text = run.fails_in_a_line(2, "generate", f"checkpoint={trained}", "takes=2")
+    assert "takes=2: this model writes text: give streams=2" in text
+    old = EARLIER_RUNS / "mu_law" / "finished.safetensors"
+    assert "keeps no recording" in run.fails_in_a_line(
+        2, "generate", f"checkpoint={old}", "takes=2"
+    )

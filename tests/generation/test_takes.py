@@ -1,0 +1,94 @@
+"""Takes: the one that is most like the recording is kept, whatever the order of the streams."""
+
+import numpy as np
+import pytest
+
+from seqkit.config import ModelConfig
+from seqkit.data.codecs import Bytes, MuLaw
+from seqkit.data.sound import Wave
+from seqkit.evaluation.recording import Recording
+from seqkit.foundation.errors import ConfigError
+from seqkit.generation import takes
+from seqkit.generation.ending import ENDED
+from seqkit.generation.request import Request
+from seqkit.generation.trained import Trained
+from seqkit.model.char_rnn import CharRNN
+from seqkit.symbols import Integers, Symbols
+
+RATE = 8000
+CODEC = MuLaw(256, RATE)
+NO_PROMPT: Symbols = np.zeros(0, np.uint8)
+
+
+def tone(seconds: float, hertz: float = 223.7) -> Wave:
+    phase = 2 * np.pi * hertz * np.arange(round(seconds * RATE)) / RATE
+    wave: Wave = (0.5 * (np.sin(phase) + np.sin(2 * phase) / 2)).astype(np.float32)
+    return wave
+
+
+def symbols(wave: Wave) -> Integers:
+    return CODEC.encode(wave).astype(np.int64)
+
+
+@pytest.fixture(scope="module")
+def trained() -> Trained:
+    model = CharRNN(ModelConfig(hidden_size=4, vocabulary_size=256))
+    return Trained(model, CODEC, recording=Recording.of(tone(4), RATE))
+
+
+def kept(trained: Trained, made: Integers) -> tuple[Integers, list[str]]:
+    told: list[str] = []
+    request = Request(length=len(made), streams=made.shape[1], takes=made.shape[1])
+    blocks = iter(np.split(made, [1, 700]))
+    found = takes.best(trained, request, NO_PROMPT, blocks, notice=told.append)
+    return np.concatenate([*found]), told
+
+
+def test_the_take_that_is_most_like_the_recording_is_kept(trained: Trained) -> None:
+    hiss = np.random.default_rng(1).normal(0, 0.3, 2 * RATE).astype(np.float32)
+    sounds = [symbols(wave) for wave in (hiss, tone(2, 330), tone(2), hiss[::-1].copy())]
+    for order in ([0, 1, 2, 3], [2, 3, 0, 1]):
+        made = np.stack([sounds[n] for n in order], 1)
+        found, told = kept(trained, made)
+        assert np.array_equal(found[:, 0], sounds[2])
+        (line,) = told
+        number = order.index(2) + 1
+        assert line.startswith(f"take {number} of 4 ")
+        assert f"; largest distance ÷ limit: take {number} " in line
+        assert line.count(", take ") == 3
+
+
+def test_faults_of_the_take_are_told_and_a_short_one_is_the_last_choice(trained: Trained) -> None:
+    silent = tone(3)
+    silent[RATE : 2 * RATE] = 0
+    made = np.stack([symbols(silent), symbols(tone(3))], 1)
+    made[500:, 1] = ENDED  # too short to compare
+    found, told = kept(trained, made)
+    assert np.array_equal(found[:, 0], made[:, 0])
+    assert told[0].endswith(", take 2 inf")
+    assert told[1:] == ["take 1: silence at 1.0 s"]
+
+
+def test_an_ended_take_is_kept_up_to_its_end(trained: Trained) -> None:
+    hiss = np.random.default_rng(1).normal(0, 0.3, 2 * RATE).astype(np.float32)
+    made = np.stack([symbols(hiss), symbols(tone(2))], 1)
+    made[9000:, 1] = ENDED
+    assert np.array_equal(kept(trained, made)[0], made[:9000, 1:])
+
+
+def test_of_nothing_nothing_is_kept(trained: Trained) -> None:
+    request = Request(length=5, streams=2, takes=2)
+    assert not [*takes.best(trained, request, NO_PROMPT, iter(()), notice=print)]
+
+
+def test_what_cannot_be_compared_or_held_is_refused(trained: Trained) -> None:
+    takes.check(1, 5, Bytes(), None)
+    takes.check(8, RATE, CODEC, trained.recording)
+    for count, length, codec, recording, said in (
+        (8, RATE, Bytes(), None, "takes=8: this model writes text: give streams=8"),
+        (8, RATE, CODEC, None, "takes=8: this model keeps no recording"),
+        (2, 800, CODEC, trained.recording, "takes=2: too short .* seconds=0.12$"),
+        (8, takes.MOST // 8 + 1, CODEC, trained.recording, "at most seconds=1562.5$"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            takes.check(count, length, codec, recording)
