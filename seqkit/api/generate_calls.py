@@ -33,6 +33,7 @@ class GenerateKeys(TypedDict, total=False):
         top_p: draw among the likeliest symbols that make up this probability.
         label: of a model that learnt labels; what is not given is drawn.
         label_strength: how much it counts, 1 by default.
+        include_prompt: whether the result begins with the prompt, as it does by default.
         seed: of the draws; by default a new one, which the logger `seqkit` is told.
         sample: the keys `sample.*`: engine, precision, unknown.
     """
@@ -46,6 +47,7 @@ class GenerateKeys(TypedDict, total=False):
     top_p: float | None
     label: str | None
     label_strength: float | None
+    include_prompt: bool | None
     seed: int | None
     sample: SampleConfig | None
 
@@ -64,6 +66,11 @@ def config_of(keys: GenerateKeys) -> Config:
     config = Config(**values)  # type: ignore[arg-type]
     check(config)
     return config
+
+
+def left_out(keys: GenerateKeys) -> int:
+    """How many pieces, a prompt and what follows it, are no part of the result: 0 or 1."""
+    return int(keys.get("include_prompt") is False)
 
 
 @dataclasses.dataclass
@@ -100,7 +107,13 @@ class KeptEngine:
         trained = saved.trained(self._network)
         sampling = dataclasses.replace(request.sampling, seed=0)
         usual = dataclasses.replace(
-            request, length=1, sampling=sampling, label=None, ending=None, like=None
+            request,
+            length=1,
+            sampling=sampling,
+            label=None,
+            ending=None,
+            like=None,
+            include_prompt=True,
         )
         key, kept = (usual, size, labels, weights), self._kept
         if kept is None or not kept.free or kept.key != key:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from seqkit.api.generate_calls import GenerateKeys, KeptEngine, config_of
+from seqkit.api.generate_calls import GenerateKeys, KeptEngine, config_of, left_out
 from seqkit.api.symbol_reader import ModelState, SymbolReader
 from seqkit.compression.compress import Predictor, compress, decompress
 from seqkit.compression.container import Reader
@@ -129,8 +129,9 @@ class Model(Generic[Content]):
         if return_state and self.labels:
             raise ConfigError("return_state: reading tells no labels, which this model learnt")
         begin = self._reader.begin(state)
-        whole = np.concatenate([*self._pieces(prompt, begin, keys)])
-        content: Any = self._medium.decode(whole)
+        pieces = [*self._pieces(prompt, begin, keys)]
+        whole = np.concatenate(pieces)
+        content: Any = self._medium.decode(whole[left_out(keys) * len(pieces[0]) :])
         return (content, self._reader.after(whole, begin)) if return_state else content
 
     @_own_settings()
@@ -141,10 +142,10 @@ class Model(Generic[Content]):
         state: ModelState | None = None,
         **keys: Unpack[GenerateKeys],
     ) -> Iterator[Content]:
-        """What `generate` makes, piece by piece as it is made; a prompt is the first piece."""
+        """What `generate` makes, piece by piece as it is made; a prompt is one piece."""
         pieces = self._pieces(prompt, self._reader.begin(state), keys)
         decode: Callable[[npt.ArrayLike], Any] = self._medium.decoder()
-        contents = (decode(piece) for piece in pieces)
+        contents = (decode(piece) for piece in itertools.islice(pieces, left_out(keys), None))
         return (content for content in contents if len(content))  # one symbol may be no sample yet
 
     @overload

@@ -23,6 +23,8 @@ from seqkit.runs.named_checkpoint import load_checkpoint
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Write the prompt and `length` new symbols, or those up to `until`, to stdout or to `out`.
 
+    With include_prompt=false, only what is new.
+
     Several streams of text are printed one below the other, or written to numbered files. Sound
     without `out` goes to new files, whose names are printed.
     """
@@ -42,6 +44,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     length = medium.length(config.length, config.seconds)
     takes.check(config.takes, length, saved.codec, saved.recording)
     prompt = medium.read_prompt(config, console.notice)
+    shown = prompt if config.include_prompt else prompt[:0]
     ending = ending_of(config, medium, saved.model, saved.slow)
     files = outputs.free_files(config)
     to_stdout = config.out == "-" or (config.out is None and medium.printed)
@@ -51,7 +54,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         folder = Path() if saved.name else samples_folder(saved.file)
         expected = files or [folder / f"generated{medium.suffix}"]
         medium.check_files(expected)
-        least = medium.least_size(expected[0], prompt.size + length)
+        least = medium.least_size(expected[0], shown.size + length)
         disk.require_space(expected[0], config.streams * least)
     advice = f"Try fewer {many}" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with device.memory_errors(advice):
@@ -63,9 +66,9 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         # What can fail has happened by now, before any file is opened.
         for text in drawn:
             console.notice(text)
-        sample = Sample(blocks, medium, prompt, length, console, interrupts, config.streams)
+        sample = Sample(blocks, medium, shown, length, console, interrupts, config.streams)
         if config.takes > 1:
-            sample.finish = partial(takes.best, trained, request, prompt, notice=console.notice)
+            sample.finish = partial(takes.best, trained, request, shown, notice=console.notice)
         if to_stdout:
             (sample.print_all if config.streams > 1 else sample.print_one)()
             return

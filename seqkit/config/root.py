@@ -70,6 +70,9 @@ class Config:
     prompt: str | None = option(None, "text that the sample continues, taken literally")
     prompt_file: str | None = option(None, "a file whose content the sample continues")
     prompt_audio: str | None = option(None, "a recording that the sample continues")
+    include_prompt: bool = option(
+        True, "whether the result begins with the prompt; with false it is what follows it"
+    )
     like: str | None = option(
         None,
         "generate: a recording whose course the sound follows, for its length, by default at a "

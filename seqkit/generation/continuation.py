@@ -122,8 +122,9 @@ def continue_prompt(
         return levelled(blocks, codec, request.like.decibels)
     if request.takes > 1:
         return blocks
+    before = prompt if request.include_prompt else prompt[:0]
     recording = trained.recording
-    blocks = sound_faults.watched(blocks, codec, prompt, notice, recording)
+    blocks = sound_faults.watched(blocks, codec, before, notice, recording)
     if recording is None or not request.judged:
         return blocks
     return sound_faults.judged(

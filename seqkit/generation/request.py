@@ -43,6 +43,8 @@ class Request:
     """What ends a stream before its length."""
     like: Followed | None = None
     """What sound follows, if no codes are to be written."""
+    include_prompt: bool = True
+    """Whether the result begins with the prompt: times in it are told."""
     eight_bits: bool = False
     """Whether precision=auto takes 8 bits on a CPU."""
     judged: bool = True
@@ -105,6 +107,7 @@ def request_of(
         label_strength=config.label_strength,
         ending=ending,
         like=like,
+        include_prompt=config.include_prompt,
         eight_bits=eight_bits,
     )
 

@@ -88,9 +88,7 @@ class Loaded:
     def _contents(self, prompt: Any, keys: Any) -> Iterator[Any]:
         """What follows a prompt."""
         sample = self._auto if keys.get("label_strength", 1) != 1 else self._sample
-        stream = self.model.stream(prompt, **keys, sample=sample)
-        if len(prompt):
-            next(stream)
+        stream = self.model.stream(prompt, **keys, include_prompt=False, sample=sample)
         for first in stream:
             until, pieces = time.monotonic() + _MOMENT, [first]
             while time.monotonic() < until and (piece := next(stream, None)) is not None:

@@ -34,7 +34,8 @@ _KINDS = {
     **dict.fromkeys(("checkpoint", "token"), str),
     **dict.fromkeys(("json", "live", "nats"), bool),
 }
-_OURS = {"like", "sample"}  # keys that are none for others: the first names a file of this machine
+# Keys that are none for others: the second names a file of this machine.
+_OURS = {"include_prompt", "like", "sample"}
 _KEPT = 3  # models in memory
 _Made = TypeVar("_Made")
 Load = Callable[[str], Loaded]

@@ -63,6 +63,20 @@ def test_text_is_the_very_text_of_the_command(text: Model[Any], run: Run) -> Non
     assert pieces[0] == "a let"
 
 
+def test_a_prompt_is_left_out_of_the_result(text: Model[Any], voice: Model[Any]) -> None:
+    for model, prompt in ((text, "a let"), (voice, voice.generate(length=50, seed=2))):
+        keys: dict[str, Any] = {"length": 90, "seed": 5}
+        whole, after = model.generate(prompt, return_state=True, **keys)
+        keys["include_prompt"] = False
+        new, state = model.generate(prompt, return_state=True, **keys)
+        assert len(new) == 90
+        assert list(new) == list(whole[len(prompt) :])
+        for one, other in zip(state[:2], after[:2], strict=True):
+            np.testing.assert_array_equal(one, other)
+        assert [part for piece in model.stream(prompt, **keys) for part in piece] == list(new)
+    assert text.generate(include_prompt=False, length=9, seed=1) == text.generate(length=9, seed=1)
+
+
 def test_bytes_come_as_bytes(run: Run) -> None:
     model = seqkit.load(EARLIER_RUNS / "bytes_gru", device="cpu")
     words = ["prompt=abc", "length=40", "seed=1", "device=cpu"]

@@ -46,6 +46,15 @@ def test_a_prompt_is_literal_and_comes_first(run: Run, trained: Path, tmp_path: 
         assert len(result.out) == 14
 
 
+def test_a_prompt_is_left_out(run: Run, trained: Path, tmp_path: Path) -> None:
+    words = ["generate", f"checkpoint={trained}", "prompt=the rain", "length=9", "temperature=0"]
+    words += ["include_prompt=false"]
+    assert run.ok(*words).out == b" in spain"
+    assert run.ok(*words, "streams=2").out == b" in spain\n\n in spain"
+    run.ok(*words, f"out={tmp_path / 'a.txt'}")
+    assert (tmp_path / "a.txt").read_bytes() == b" in spain"
+
+
 def test_engines_write_the_same_text(run: Run, trained: Path) -> None:
     texts = {
         run(

@@ -73,11 +73,13 @@ def test_a_recording_is_continued_after_its_own_sound(
     tone = 0.3 * np.sin(2 * np.pi * 300 * np.arange(8000) / 16000)
     soundfile.write(prompt, np.stack([tone, tone], 1), 16000)
     out = tmp_path / "out.wav"
-    run.ok(
-        "generate", f"checkpoint={learnt / 'run'}", f"prompt_audio={prompt}", "length=300",
-        f"out={out}",
-    )  # fmt: skip
+    words = ["generate", f"checkpoint={learnt / 'run'}", f"prompt_audio={prompt}", "length=300"]
+    words += ["seed=1"]
+    run.ok(*words, f"out={out}")
     sound, _ = reader.read_whole(out)
+    run.ok(*words, "include_prompt=false", f"out={tmp_path / 'new.wav'}")
+    assert reader.read_whole(tmp_path / "new.wav")[0].tolist() == sound[2000:].tolist()
+    assert run.ok(*words, "include_prompt=false", "out=-").out[44:] == out.read_bytes()[4044:]
     assert sound.size == 2000 + 300
     expected = 0.3 * np.sin(2 * np.pi * 300 * np.arange(2000) / RATE)
     assert np.abs(sound[:1900] - expected[:1900])[100:].max() < 0.01
