@@ -107,13 +107,7 @@ class KeptEngine:
         trained = saved.trained(self._network)
         sampling = dataclasses.replace(request.sampling, seed=0)
         usual = dataclasses.replace(
-            request,
-            length=1,
-            sampling=sampling,
-            label=None,
-            ending=None,
-            like=None,
-            include_prompt=True,
+            request, length=1, sampling=sampling, label=None, ending=None, like=None
         )
         key, kept = (usual, size, labels, weights), self._kept
         if kept is None or not kept.free or kept.key != key:

@@ -11,8 +11,8 @@ from seqkit.foundation import device, disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.stdout import Product
-from seqkit.generation import like, takes
-from seqkit.generation.continuation import continue_prompt
+from seqkit.generation import like, loop, takes
+from seqkit.generation.continuation import continue_prompt, finish
 from seqkit.generation.ending import ending_of
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import as_trained, request_of, require_streams, with_seed
@@ -40,9 +40,10 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     drawn: list[str] = []  # told when nothing can fail any more
     config = with_seed(as_trained(config, saved.config), drawn.append)
     config, followed = like.follow(config, saved.codec, saved.slow, saved.recording, console.notice)
-    medium = medium_of(saved.codec, saved.newline, config.sample.rate)
+    medium = medium_of(saved.codec, saved.newline, config.sample.rate, config.loop)
     length = medium.length(config.length, config.seconds)
-    takes.check(config.takes, length, saved.codec, saved.recording)
+    extra = loop.extra(config, saved.codec, length)
+    takes.check(config.takes, length + extra, saved.codec, saved.recording)
     prompt = medium.read_prompt(config, console.notice)
     shown = prompt if config.include_prompt else prompt[:0]
     ending = ending_of(config, medium, saved.model, saved.slow)
@@ -59,16 +60,15 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     advice = f"Try fewer {many}" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with device.memory_errors(advice):
         light = saved.runs_in_eight_bits
-        request = request_of(config, length, ending, followed, eight_bits=light)
+        request = request_of(config, length, ending, followed, extra=extra, eight_bits=light)
         with console.progress("setting up"):
             trained = saved.trained(saved.build(chosen))
             blocks = continue_prompt(trained, prompt, request, notice=console.notice)
         # What can fail has happened by now, before any file is opened.
         for text in drawn:
             console.notice(text)
-        sample = Sample(blocks, medium, shown, length, console, interrupts, config.streams)
-        if config.takes > 1:
-            sample.finish = partial(takes.best, trained, request, shown, notice=console.notice)
+        sample = Sample(blocks, medium, shown, request.length, console, interrupts, config.streams)
+        sample.finish = partial(finish, trained, request, shown, notice=console.notice)
         if to_stdout:
             (sample.print_all if config.streams > 1 else sample.print_one)()
             return

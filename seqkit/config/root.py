@@ -85,6 +85,11 @@ class Config:
     seconds: float | None = option(
         None, "seconds of sound to generate, by default 5; or give length", above=0, maximum=86400
     )
+    loop: bool = option(
+        False,
+        "of sound: make one whose end meets its beginning when it is played round and round; it "
+        "may be up to 0.05 s shorter than asked",
+    )
     label: str | None = option(
         None,
         "the sample's label, of a model that learnt labels (data.label): a value, several as "

@@ -12,13 +12,14 @@ from seqkit.conditions import Conditions
 from seqkit.data.codecs import Quantiser
 from seqkit.data.labels import Labels
 from seqkit.foundation.errors import ConfigError
-from seqkit.generation import sound_faults
+from seqkit.generation import sound_faults, takes
 from seqkit.generation.ending import cut, cut_at, noting_ends
 from seqkit.generation.engine import Blocks, Engine, generate_blocks
 from seqkit.generation.engines.choose import check_engine, choose_engine, wasm_engine
 from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.labelled import Choice, choose
 from seqkit.generation.like import levelled
+from seqkit.generation.loop import looped
 from seqkit.generation.request import Request, require_streams
 from seqkit.generation.slow_tier import Writing
 from seqkit.generation.stream_conditions import StreamConditions
@@ -45,7 +46,7 @@ def continue_prompt(
 ) -> Blocks:
     """The new symbols, in blocks (N, S); sound is watched, and judged by its recording.
 
-    Takes are not: see `takes.best`.
+    Takes and loops are not yet: see `finish`.
 
     After the ending of a stream that has one stands `ending.ENDED`.
 
@@ -120,10 +121,44 @@ def continue_prompt(
         return blocks
     if request.like is not None:  # it has the rests of what it follows, which are no faults
         return levelled(blocks, codec, request.like.decibels)
-    if request.takes > 1:
+    if request.takes > 1 or request.extra:
         return blocks
     before = prompt if request.include_prompt else prompt[:0]
-    recording = trained.recording
+    return _reported(trained, request, before, blocks, notice)
+
+
+def finish(
+    trained: Trained,
+    request: Request,
+    before: Symbols,
+    blocks: Blocks,
+    *,
+    notice: Callable[[str], None],
+) -> Blocks:
+    """What becomes of the blocks that `continue_prompt` makes: loops, the best take, or they.
+
+    `before` stands before them in the result.
+    """
+    if request.extra:
+        assert isinstance(trained.codec, Quantiser)
+        blocks = looped(blocks, trained.codec, request.length - request.extra)
+        if request.takes == 1:
+            return _reported(trained, request, before, blocks, notice)
+    if request.takes > 1:
+        return takes.best(trained, request, before, blocks, notice=notice)
+    return blocks
+
+
+def _reported(
+    trained: Trained,
+    request: Request,
+    before: Symbols,
+    blocks: Blocks,
+    notice: Callable[[str], None],
+) -> Blocks:
+    """Blocks of sound, of which faults are told, and whether it is like the recording."""
+    codec, recording = trained.codec, trained.recording
+    assert isinstance(codec, Quantiser)
     blocks = sound_faults.watched(blocks, codec, before, notice, recording)
     if recording is None or not request.judged:
         return blocks

@@ -48,7 +48,7 @@ def ending_of(
     Raises:
         ConfigError: the model cannot write it, or has not learnt where documents end.
     """
-    until, lasts = config.until, bool(config.length or config.seconds)
+    until, lasts = config.until, bool(config.length or config.seconds or config.loop)
     of_codes = slow is not None and slow.writer.config.ends
     if of_codes and (until == _DOCUMENT or (until is None and not lasts)):
         return Ending((), is_document=True)

@@ -3,7 +3,7 @@
 import dataclasses
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -43,8 +43,10 @@ class Request:
     """What ends a stream before its length."""
     like: Followed | None = None
     """What sound follows, if no codes are to be written."""
-    include_prompt: bool = True
-    """Whether the result begins with the prompt: times in it are told."""
+    extra: int = 0
+    """How much of the length is made for a choice of where a loop begins; 0 for no loop."""
+    include_prompt: bool = field(default=True, compare=False)
+    """Whether the result begins with the prompt, as the times that are told know."""
     eight_bits: bool = False
     """Whether precision=auto takes 8 bits on a CPU."""
     judged: bool = True
@@ -93,11 +95,13 @@ def request_of(
     ending: Ending | None = None,
     like: Followed | None = None,
     *,
+    extra: int = 0,
     eight_bits: bool = False,
 ) -> Request:
-    """What a config asks for, `length` symbols long, or up to an ending; see Request."""
+    """What a config asks for, `length` symbols and `extra`, or up to an ending; see Request."""
     return Request(
-        length=length,
+        length=length + extra,
+        extra=extra,
         streams=max(config.streams, config.takes),
         takes=config.takes,
         sampling=sampling_of(config),

@@ -22,9 +22,13 @@ class Sound:
     printed = False
     suffix = ".wav"
 
-    def __init__(self, codec: Quantiser, rate: int = 0) -> None:
-        """`rate` is that of the files, in hertz; 0 for the codec's."""
+    def __init__(self, codec: Quantiser, rate: int = 0, loop: bool = False) -> None:
+        """`rate` is that of the files, in hertz; 0 for the codec's.
+
+        With `loop` the symbols of a sound come at once, and its end is what is before them.
+        """
         self._codec = codec
+        self._loop = loop
         self._rate = rate or codec.sample_rate
         self.header = writer.header(codec.sample_rate, codec.channels)
         self.glimpse = codec.symbol_rate  # a second
@@ -67,7 +71,7 @@ class Sound:
 
     def decoder(self) -> Callable[[npt.ArrayLike], Wave | Frames]:
         """See Text."""
-        read = self._codec.reader()
+        read = self._reader()
         return read if self._codec.channels > 1 else lambda symbols: read(symbols)[:, 0]
 
     def read_prompt(self, config: Config, notice: Callable[[str], None]) -> Symbols:
@@ -94,6 +98,17 @@ class Sound:
             largest = f"the largest is {size.max():.3g}"
             notice(f"{name}: clipped {clipped} samples over 1{gain}; {largest}")
         return self._codec.quantised(values)
+
+    def _reader(self) -> Callable[[npt.ArrayLike], Frames]:
+        read = self._codec.reader()
+        if not self._loop:
+            return read
+
+        def read_loop(symbols: npt.ArrayLike) -> Frames:
+            read(symbols)
+            return read(symbols)
+
+        return read_loop
 
     def ending(self, text: str) -> Symbols:
         """See Text. Raises ConfigError."""
@@ -129,7 +144,7 @@ class Sound:
 
     def renderer(self) -> Callable[[npt.ArrayLike], bytes]:
         """See Text: 16-bit samples."""
-        read = self._codec.reader()
+        read = self._reader()
         return lambda symbols: writer.pcm16(read(symbols))
 
     @contextmanager
@@ -138,7 +153,7 @@ class Sound:
 
         A file that is replaced stays until then. See `writer.create` for what a failure leaves.
         """
-        channels, read = self._codec.channels, self._codec.reader()
+        channels, read = self._codec.channels, self._reader()
         resampler = resample.Resampler(self._codec.sample_rate, self._rate, channels)
         with writer.create(file, self._rate, overwrite, channels) as output:
             yield lambda symbols: output.write(resampler.convert(read(symbols)))

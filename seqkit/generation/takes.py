@@ -23,15 +23,12 @@ from seqkit.generation.trained import Trained
 from seqkit.symbols import Symbols, symbol_dtype
 
 MOST = 100_000_000
-"""Symbols of all takes together, which are held in memory."""
+"""Symbols of all takes, or loops, together, which are held in memory."""
 _TOLD = 8  # takes whose distances are told, the best ones
 
 
 def check(takes: int, length: int, codec: Codec, recording: Recording | None) -> None:
-    """Refuse takes that cannot be made or compared, each of `length` symbols. Raises ConfigError.
-
-    `recording` is the one that the model learnt.
-    """
+    """Refuse takes that cannot be made, or compared with what was learnt. Raises ConfigError."""
     if takes == 1:
         return
     if not isinstance(codec, Quantiser):
@@ -61,14 +58,10 @@ def best(
     *,
     notice: Callable[[str], None],
 ) -> Blocks:
-    """Hand on the best of S takes, (N, 1), once all of them are made.
+    """Hand on the best (N, 1) of takes that come in blocks (N, S), once all of them are made.
 
-    Args:
-        trained: has made them, and keeps a recording.
-        request: what was asked for.
-        prompt: what stands before the take in the result.
-        blocks: of all takes, (N, S).
-        notice: told which one is best, how far all are from the recording, and its faults.
+    `prompt` stands before it in the result. `notice` is told which one is best, how far all are
+    from the recording, and its faults.
     """
     codec, recording = trained.codec, trained.recording
     assert isinstance(codec, Quantiser)
