@@ -51,7 +51,10 @@ def asked_for(
         part = validation if config.part == "validation" else test
         quiet = own.trim_silence if as_validated else 0.0
     if not len(part):
-        raise DataError(f"the checkpoint was trained without a {config.part} part: give data.path")
+        sounds = "; evaluate protocol=spectral needs none" if corpus.codec.kind == "audio" else ""
+        raise DataError(
+            f"the checkpoint was trained without a {config.part} part: give data.path{sounds}"
+        )
     if isinstance(corpus.codec, Quantiser):
         sound = trimmed(SoundPart(part, corpus.codec), quiet)
         part = sound.part if saved.slow is None else coded(sound, saved.slow.codebook)

@@ -14,6 +14,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.symbols import Symbols
 
 _SECONDS = 5.0  # by default
+_OVER = 1.001  # a size that counts as clipped; up to there it is the rounding of resampling
 
 
 class Sound:
@@ -93,7 +94,7 @@ class Sound:
     def _encode(self, name: str, wave: Frames, notice: Callable[[str], None]) -> Symbols:
         values = self._codec.emphasised(wave)
         size = np.abs(values) * np.float32(self._codec.gain)
-        if clipped := int(np.count_nonzero(size > 1)):
+        if clipped := int(np.count_nonzero(size > _OVER)):
             gain = "" if self._codec.gain == 1 else f" after the gain of {self._codec.gain:.3g}"
             largest = f"the largest is {size.max():.3g}"
             notice(f"{name}: clipped {clipped} samples over 1{gain}; {largest}")

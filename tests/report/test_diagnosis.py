@@ -97,4 +97,4 @@ def test_of_a_short_sample_no_verdict_is_given(left: Callable[[Floats, Floats], 
     finding = judge(read(left(TONE, NOISE[:RATE]))).finding
     assert "It learned" in finding
     assert "Its last sample differs from the recording by spectrum" in finding
-    assert finding.endswith("; a verdict takes 5 s.")
+    assert finding.endswith("; a verdict takes 5 s of sound.")
