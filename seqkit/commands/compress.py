@@ -96,4 +96,4 @@ def _pieces(
     recording = SoundReader(path)
     blocks = recording.resampled(codec.sample_rate, codec.channels, channel)
     size = -(-recording.frames * codec.sample_rate // recording.sample_rate) * codec.phases
-    return size, map(codec.encode, blocks)
+    return size, map(codec.encoder(), blocks)

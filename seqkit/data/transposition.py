@@ -34,12 +34,12 @@ def with_copies(sound: SoundPart, seed: int) -> SoundPart:
         begins = np.asarray(part.starts // codec.phases / float(ratio), np.int64) * codec.phases
         starts.append(sum(map(len, symbols)) + begins)
         heard = draw.random(math.ceil(len(sound) / ratio) // rest + 1) >= _RESTS
-        done, rates = 0, ratio.as_integer_ratio()
+        done, rates, encode = 0, ratio.as_integer_ratio(), codec.encoder()
         for moved in resampled(sound.blocks(_AT_ONCE), *rates, codec.channels):
             places = np.arange(done - ramp, done + len(moved))
             sums = np.cumsum(heard[places.clip(0) // rest] & (places >= 0))
             faded = (sums[ramp:] - sums[:-ramp])[:, None] / np.float32(ramp)
-            symbols.append(codec.encode(moved * faded.astype(np.float32)))
+            symbols.append(encode(moved * faded.astype(np.float32)))
             done += len(moved)
     both = dataclasses.replace(
         part,

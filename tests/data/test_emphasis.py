@@ -49,6 +49,8 @@ def test_pieces_are_the_whole(channels: int, levels: int, digits: int) -> None:
     cuts = [0, 1, 2, 77, 78, 900, len(frames)]
     pieces = [frames[a:b] for a, b in pairwise(cuts)]
     assert np.array_equal(np.concatenate([codec.quantised(emphasise(p)) for p in pieces]), whole)
+    encode = codec.encoder()
+    assert np.array_equal(np.concatenate([encode(piece) for piece in pieces]), whole)
     cuts = [0, 1, 3, 500, 501, len(whole)]
     heard = np.concatenate([read(whole[a:b]) for a, b in pairwise(cuts)])
     assert np.array_equal(heard, codec.frames(whole))

@@ -155,6 +155,13 @@ class Quantiser(ABC):
 
         return emphasise if self.emphasis else lambda frames: frames
 
+    def encoder(self) -> Callable[[Frames], Symbols]:
+        """A function that gives the symbols (n P,) of samples (n, C) that come in pieces."""
+        if not self.emphasis:
+            return self.encode  # a plug-in's class may have its own
+        emphasise = self.emphasiser()
+        return lambda frames: self.quantised(emphasise(frames))
+
     def quantised(self, values: Frames) -> Symbols:
         """The symbols (N P,) of values (N, C) that have their emphasis."""
         clipped = np.clip(values.reshape(-1) * np.float32(self.gain), -1, 1)

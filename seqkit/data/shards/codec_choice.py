@@ -26,6 +26,8 @@ from seqkit.foundation.errors import DataError
 from seqkit.foundation.wording import first_of
 from seqkit.symbols import Integers
 
+_CONSTANT = 0.999  # of its peak's square: the mean square of a sound that does not change
+
 
 @dataclass(frozen=True)
 class CodecChoice:
@@ -210,6 +212,8 @@ def _cheapest(codec: Quantiser, loudness: Loudness, config: DataConfig) -> tuple
     """The gain and the emphasis, of those that were measured, with which quantising costs least."""
     gains, count = loudness.gains(config.gain), loudness.count
     emphases = np.array(emphases_of(config))
+    if loudness.square[0] > _CONSTANT * count * loudness.peak[0] ** 2:
+        return float(gains[0]), 0.0  # its errors are not white, as is assumed below
     sizes, powers = gains * loudness.size / count, gains**2 * loudness.square / count
     errors = np.array([codec.rounding(*each) for each in zip(sizes, powers, strict=True)])
     # White errors become as loud as this when the emphasis is undone.
