@@ -149,16 +149,14 @@ def encode_sound(
     known = decoded.take(span.file)
     if known is not None:
         count(span.size)
-    emphasise, read = codec.emphasiser(), codec.reader()
+    encode, emphasise, read = codec.encoder(), codec.emphasiser(), codec.reader()
     for frames in known or _frames(recording, rate, channels, config, count):
         with codecs.failures(type(codec), "encode"):
-            values = emphasise(frames)
-            # A plug-in's class may have an `encode` of its own.
-            symbols = codec.quantised(values) if codec.emphasis else codec.encode(frames)
+            symbols = encode(frames)
         stream.write(symbols.tobytes())
         size += symbols.size
         peak = max(peak, float(np.abs(frames).max(initial=0)))
-        findings.clipped += int(np.count_nonzero(np.abs(values) * codec.gain > 1))
+        findings.clipped += int(np.count_nonzero(np.abs(emphasise(frames)) * codec.gain > 1))
         findings.signal += float(np.square(frames, dtype=np.float64).sum())
         error = read(symbols) - frames
         findings.noise += float(np.square(error, dtype=np.float64).sum())
