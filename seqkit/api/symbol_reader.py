@@ -23,13 +23,15 @@ from seqkit.symbols import Floats, Symbols
 class ModelState(NamedTuple):
     """What a model has read: hidden and cell values (L, H), and the symbol that it sees next.
 
-    `past` (K,) are the symbols before that as numbers, of a model with `model.lookback=K`.
+    `past` (P K,) are the symbols before that as numbers, of a model with `model.lookback=K`;
+    `frame` (n,) those since the last step, of a model whose steps make P symbols: n is below P.
     """
 
     h: Floats
     c: Floats
     symbol: int
     past: Floats = np.zeros(0, np.float32)
+    frame: Floats = np.zeros(0, np.float32)
 
 
 class SymbolReader:
@@ -39,17 +41,21 @@ class SymbolReader:
         self._network = network
         self._codec = codec
         self._shape = network.config.num_layers, network.config.hidden_size
-        self._lookback = network.config.lookback
+        self._places = network.config.frame
+        self._lookback = network.config.lookback * self._places
 
     def begin(self, state: ModelState | None) -> ModelState:
         """A given state, checked; else zeros and the codec's start symbol."""
         if state is None:
             zeros = np.zeros(self._shape, np.float32)
-            past = np.zeros(self._lookback, np.float32)
-            return ModelState(zeros, zeros, self._codec.start, past)
+            past, frame = (np.zeros(n, np.float32) for n in (self._lookback, self._places - 1))
+            return ModelState(zeros, zeros, self._codec.start, past, frame)
         check_type("state", state, ModelState)
-        of_past = "past", "(K,)", (self._lookback,)
-        for name, letters, shape in (*((n, "(L, H)", self._shape) for n in "hc"), of_past):
+        others = (
+            ("past", "(P K,)", (self._lookback,)),
+            ("frame", "(n,)", (min(np.size(state.frame), self._places - 1),)),
+        )
+        for name, letters, shape in (*((n, "(L, H)", self._shape) for n in "hc"), *others):
             if (actual := np.shape(getattr(state, name))) != shape:
                 raise ConfigError(
                     f"state.{name}: expected {letters} = {shape}, got {actual}: "
@@ -60,9 +66,9 @@ class SymbolReader:
                 f"state.symbol={state.symbol}: this model has {self._codec.size} symbols, from 0: "
                 "it is another model's"
             )
-        parts = (state.h, state.c, state.past)
-        h, c, past = (np.array(values, dtype=np.float32, order="C") for values in parts)
-        return ModelState(h, c, int(state.symbol), past)
+        parts = (state.h, state.c, state.past, state.frame)
+        h, c, *rest = (np.array(values, dtype=np.float32, order="C") for values in parts)
+        return ModelState(h, c, int(state.symbol), *rest)
 
     def after(self, symbols: npt.NDArray[Any], begin: ModelState) -> ModelState:
         """The state after symbols (N,)."""
@@ -109,8 +115,8 @@ class SymbolReader:
         scored = scoring.Scored(self._network, part, start)
         for chunk in scoring.chunks(scored, protocols.streaming(part), begin_state=state):
             rows.append(row(chunk).cpu().numpy())
-            h, c, past = (values[:, 0].cpu().numpy() for values in chunk.trace.after)
-            after = ModelState(h, c, int(symbols[chunk.places[-1, 0]]), past[0])
+            h, c, past, frame = (values[:, 0].cpu().numpy() for values in chunk.trace.after)
+            after = ModelState(h, c, int(symbols[chunk.places[-1, 0]]), past[0], frame[0])
         return rows, after
 
     def dynamic_nats(self, symbols: Symbols, settings: DynamicConfig) -> Floats:
@@ -131,6 +137,6 @@ class SymbolReader:
     def on_device(self, state: ModelState) -> tuple[State, int]:
         """A state as the network takes it, (L, 1, H), and the symbol that is fed next."""
         device = self._network.head.weight.device
-        parts = (state.h, state.c, state.past[None])
+        parts = (state.h, state.c, state.past[None], state.frame[None])
         moved = (torch.tensor(part, dtype=torch.float32, device=device)[:, None] for part in parts)
         return State(*moved), int(state.symbol)

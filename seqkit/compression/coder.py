@@ -74,12 +74,16 @@ class Coder:
             self._carried = self._step.split(model.zero_state(lanes))
             self._symbols = torch.zeros(lanes, dtype=torch.int64, device=self._device)
             self._bounds = bounds_of(torch.zeros((lanes, size), device=self._device))
-        # This must not refer to the coder: a graph in a reference cycle keeps its memory, and might
+        # These must not refer to the coder: a graph in a reference cycle keeps its memory, and might
         # be freed while another one is recorded, which CUDA forbids.
         tensors = self._symbols, self._carried, self._bounds
-        self._advance: Callable[[], None] = functools.partial(_make_step, self._step, *tensors)
+        self._advance: list[Callable[[], None]] = [
+            functools.partial(_make_step, self._step, fed, *tensors)
+            for fed in range(model.config.frame)
+        ]
+        """What codes the next symbol, given how many inputs of a step were fed."""
         if self._device.type == "cuda":
-            self._advance = GraphedCall(self._advance, self._device)
+            self._advance = [GraphedCall(each, self._device) for each in self._advance]
 
     def probe(self) -> bytes:
         """The spans of some symbols: other arithmetic gives other bytes."""
@@ -107,7 +111,7 @@ class Coder:
         decoder = Decoder(states, words)
         self._begin()
         for index, row in enumerate(rows):
-            self._advance()
+            self._advance[index % len(self._advance)]()
             bounds = self._bounds.cpu().numpy()
             for lane in range(0, self._lanes, self.ways):
                 part = slice(lane, lane + self.ways)
@@ -121,7 +125,7 @@ class Coder:
         begins, ends = torch.empty_like(targets), torch.empty_like(targets)
         self._begin()
         for index, row in enumerate(targets):
-            self._advance()
+            self._advance[index % len(self._advance)]()
             spans = self._bounds.gather(1, torch.stack([row, row + 1], 1))
             begins[index], ends[index] = spans.unbind(1)
             self._follow(targets, index, watch)
@@ -156,9 +160,12 @@ class Coder:
 
 
 @torch.inference_mode()
-def _make_step(step: PreparedStep, symbols: Tensor, carried: Carried, bounds: Tensor) -> None:
-    """Feed the symbols (B,); the bounds (B, V + 1) are then those of what follows."""
-    logits, after = step(symbols, carried)
+def _make_step(
+    step: PreparedStep, fed: int, symbols: Tensor, carried: Carried, bounds: Tensor
+) -> None:
+    """Feed the symbols (B,), after so many of a step: then the bounds (B, V + 1) are those of what
+    follows."""
+    logits, after = step(symbols, carried, fed=fed)
     bounds.copy_(bounds_of(logits))
     for kept, new in zip(carried, after, strict=True):
         kept.copy_(new)

@@ -64,6 +64,8 @@ class Predictor:
             del config["ends"]
         if not self.model.config.labels:
             del config["labels"], config["label_size"]
+        if self.model.config.frame == 1:
+            del config["symbols_per_step"], config["head_size"]
         record = [config, self.codec.to_spec()]
         digest = hashlib.sha256(json.dumps(record, sort_keys=True).encode())
         for name, values in sorted(self.model.state_dict().items()):

@@ -61,6 +61,16 @@ class ModelConfig:
     vocabulary_size: int = option(
         0, "V, the number of logits; 0 takes the size of the data's vocabulary", minimum=0
     )
+    symbols_per_step: int = option(
+        0,
+        "P, symbols that a step reads and writes, each given those before it; 0 takes a frame of "
+        "the data, which of sound has a symbol for each band, channel and digit",
+        minimum=0,
+        maximum=64,
+    )
+    head_size: int = option(
+        128, "width from which each symbol of a step is predicted, if there are several", minimum=1
+    )
     ends: bool = option(
         False,
         "learn where documents end, with one more logit, for generate until=document; with "
@@ -102,6 +112,16 @@ class ModelConfig:
         return self.vocabulary_size - self.ends
 
     @property
+    def frame(self) -> int:
+        """P, the symbols of a step."""
+        return max(self.symbols_per_step, 1)
+
+    @property
+    def input_rows(self) -> int:
+        """The different symbols of a step, each with "none yet" if there are several."""
+        return self.frame * (self.vocabulary_size + (self.frame > 1))
+
+    @property
     def clip(self) -> float:
         """The bound on the LSTM's c that holds with this backend; 0: none."""
         return self.cell_clip if self.backend == "unrolled" else 0.0
@@ -115,7 +135,7 @@ class ModelConfig:
     @property
     def input_width(self) -> int:
         """X, the width of what the bottom layer sees."""
-        symbols = self.embedding_size if self.input == "embedding" else self.vocabulary_size
+        symbols = self.embedding_size if self.input == "embedding" else self.input_rows
         conditions = self.condition_size if self.conditions else 0
         conditions += self.label_size if self.labels else 0
         return symbols + conditions + (symbols if self.lookback else 0)

@@ -179,7 +179,9 @@ def _chunks(
         document = np.searchsorted(part.starts, warm, side="right") - 1
         first = part.starts[document] == warm
         state = model.zero_state(len(group))
-        if begin_state is not None:
+        if begin_state is not None and len(segments) == 1:
+            state = begin_state  # within a frame, it may be
+        elif begin_state is not None:
             for values, begun in zip(state, begin_state, strict=True):
                 values[:, group == 0] = begun
         length = int((end - warm).max())

@@ -9,6 +9,8 @@
     logits_t     = W_head h_t + b_head                          of the top layer's h_t, or of all
                                                                 layers' h_t, added up
 
+If a step makes several symbols, `frames` has what it reads and the logits.
+
 The middle lines are the LSTM; the other cells are in `cells`. All layers' h_t are the deep LSTM
 with skip connections of Melis et al. (2018): `model.skip_connections`.
 Shapes are time-major: T steps, B lanes, V symbols, H hidden units, L layers.
@@ -27,6 +29,7 @@ from seqkit.foundation.settings import check_section, check_type
 from seqkit.model import cells
 from seqkit.model.cells import LayerWeights
 from seqkit.model.execution import plainest_kernel
+from seqkit.model.frames import FrameHead, FrameWeights
 from seqkit.model.linear_predictor import LinearPredictor
 from seqkit.model.network import RunnableWeights, State
 
@@ -54,19 +57,24 @@ class CharRNN(nn.Module):
         self.config = config
         v, h = config.vocabulary_size, config.hidden_size
         embedded = config.input == "embedding"
-        self.embedding = nn.Embedding(v, config.embedding_size) if embedded else None
+        self.embedding = (
+            nn.Embedding(config.input_rows, config.embedding_size) if embedded else None
+        )
         codes, rows, k = config.conditions, config.label_rows, config.lookback
         self.conditions = nn.Embedding(codes, config.condition_size) if codes else None
         self.labels = nn.Embedding(rows, config.label_size) if rows else None
-        self.predicted = nn.Embedding(v, config.embedding_size) if k else None
+        places = config.frame
+        self.predicted = nn.Embedding(places * v, config.embedding_size) if k else None
         if k:  # of `set_linear_predictor`, and not learnt
+            shape = (places, k) if places > 1 else (k,)
             self.register_buffer("levels", torch.zeros(v))
-            self.register_buffer("weights", torch.zeros(max(codes, 1), k))
+            self.register_buffer("weights", torch.zeros(max(codes, 1), *shape))
         self.layers = nn.ModuleList(
             cells.make_layer(config.cell, h if layer else config.input_width, h)
             for layer in range(config.num_layers)
         )
-        self.head = nn.Linear(h, v)
+        self.frame = FrameHead(config) if places > 1 else None
+        self.head = nn.Linear(config.head_size if places > 1 else h, places * v)
         self._initialise(generator)
 
     @torch.no_grad()
@@ -83,6 +91,8 @@ class CharRNN(nn.Module):
                     parameter[h : 2 * h] = 1.0  # rows i, f, g, o: the forget gate's
             else:
                 parameter.uniform_(-(h**-0.5), h**-0.5, generator=generator)
+        if self.frame is not None:
+            self.frame.initialise(generator)
 
     @property
     def tables(self) -> dict[str, nn.Embedding]:
@@ -144,7 +154,8 @@ class CharRNN(nn.Module):
         config, device = self.config, self.head.weight.device
         shape = (config.num_layers, batch_size, config.hidden_size)
         h, c = (torch.zeros(shape, dtype=torch.float32, device=device) for _ in range(2))
-        return State(h, c, h.new_zeros(1, batch_size, config.lookback))
+        past = h.new_zeros(1, batch_size, config.frame * config.lookback)
+        return State(h, c, past, h.new_zeros(1, batch_size, config.frame - 1))
 
     def runnable_weights(
         self,
@@ -166,6 +177,10 @@ class CharRNN(nn.Module):
         packs = dtype is not None or (kernel == "stacked" and self.head.weight.is_cuda)
         dtype = dtype or self.head.weight.dtype
         layers = [[part.to(dtype) for part in cells.weights_of(layer)] for layer in self.layers]
+        frame = None
+        if (head := self.frame) is not None:
+            tables = tuple(table.to(dtype) for table in head.tables())
+            frame = FrameWeights(head.hidden.weight.to(dtype), head.hidden.bias.to(dtype), tables)
         network = RunnableWeights(
             config=self.config,
             kernel=kernel,
@@ -174,6 +189,7 @@ class CharRNN(nn.Module):
             layers=tuple(LayerWeights(*parts) for parts in layers),
             head_weight=self.head.weight.to(dtype),
             head_bias=self.head.bias.to(dtype),
+            frame=frame,
         )
         return network.packed(separators) if packs else network
 
@@ -204,15 +220,21 @@ def count_parameters(config: ModelConfig) -> int:
     """How many elements all parameters of a network have."""
     v, h, layers = config.vocabulary_size, config.hidden_size, config.num_layers
     of_a_row = config.input_width + (2 * layers - 1) * h + 2 * layers  # of w, u and the biases
-    symbols = (config.input == "embedding") + bool(config.lookback)  # tables of them
+    rows = config.input_rows if config.input == "embedding" else 0
+    places, z = config.frame, config.head_size
+    rows += places * v if config.lookback else 0
     conditions = config.conditions * config.condition_size + config.label_rows * config.label_size
-    tables = symbols * v * config.embedding_size + conditions
-    return tables + cells.GATES[config.cell] * h * of_a_row + (h + 1) * v
+    tables = rows * config.embedding_size + conditions
+    head = (h + 1) * v
+    if places > 1:
+        added = places - 1 + places * bool(config.lookback)  # tables of rows
+        head = places * (h + 1) * z + added * v * z + places * (z + 1) * v
+    return tables + cells.GATES[config.cell] * h * of_a_row + head
 
 
 def count_fixed(config: ModelConfig) -> int:
     """How many elements it has that are not learnt: those of its linear predictor."""
-    weights = max(config.conditions, 1) * config.lookback
+    weights = max(config.conditions, 1) * config.frame * config.lookback
     return config.vocabulary_size + weights if config.lookback else 0
 
 

@@ -11,6 +11,7 @@ from seqkit.config import ModelConfig
 from seqkit.kernels.graph import SideStream
 from seqkit.model import cells, fused_calls
 from seqkit.model.cells import LayerWeights
+from seqkit.model.frames import FrameWeights, Steps, rows_of
 from seqkit.model.linear_predictor import LinearPredictor
 from seqkit.model.persistent_lstm.layer import persistent_layer
 from seqkit.symbols import IGNORED
@@ -24,12 +25,15 @@ class State(NamedTuple):
     """The recurrent state: hidden values h and cell values c, each (L, B, H).
 
     Only the LSTM has cell values; elsewhere c is zeros. `past` (1, B, K) has the last K samples,
-    the latest last, of a network that predicts linearly: see `LinearPredictor`.
+    the latest last, of a network that predicts linearly: see `LinearPredictor`. If a step makes P
+    symbols, `past` is (1, B, P K), and `frame` (1, B, n) are those fed since the last step, counted
+    from 1: see `frames`. It is (1, B, 0) if P is 1.
     """
 
     h: Tensor
     c: Tensor
     past: Tensor
+    frame: Tensor
 
     def detached(self) -> "State":
         """The same values, through which no gradient flows back."""
@@ -43,15 +47,16 @@ class State(NamedTuple):
 class Trace(NamedTuple):
     """A call of T steps, with what happened inside.
 
-    inputs (T, B), conditions, before (L, B, H): what was fed.
-    outputs: of each layer h (T, B, H), from the bottom.
+    before (L, B, H), x: the state, and what the bottom layer reads in each step that is made.
+    outputs: of each layer h (N, B, H), from the bottom.
+    steps: what belongs to which step, if one makes several symbols; else N is T.
     logits (T, B, V), after (L, B, H): what a call returns.
     """
 
-    inputs: Tensor
-    conditions: Conditions
     before: State
+    x: Tensor
     outputs: list[Tensor]
+    steps: Steps | None
     logits: Tensor
     after: State
 
@@ -64,6 +69,7 @@ class RunnableWeights(NamedTuple):
     gradients of the persistent kernel's matrices are made beside the rest, and has to be joined
     before they are used. `failed` is that kernel's word for having given up: see
     `persistent_lstm.launch.check`. `tables` are its embeddings, by their names in CharRNN.
+    `frame` is there if a step makes several symbols.
     """
 
     config: ModelConfig
@@ -73,13 +79,15 @@ class RunnableWeights(NamedTuple):
     layers: tuple[LayerWeights, ...]
     head_weight: Tensor
     head_bias: Tensor
+    frame: FrameWeights | None = None
     failed: Tensor | None = None
     side_stream: SideStream | None = None
 
     def tensors(self) -> list[Tensor]:
-        """All that is learnt, in a fixed order: embeddings, layers from the bottom, head."""
+        """All that is learnt, in a fixed order: embeddings, layers from the bottom, heads."""
         layers = [part for layer in self.layers for part in layer]
-        return [*self.tables.values(), *layers, self.head_weight, self.head_bias]
+        frame = self.frame.tensors() if self.frame else []
+        return [*self.tables.values(), *layers, *frame, self.head_weight, self.head_bias]
 
     def packed(self, separators: bool) -> "RunnableWeights":
         """The same network, its weights laid out as its kernel wants them; differentiable.
@@ -97,7 +105,7 @@ class RunnableWeights(NamedTuple):
             layers[0] = layers[0]._replace(w=_padded(layers[0].w, 1))
             failed = torch.zeros(1, dtype=torch.int32, device=device)
         weight, bias = self.head_weight, self.head_bias
-        if device.type == "cuda":
+        if device.type == "cuda" and self.frame is None:
             weight, bias = _padded(weight, 0), _padded(bias, 0, _NEVER)
         return self._replace(
             layers=tuple(layers), head_weight=weight, head_bias=bias, failed=failed
@@ -107,10 +115,12 @@ class RunnableWeights(NamedTuple):
         """The same network with other tensors, given in the order of `tensors()`."""
         *rest, head_weight, head_bias = tensors
         count = len(self.tables)
-        layers = [LayerWeights(*rest[i : i + 4]) for i in range(count, len(rest), 4)]
+        end = count + 4 * len(self.layers)
+        layers = [LayerWeights(*rest[i : i + 4]) for i in range(count, end, 4)]
         return self._replace(
             tables=dict(zip(self.tables, rest[:count], strict=True)),
             layers=tuple(layers),
+            frame=self.frame and self.frame.with_tensors(rest[end:]),
             head_weight=head_weight,
             head_bias=head_bias,
         )
@@ -153,21 +163,43 @@ class RunnableWeights(NamedTuple):
         conditions: Conditions = NO_CONDITIONS,
     ) -> Trace:
         """Run T steps as a call does, and keep every layer's outputs; of a stack only the top's."""
+        steps = None  # of a symbol each
+        read, known, separators = symbols[..., None], conditions, resets
+        if self.frame is not None:
+            steps = Steps.of(symbols, state.frame, self.config.frame, resets)
+            read, known, separators = steps.before, steps.conditions(conditions), steps.separators
+        begun = steps is not None and steps.fed > 0
+        bottom, past, predicted = self._inputs(
+            read, state.past, separators, known, input_mask, begun
+        )
+        outputs, h, c = self._run(bottom, state, masks, separators)
+        if begun:  # the first step was made before
+            outputs = [torch.cat(pair) for pair in zip(state.h[:, None], outputs, strict=True)]
+        # The head reads the top layer's outputs, or the sum of all.
+        x = sum(outputs[1:], outputs[0]) if self.config.skip_connections else outputs[-1]
+        if self.frame is None or steps is None:
+            logits = F.linear(x, self.head_weight, self.head_bias)
+        else:
+            logits = self.frame.logits(x, steps, predicted, self.head_weight, self.head_bias)
+        after = State(h, c, past, state.frame if steps is None else steps.after)
+        return Trace(state, bottom, outputs, steps, logits, after)
+
+    def _run(
+        self, x: Tensor, state: State, masks: Tensor | None, resets: Tensor | None
+    ) -> tuple[list[Tensor], Tensor, Tensor]:
+        """Every layer's outputs of x (N, B, X), of a stack only the top's; and h and c after it."""
         dtype = self.head_weight.dtype
-        x, past = self._inputs(symbols, state.past, resets, conditions, input_mask)
         h, c = state.h.to(dtype), state.c.to(dtype)
-        if self.kernel == "stacked":
+        if not len(x):
+            outputs = list(h[:, None][:, :0])
+        elif self.kernel == "stacked":
             if masks is not None or resets is not None or self.config.skip_connections:
                 raise ValueError("one call of the stack takes neither masks nor resets nor skips")
             x, h, c = fused_calls.fused_stack(self.config.cell, self.layers, x, h, c)
             outputs = [x]
         else:
             outputs, h, c = self._layer_by_layer(x, h, c, masks, resets)
-        # The head reads the top layer's outputs, or the sum of all.
-        x = sum(outputs[1:], outputs[0]) if self.config.skip_connections else outputs[-1]
-        logits = F.linear(x, self.head_weight, self.head_bias)
-        after = State(h.to(state.h.dtype), c.to(state.c.dtype), past)
-        return Trace(symbols, conditions, state, outputs, logits, after)
+        return outputs, h.to(state.h.dtype), c.to(state.c.dtype)
 
     def _inputs(
         self,
@@ -176,39 +208,51 @@ class RunnableWeights(NamedTuple):
         resets: Tensor | None,
         conditions: Conditions,
         mask: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor]:
-        """What the bottom layer reads, (T, B, X), and the past after it.
+        begun: bool = False,
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """What the bottom layer reads of symbols (N, B, P), which are numbers of rows.
 
-        That is the symbols, then the code of those to come, then the labels of their document, then
-        what is predicted.
+        If a step is `begun`, the first of the conditions are its.
+
+        Returns:
+            (N, B, X): the symbols, then the code of those to come, then the labels of their
+            document, then what is predicted. The past after it. And the symbols that are predicted,
+            if any are, (N, B, P), or (N + 1, B, P) if a step is begun.
         """
-        read = [self._symbols(symbols, resets)]
+        read, predicted = [self._symbols(symbols, resets)], None
         if mask is not None:
             read[0] = read[0] * mask
         codes, labels = conditions
+        skipped, shape = int(begun), symbols.shape[:2]
         if "conditions" in self.tables:
-            codes = torch.zeros_like(symbols) if codes is None else codes
-            read.append(_rows(codes, self.tables["conditions"]))
+            wanted = symbols.new_zeros(shape) if codes is None else codes[skipped:]
+            read.append(_rows(wanted[..., None], self.tables["conditions"]))
         if "labels" in self.tables:
             sizes = self.config.labels
-            labels = symbols.new_zeros(*symbols.shape, len(sizes)) if labels is None else labels
+            of_each = symbols.new_zeros(*shape, len(sizes)) if labels is None else labels[skipped:]
             tables = torch.split(self.tables["labels"], [size + 1 for size in sizes])
-            *others, last = map(_rows, labels.unbind(-1), tables)
+            *others, last = map(_rows, torch.split(of_each, 1, -1), tables)
             read.append(sum(others, last))
         if self.predictor is not None:
-            following, past = self.predictor(symbols, past, codes, resets)
-            read.append(_rows(following, self.tables["predicted"]))
-        return (torch.cat(read, -1) if len(read) > 1 else read[0]), past
+            levels = self.predictor.levels
+            samples = (F.pad(levels, (1, 0)) if self.frame else levels)[symbols]
+            predicted, past = self.predictor(samples, past, codes, resets, begun=begun)
+            rows = rows_of(predicted[skipped:], self.config.vocabulary_size)
+            read.append(_rows(rows, self.tables["predicted"]))
+        return (torch.cat(read, -1) if len(read) > 1 else read[0]), past, predicted
 
     def _symbols(self, symbols: Tensor, resets: Tensor | None) -> Tensor:
-        """One-hot rows or embeddings of the symbols, (T, B, X); or the symbols, where they do."""
+        """One-hot rows or embeddings of the symbols, (N, B, X); or the symbols, where they do."""
+        numbers = symbols
+        if self.frame is not None:
+            numbers = rows_of(symbols, self.config.vocabulary_size + 1)
         if "embedding" in self.tables:
-            return _rows(symbols, self.tables["embedding"])
-        if self.kernel == "persistent":
-            return symbols
+            return _rows(numbers, self.tables["embedding"])
+        if self.kernel == "persistent" and self.frame is None:
+            return symbols[..., 0]
         packed = self.layers[0].w.shape[1]
-        size = packed if resets is None else self.config.vocabulary_size
-        return _one_hot(symbols, size, self.head_weight.dtype)
+        size = packed if resets is None else self.config.input_rows
+        return _hot(numbers, size, self.head_weight.dtype)
 
     def activations(self, trace: Trace, layer: int, cells: slice) -> Tensor:
         """What some cells of a layer hold after each input, (T, B, n), n of its H.
@@ -218,21 +262,23 @@ class RunnableWeights(NamedTuple):
         the output gate o_t takes a product with a quarter of the layer's weights, or with one row
         of them for a single cell.
         """
-        y = trace.outputs[layer]
+        y, steps, before = trace.outputs[layer], trace.steps, trace.before
         if self.config.cell != "lstm":
-            return y[..., cells]
-        weights = self.layers[layer]
-        if layer:
-            x = trace.outputs[layer - 1]
+            values = y[..., cells]
         else:
-            x, _ = self._inputs(trace.inputs, trace.before.past, None, trace.conditions)
-        x = F.pad(x, (0, weights.w.shape[1] - x.shape[-1]))
-        last = torch.cat([trace.before.h[layer][None].to(y.dtype), y[:-1]])
-        first, end, _ = cells.indices(y.shape[-1])
-        rows = slice(3 * y.shape[-1] + first, 3 * y.shape[-1] + end)  # of i, f, g, o
-        w, u, b, d = (part[rows] for part in weights)
-        gate = (x @ w.T + b + last @ u.T + d).sigmoid()
-        return (y[..., cells] / gate.clamp(min=_SMALLEST)).clamp(-1, 1)
+            weights, h = self.layers[layer], before.h[layer][None].to(y.dtype)
+            made = len(y) - len(trace.x)  # steps of which the state before is what they made
+            x = trace.outputs[layer - 1][made:] if layer else trace.x
+            x = F.pad(x, (0, weights.w.shape[1] - x.shape[-1]))
+            last = torch.cat([h, y[made:-1]])[: len(x)]
+            first, end, _ = cells.indices(y.shape[-1])
+            rows = slice(3 * y.shape[-1] + first, 3 * y.shape[-1] + end)  # of i, f, g, o
+            w, u, b, d = (part[rows] for part in weights)
+            gate = (x @ w.T + b + last @ u.T + d).sigmoid()
+            values = (y[made:, ..., cells] / gate.clamp(min=_SMALLEST)).clamp(-1, 1)
+            if made:
+                values = torch.cat([before.c[layer][None, :, cells].to(y.dtype).tanh(), values])
+        return values if steps is None else steps.of_inputs(values)
 
     def _layer_by_layer(
         self, x: Tensor, h: Tensor, c: Tensor, masks: Tensor | None, resets: Tensor | None
@@ -259,17 +305,20 @@ class RunnableWeights(NamedTuple):
         return seen, torch.stack(last_h), torch.stack(last_c)
 
 
-def _one_hot(numbers: Tensor, size: int, dtype: torch.dtype) -> Tensor:
-    rows = torch.zeros((*numbers.shape, size), dtype=dtype, device=numbers.device)
-    return rows.scatter_(-1, numbers[..., None], 1)
+def _hot(numbers: Tensor, size: int, dtype: torch.dtype) -> Tensor:
+    """Of numbers (N, B, P) rows (N, B, size) with a 1 at each of the P, which differ."""
+    rows = torch.zeros((*numbers.shape[:2], size), dtype=dtype, device=numbers.device)
+    return rows.scatter_(-1, numbers, 1)
 
 
 def _rows(numbers: Tensor, table: Tensor) -> Tensor:
-    """The rows (T, B, X) of a table (N, X) at numbers (T, B)."""
-    if len(table) > _FEW:
-        return F.embedding(numbers, table)
+    """The rows of a table (R, X) at numbers (N, B, P), added up: (N, B, X)."""
+    places = numbers.shape[-1]
+    if len(table) > _FEW * places:
+        rows = F.embedding(numbers, table)
+        return rows[..., 0, :] if places == 1 else rows.sum(-2)
     # For few rows a product has a faster gradient than a look-up, and needs no atomics.
-    return _one_hot(numbers, len(table), table.dtype) @ table
+    return _hot(numbers, len(table), table.dtype) @ table
 
 
 def _padded(values: Tensor, side: int, filling: float = 0.0) -> Tensor:

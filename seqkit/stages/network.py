@@ -20,7 +20,7 @@ from seqkit.stages.read_corpus import Reading
 from seqkit.stages.sources import Origin
 from seqkit.training import kernel_choice
 
-_OF_DATA = ("vocabulary_size", "conditions", "labels")  # keys that by default are as the data is
+_OF_DATA = ("vocabulary_size", "symbols_per_step", "conditions", "labels")  # keys that by default are as the data is
 
 
 def shape_of(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None) -> ModelConfig:
@@ -53,9 +53,16 @@ def shape_of(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None) -> 
         raise ConfigError(
             "one-hot symbols have no room for labels beside them: give model.input=embedding, too"
         )
+    frame = codec.phases if isinstance(codec, Quantiser) else 1
+    if wanted.symbols_per_step not in (0, 1, frame):
+        raise ConfigError(
+            f"model.symbols_per_step={wanted.symbols_per_step}: a frame of the data has {frame}: "
+            "give that, or 1, or leave it out"
+        )
     shape = dataclasses.replace(
         wanted,
         vocabulary_size=wanted.vocabulary_size or size,
+        symbols_per_step=wanted.symbols_per_step or frame,
         lookback=lookback,
         labels=corpus.labels.sizes if corpus.labels else [],
     )

@@ -54,8 +54,8 @@ class TrainingStep:
         self._optimizer = OptimizerStep(
             plan.optimizer, train, self.weights, scaled=scaled, gave_up=self._gave_up
         )
-        h, c, past = model.zero_state(execution.lanes)
-        self._state = State(h.to(execution.dtype), c.to(execution.dtype), past)
+        h, c, *others = model.zero_state(execution.lanes)
+        self._state = State(h.to(execution.dtype), c.to(execution.dtype), *others)
         # What a recorded graph reads of the step's number.
         first = lanes.shown.start
         self._masks = DropoutMasks(model.config, train, plan.seed, device, first)

@@ -11,7 +11,7 @@ from seqkit.generation.sampling import Sampling
 from seqkit.model.network import State
 from seqkit.symbols import Floats, Integers
 
-NONE = State(torch.zeros(0), torch.zeros(0), torch.zeros(0))
+NONE = State(*torch.zeros(4, 0))
 
 
 class Counting:

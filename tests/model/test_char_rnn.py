@@ -28,7 +28,7 @@ def inputs(seed: int = 0) -> tuple[torch.Tensor, State]:
     generator = torch.Generator().manual_seed(seed)
     symbols = torch.randint(0, V, (T, B), generator=generator)
     h, c = torch.randn(2, L, B, H, dtype=torch.float64, generator=generator)
-    return symbols, State(h, c, torch.zeros(1, B, 0))
+    return symbols, State(h, c, torch.zeros(1, B, 0), torch.zeros(1, B, 0))
 
 
 def test_a_prediction_is_read_of_what_came_since_the_document_began() -> None:

@@ -23,7 +23,7 @@ def test_every_cell_of_every_layer(cell: str, given: str, skip: bool) -> None:
     model = CharRNN(config, draw)
     symbols = torch.randint(0, V, (T, B), generator=draw)
     h, c = 0.5 * torch.randn(2, L, B, H, generator=draw)
-    begin = State(h, c, torch.zeros(1, B, 0))
+    begin = State(h, c, torch.zeros(1, B, 0), torch.zeros(1, B, 0))
     network = model.runnable_weights(dtype=torch.float32)
     with torch.no_grad():
         trace = network.traced(symbols, begin)

@@ -61,8 +61,8 @@ class CudaGraphEngine:
     @torch.inference_mode()
     def _blocks(self, drawing: Drawing) -> Iterator[Tensor]:
         """The symbols (N, S) of each block, queued on the GPU."""
-        graphs = {size: self._graph(size, drawing.sampling) for size in _SIZES}
         loop = self._loop
+        fed = loop.step.fed(drawing.state)
         loop.set(torch.from_numpy(drawing.symbols), drawing.state)
         for block, known in drawing.blocks():
             uniforms = torch.from_numpy(block).pin_memory().to(self._device, non_blocking=True)
@@ -75,7 +75,8 @@ class CudaGraphEngine:
                     loop.draws[:size].copy_(uniforms[begin : begin + size])
                     if rows is not None:
                         loop.rows[:size].copy_(rows[begin : begin + size])
-                    graphs[size]()
+                    self._graph(size, drawing.sampling, fed)()
+                    fed = (fed + size) % loop.step.places
                     drawn[begin : begin + size].copy_(loop.drawn[:size])
                     begin += size
             yield drawn
@@ -86,13 +87,17 @@ class CudaGraphEngine:
         """See Engine. The same step, without the graph."""
         return self._loop.step.score(symbols, state, conditions)
 
-    def _graph(self, steps: int, sampling: Sampling) -> GraphedCall:
-        """The graph of so many steps, recorded when it is first needed."""
-        key = (steps, sampling.temperature, sampling.top_k, sampling.top_p)
+    def _graph(self, steps: int, sampling: Sampling, fed: int) -> GraphedCall:
+        """The graph of so many symbols, recorded when it is first needed.
+
+        `fed` is how many inputs of a step came before.
+        """
+        key = (steps, fed, sampling.temperature, sampling.top_k, sampling.top_p)
         if key not in self._graphs:
             # What is recorded must not refer to this engine: a graph in a reference cycle might be
             # freed while another one is recorded, which CUDA forbids.
-            run = functools.partial(self._loop.advance, steps, rule_of(sampling, self._loop.size))
+            rule = rule_of(sampling, self._loop.size)
+            run = functools.partial(self._loop.advance, steps, rule, fed)
             self._graphs[key] = GraphedCall(run, self._device)
         return self._graphs[key]
 
@@ -122,15 +127,16 @@ class _Loop:
         self._symbols.copy_(symbols)
         self._keep(self.step.split(state))
 
-    def advance(self, steps: int, rule: dict[str, float]) -> None:
-        """Make steps: the first rows of `draws` become the first rows of `drawn`."""
-        fed, carried = self._symbols, self._carried
+    def advance(self, steps: int, rule: dict[str, float], fed: int) -> None:
+        """Draw so many symbols: the first rows of `draws` become the first rows of `drawn`."""
+        symbols, carried = self._symbols, self._carried
         for index in range(steps):
-            logits, carried = self.step(fed, carried, self.rows[index])
-            fed = self.drawn[index]
-            drawn = {"logits": logits, "draws": self.draws[index], "symbols": fed}
-            self._draw.launch({**drawn, "rule": rule}, blocks=len(fed), threads=32)
-        self._symbols.copy_(fed)
+            place = (fed + index) % self.step.places
+            logits, carried = self.step(symbols, carried, self.rows[index], place)
+            symbols = self.drawn[index]
+            drawn = {"logits": logits, "draws": self.draws[index], "symbols": symbols}
+            self._draw.launch({**drawn, "rule": rule}, blocks=len(symbols), threads=32)
+        self._symbols.copy_(symbols)
         self._keep(carried)
 
     def _keep(self, carried: Carried) -> None:

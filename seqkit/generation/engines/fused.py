@@ -40,6 +40,11 @@ def lay_out_on(
         ConfigError, DeviceError: what the kernel, or this device, cannot run.
     """
     require_gpu(device, "fused")
+    if config.frame > 1:
+        raise ConfigError(
+            f"sample.engine=fused makes a symbol a step, not {config.frame}: use "
+            "sample.engine=cuda_graph"
+        )
     about = torch.cuda.get_device_properties(device)
     knows_many = not config.lookback  # which only the kernel for few predicts by
     many, hopper = streams > MOST_STREAMS and knows_many, (about.major, about.minor) == (9, 0)

@@ -60,11 +60,12 @@ class OnnxEngine:
         tensors = [torch.from_numpy(values).to(state.h.device) for values in after]
         layers = 2 * self._step.layers
         h, c = torch.stack(tensors[0:layers:2]), torch.stack(tensors[1:layers:2])
-        return logits, State(h, c, tensors[layers][None] if self._step.lookback else state.past)
+        past = tensors[layers][None] if self._step.lookback else state.past
+        return logits, State(h, c, past, state.frame)
 
     def _split(self, state: State) -> list[Arrays]:
         """The state as `many_steps` takes it."""
-        h, c, past = (values.float().cpu().numpy() for values in state)
+        h, c, past, _ = (values.float().cpu().numpy() for values in state)
         layers = [array for pair in zip(h, c, strict=True) for array in pair]
         return [*layers, *(past if self._step.lookback else ())]
 

@@ -10,6 +10,7 @@ from itertools import chain, repeat
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.foundation.threads import shared_cores
@@ -18,13 +19,17 @@ from seqkit.generation.engines.step_tables import StepTables, condition_rows
 from seqkit.generation.sampling import draw
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
+from seqkit.model.frames import fed_of, rows_of
 from seqkit.model.network import State
 from seqkit.symbols import Floats, Integers
 
 _TRANSPOSED = 768  # from so many hidden units on, products are faster with transposed matrices
 
 Carried = list[Tensor]
-"""A state as steps carry it: of each layer h and c, (S, H); then the past (S, K), if it is read."""
+"""A state as steps carry it: of each layer h and c, (S, H); then the past (S, P K), if it is read.
+
+Last comes the frame, (S, P - 1), if a step makes P symbols; see `State.frame`.
+"""
 
 
 class PreparedStep:
@@ -42,6 +47,9 @@ class PreparedStep:
         layers = [cells.weights_of(layer) for layer in model.layers]
         tables = StepTables.of(model)
         self._predictor = tables.predictor  # in fp32
+        self._levels = torch.zeros(0)
+        if tables.predictor is not None:
+            self._levels = F.pad(tables.predictor.levels, (int(model.config.frame > 1), 0))
         self._table = self._prepared(tables.symbols)
         self._conditions, self._predicted = (
             None if table is None else self._prepared(table)
@@ -55,8 +63,18 @@ class PreparedStep:
         if self._table.is_cuda and self._cell == "lstm" and not self._clip:
             # PyTorch's own: one kernel for biases, gates and both new values, if it is there.
             self._fused_cell = getattr(torch.ops.aten, "_thnn_fused_lstm_cell", None)
-        self._head = self._matrix(model.head.weight[:size])
-        self._head_bias = self._prepared(model.head.bias[:size])
+        self.places = model.config.frame
+        """P, the symbols of a step."""
+        heads = model.head.weight.view(self.places, -1, model.head.weight.shape[1])
+        self._heads = [self._matrix(head) for head in heads[:, :size]]
+        self._head_biases = [*self._prepared(model.head.bias.view(self.places, -1)[:, :size])]
+        self._z, self._z_biases = list[Tensor](), list[Tensor]()
+        self._rows: list[Tensor] = []
+        if (frame := model.frame) is not None:
+            weights = frame.hidden.weight.view(self.places, -1, frame.hidden.weight.shape[1])
+            self._z = [self._matrix(part) for part in weights]
+            self._z_biases = [*self._prepared(frame.hidden.bias.view(self.places, -1))]
+            self._rows = [self._prepared(table) for table in frame.tables()]
 
     @torch.inference_mode()
     def renew(self, model: CharRNN) -> None:
@@ -69,10 +87,11 @@ class PreparedStep:
             kept.copy_(new)
 
     def _tensors(self) -> list[Tensor]:
-        biases = [bias for pair in self._biases for bias in pair]
-        tables = [self._table, self._conditions, self._predicted]
-        matrices = [*self._inputs, *self._hidden, self._head]
-        return [*(t for t in tables if t is not None), *matrices, *biases, self._head_bias]
+        biases = [bias for pair in self._biases for bias in pair] + self._head_biases
+        biases += self._z_biases
+        tables = [self._table, self._conditions, self._predicted, *self._rows]
+        matrices = [*self._inputs, *self._hidden, *self._heads, *self._z]
+        return [*(t for t in tables if t is not None), *matrices, *biases]
 
     def _prepared(self, tensor: Tensor) -> Tensor:
         return tensor.to(self._dtype).contiguous()
@@ -87,53 +106,98 @@ class PreparedStep:
         """The state in the form that a step takes."""
         h, c = (self._prepared(values) for values in state[:2])
         layers = chain.from_iterable(zip(h.unbind(), c.unbind(), strict=True))
-        return [*layers, *(() if self._predictor is None else state.past.float())]
+        past = [] if self._predictor is None else [*state.past.float()]
+        frame = []
+        if self.places > 1:
+            known = state.frame[0].long()
+            frame = [F.pad(known, (0, self.places - 1 - known.shape[1]))]
+        return [*layers, *past, *frame]
 
-    def _joined(self, carried: Carried) -> State:
-        """What `split` made this of."""
-        layers = carried[: 2 * len(self._hidden)]
-        h, c = (torch.stack(layers[first::2]).float() for first in (0, 1))
-        past = h.new_zeros(h.shape[1], 0) if self._predictor is None else carried[-1]
-        return State(h, c, past[None])
+    def fed(self, state: State) -> int:
+        """How many inputs of the step under way were fed."""
+        return fed_of(state.frame, self.places)
+
+    def _joined(self, carried: Carried, fed: int) -> State:
+        """What `split` made this of, after so many inputs of a step; 0: all."""
+        count = 2 * len(self._hidden)
+        h, c = (torch.stack(carried[first:count:2]).float() for first in (0, 1))
+        past = h.new_zeros(h.shape[1], 0) if self._predictor is None else carried[count]
+        frame = h.new_zeros(h.shape[1], 0)
+        if self.places > 1:
+            frame = carried[-1][:, : (fed - 1) % self.places].float()
+        return State(h, c, past[None], frame[None])
 
     @torch.inference_mode()
     def __call__(
-        self, symbols: Tensor, carried: Carried, row: Tensor | None = None
+        self, symbols: Tensor, carried: Carried, row: Tensor | None = None, fed: int = 0
     ) -> tuple[Tensor, Carried]:
         """Feed symbols (S,): the logits (S, V) of what follows, in fp32, and the state after.
 
-        `row` (S,) is one of `condition_rows`, of what follows; None: nothing is known.
+        `row` (S,) is one of `condition_rows`, of what follows; None: nothing is known. `fed` says
+        how many inputs of the step under way were fed, see `frames.fed_of`.
         """
-        x = torch.index_select(self._table, 0, symbols)
+        count = 2 * len(self._hidden)
+        layers, past = carried[:count], carried[count : count + (self._predictor is not None)]
+        read, known = symbols[:, None], list[Tensor]()
+        if self.places > 1:
+            [frame] = carried[count + len(past) :]
+            if fed:
+                frame = torch.cat([frame[:, : fed - 1], read + 1, frame[:, fed:]], 1)
+            read, known = torch.cat([frame, read + 1], 1), [frame]
+        predicted = None
+        if self._predictor is not None:
+            samples = self._levels[read][None][: int(not fed)]
+            codes = None if row is None else row[None]
+            predicted, now = self._predictor(samples, past[0][None], codes, begun=fed > 0)
+            past = [*now]
+        if not fed:
+            layers = self._advanced(read, layers, predicted, row)
+        x = torch.stack(layers[::2]).sum(0) if self._skips else layers[-2]
+        if self.places > 1:
+            x = torch.addmm(self._z_biases[fed], x, self._columns(self._z[fed]))
+            for place in range(fed):
+                x = x + self._rows[0][place][known[0][:, place] - 1]
+            if predicted is not None:
+                x = x + self._rows[1][fed][predicted[0, :, fed]]
+            x = x.relu()
+        columns = self._columns(self._heads[fed])
+        logits = torch.addmm(self._head_biases[fed], x, columns).float()
+        return logits, [*layers, *past, *known]
+
+    def _advanced(
+        self, read: Tensor, layers: Carried, predicted: Tensor | None, row: Tensor | None
+    ) -> Carried:
+        """The layers after a step that reads symbols (S, P)."""
+        x = self._looked_up(self._table, read)
         if self._conditions is not None:
             x = x + (self._conditions[0] if row is None else self._conditions[row])
-        past: list[Tensor] = []
-        if self._predicted is not None and self._predictor is not None:
-            codes = None if row is None else row[None]
-            following, after_it = self._predictor(symbols[None], carried[-1][None], codes)
-            x = x + self._predicted[following[0]]
-            past = [*after_it]
+        if self._predicted is not None and predicted is not None:
+            x = x + self._looked_up(self._predicted, predicted[0])
         after: Carried = []
         for index, recurrent in enumerate(self._hidden):
-            h, c = carried[2 * index : 2 * index + 2]
+            h, c = layers[2 * index : 2 * index + 2]
             inputs = x @ self._columns(self._inputs[index]) if index else x
             hidden = h @ self._columns(recurrent)
             after += self._advance(index, inputs, hidden, h, c)
             x = after[-2]
-        if self._skips:
-            x = torch.stack(after[::2]).sum(0)
-        logits = torch.addmm(self._head_bias, x, self._columns(self._head)).float()
-        return logits, after + past
+        return after
+
+    def _looked_up(self, table: Tensor, symbols: Tensor) -> Tensor:
+        """The rows of symbols (S, P), added up, in a table with some for each of the P places."""
+        if self.places == 1:
+            return torch.index_select(table, 0, symbols[:, 0])
+        return table[rows_of(symbols, len(table) // self.places)].sum(1)
 
     def score(
         self, symbols: Integers, state: State, conditions: Conditions = NO_CONDITIONS
     ) -> tuple[Floats, State]:
         """See Engine: feed symbols (N, S) step by step."""
-        carried, rows = self.split(state), []
-        for fed, row in zip(self.on_device(symbols), self.rows_of(conditions), strict=False):
-            logits, carried = self(fed, carried, row)
+        carried, rows, fed = self.split(state), [], self.fed(state)
+        for each, row in zip(self.on_device(symbols), self.rows_of(conditions), strict=False):
+            logits, carried = self(each, carried, row, fed)
+            fed = (fed + 1) % self.places
             rows.append(logits)
-        return torch.stack(rows).cpu().numpy(), self._joined(carried)
+        return torch.stack(rows).cpu().numpy(), self._joined(carried, fed)
 
     def rows_of(self, conditions: Conditions) -> Iterable[Tensor | None]:
         """What each step takes of conditions, (S,), where it runs; without end if that is None."""
@@ -181,13 +245,15 @@ class TorchEngine:
     def sample(self, drawing: Drawing) -> Iterator[Integers]:
         """See Engine."""
         symbols, carried = drawing.symbols, self._step.split(drawing.state)
+        place = self._step.fed(drawing.state)
         copies = 1 if self._strength == 1 else 2
         for block, known in drawing.blocks():
             drawn = []
             with shared_cores(self._device):
                 for uniform, row in zip(block, self._step.rows_of(known), strict=False):
                     fed = self._step.on_device(np.tile(symbols, copies))
-                    logits, carried = self._step(fed, carried, row)
+                    logits, carried = self._step(fed, carried, row, place)
+                    place = (place + 1) % self._step.places
                     symbols = draw(self.guided(logits.cpu().numpy()), uniform, drawing.sampling)
                     drawn.append(symbols)
             yield np.stack(drawn)

@@ -93,7 +93,7 @@ class WasmEngine:
 
     def _hold(self, state: State) -> list[int]:
         """Write the state of S streams to memory: where that of each lies."""
-        h, c, past = (values.float().cpu().numpy().swapaxes(0, 1) for values in state)
+        h, c, past, _ = (values.float().cpu().numpy().swapaxes(0, 1) for values in state)
         wide = [(0, 0), (0, 0), (0, self._hidden - h.shape[2])]
         rows = [np.pad(part, wide).reshape(len(h), -1) for part in (h, c)]
         rows.append(np.pad(past[:, 0], [(0, 0), (-past.shape[2] % 4, 0)]))
@@ -110,7 +110,8 @@ class WasmEngine:
         values = rows[:, : 2 * layers * width].reshape(streams, 2, layers, width)
         h, c = values[..., : self._config.hidden_size].transpose(1, 2, 0, 3)
         past = rows[None, :, rows.shape[1] - self._config.lookback :]
-        return State(*(torch.from_numpy(part.copy()) for part in (h, c, past)))
+        frame = past[..., :0]
+        return State(*(torch.from_numpy(part.copy()) for part in (h, c, past, frame)))
 
     def _call(self, name: str, *arguments: float) -> Any:
         return self._exports[name](self._store, *arguments)

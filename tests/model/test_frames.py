@@ -1,0 +1,193 @@
+"""Steps of several symbols, against a loop from the equations."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from seqkit.conditions import Conditions
+from seqkit.config import ModelConfig
+from seqkit.generation.engines.pytorch import PreparedStep
+from seqkit.model import cells
+from seqkit.model.char_rnn import CharRNN, count_fixed, count_parameters
+from seqkit.model.linear_predictor import LinearPredictor
+
+N, B, P, V, H, K, CODES = 5, 3, 4, 7, 6, 2, 5
+
+
+def network(kind: str, places: int = P, layers: int = 2, cell: str = "lstm") -> CharRNN:
+    """A network of random weights in fp64: one_hot, embedding, or predicting."""
+    predicts = kind == "predicting"
+    config = ModelConfig(
+        cell=cell,
+        num_layers=layers,
+        hidden_size=H,
+        vocabulary_size=V,
+        symbols_per_step=places,
+        head_size=8,
+        input="one_hot" if kind == "one_hot" else "embedding",
+        embedding_size=3,
+        conditions=CODES if predicts else 0,
+        condition_size=2,
+        lookback=K if predicts else 0,
+    )
+    generator = torch.Generator().manual_seed(1)
+    model = CharRNN(config, generator).double()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(std=0.4, generator=generator)
+    if predicts:
+        weights = torch.randn(CODES, places, K, generator=generator).double()
+        model.set_linear_predictor(LinearPredictor(torch.linspace(-1, 1, V).double(), weights))
+    return model
+
+
+def row(count: int, seed: int = 2) -> tuple[Tensor, Conditions]:
+    draw = torch.Generator().manual_seed(seed)
+    codes = torch.randint(CODES, (-(-count // P), B), generator=draw).repeat_interleave(P, 0)
+    return torch.randint(V, (count, B), generator=draw), Conditions(codes[:count])
+
+
+def naive(model: CharRNN, symbols: Tensor, codes: Tensor) -> Tensor:
+    """The logits (T, B, V) of whole frames, one symbol after the other, by the equations."""
+    config, frame = model.config, model.frame
+    assert frame is not None
+    places, size = config.frame, V + 1
+    state = [(torch.zeros(B, H).double(), torch.zeros(B, H).double()) for _ in model.layers]
+    past = torch.zeros(B, places, K).double()
+    drawn = [torch.zeros(B, dtype=torch.int64)] * (places - 1)  # of the last frame, from 1
+    logits = []
+    for time, (fed, code) in enumerate(zip(symbols, codes, strict=True)):
+        place = time % places
+        if place == 0:
+            read = [*drawn, fed + 1]
+            drawn = []
+            rows = [p * size + each for p, each in enumerate(read)]
+            if model.embedding is not None:
+                parts = [sum(model.embedding.weight[at] for at in rows)]
+            else:
+                parts = [torch.zeros(B, places * size).double()]
+                for at in rows:
+                    parts[0][torch.arange(B), at] += 1
+            if model.predicted is not None and model.conditions is not None:
+                parts.append(model.conditions.weight[code])
+                levels = torch.cat([torch.zeros(1).double(), model.get_buffer("levels")])
+                past = torch.cat([past[:, :, 1:], levels[torch.stack(read, 1)][..., None]], 2)
+                sample = (past * model.get_buffer("weights")[code]).sum(2)
+                guess = (sample[..., None] - levels[1:]).abs().argmin(2)
+                at = guess + V * torch.arange(places)
+                parts.append(model.predicted.weight[at].sum(1))
+            x = torch.cat(parts, 1)
+            for index, layer in enumerate(model.layers):
+                w, u, b, d = cells.weights_of(layer)
+                h, c = state[index]
+                h, c = cells.cell_step(config.cell, x @ w.T + b, h @ u.T + d, h, c, cell_clip=0)
+                state[index], x = (h, c), h
+        else:
+            drawn = [*drawn, fed + 1]
+        part = slice(8 * place, 8 * place + 8)
+        z = state[-1][0] @ frame.hidden.weight[part].T + frame.hidden.bias[part]
+        for index, each in enumerate(drawn):
+            z = z + frame.drawn[index][each - 1]
+        if frame.predicted is not None:
+            z = z + frame.predicted[place][guess[:, place]]
+        part = slice(V * place, V * place + V)
+        logits.append(z.relu() @ model.head.weight[part].T + model.head.bias[part])
+    return torch.stack(logits)
+
+
+@pytest.mark.parametrize("kind", ["one_hot", "embedding", "predicting"])
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_it_is_what_the_equations_say(kind: str, cell: str) -> None:
+    model = network(kind, cell=cell)
+    symbols, conditions = row(N * P)
+    assert conditions.codes is not None
+    with torch.no_grad():
+        wanted = naive(model, symbols, conditions.codes)
+        logits, _ = model(symbols, model.zero_state(B), conditions=conditions)
+    assert torch.allclose(logits, wanted, atol=1e-6)  # h and c are fp32 between calls
+
+
+@pytest.mark.parametrize("kind", ["one_hot", "predicting"])
+@pytest.mark.parametrize("cuts", [(4, 8), (1, 2, 3), (7, 9), (5, 6, 15, 18)])
+def test_a_row_may_be_cut_anywhere(kind: str, cuts: tuple[int, ...]) -> None:
+    model = network(kind)
+    symbols, conditions = row(N * P - 1)
+    codes = conditions.codes
+    assert codes is not None
+    with torch.no_grad():
+        whole, end = model(symbols, model.zero_state(B), conditions=conditions)
+        state, parts = model.zero_state(B), []
+        for begin, stop in itertools.pairwise((0, *cuts, len(symbols))):
+            known = Conditions(codes[begin:stop])
+            logits, state = model(symbols[begin:stop], state, conditions=known)
+            parts.append(logits)
+    assert torch.allclose(torch.cat(parts), whole, atol=1e-6)
+    for one, other in zip(state, end, strict=True):
+        assert one.shape == other.shape
+        assert torch.allclose(one, other, atol=1e-6)
+
+
+def test_separators_begin_anew() -> None:
+    model = network("predicting")
+    symbols, conditions = row(N * P)
+    codes = conditions.codes
+    assert codes is not None
+    resets = torch.zeros(N * P, B, dtype=torch.bool)
+    resets[2 * P : 3 * P, 1] = True  # the third frame of a lane
+    with torch.no_grad():
+        logits, after = model(symbols, model.zero_state(B), None, resets, conditions)
+        lane = slice(1, 2)
+        rest = symbols[3 * P :, lane]
+        known = Conditions(codes[3 * P :, lane])
+        wanted, end = model(rest, model.zero_state(1), conditions=known)
+    assert torch.allclose(logits[3 * P :, lane], wanted, atol=1e-6)
+    for one, other in zip(after, end, strict=True):
+        assert torch.allclose(one[:, lane], other, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["one_hot", "embedding", "predicting"])
+def test_a_prepared_step_gives_the_same(kind: str) -> None:
+    model = network(kind).float()
+    symbols, conditions = row(N * P - 2)
+    with torch.no_grad():
+        begun, before = model(symbols[:6], model.zero_state(B), conditions=Conditions(None))
+        assert conditions.codes is not None
+        rest = Conditions(conditions.codes[6:]) if model.config.conditions else Conditions()
+        wanted, end = model(symbols[6:], before, conditions=rest)
+    logits, after = PreparedStep(model, V).score(symbols[6:].numpy(), before, rest)
+    assert np.allclose(logits, wanted, atol=1e-5)
+    for one, other in zip(after, end, strict=True):
+        assert one.shape == other.shape
+        assert torch.allclose(one, other, atol=1e-5)
+    assert begun.shape == (6, B, V)
+
+
+def test_activations_are_those_of_every_input() -> None:
+    model = network("embedding", layers=1).float()
+    symbols, _ = row(N * P)
+    runnable = model.runnable_weights()
+    with torch.no_grad():
+        trace = runnable.traced(symbols, model.zero_state(B))
+        whole = runnable.activations(trace, 0, slice(None))
+        first = runnable.traced(symbols[:5], model.zero_state(B))
+        rest = runnable.traced(symbols[5:], first.after)
+        parts = [runnable.activations(each, 0, slice(None)) for each in (first, rest)]
+    assert whole.shape == (N * P, B, H)
+    assert torch.allclose(torch.cat(parts), whole, atol=1e-5)
+    assert torch.allclose(whole[-1], trace.after.c[0].tanh(), atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["one_hot", "embedding", "predicting"])
+def test_its_parameters_are_counted(kind: str) -> None:
+    model = network(kind)
+    assert count_parameters(model.config) == sum(each.numel() for each in model.parameters())
+    assert count_fixed(model.config) == sum(each.numel() for each in model.buffers())
+
+
+def test_one_symbol_a_step_has_no_frame() -> None:
+    model = CharRNN(ModelConfig(vocabulary_size=V, hidden_size=H, symbols_per_step=1))
+    assert model.frame is None
+    assert model.zero_state(B).frame.shape == (1, B, 0)
