@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from seqkit.data.corpus import Corpus, Part
     from seqkit.data.lanes import Lanes, Window
     from seqkit.model.char_rnn import CharRNN
-    from seqkit.model.network import State, cross_entropy
+    from seqkit.model.network import cross_entropy
+    from seqkit.model.state import State
     from seqkit.runs import events
 
 __version__ = "0.3.0"
@@ -71,7 +72,8 @@ _HOMES = {
     "seqkit.api.symbol_reader": ("ModelState",),
     "seqkit.api.train": ("Run", "train"),
     "seqkit.model.char_rnn": ("CharRNN",),
-    "seqkit.model.network": ("State", "cross_entropy"),
+    "seqkit.model.network": ("cross_entropy",),
+    "seqkit.model.state": ("State",),
     "seqkit.runs": ("events",),
 }
 

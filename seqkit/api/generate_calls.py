@@ -13,7 +13,7 @@ from seqkit.generation.engine import Engine
 from seqkit.generation.labelled import choose
 from seqkit.generation.request import Request
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.network import State
+from seqkit.model.state import State
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.symbols import Integers, Symbols
 

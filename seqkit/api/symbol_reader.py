@@ -16,7 +16,7 @@ from seqkit.evaluation.scoring import Chunk
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_section, check_type
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.network import State
+from seqkit.model.state import State
 from seqkit.symbols import Floats, Symbols
 
 

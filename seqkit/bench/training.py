@@ -25,8 +25,9 @@ from seqkit.kernels.timing import Build, Row
 from seqkit.model import fused_calls
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
-from seqkit.model.network import State, cross_entropy
+from seqkit.model.network import cross_entropy
 from seqkit.model.persistent_lstm.layer import persistent_layer
+from seqkit.model.state import State
 from seqkit.training.kernel_choice import choose_execution, supported
 from seqkit.training.plan import Plan
 from seqkit.training.trainer import Trainer

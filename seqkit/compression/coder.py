@@ -74,7 +74,7 @@ class Coder:
             self._carried = self._step.split(model.zero_state(lanes))
             self._symbols = torch.zeros(lanes, dtype=torch.int64, device=self._device)
             self._bounds = bounds_of(torch.zeros((lanes, size), device=self._device))
-        # These must not refer to the coder: a graph in a reference cycle keeps its memory, and might
+        # They must not refer to the coder: a graph in a reference cycle keeps its memory, and might
         # be freed while another one is recorded, which CUDA forbids.
         tensors = self._symbols, self._carried, self._bounds
         self._advance: list[Callable[[], None]] = [

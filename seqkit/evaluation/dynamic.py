@@ -23,7 +23,8 @@ from seqkit.evaluation.score import Score, Tally
 from seqkit.evaluation.scoring import Scored
 from seqkit.foundation.threads import shared_cores
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.network import State, cross_entropy
+from seqkit.model.network import cross_entropy
+from seqkit.model.state import State
 from seqkit.symbols import IGNORED, Floats, Integers
 
 COPIES = 6

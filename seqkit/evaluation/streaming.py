@@ -15,7 +15,7 @@ from seqkit.evaluation import protocols, scoring
 from seqkit.evaluation.protocols import LANES
 from seqkit.evaluation.score import Score, Tally
 from seqkit.evaluation.scoring import CHUNK, Chunk, Scored
-from seqkit.model.network import State
+from seqkit.model.state import State
 from seqkit.symbols import Integers
 
 _ENOUGH = 8  # documents that keep all lanes of a call busy by themselves

@@ -17,7 +17,8 @@ import torch
 from seqkit.data.corpus import Part, Row
 from seqkit.evaluation import protocols, streaming
 from seqkit.evaluation.scoring import CHUNK, Chunk, Scored
-from seqkit.model.network import RunnableWeights, State
+from seqkit.model.network import RunnableWeights
+from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers, symbol_dtype
 
 _BLOCK = 1 << 20  # symbols read at a time

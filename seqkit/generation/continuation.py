@@ -25,7 +25,7 @@ from seqkit.generation.slow_tier import Writing
 from seqkit.generation.stream_conditions import StreamConditions
 from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.network import State
+from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers, Symbols
 
 REMEMBERED = 100_000

@@ -12,7 +12,7 @@ from typing import Protocol
 from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.foundation.randomness import uniforms_of_streams
 from seqkit.generation.sampling import Sampling, draw
-from seqkit.model.network import State
+from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers
 
 Blocks = Iterator[Integers]

@@ -22,6 +22,7 @@ from torch.nn import functional as F
 from seqkit.conditions import Conditions
 from seqkit.config import ModelConfig
 
+_FEW = 1024  # symbols up to which an embedding is a product with one-hot rows
 _SPREAD = 0.2  # of rows that are added to W h
 
 
@@ -83,17 +84,17 @@ class FrameWeights(NamedTuple):
         """
         places = steps.grid.shape[-1]
         z = F.linear(h, self.weight, self.bias).view(*h.shape[:2], places, -1)  # (N, B, P, M)
-        added = _rows(steps.grid[..., 1:].sub(1).clamp(min=0), self.tables[0])
+        added = _rows_of_places(steps.grid[..., 1:].sub(1).clamp(min=0), self.tables[0])
         z = z + F.pad(added.cumsum(-2), (0, 0, 1, 0))
         if predicted is not None:
-            z = z + _rows(predicted, self.tables[1])
+            z = z + _rows_of_places(predicted, self.tables[1])
         head = weight.view(places, -1, weight.shape[1])
         logits = torch.einsum("nbpm,pvm->npbv", z.relu(), head)
         logits = logits + bias.view(places, 1, -1)
         return logits.flatten(0, 1)[steps.fed : steps.fed + steps.inputs]
 
 
-def _rows(symbols: Tensor, table: Tensor) -> Tensor:
+def _rows_of_places(symbols: Tensor, table: Tensor) -> Tensor:
     """Of symbols (N, B, P) the rows (N, B, P, M) in a table (P, V, M), by a product."""
     # Its gradient is faster than that of a look-up, and needs no atomics.
     shape = *symbols.shape, table.shape[1]
@@ -161,6 +162,22 @@ class Steps(NamedTuple):
 def rows_of(symbols: Tensor, size: int) -> Tensor:
     """Where symbols (…, P) stand in a table that has `size` rows for each of the P places."""
     return symbols + size * torch.arange(symbols.shape[-1], device=symbols.device)
+
+
+def hot(numbers: Tensor, size: int, dtype: torch.dtype) -> Tensor:
+    """Of numbers (N, B, P) rows (N, B, size) with a 1 at each of the P, which differ."""
+    rows = torch.zeros((*numbers.shape[:2], size), dtype=dtype, device=numbers.device)
+    return rows.scatter_(-1, numbers, 1)
+
+
+def rows_at(numbers: Tensor, table: Tensor) -> Tensor:
+    """The rows of a table (R, X) at numbers (N, B, P), added up: (N, B, X)."""
+    places = numbers.shape[-1]
+    if len(table) > _FEW * places:
+        rows = F.embedding(numbers, table)
+        return rows[..., 0, :] if places == 1 else rows.sum(-2)
+    # For few rows a product has a faster gradient than a look-up, and needs no atomics.
+    return hot(numbers, len(table), table.dtype) @ table
 
 
 def fed_of(frame: Tensor, places: int) -> int:

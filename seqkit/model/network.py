@@ -11,37 +11,14 @@ from seqkit.config import ModelConfig
 from seqkit.kernels.graph import SideStream
 from seqkit.model import cells, fused_calls
 from seqkit.model.cells import LayerWeights
-from seqkit.model.frames import FrameWeights, Steps, rows_of
+from seqkit.model.frames import FrameWeights, Steps, hot, rows_at, rows_of
 from seqkit.model.linear_predictor import LinearPredictor
 from seqkit.model.persistent_lstm.layer import persistent_layer
+from seqkit.model.state import State
 from seqkit.symbols import IGNORED
 
 _NEVER = -10_000.0  # the logit of a symbol without any probability, in every float format
 _SMALLEST = 1e-30  # a gate that is shut further than that lets no float through
-_FEW = 1024  # symbols up to which an embedding is a product with one-hot rows
-
-
-class State(NamedTuple):
-    """The recurrent state: hidden values h and cell values c, each (L, B, H).
-
-    Only the LSTM has cell values; elsewhere c is zeros. `past` (1, B, K) has the last K samples,
-    the latest last, of a network that predicts linearly: see `LinearPredictor`. If a step makes P
-    symbols, `past` is (1, B, P K), and `frame` (1, B, n) are those fed since the last step, counted
-    from 1: see `frames`. It is (1, B, 0) if P is 1.
-    """
-
-    h: Tensor
-    c: Tensor
-    past: Tensor
-    frame: Tensor
-
-    def detached(self) -> "State":
-        """The same values, through which no gradient flows back."""
-        return State(*(values.detach() for values in self))
-
-    def begun_anew(self, fresh: Tensor) -> "State":
-        """The same values, and zeros in the lanes in which `fresh` (B,) is true."""
-        return State(*(torch.where(fresh[:, None], 0, values) for values in self))
 
 
 class Trace(NamedTuple):
@@ -226,19 +203,19 @@ class RunnableWeights(NamedTuple):
         skipped, shape = int(begun), symbols.shape[:2]
         if "conditions" in self.tables:
             wanted = symbols.new_zeros(shape) if codes is None else codes[skipped:]
-            read.append(_rows(wanted[..., None], self.tables["conditions"]))
+            read.append(rows_at(wanted[..., None], self.tables["conditions"]))
         if "labels" in self.tables:
             sizes = self.config.labels
             of_each = symbols.new_zeros(*shape, len(sizes)) if labels is None else labels[skipped:]
             tables = torch.split(self.tables["labels"], [size + 1 for size in sizes])
-            *others, last = map(_rows, torch.split(of_each, 1, -1), tables)
+            *others, last = map(rows_at, torch.split(of_each, 1, -1), tables)
             read.append(sum(others, last))
         if self.predictor is not None:
             levels = self.predictor.levels
             samples = (F.pad(levels, (1, 0)) if self.frame else levels)[symbols]
             predicted, past = self.predictor(samples, past, codes, resets, begun=begun)
             rows = rows_of(predicted[skipped:], self.config.vocabulary_size)
-            read.append(_rows(rows, self.tables["predicted"]))
+            read.append(rows_at(rows, self.tables["predicted"]))
         return (torch.cat(read, -1) if len(read) > 1 else read[0]), past, predicted
 
     def _symbols(self, symbols: Tensor, resets: Tensor | None) -> Tensor:
@@ -247,12 +224,12 @@ class RunnableWeights(NamedTuple):
         if self.frame is not None:
             numbers = rows_of(symbols, self.config.vocabulary_size + 1)
         if "embedding" in self.tables:
-            return _rows(numbers, self.tables["embedding"])
+            return rows_at(numbers, self.tables["embedding"])
         if self.kernel == "persistent" and self.frame is None:
             return symbols[..., 0]
         packed = self.layers[0].w.shape[1]
         size = packed if resets is None else self.config.input_rows
-        return _hot(numbers, size, self.head_weight.dtype)
+        return hot(numbers, size, self.head_weight.dtype)
 
     def activations(self, trace: Trace, layer: int, cells: slice) -> Tensor:
         """What some cells of a layer hold after each input, (T, B, n), n of its H.
@@ -303,22 +280,6 @@ class RunnableWeights(NamedTuple):
             last_h.append(out.h)
             last_c.append(out.c)
         return seen, torch.stack(last_h), torch.stack(last_c)
-
-
-def _hot(numbers: Tensor, size: int, dtype: torch.dtype) -> Tensor:
-    """Of numbers (N, B, P) rows (N, B, size) with a 1 at each of the P, which differ."""
-    rows = torch.zeros((*numbers.shape[:2], size), dtype=dtype, device=numbers.device)
-    return rows.scatter_(-1, numbers, 1)
-
-
-def _rows(numbers: Tensor, table: Tensor) -> Tensor:
-    """The rows of a table (R, X) at numbers (N, B, P), added up: (N, B, X)."""
-    places = numbers.shape[-1]
-    if len(table) > _FEW * places:
-        rows = F.embedding(numbers, table)
-        return rows[..., 0, :] if places == 1 else rows.sum(-2)
-    # For few rows a product has a faster gradient than a look-up, and needs no atomics.
-    return _hot(numbers, len(table), table.dtype) @ table
 
 
 def _padded(values: Tensor, side: int, filling: float = 0.0) -> Tensor:

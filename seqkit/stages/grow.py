@@ -11,7 +11,7 @@ from seqkit.data.corpus import Corpus
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.session import Notice
 from seqkit.foundation.wording import counted
-from seqkit.model.char_rnn import with_label_values, with_vocabulary
+from seqkit.model.growth import with_label_values, with_vocabulary
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.symbols import Integers
 

@@ -20,7 +20,12 @@ from seqkit.stages.read_corpus import Reading
 from seqkit.stages.sources import Origin
 from seqkit.training import kernel_choice
 
-_OF_DATA = ("vocabulary_size", "symbols_per_step", "conditions", "labels")  # keys that by default are as the data is
+_OF_DATA = (
+    "vocabulary_size",
+    "symbols_per_step",
+    "conditions",
+    "labels",
+)  # keys that by default are as the data is
 
 
 def shape_of(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None) -> ModelConfig:

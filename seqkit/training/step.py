@@ -11,8 +11,9 @@ from seqkit.data.windows import Windows
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.kernels.graph import GraphedCall, SideStream
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.network import State, cross_entropy
+from seqkit.model.network import cross_entropy
 from seqkit.model.persistent_lstm import launch
+from seqkit.model.state import State
 from seqkit.training.dropout_masks import DropoutMasks
 from seqkit.training.input_errors import InputErrors
 from seqkit.training.optimizer import OptimizerStep

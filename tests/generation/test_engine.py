@@ -8,7 +8,7 @@ import torch
 from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.generation.engine import Drawing, generate_blocks
 from seqkit.generation.sampling import Sampling
-from seqkit.model.network import State
+from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers
 
 NONE = State(*torch.zeros(4, 0))

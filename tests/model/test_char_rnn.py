@@ -8,9 +8,11 @@ import torch
 from seqkit.conditions import Conditions
 from seqkit.config import ModelConfig
 from seqkit.foundation.device import exact_fp32
-from seqkit.model.char_rnn import CharRNN, with_vocabulary
+from seqkit.model.char_rnn import CharRNN
+from seqkit.model.growth import with_vocabulary
 from seqkit.model.linear_predictor import LinearPredictor
-from seqkit.model.network import State, cross_entropy
+from seqkit.model.network import cross_entropy
+from seqkit.model.state import State
 
 T, B, V, H, L = 5, 3, 7, 4, 2  # all different, so that no two can be mistaken for each other
 Array = npt.NDArray[np.float64]

@@ -66,7 +66,7 @@ def naive(model: CharRNN, symbols: Tensor, codes: Tensor) -> Tensor:
             drawn = []
             rows = [p * size + each for p, each in enumerate(read)]
             if model.embedding is not None:
-                parts = [sum(model.embedding.weight[at] for at in rows)]
+                parts = [torch.stack([model.embedding.weight[at] for at in rows]).sum(0)]
             else:
                 parts = [torch.zeros(B, places * size).double()]
                 for at in rows:

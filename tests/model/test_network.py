@@ -6,7 +6,7 @@ import torch
 from seqkit.config import ModelConfig
 from seqkit.model.cells import activation_name
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.network import State
+from seqkit.model.state import State
 
 T, B, V, H, L = 7, 3, 5, 6, 2
 

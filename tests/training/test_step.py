@@ -6,7 +6,8 @@ import torch
 from seqkit.config import OptimizerConfig
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
-from seqkit.model.network import State, cross_entropy
+from seqkit.model.network import cross_entropy
+from seqkit.model.state import State
 from seqkit.training.step import TrainingStep
 from tests.training.stepping import GPU, B, step, trained
 

@@ -15,7 +15,8 @@ from seqkit.foundation.errors import DivergedError
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution, plainest_kernel
-from seqkit.model.network import RunnableWeights, State
+from seqkit.model.network import RunnableWeights
+from seqkit.model.state import State
 from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
 from seqkit.training.kernel_choice import saved_execution, width
 from seqkit.training.plan import Plan

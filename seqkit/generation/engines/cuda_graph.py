@@ -18,7 +18,7 @@ from seqkit.generation.sampling import Sampling
 from seqkit.kernels.graph import GraphedCall
 from seqkit.kernels.nvrtc import Kernel
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.network import State
+from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers
 
 _SIZES = (64, 8, 1)  # steps in a graph; a block is cut into these

@@ -23,7 +23,7 @@ from seqkit.generation.engines.step_tables import StepTables, condition_rows
 from seqkit.generation.sampling import Sampling
 from seqkit.kernels.nvrtc import HOPPER, LSTM_CELL, Kernel, Value
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.network import State
+from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers
 
 _SHARED = 99 * 1024  # bytes of shared memory that every GPU from capability 8.6 on gives a block

@@ -21,7 +21,7 @@ from seqkit.generation.engines.onnx_graph import Graph, OnnxStep, Value
 from seqkit.generation.engines.step_tables import condition_rows
 from seqkit.generation.sampling import Sampling, drawn
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.network import State
+from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers
 
 _OPSET = 18

@@ -20,7 +20,7 @@ from seqkit.generation.sampling import draw
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.frames import fed_of, rows_of
-from seqkit.model.network import State
+from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers
 
 _TRANSPOSED = 768  # from so many hidden units on, products are faster with transposed matrices

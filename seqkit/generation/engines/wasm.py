@@ -18,7 +18,7 @@ from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.generation.engine import Drawing
 from seqkit.generation.engines.wasm_layout import pack, program
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.network import State
+from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers
 
 _CODES, _LABELS, _SYMBOLS = 8 << 10, 12 << 10, 16 << 10  # places in step.c's buffers, after draws

@@ -11,7 +11,7 @@ from seqkit.generation.engine import Drawing, Engine, generate_blocks
 from seqkit.generation.sampling import Sampling, draw, probabilities
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.linear_predictor import LinearPredictor
-from seqkit.model.network import State
+from seqkit.model.state import State
 
 RULES = [
     Sampling(1.0, seed=3),
