@@ -24,6 +24,7 @@ _UNIT_VALUES = {"lstm": 9, "gru": 5, "rnn_tanh": 2, "rnn_relu": 2}
 _WIDE_BYTES = 14  # of oneDNN's workspace, for each input that an LSTM has beyond its hidden size
 _LOGIT_BYTES = 20  # logits, their log_softmax, and the gradients of both
 _LOGIT_BYTES_GPU = 10
+_HEAD_VALUES = 5  # for each value from which one of several symbols of a step is predicted
 _HEADER = 20_000  # bytes of a checkpoint beside its tensors, about
 _SMALLER = "Try a smaller network, or a smaller train.sequence_length."
 
@@ -90,18 +91,28 @@ class TrainingShape:
 
     @property
     def _place(self) -> int:
-        """Bytes for each step and lane."""
+        """Bytes for each symbol of a window and lane."""
+        model, size = self.model, DTYPES[self.precision].itemsize
+        logits = _LOGIT_BYTES_GPU if self.on_gpu else _LOGIT_BYTES
+        head = logits * model.vocabulary_size
+        if model.frame > 1:  # one-hot rows, and what the logits are made of
+            tables = 1 + bool(model.lookback)
+            head += size * (tables * model.vocabulary_size + _HEAD_VALUES * model.head_size)
+        return -(-self._step // model.frame) + head
+
+    @property
+    def _step(self) -> int:
+        """Bytes for each step of the layers and lane."""
         model, size = self.model, DTYPES[self.precision].itemsize
         units = model.num_layers * model.hidden_size
         if self.on_gpu:
-            values = _UNIT_VALUES[model.cell] * units + model.input_width
-            return size * values + _LOGIT_BYTES_GPU * model.vocabulary_size
+            return size * (_UNIT_VALUES[model.cell] * units + model.input_width)
         calls = "unrolled" if model.backend == "unrolled" else "fused"
         unit = _UNIT_BYTES[model.cell][calls][self.precision != "fp32"]
         inputs = 2 * size * model.input_width
         if (model.cell, calls) == ("lstm", "fused"):
             inputs += _WIDE_BYTES * max(0, model.input_width - model.hidden_size)
-        return unit * units + inputs + _LOGIT_BYTES * model.vocabulary_size
+        return unit * units + inputs
 
 
 def shape_of(
