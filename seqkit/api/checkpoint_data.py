@@ -92,7 +92,7 @@ def corpus_asked_for(
     if codec is not None and config.data.path and not prepared:
         assert isinstance(saved.codec, Quantiser)
         check_same(data, saved.codec, saved.config)
-        others = {key: getattr(DataConfig(), key) for key in ("codec", "gain", "emphasis")}
+        others = {key: getattr(DataConfig(), key) for key in ("codec", "gain", "emphasis", "bands")}
         of_codec = {key: getattr(codec, key) for key in OF_QUANTISERS}
         data = dataclasses.replace(data, **others, **of_codec)
         known = dataclasses.replace(known, codec=codec, config=None)

@@ -95,5 +95,6 @@ def _pieces(
         return path.stat().st_size, files.blocks(path)
     recording = SoundReader(path)
     blocks = recording.resampled(codec.sample_rate, codec.channels, channel)
-    size = -(-recording.frames * codec.sample_rate // recording.sample_rate) * codec.phases
-    return size, map(codec.encoder(), blocks)
+    samples = -(-recording.frames * codec.sample_rate // recording.sample_rate)
+    size = -(-samples // codec.bands) * codec.phases
+    return size, map(codec.encoder(), codec.padded(blocks))

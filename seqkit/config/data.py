@@ -93,6 +93,12 @@ class DataConfig:
         "or auto for the one of which the quantiser costs least",
         choices=("none", "auto"),
     )
+    bands: str = option(
+        "1",
+        "bands that sound is split into, each of every n-th sample: a network then makes a symbol "
+        "of every band in turn; auto takes one for every 8 kHz of the sample rate",
+        choices=(*map(str, range(1, 9)), "auto"),
+    )
     label: str = option(
         "",
         "a document's label: folder, the name of the folder that its file is in; or a "

@@ -143,6 +143,7 @@ def check_same(data: DataConfig, codec: Quantiser, trained: Mapping[str, Any] | 
         ConfigError: something else is asked for.
     """
     settings = {key: getattr(codec, key) for key in OF_QUANTISERS}
+    settings["bands"] = "auto" if data.bands == "auto" else str(codec.bands)
     of_data = (trained or {}).get("data")
     if isinstance(of_data, Mapping):
         settings |= {key: of_data.get(key) for key in ("gain", "emphasis")}

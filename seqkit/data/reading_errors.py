@@ -65,9 +65,9 @@ def errors_of(
     readings = [symbols]
     if codec.symbols_per_sample == 1:  # of two symbols a sample, a wrong one is far off
         noise = config.copy_noise * codec.levels / 256 * np.array(NOISES)
-        values = np.repeat(codec.values[:, None], codec.channels, axis=1)
+        values = codec.values_of(np.repeat(symbols, codec.columns))
         fainter = [codec.quantised(np.float32(factor) * values) for factor in _FAINT]
-        readings += [faint[:: codec.channels].astype(np.int64) for faint in fainter]
+        readings += [faint[:: codec.columns].astype(np.int64) for faint in fainter]
     codes = None
     if book is not None:
         draw = np.random.default_rng([seed, _STREAM])

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from seqkit.config import DataConfig
 from seqkit.data import codecs
-from seqkit.data.codecs import Quantiser
+from seqkit.data.codecs import Quantiser, filter_bank
 from seqkit.data.codecs.emphasis import CHOICES, emphasised
 from seqkit.data.findings import Findings
 from seqkit.data.shards.plan import FileSlice, Watch
@@ -24,6 +24,7 @@ SHORTEST = 0.02
 _RMS = 0.1  # of the whole data set under data.gain=rms, 20 dB below full scale
 _SILENT = 2.0**-15  # peak of a clip that holds nothing but the last bit of 16
 _ROOM = 1 << 26  # bytes of samples that are kept in memory: 35 minutes at 8 kHz
+_OF_A_BAND = 8000  # hertz of sample rate, for data.bands=auto
 _FRAMES = 1 << 16  # read at a time; with those of a training it takes twice as long
 Sums = npt.NDArray[np.float64]
 
@@ -31,6 +32,8 @@ Sums = npt.NDArray[np.float64]
 @dataclass
 class Loudness:
     """Of all samples that were measured, with each emphasis: peak and sums; and their number.
+
+    Of sound in bands it is that of the sound, then of each band, as if it had as many samples.
 
     peak, size, square: the largest size, the sum of sizes and that of squares, (A,).
     """
@@ -41,9 +44,10 @@ class Loudness:
     count: int = 0
 
     @classmethod
-    def of_nothing(cls, emphases: Sequence[float]) -> Self:
-        """That of no samples, for so many emphases, of which the first is none."""
-        return cls(*np.zeros((3, len(emphases))))
+    def of_nothing(cls, config: DataConfig, rate: int) -> Self:
+        """That of no samples, for the emphases, of which the first is none, or for the bands."""
+        bands = bands_of(config, rate)
+        return cls(*np.zeros((3, len(emphases_of(config)) if bands == 1 else 1 + bands)))
 
     def include(self, other: "Loudness") -> None:
         """Take in what was measured of others."""
@@ -104,17 +108,22 @@ def measure(file: Path, rate: int, config: DataConfig, decoded: Decoded, count: 
     Raises:
         BadFileError: it cannot be read.
     """
-    emphases = emphases_of(config)
-    loudness, before = Loudness.of_nothing(emphases), np.zeros((1, config.channels), np.float32)
+    emphases, bands = emphases_of(config), bands_of(config, rate)
+    split = filter_bank.splitter(bands, config.channels)
+    times = np.array([1.0, *[bands] * bands]) if bands > 1 else 1.0
+    loudness, before = Loudness.of_nothing(config, rate), np.zeros((1, config.channels), np.float32)
     blocks = _frames(SoundReader(file), rate, config.channels, config, count)
     for frames in decoded.keep(file, blocks):
         sums = []
-        for share in emphases:
-            size = np.abs(emphasised(frames, share, before) if share else frames)
+        if bands > 1:
+            sounds = [frames, *split(frames).transpose(1, 0, 2)]
+        else:
+            sounds = [emphasised(frames, a, before) if a else frames for a in emphases]
+        for size in map(np.abs, sounds):
             square = np.square(size, dtype=np.float64).sum()
             sums.append((size.max(initial=0), size.sum(dtype=np.float64), square))
         peak, size, square = np.array(sums, np.float64).T
-        loudness.include(Loudness(peak, size, square, frames.size))
+        loudness.include(Loudness(peak, times * size, times * square, frames.size))
         before = np.concatenate([before, frames])[-1:]
     return loudness
 
@@ -122,6 +131,13 @@ def measure(file: Path, rate: int, config: DataConfig, decoded: Decoded, count: 
 def emphases_of(config: DataConfig) -> Sequence[float]:
     """Those that are measured, of which the first is none."""
     return CHOICES if config.emphasis == "auto" else CHOICES[:1]
+
+
+def bands_of(config: DataConfig, rate: int) -> int:
+    """K, how many bands sound of a sample rate is split into."""
+    if config.bands != "auto":
+        return int(config.bands)
+    return min(max(1, rate // _OF_A_BAND), filter_bank.MOST_BANDS)
 
 
 def encode_sound(
@@ -149,16 +165,21 @@ def encode_sound(
     known = decoded.take(span.file)
     if known is not None:
         count(span.size)
-    encode, emphasise, read = codec.encoder(), codec.emphasiser(), codec.reader()
-    for frames in known or _frames(recording, rate, channels, config, count):
+    encode, analyse, read = codec.encoder(), codec.analyser(), codec.reader()
+    heard = np.zeros((codec.delay, channels), np.float32)  # what is not decoded yet
+    blocks = known or _frames(recording, rate, channels, config, count)
+    for frames in codec.padded(blocks):
         with codecs.failures(type(codec), "encode"):
             symbols = encode(frames)
         stream.write(symbols.tobytes())
         size += symbols.size
         peak = max(peak, float(np.abs(frames).max(initial=0)))
-        findings.clipped += int(np.count_nonzero(np.abs(emphasise(frames)) * codec.gain > 1))
+        findings.clipped += int(np.count_nonzero(np.abs(codec.scaled(analyse(frames))) > 1))
         findings.signal += float(np.square(frames, dtype=np.float64).sum())
-        error = read(symbols) - frames
+        heard = np.concatenate([heard, frames])
+        made = read(symbols)
+        error = made - heard[: len(made)]
+        heard = heard[len(made) :]
         findings.noise += float(np.square(error, dtype=np.float64).sum())
     why = ""
     if size < SHORTEST * codec.symbol_rate:

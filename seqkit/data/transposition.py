@@ -33,9 +33,11 @@ def with_copies(sound: SoundPart, seed: int) -> SoundPart:
         ratio = Fraction(2 ** (semitones / 12)).limit_denominator(_LARGEST)
         begins = np.asarray(part.starts // codec.phases / float(ratio), np.int64) * codec.phases
         starts.append(sum(map(len, symbols)) + begins)
-        heard = draw.random(math.ceil(len(sound) / ratio) // rest + 1) >= _RESTS
+        length = math.ceil(len(sound) / ratio)
+        heard = draw.random((length + -length % codec.bands) // rest + 1) >= _RESTS
         done, rates, encode = 0, ratio.as_integer_ratio(), codec.encoder()
-        for moved in resampled(sound.blocks(_AT_ONCE), *rates, codec.channels):
+        blocks = resampled(sound.blocks(_AT_ONCE), *rates, codec.channels)
+        for moved in codec.padded(blocks):
             places = np.arange(done - ramp, done + len(moved))
             sums = np.cumsum(heard[places.clip(0) // rest] & (places >= 0))
             faded = (sums[ramp:] - sums[:-ramp])[:, None] / np.float32(ramp)

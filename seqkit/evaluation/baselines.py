@@ -29,6 +29,7 @@ SAMPLE = 1 << 20
 
 _BLOCK = 1 << 20  # symbols read at a time
 _FLAC_RATE = 192_000  # hertz that FLAC takes; the rate has no effect on the size
+_FLAC_CHANNELS = 8  # at most
 _DICTIONARY = 1 << 12, 1 << 23  # bytes: the smallest one of xz, and that of its default level
 CONSTANT_BITS = 0.05
 """Bits by frequency below which data are nearly constant, and a loss on them tells nothing."""
@@ -162,9 +163,11 @@ def flac_bits(symbols: Row, codec: Quantiser) -> float:
     rate, size = min(codec.sample_rate, _FLAC_RATE), 0
     for begin in range(0, len(symbols), _BLOCK):
         levels = codec.levels_of(symbols[begin : begin + _BLOCK]) - codec.levels // 2
-        packed, wave = io.BytesIO(), (levels << shift).astype(np.int16)
-        soundfile.write(packed, wave, rate, subtype, format="FLAC", compression_level=1.0)
-        size += len(packed.getvalue())
+        wave = (levels << shift).astype(np.int16)
+        for columns in np.split(wave, range(_FLAC_CHANNELS, wave.shape[1], _FLAC_CHANNELS), 1):
+            packed = io.BytesIO()
+            soundfile.write(packed, columns, rate, subtype, format="FLAC", compression_level=1.0)
+            size += len(packed.getvalue())
     return 8 * size / len(symbols)
 
 

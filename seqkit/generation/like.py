@@ -75,9 +75,9 @@ def follow(
         melody, seconds = melody_of(wave, rate), len(wave) / rate
         if melody[:, 1].max(initial=-np.inf) < _SILENT:
             raise BadFileError(path, f"it is silent: nothing in it is louder than {_SILENT:g} dB")
-    length, whole = config.length, max(1, round(seconds * rate)) * codec.phases
+    length, whole = config.length, max(codec.phases, codec.symbols_of(seconds * rate))
     if config.seconds is not None:
-        length = round(config.seconds * rate) * codec.phases
+        length = codec.symbols_of(config.seconds * rate)
     length = whole if length is None else length - length % codec.phases
     if length > whole:
         raise ConfigError(f"{name}: it lasts {seconds:.2f} s: ask for no more than that")
@@ -101,7 +101,8 @@ def levelled(blocks: Blocks, codec: Quantiser, decibels: Floats) -> Blocks:
     The gain goes from one border of frames to the next; at a border it brings the mean power of
     both frames to what is followed.
     """
-    hop, place = round(codec.sample_rate / FRAMES) * codec.phases, 0
+    hop, place = codec.symbols_of(codec.sample_rate / FRAMES), 0
+    samples, frames_each = hop // codec.symbols_per_instant, hop // codec.phases
     wanted = np.convolve(np.pad(decibels, 1, mode="edge"), (0.5, 0.5), "valid")  # at borders
     readers, before = list[Callable[[Integers], Frames]](), None
     held, heard = np.zeros((0, 1), np.int64), np.zeros((1, 0, codec.channels), np.float32)
@@ -115,8 +116,8 @@ def levelled(blocks: Blocks, codec: Quantiser, decibels: Floats) -> Blocks:
         count = -(-len(held) // hop) if block is None else len(held) // hop - 1
         if count < 1:
             continue
-        waves = heard[:, : (count + 1) * (hop // codec.phases)]
-        starts = np.arange(0, waves.shape[1], hop // codec.phases)
+        waves = heard[:, : (count + 1) * samples]
+        starts = np.arange(0, waves.shape[1], samples)
         powers = np.add.reduceat(np.square(waves).mean(2), starts, 1)
         powers /= np.diff(starts, append=waves.shape[1])
         first = powers[:, :1] if before is None else before
@@ -124,14 +125,14 @@ def levelled(blocks: Blocks, codec: Quantiser, decibels: Floats) -> Blocks:
         means = 10 * np.log10((around[:, :-1] + around[:, 1:]) / 2 + 1e-7)[:, : count + 1]
         at = np.minimum(place + np.arange(count + 1), len(wanted) - 1)
         gains = np.minimum(wanted[at] - means, _LOUDER)
-        places = np.arange(min(count * hop, len(held)) // codec.phases) / (hop // codec.phases)
+        places = np.arange(min(count * hop, len(held)) // codec.phases) / frames_each
         louder = [10 ** (np.interp(places, np.arange(count + 1), gain) / 20) for gain in gains]
         symbols = []
         for stream, factor in zip(held.T, louder, strict=True):
-            values = codec.values[codec.levels_of(stream[: len(factor) * codec.phases])]
+            values = codec.values_of(stream[: len(factor) * codec.phases])
             symbols.append(codec.quantised((values * factor[:, None]).astype(np.float32)))
         yield np.stack(symbols, 1).astype(np.int64)
-        held, heard = held[count * hop :], heard[:, count * (hop // codec.phases) :]
+        held, heard = held[count * hop :], heard[:, count * samples :]
         before, place = powers[:, count - 1 : count], place + count
 
 

@@ -36,7 +36,7 @@ def extra(config: Config, codec: Codec, length: int) -> int:
         return 0
     if not isinstance(codec, Quantiser):
         raise ConfigError("loop=true: this model writes text, and only sound is looped")
-    rate, more = codec.sample_rate, round((_CHOICE + 2 * _FADE) * codec.sample_rate) * codec.phases
+    rate, more = codec.sample_rate, codec.symbols_of((_CHOICE + 2 * _FADE) * codec.sample_rate)
     most = MOST // max(config.streams, config.takes) - more
     begins_with_prompt = config.prompt_audio and config.include_prompt
     of_mp3 = Path(config.out or "").suffix.lower() == ".mp3"
@@ -69,15 +69,15 @@ def looped(blocks: Blocks, codec: Quantiser, length: int) -> Blocks:
 
 def _loop(symbols: Integers, codec: Quantiser, size: int) -> Integers:
     """A loop of about `size` frames from symbols (N,); all of them if they are too few."""
-    rate, phases = codec.sample_rate, codec.phases
+    rate, phases = codec.sample_rate / codec.bands, codec.phases  # of frames
     fade, shorter = round(_FADE * rate), min(round(_SHORTER * rate), size // 10)
     seen = 2 * fade  # frames that are compared, half of them before the seam
     starts = np.arange(0, len(symbols) // phases - size - seen + 1, max(1, round(_GRID * rate)))
     if not len(starts):
         return symbols
-    first = codec.frames(symbols[: (starts[-1] + seen) * phases])
-    last = codec.frames(symbols[(size - shorter) * phases :])
-    heads = sliding_window_view(first, seen, 0)[starts]  # (starts, C, seen)
+    first = codec.frames(symbols[: (starts[-1] + seen) * phases]).reshape(-1, codec.columns)
+    last = codec.frames(symbols[(size - shorter) * phases :]).reshape(-1, codec.columns)
+    heads = sliding_window_view(first, seen, 0)[starts]  # (starts, columns, seen)
     tails = sliding_window_view(last, seen + shorter, 0)[starts]
     spectra = np.fft.rfft(tails) * np.fft.rfft(heads, tails.shape[-1]).conj()
     alike = np.fft.irfft(spectra, tails.shape[-1])[..., : shorter + 1].sum(1)
@@ -88,8 +88,7 @@ def _loop(symbols: Integers, codec: Quantiser, size: int) -> Integers:
     # Faded as it is quantised, so that what is before the loop's first sample is its last one.
     begin, end = starts[best] + seen, starts[best] + fade + size - shorter + later
     head, tail = (
-        codec.values[codec.levels_of(symbols[(at - fade) * phases : at * phases])]
-        for at in (begin, end + fade)
+        codec.values_of(symbols[(at - fade) * phases : at * phases]) for at in (begin, end + fade)
     )
     like = (head * tail).sum() / max(np.sqrt(np.square(head).sum() * np.square(tail).sum()), 1e-9)
     angle = (np.arange(fade)[:, None] + 0.5) / fade * np.pi / 2

@@ -37,10 +37,10 @@ class Sound:
     def length(self, length: int | None, seconds: float | None) -> int:
         """See Text. Raises ConfigError for less than a sample."""
         rate = self._codec.sample_rate
-        samples = round((seconds or _SECONDS) * rate)
-        if not length and samples < 1:
+        symbols = self._codec.symbols_of((seconds or _SECONDS) * rate)
+        if not length and symbols < 1:
             raise ConfigError(f"seconds={seconds:g}: less than one sample at {rate} Hz")
-        return length or samples * self._codec.phases
+        return length or symbols
 
     def encode(
         self,
@@ -92,8 +92,8 @@ class Sound:
         return self._encode(name, np.concatenate([*blocks]), notice)
 
     def _encode(self, name: str, wave: Frames, notice: Callable[[str], None]) -> Symbols:
-        values = self._codec.emphasised(wave)
-        size = np.abs(values) * np.float32(self._codec.gain)
+        values = self._codec.analysed(wave)
+        size = np.abs(self._codec.scaled(values))
         if clipped := int(np.count_nonzero(size > _OVER)):
             gain = "" if self._codec.gain == 1 else f" after the gain of {self._codec.gain:.3g}"
             largest = f"the largest is {size.max():.3g}"

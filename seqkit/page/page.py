@@ -44,7 +44,7 @@ def page_of(saved: Checkpoint, title: str) -> bytes:
         "main": _packed(network, codec.size, labels),
     }
     if saved.slow is not None and isinstance(codec, Quantiser):
-        model |= _of_codes(saved.slow, codec.phases, labels)
+        model |= _of_codes(saved.slow, codec.symbols_per_instant, labels)
     content = filled(saved, title, model)
     if len(content) > _MOST:
         raise ConfigError(
@@ -92,13 +92,13 @@ def _of_codec(codec: Codec) -> dict[str, Any]:
     return {"vocabulary": [codec.decode([symbol]) for symbol in range(codec.size)]}
 
 
-def _of_codes(slow: SlowTier, phases: int, labels: Tensor | None) -> dict[str, Any]:
+def _of_codes(slow: SlowTier, per_instant: int, labels: Tensor | None) -> dict[str, Any]:
     """The network that writes codes, how long each is heard, and what those of each note are."""
     book = slow.codebook
     notes = np.round(book.notes).astype(int).tolist() if isinstance(book, PitchBook) else []
     return {
         "writer": _packed(slow.writer, book.size, labels),
-        "hop": book.hop * phases,
+        "hop": book.hop * per_instant,
         "codes": slow.codes.tolist(),
         "notes": [[note, code] for code, note in enumerate(notes, 1) if note],
     }

@@ -28,6 +28,7 @@ DATA_KEYS = tuple(
     for key in (
         *("split", "kind", "codec", "encoding", "newline", "unknown", "max_vocabulary"),
         *("levels", "symbols_per_sample", "sample_rate", "channel", "channels", "gain", "emphasis"),
+        "bands",
         "trim_silence",
     )
 )

@@ -104,7 +104,7 @@ def coded(sound: SoundPart, book: Codebook) -> Part:
     if not len(part):
         return part
     row = book.codes(book.describe(sound))
-    codes = np.repeat(row, book.hop * sound.codec.phases)[: len(part)]
+    codes = np.repeat(row, book.hop * sound.codec.symbols_per_instant)[: len(part)]
     return dataclasses.replace(part, codes=codes)
 
 
@@ -146,7 +146,7 @@ def _predictor_of(
 ) -> LinearPredictor:
     """What predicts sound whose past has, on average, the noise of `data.copy_noise`.
 
-    A sample is one symbol.
+    Of P symbols in a frame each has weights of its own, for those at its place in frames before.
     """
     values = codec.values
     count = _PREDICTED * codec.symbol_rate
@@ -154,12 +154,17 @@ def _predictor_of(
     wave = values[symbols]
     step = data.copy_noise * codec.levels / 256 * np.gradient(values)[symbols]
     noise = np.mean(np.square(NOISES)) * np.square(step)
-    size, hop = 1, round(codec.sample_rate / slow_codes.FRAMES) * codec.phases
+    size, hop = 1, codec.symbols_of(codec.sample_rate / slow_codes.FRAMES)
     if book is not None:
-        size, hop = book.size, book.hop * codec.phases
+        size, hop = book.size, book.hop * codec.symbols_per_instant
     known = part.codes
     codes = np.zeros(len(wave), np.uint8) if known is None else known[: len(wave)]
-    weights = prediction.learn(wave, noise, codes[::hop], hop, size, model.lookback)
+    frames, phases = codes[::hop], codec.phases
+    of_places = [
+        prediction.learn(*row, frames, hop // phases, size, model.lookback)
+        for row in ((wave[p::phases], noise[p::phases]) for p in range(phases))
+    ]
+    weights = of_places[0] if phases == 1 else np.stack(of_places, 1)
     levels = torch.full((model.vocabulary_size,), torch.inf)
     levels[: len(values)] = torch.from_numpy(values)
     return LinearPredictor(levels, torch.from_numpy(weights))

@@ -45,7 +45,7 @@ def test_pieces_are_the_whole(channels: int, levels: int, digits: int) -> None:
     codec = MuLaw(levels, RATE, 1.5, channels, digits, 0.85)
     frames = WHITE[:3000].reshape(-1, channels)
     whole = codec.encode(frames)
-    emphasise, read = codec.emphasiser(), codec.reader()
+    emphasise, read = codec.analyser(), codec.reader()
     cuts = [0, 1, 2, 77, 78, 900, len(frames)]
     pieces = [frames[a:b] for a, b in pairwise(cuts)]
     assert np.array_equal(np.concatenate([codec.quantised(emphasise(p)) for p in pieces]), whole)
@@ -107,7 +107,7 @@ def test_the_one_of_least_noise_is_taken(
 def test_what_it_costs_is_foreseen(emphasis: float) -> None:
     wave = PARTS["falling"]
     codec = MuLaw(256, RATE, 1.5, emphasis=emphasis)
-    values = codec.gain * codec.emphasised(wave)
+    values = codec.gain * codec.analysed(wave)
     cost = codec.rounding(float(np.abs(values).mean()), float(np.square(values).mean()))
     error = codec.decode(codec.encode(wave)) - wave
     foreseen = cost / codec.gain**2 / (1 - emphasis**2)

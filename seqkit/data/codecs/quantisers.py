@@ -5,14 +5,16 @@ A wave is float32 (N,), mono, or frames (N, C), at `sample_rate`. It gets its `e
 Decoding divides by the gain and undoes the emphasis, so that sound comes out as it went in. A
 higher level stands for a higher value.
 
-A level is a symbol. Where there are C channels, or a level is written as two digits, the coarse one
-first (as in WaveRNN, Kalchbrenner et al., 2018), P = C x digits symbols make a frame. Nothing marks
-the place of a symbol in its frame: every document begins with a whole one.
+A level is a symbol. Sound may be split into K bands, each with a gain of its own (see
+`filter_bank`): K samples of each of C channels are then K values, the lowest band first. Where there
+are bands or channels, or a level is written as two digits, the coarse one first (as in WaveRNN,
+Kalchbrenner et al., 2018), P = K x C x digits symbols make a frame. Nothing marks the place of a
+symbol in its frame: every document begins with a whole one.
 """
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -22,6 +24,7 @@ import torch
 from seqkit.config import HIGHEST_RATE
 from seqkit.data.codecs.base import checked_symbols
 from seqkit.data.codecs.emphasis import emphasised, undone
+from seqkit.data.codecs.filter_bank import MOST_BANDS, delay_of, joiner, splitter
 from seqkit.data.sound import Frames, Wave
 from seqkit.data.sound.torchaudio_import import torchaudio
 from seqkit.foundation.errors import ConfigError
@@ -29,8 +32,12 @@ from seqkit.foundation.settings import check_type
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 MOST_LEVELS = 2**16
+_CODES = 100  # codes of a second at most, which last whole frames
 _FAINT = 1e-5  # of a sample, which is heard no more
-FURTHER = {"channels": 1, "symbols_per_sample": 1, "emphasis": 0.0}
+FURTHER: dict[str, Any] = {
+    **{"channels": 1, "symbols_per_sample": 1, "emphasis": 0.0},
+    **{"bands": 1, "band_gains": ()},
+}
 """What a spec may leave out, and what it is then."""
 
 
@@ -48,6 +55,8 @@ class Quantiser(ABC):
         channels: int = 1,
         symbols_per_sample: int = 1,
         emphasis: float = 0.0,
+        bands: int = 1,
+        band_gains: Sequence[float] = (),
     ) -> None:
         """A quantiser, with the value of every level worked out.
 
@@ -57,10 +66,12 @@ class Quantiser(ABC):
             gain: applied before quantising.
             channels: C, 1 or 2.
             symbols_per_sample: 1, or 2 for a coarse and a fine digit.
-            emphasis: a, from 0 to below 1.
+            emphasis: a, from 0 to below 1; with bands there is none.
+            bands: K, 1 to 8.
+            band_gains: applied to each band besides, (K,); 1 by default.
 
         Raises:
-            ConfigError: a value of another type.
+            ConfigError: a value of another type, or a sample rate that does not fit the bands.
             ValueError: a value out of range.
         """
         for name, value, least, most in (
@@ -68,36 +79,60 @@ class Quantiser(ABC):
             ("sample_rate", sample_rate, 1, HIGHEST_RATE),
             ("channels", channels, 1, 2),
             ("symbols_per_sample", symbols_per_sample, 1, 2),
+            ("bands", bands, 1, MOST_BANDS),
         ):
             check_type(name, value, int)
             if not least <= value <= most:
                 raise ValueError(f"{name} is {least} to {most}, not {value}")
-        check_type("gain", gain, float)
-        if not (math.isfinite(gain) and gain > 0):
-            raise ValueError(f"a gain is finite and above 0, not {gain}")
+        for factor in (gain, *band_gains):
+            check_type("gain", factor, float)
+            if not (math.isfinite(factor) and factor > 0):
+                raise ValueError(f"a gain is finite and above 0, not {factor}")
+        if len(band_gains) not in (0, bands) or (bands == 1 and band_gains):
+            raise ValueError(f"{len(band_gains)} gains for {bands} bands")
         check_type("emphasis", emphasis, float)
         if not 0 <= emphasis < 1:
             raise ValueError(f"an emphasis is 0 or more and below 1, not {emphasis}")
+        if bands > 1 and emphasis:
+            raise ValueError(f"an emphasis of {emphasis} with {bands} bands")
+        if bands > 1 and sample_rate % (step := _CODES * bands):
+            lower = sample_rate // step * step
+            near = f"{lower} or {lower + step}" if lower else str(step)
+            raise ConfigError(
+                f"a sample rate of {sample_rate} Hz: {bands} bands need a multiple of {step}: give "
+                f"data.sample_rate={near}, or data.bands=1"
+            )
         self.levels = levels
         self.sample_rate = sample_rate
         self.gain = gain
         self.channels = channels
         self.symbols_per_sample = symbols_per_sample
         self.emphasis = emphasis
-        self.memory = round(math.log(_FAINT) / math.log(emphasis)) if emphasis else 0
-        """Samples after which it no longer matters what was before them."""
-        self.phases = channels * symbols_per_sample
-        """P, the symbols of a frame."""
+        self.bands = bands
+        self.band_gains = tuple(band_gains) or (1.0,) * bands
+        self.delay = delay_of(bands)
+        """Samples by which sound that is encoded and decoded comes later."""
+        self.memory = round(math.log(_FAINT) / math.log(emphasis)) if emphasis else self.delay
+        """Samples after which it no longer matters what was before them, when it is decoded."""
+        self.columns = bands * channels
+        """The values of a frame: of all channels in the lowest band, then in the next."""
+        self.symbols_per_instant = channels * symbols_per_sample
+        """How many symbols there are for every sample of all channels together."""
+        self.phases = self.columns * symbols_per_sample
+        """P, the symbols of a frame, which lasts K samples."""
+        self._band_gains = np.repeat(np.array(self.band_gains, np.float32), channels)
         self._radix = levels if symbols_per_sample == 1 else math.isqrt(levels - 1) + 1
         self.values = (self._decode() / np.float32(gain)).astype(np.float32)
-        """What each level is decoded to, with its emphasis, (levels,)."""
-        silence = self.quantised(np.zeros((1, channels), np.float32))
+        """What each level is decoded to, with its emphasis, and its band's gain, (levels,)."""
+        silence = self.quantised(np.zeros((1, self.columns), np.float32))
         self.silent_frame = silence
         """The symbols of a frame of silence."""
         self.start = int(silence[-1])
         """The last symbol of a frame of silence."""
         self.silence = float(self.values[self.levels_of(silence)].mean()) / (1 - emphasis)
         """The sample that silence is decoded to, in the end."""
+        if bands > 1:
+            self.silence = float(self.frames(np.tile(silence, bands + self.delay))[-bands:].mean())
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
@@ -116,17 +151,22 @@ class Quantiser(ABC):
     @property
     def symbol_rate(self) -> int:
         """Symbols of a second of sound."""
-        return self.phases * self.sample_rate
+        return self.symbols_per_instant * self.sample_rate
+
+    def symbols_of(self, samples: float) -> int:
+        """The symbols of so many samples of all channels, to the nearest frame."""
+        return round(samples / self.bands) * self.phases
 
     def encode(self, wave: Wave | Frames) -> Symbols:
-        """The symbols (N P,) of a wave (N,), the same in all channels, or of frames (N, C).
+        """The symbols (N P / K,) of a wave (N,), the same in all channels, or of frames (N, C).
 
-        What exceeds ±1 after the gain is clipped. Raises as `emphasised`.
+        Zeros fill up its last frame. What exceeds ±1 after the gain is clipped. Raises as
+        `analysed`.
         """
-        return self.quantised(self.emphasised(wave))
+        return self.quantised(self.analysed(wave))
 
-    def emphasised(self, wave: Wave | Frames) -> Frames:
-        """What is quantised (N, C) of a wave as `encode` takes it, before which there is silence.
+    def analysed(self, wave: Wave | Frames) -> Frames:
+        """The values (N / K, columns) to quantise of a wave as `encode` takes it, after silence.
 
         Raises:
             ConfigError: no array of floating-point numbers, or of another shape.
@@ -141,10 +181,25 @@ class Quantiser(ABC):
             raise ConfigError(f"wave: expected (N,) or (N, {self.channels}), got {wave.shape}")
         if not np.isfinite(wave).all():
             raise ValueError("a wave has only finite samples")
-        return self.emphasiser()(wave)
+        return self.analyser()(np.concatenate([*self.padded([wave])]))
 
-    def emphasiser(self) -> Callable[[Frames], Frames]:
-        """A function that gives the values (n, C) to quantise of samples that come in pieces."""
+    def padded(self, blocks: Iterable[Frames]) -> Iterator[Frames]:
+        """Hand on the samples (n, C) of a recording, and zeros that fill up its last frame."""
+        count = 0
+        for block in blocks:
+            count += len(block)
+            yield block
+        if missing := -count % self.bands:
+            yield np.zeros((missing, self.channels), np.float32)
+
+    def analyser(self) -> Callable[[Frames], Frames]:
+        """A function that gives the values (n / K, columns) to quantise of samples (n, C).
+
+        These come in pieces; what does not fill a frame is kept for the next one.
+        """
+        if self.bands > 1:
+            split = splitter(self.bands, self.channels)
+            return lambda frames: split(frames).reshape(-1, self.columns)
         before = np.zeros((1, self.channels), np.float32)
 
         def emphasise(frames: Frames) -> Frames:
@@ -156,22 +211,34 @@ class Quantiser(ABC):
         return emphasise if self.emphasis else lambda frames: frames
 
     def encoder(self) -> Callable[[Frames], Symbols]:
-        """A function that gives the symbols (n P,) of samples (n, C) that come in pieces."""
-        if not self.emphasis:
+        """A function that gives the symbols (n P / K,) of samples (n, C); see `analyser`."""
+        if self.bands == 1 and not self.emphasis:
             return self.encode  # a plug-in's class may have its own
-        emphasise = self.emphasiser()
-        return lambda frames: self.quantised(emphasise(frames))
+        analyse = self.analyser()
+        return lambda frames: self.quantised(analyse(frames))
+
+    def scaled(self, values: Frames) -> Frames:
+        """Values (n, columns) after the gains, when what exceeds ±1 is clipped."""
+        return values.reshape(-1, self.columns) * self._band_gains * np.float32(self.gain)
 
     def quantised(self, values: Frames) -> Symbols:
-        """The symbols (N P,) of values (N, C) that have their emphasis."""
-        clipped = np.clip(values.reshape(-1) * np.float32(self.gain), -1, 1)
+        """The symbols (n P,) of values (n, columns) as `analysed` gives them."""
+        clipped = np.clip(self.scaled(values).reshape(-1), -1, 1)
         levels = self._encode(clipped)
         if self.symbols_per_sample == 2:
             levels = np.stack(np.divmod(levels, self._radix), axis=1).reshape(-1)
         return levels.astype(symbol_dtype(self.size))
 
+    def values_of(self, symbols: npt.ArrayLike) -> Frames:
+        """The values (n, columns) that symbols (n P,) stand for; the inverse of `quantised`.
+
+        Raises:
+            ConfigError: these are no symbols of this codec.
+        """
+        return self.values[self.levels_of(symbols)] / self._band_gains
+
     def decode(self, symbols: npt.ArrayLike) -> Wave:
-        """The wave float32 (N,) of symbols (N P,), of several channels their mean.
+        """The wave float32 (N K,) of symbols (N P,), of several channels their mean.
 
         Raises:
             ConfigError: these are no symbols of this codec.
@@ -180,7 +247,7 @@ class Quantiser(ABC):
         return wave
 
     def frames(self, symbols: npt.ArrayLike) -> Frames:
-        """The samples float32 (N, C) of symbols (N P,), before which there is silence.
+        """The samples float32 (N K, C) of symbols (N P,), before which there is silence.
 
         Raises:
             ConfigError: these are no symbols of this codec.
@@ -188,7 +255,7 @@ class Quantiser(ABC):
         return self.reader()(symbols)
 
     def levels_of(self, symbols: npt.ArrayLike) -> Integers:
-        """The levels (N, C) of symbols (N P,); a frame that is cut short at the end is left out.
+        """The levels (N, columns) of symbols (N P,); a frame that is cut at the end is left out.
 
         Raises:
             ConfigError: these are no symbols of this codec.
@@ -198,25 +265,28 @@ class Quantiser(ABC):
         if self.symbols_per_sample == 2:
             coarse, fine = levels.reshape(-1, 2).T
             levels = np.minimum(coarse * self._radix + fine, self.levels - 1)
-        return levels.reshape(-1, self.channels)
+        return levels.reshape(-1, self.columns)
 
     def along(self, symbols: npt.ArrayLike) -> Wave:
         """What `decode` gives, once for every symbol: (N P,)."""
-        return np.repeat(self.decode(symbols), self.phases)
+        return np.repeat(self.decode(symbols), self.symbols_per_instant)
 
     def reader(self) -> Callable[[npt.ArrayLike], Frames]:
-        """A function that gives the samples (n, C) of symbols that come in pieces (N,).
+        """A function that gives the samples (n K, C) of symbols that come in pieces (N,).
 
         What a piece holds of a frame that is not at its end is kept for the next one. Raises
         ConfigError for what are no symbols of this codec.
         """
         kept, before = np.zeros(0, np.int64), np.zeros((1, self.channels))
+        join = joiner(self.bands, self.channels) if self.bands > 1 else None
 
         def read(symbols: npt.ArrayLike) -> Frames:
             nonlocal kept, before
             known = np.concatenate([kept, checked_symbols(symbols, self.size)])
             kept = known[len(known) // self.phases * self.phases :]
-            values = self.values[self.levels_of(known)]
+            values = self.values_of(known)
+            if join is not None:
+                return join(values.reshape(-1, self.bands, self.channels))
             if not self.emphasis:
                 return values
             wave = undone(values, self.emphasis, before)
@@ -237,6 +307,8 @@ class Quantiser(ABC):
             spec |= {"channels": self.channels, "symbols_per_sample": self.symbols_per_sample}
         if self.emphasis:
             spec["emphasis"] = self.emphasis
+        if self.bands > 1:
+            spec |= {"bands": self.bands, "band_gains": [*self.band_gains]}
         return spec
 
     def rounding(self, size: float, power: float) -> float:

@@ -20,12 +20,21 @@ from seqkit.data.files import BadFileError, blocks, head, is_text
 from seqkit.data.shards.plan import Pool, Watch, Work, cut_of, plan, size_of
 from seqkit.data.shards.source import Source
 from seqkit.data.sound.reader import SoundReader
-from seqkit.data.sound_encoder import SHORTEST, Decoded, Loudness, emphases_of, measure
+from seqkit.data.sound_encoder import (
+    SHORTEST,
+    Decoded,
+    Loudness,
+    bands_of,
+    emphases_of,
+    measure,
+)
 from seqkit.data.text_encoder import pieces_of
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.wording import first_of
 from seqkit.symbols import Integers
 
+_FAINTER = 1000.0  # times a band's gain may be that of the loudest one: 60 dB
+_LARGEST = 2.0**15  # gain of a band, with which the last bit of 16 is full scale
 _CONSTANT = 0.999  # of its peak's square: the mean square of a sound that does not change
 
 
@@ -188,6 +197,7 @@ def _quantiser(source: Source, pool: Pool) -> Quantiser:
             f"{HIGHEST_RATE} is the highest that is learnt: give data.sample_rate=48000"
         )
     frame = {"channels": config.channels, "symbols_per_sample": config.symbols_per_sample}
+    frame["bands"] = bands_of(config, rate)
     spec = {"levels": config.levels, "sample_rate": rate, "gain": 1.0, **frame}
     with codecs.failures(kind, "constructor"):
         codec = kind.from_spec(spec)
@@ -195,16 +205,20 @@ def _quantiser(source: Source, pool: Pool) -> Quantiser:
         work = plan(source.documents, cut=None)
         shared = (config, rate, source.decoded)
         each = pool.each("measuring the level", _measure_some, shared, work, size_of(work))
-        loudness, bad = Loudness.of_nothing(emphases_of(config)), dict[str, str]()
+        loudness, bad = Loudness.of_nothing(config, rate), dict[str, str]()
         for of_file, left_out in each:  # in their order, by which sums are rounded
             loudness.include(of_file)
             bad |= left_out
         if loudness.silent:
             silent = dict.fromkeys(source.files, "silent")
             raise DataError(nothing_left(source, silent | bad))
-        gain, emphasis = _cheapest(codec, loudness, config)
+        if codec.bands > 1:
+            chosen: dict[str, Any] = {"band_gains": _of_bands(loudness, config.gain)}
+        else:
+            gain, emphasis = _cheapest(codec, loudness, config)
+            chosen = {"gain": gain, "emphasis": emphasis}
         with codecs.failures(kind, "constructor"):
-            codec = kind.from_spec(spec | {"gain": gain, "emphasis": emphasis})
+            codec = kind.from_spec(spec | chosen)
     return codec
 
 
@@ -219,6 +233,13 @@ def _cheapest(codec: Quantiser, loudness: Loudness, config: DataConfig) -> tuple
     # White errors become as loud as this when the emphasis is undone.
     best = int(np.argmin(errors / gains**2 / (1 - emphases**2)))
     return float(gains[best]), float(emphases[best])
+
+
+def _of_bands(loudness: Loudness, kind: str) -> list[float]:
+    """The gains of bands, of which one that is empty is not made loud."""
+    with np.errstate(divide="ignore"):
+        gains = loudness.gains(kind)[1:]
+    return [*map(float, np.minimum(gains, min(_FAINTER * gains.min(), _LARGEST)))]
 
 
 def _common_rate(source: Source) -> int:
@@ -237,7 +258,7 @@ def _measure_some(
 ) -> tuple[Loudness, dict[str, str]]:
     """How loud some recordings are, and which cannot be read. Raises DataError."""
     config, rate, decoded = shared
-    loudness, bad = Loudness.of_nothing(emphases_of(config)), dict[str, str]()
+    loudness, bad = Loudness.of_nothing(config, rate), dict[str, str]()
     for span in work:
         with _left_out(span.name, bad, config):
             loudness.include(measure(span.file, rate, config, decoded, watch))

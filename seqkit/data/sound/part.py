@@ -10,7 +10,7 @@ from seqkit.data.sound import Frames, Wave
 
 @dataclass(frozen=True)
 class SoundPart:
-    """A part (N,) of symbols, of which P make a frame; a slice gives samples of its wave (N / P,).
+    """A part (N,) of symbols, P in a frame of K samples; a slice gives some of its wave (K N / P,).
 
     A sample is the mean of all channels. Those of many hours do not fit into memory.
     """
@@ -19,7 +19,7 @@ class SoundPart:
     codec: Quantiser
 
     def __len__(self) -> int:
-        return len(self.part) // self.codec.phases
+        return len(self.part) // self.codec.phases * self.codec.bands
 
     def __getitem__(self, places: slice) -> Wave:
         begin, end, _ = places.indices(len(self))
@@ -28,10 +28,10 @@ class SoundPart:
 
     def frames(self, begin: int, end: int) -> Frames:
         """The samples of all channels from `begin` to before `end`, (n, C)."""
-        phases = self.codec.phases
-        first = max(begin - self.codec.memory, 0)
-        frames = self.codec.frames(self.part.symbols[first * phases : end * phases])
-        return frames[begin - first :]
+        phases, bands = self.codec.phases, self.codec.bands
+        first, last = max(begin - self.codec.memory, 0) // bands, -(-end // bands)
+        frames = self.codec.frames(self.part.symbols[first * phases : last * phases])
+        return frames[begin - first * bands : end - first * bands]
 
     def blocks(self, size: int) -> Iterator[Frames]:
         """All samples, (n, C), so many at a time."""

@@ -26,8 +26,8 @@ def without_silence(sound: SoundPart, decibels: float) -> SoundPart:
     that is silent altogether stays as it is.
     """
     part, codec = sound.part, sound.codec
-    samples = max(1, round(_FRAME * codec.sample_rate))
-    size = samples * codec.phases
+    size = max(codec.phases, codec.symbols_of(_FRAME * codec.sample_rate))
+    samples = size // codec.symbols_per_instant
     levels = _levels(sound, samples)
     quiet = levels <= levels.max() * 10 ** (-decibels / 10)
     if not levels.max():
