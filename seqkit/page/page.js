@@ -8,7 +8,8 @@ const make = (tag, given, ...parts) => {
 const model = JSON.parse($("model").textContent), sounds = model.kind === "audio";
 const SHOWN = 100_000;     // characters that are kept on the page
 const READ = model.read ?? SHOWN;      // characters of a prompt, or frames of a recording
-const UNIT = sounds ? model.rate * model.phases : 1;     // symbols of a second, or a character
+const EACH = sounds ? model.phases / model.bands : 1;    // symbols of a sample of all channels
+const UNIT = sounds ? model.rate * EACH : 1;             // symbols of a second, or a character
 const whole = (symbols) => Math.round(symbols / (model.phases ?? 1)) * (model.phases ?? 1);
 const AHEAD = sounds ? whole(0.3 * UNIT) : 1024;         // symbols that are asked for at a time
 const KEPT = 10 * 60;      // seconds of sound that can be saved
@@ -163,7 +164,7 @@ function play(pcm) {
   playing.add(node);
   node.onended = () => {
     playing.delete(node);
-    source.more(length * model.phases);
+    source.more(length * EACH);
     if (ending && !playing.size) finish("Done");
   };
 }
@@ -177,21 +178,44 @@ function silence() {                   // how many symbols are not heard, nor sa
     node.onended = null;
     node.stop();
     seconds -= node.buffer.duration;
-    return sum + node.buffer.length * model.phases;
+    return sum + node.buffer.length * EACH;
   }, 0);
 }
 
 function decoded(symbols) {           // see data/codecs/emphasis.py
-  const { channels, digits, emphasis, size, values } = model;
-  return Int16Array.from({ length: symbols.length / digits }, (_, i) => {
+  const { channels, digits, emphasis, size, synthesis, values } = model;
+  const own = Array.from({ length: symbols.length / digits }, (_, i) => {
     const level = digits === 1 ? symbols[i] : symbols[2 * i] * size + symbols[2 * i + 1];
-    const value = values[Math.min(level, values.length - 1)], channel = i % channels;
-    if (!emphasis) return value;
-    before[channel] = Math.fround(value) + emphasis * before[channel];
-    const sample = 32768 * Math.fround(before[channel]), up = Math.round(sample);
+    return values[Math.min(level, values.length - 1)];
+  });
+  if (!emphasis && !synthesis) return Int16Array.from(own);
+  const wave = synthesis ? joined(own) : own.map((value, i) =>
+    before[i % channels] = Math.fround(value) + emphasis * before[i % channels]);
+  return Int16Array.from(wave, (value) => {
+    const sample = 32768 * Math.fround(value), up = Math.round(sample);
     const whole = up - sample === 0.5 && up % 2 ? up - 1 : up;      // a half goes to the even one
     return Math.max(-32768, Math.min(32767, whole));
   });
+}
+
+function joined(own) {                // see data/codecs/filter_bank.py
+  const { bands, channels, gains, synthesis } = model, columns = bands * channels;
+  const fill = synthesis.length * columns - columns, wave = [];
+  if (before.length !== fill) before = Array(fill).fill(0);
+  const seen = [...before, ...own.map((value, i) =>
+    Math.fround(Math.fround(value) / Math.fround(gains[Math.floor(i % columns / channels)])))];
+  for (let frame = 0; frame < own.length; frame += columns)
+    for (let i = 0; i < columns; i++) {
+      let sum = 0, place = frame + i % channels;
+      for (const of_bands of synthesis)
+        for (const shares of of_bands) {
+          sum += shares[Math.floor(i / channels)] * seen[place];
+          place += channels;
+        }
+      wave.push(sum);
+    }
+  before = seen.slice(own.length);
+  return wave;
 }
 
 function sound({ symbols }) {

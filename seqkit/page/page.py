@@ -11,6 +11,7 @@ from torch import Tensor
 
 from seqkit.config import Config
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser
+from seqkit.data.codecs.filter_bank import synthesis
 from seqkit.data.sound import writer
 from seqkit.data.sound.pitch import PitchBook
 from seqkit.foundation import templates
@@ -75,9 +76,9 @@ def filled(saved: Checkpoint, title: str, engine: dict[str, Any]) -> bytes:
 def _of_codec(codec: Codec) -> dict[str, Any]:
     """What symbols stand for."""
     if isinstance(codec, Quantiser):
-        # Samples of 16 bits, or in float32, in which emphasis is undone.
+        # Samples of 16 bits, or in float32, in which emphasis is undone and bands are joined.
         values = np.frombuffer(writer.pcm16(codec.values), "<i2").tolist()
-        if codec.emphasis:
+        if codec.emphasis or codec.bands > 1:
             values = [float(str(value)) for value in codec.values]
         return {
             "values": values,
@@ -86,6 +87,9 @@ def _of_codec(codec: Codec) -> dict[str, Any]:
             "channels": codec.channels,
             "digits": codec.symbols_per_sample,
             "phases": codec.phases,
+            "bands": codec.bands,
+            "gains": codec.band_gains,
+            "synthesis": synthesis(codec.bands).tolist() if codec.bands > 1 else None,
         }
     if isinstance(codec, Bytes):
         return {}

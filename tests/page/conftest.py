@@ -48,7 +48,7 @@ def opened(chromium: Page, run: Run, tmp_path: Path) -> Opened:
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of runs: words (two voices, 16 bits, codes), notes, bytes and hostile."""
+    """A folder of runs: words (two voices, 16 bits, codes), notes, bands, bytes and hostile."""
 
     def train(folder: Path) -> None:
         (folder / "sounds").mkdir()
@@ -66,6 +66,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name, words in {
             "words": (*SOUND, *TIERS, *two, "data.conditions=codes"),
             "notes": (*SOUND, *TIERS, *emphasis, "data.conditions=pitch"),
+            "bands": (*SOUND, "data.bands=2", "data.channels=2", "data.gain=peak"),
             "bytes": (*TEXT, "data.kind=bytes"),
             "hostile": TEXT,
         }.items():

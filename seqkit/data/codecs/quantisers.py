@@ -5,8 +5,8 @@ A wave is float32 (N,), mono, or frames (N, C), at `sample_rate`. It gets its `e
 Decoding divides by the gain and undoes the emphasis, so that sound comes out as it went in. A
 higher level stands for a higher value.
 
-A level is a symbol. Sound may be split into K bands, each with a gain of its own (see
-`filter_bank`): K samples of each of C channels are then K values, the lowest band first. Where there
+A level is a symbol. Sound may be split into K bands, each with a gain of its own (`filter_bank`): K
+samples of each of C channels are then K values of each, those of the lowest band first. Where there
 are bands or channels, or a level is written as two digits, the coarse one first (as in WaveRNN,
 Kalchbrenner et al., 2018), P = K x C x digits symbols make a frame. Nothing marks the place of a
 symbol in its frame: every document begins with a whole one.
