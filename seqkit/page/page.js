@@ -199,11 +199,11 @@ function decoded(symbols) {           // see data/codecs/emphasis.py
 }
 
 function joined(own) {                // see data/codecs/filter_bank.py
-  const { bands, channels, gains, synthesis } = model, columns = bands * channels;
+  const { bands, channels, divisors, synthesis } = model, columns = bands * channels;
   const fill = synthesis.length * columns - columns, wave = [];
   if (before.length !== fill) before = Array(fill).fill(0);
-  const seen = [...before, ...own.map((value, i) =>
-    Math.fround(Math.fround(value) / Math.fround(gains[Math.floor(i % columns / channels)])))];
+  const seen = [...before, ...own.map((value, i) => Math.fround(
+    Math.fround(value) / Math.fround(divisors[Math.floor(i % columns / channels)] ?? Infinity)))];
   for (let frame = 0; frame < own.length; frame += columns)
     for (let i = 0; i < columns; i++) {
       let sum = 0, place = frame + i % channels;

@@ -68,7 +68,7 @@ class Quantiser(ABC):
             symbols_per_sample: 1, or 2 for a coarse and a fine digit.
             emphasis: a, from 0 to below 1; with bands there is none.
             bands: K, 1 to 8.
-            band_gains: applied to each band besides, (K,); 1 by default.
+            band_gains: applied to each band besides, (K,), 0 to leave one out; 1 by default.
 
         Raises:
             ConfigError: a value of another type, or a sample rate that does not fit the bands.
@@ -84,7 +84,7 @@ class Quantiser(ABC):
             check_type(name, value, int)
             if not least <= value <= most:
                 raise ValueError(f"{name} is {least} to {most}, not {value}")
-        for factor in (gain, *band_gains):
+        for factor in (gain, *(factor or 1.0 for factor in band_gains)):
             check_type("gain", factor, float)
             if not (math.isfinite(factor) and factor > 0):
                 raise ValueError(f"a gain is finite and above 0, not {factor}")
@@ -120,7 +120,8 @@ class Quantiser(ABC):
         """How many symbols there are for every sample of all channels together."""
         self.phases = self.columns * symbols_per_sample
         """P, the symbols of a frame, which lasts K samples."""
-        self._band_gains = np.repeat(np.array(self.band_gains, np.float32), channels)
+        self._factors = np.repeat(np.array(self.band_gains, np.float32), channels)
+        self._divisors = np.where(self._factors > 0, self._factors, np.float32(np.inf))
         self._radix = levels if symbols_per_sample == 1 else math.isqrt(levels - 1) + 1
         self.values = (self._decode() / np.float32(gain)).astype(np.float32)
         """What each level is decoded to, with its emphasis, and its band's gain, (levels,)."""
@@ -219,7 +220,7 @@ class Quantiser(ABC):
 
     def scaled(self, values: Frames) -> Frames:
         """Values (n, columns) after the gains, when what exceeds ±1 is clipped."""
-        return values.reshape(-1, self.columns) * self._band_gains * np.float32(self.gain)
+        return values.reshape(-1, self.columns) * self._factors * np.float32(self.gain)
 
     def quantised(self, values: Frames) -> Symbols:
         """The symbols (n P,) of values (n, columns) as `analysed` gives them."""
@@ -235,7 +236,7 @@ class Quantiser(ABC):
         Raises:
             ConfigError: these are no symbols of this codec.
         """
-        return self.values[self.levels_of(symbols)] / self._band_gains
+        return self.values[self.levels_of(symbols)] / self._divisors
 
     def decode(self, symbols: npt.ArrayLike) -> Wave:
         """The wave float32 (N K,) of symbols (N P,), of several channels their mean.
