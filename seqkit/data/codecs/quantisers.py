@@ -121,7 +121,7 @@ class Quantiser(ABC):
         self.phases = self.columns * symbols_per_sample
         """P, the symbols of a frame, which lasts K samples."""
         self._factors = np.repeat(np.array(self.band_gains, np.float32), channels)
-        self._divisors = np.where(self._factors > 0, self._factors, np.float32(np.inf))
+        self._divisors = np.where(self._factors > 0, self._factors, np.inf).astype(np.float32)
         self._radix = levels if symbols_per_sample == 1 else math.isqrt(levels - 1) + 1
         self.values = (self._decode() / np.float32(gain)).astype(np.float32)
         """What each level is decoded to, with its emphasis, and its band's gain, (levels,)."""
@@ -236,7 +236,8 @@ class Quantiser(ABC):
         Raises:
             ConfigError: these are no symbols of this codec.
         """
-        return self.values[self.levels_of(symbols)] / self._divisors
+        values: Frames = self.values[self.levels_of(symbols)] / self._divisors
+        return values
 
     def decode(self, symbols: npt.ArrayLike) -> Wave:
         """The wave float32 (N K,) of symbols (N P,), of several channels their mean.

@@ -33,8 +33,7 @@ from seqkit.foundation.errors import DataError
 from seqkit.foundation.wording import first_of
 from seqkit.symbols import Integers
 
-_FAINTER, _EMPTY = 1e3, 10**3.5  # times the gain of the loudest band: 60 and 70 dB
-_LARGEST = 2.0**15  # gain, with which the last bit of 16 is full scale
+_FAINTER, _EMPTY = 1e3, 1e7  # times the size, and the power, of a band: 60 and 70 dB
 _CONSTANT = 0.999  # of its peak's square: the mean square of a sound that does not change
 
 
@@ -238,13 +237,15 @@ def _cheapest(codec: Quantiser, loudness: Loudness, config: DataConfig) -> tuple
 def _of_bands(loudness: Loudness, kind: str) -> list[float]:
     """The gains of bands, of which one 60 dB below the loudest has the largest.
 
-    One 70 dB below is left out: what leaks into it from others is nothing to learn.
+    One 70 dB below on average is left out: what others leak into it is nothing to learn.
     """
+    power = loudness.square[1:]
+    heard = power > power.max() / _EMPTY
+    if not heard.any():
+        return [1.0] * len(power)
     with np.errstate(divide="ignore"):
         gains = loudness.gains(kind)[1:]
-    least = min(float(gains.min()), _LARGEST)
-    kept = np.where(gains < _EMPTY * least, np.minimum(gains, _FAINTER * least), 0.0)
-    return [*map(float, kept)] if kept.any() else [least] * len(kept)
+    return [*map(float, np.where(heard, np.minimum(gains, _FAINTER * gains.min()), 0))]
 
 
 def _common_rate(source: Source) -> int:
