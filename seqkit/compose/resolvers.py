@@ -1,6 +1,7 @@
 """What recipes may compute of other keys, in the interpolations of OmegaConf.
 
-model.lookback: ${seqkit.samples:20}    20 ms at data.sample_rate
+model.lookback: ${seqkit.frames:20}            frames in 20 ms of sound
+train.sequence_length: ${seqkit.symbols:16}    symbols in 16 ms, whole frames
 """
 
 import contextlib
@@ -8,20 +9,36 @@ from collections.abc import Iterator
 
 from omegaconf import DictConfig, OmegaConf
 
+from seqkit.config import bands_of
+
 _UNKNOWN_RATE = 8000
 """Hertz for which samples are counted if files keep their own rates."""
 
 
-def samples(milliseconds: float, *, _root_: DictConfig) -> int:
-    """How many samples last so long."""
-    return round(milliseconds / 1000 * (_root_.data.sample_rate or _UNKNOWN_RATE))
+def frames(milliseconds: float, *, _root_: DictConfig) -> int:
+    """How many frames last so long, of a sample in each band."""
+    data = _root_.data
+    rate = data.sample_rate or _UNKNOWN_RATE
+    return round(milliseconds / 1000 * rate / bands_of(data.bands, rate))
+
+
+def symbols(milliseconds: float, *, _root_: DictConfig) -> int:
+    """How many symbols these frames have."""
+    data = _root_.data
+    bands = bands_of(data.bands, data.sample_rate or _UNKNOWN_RATE)
+    in_a_frame = bands * data.channels * data.symbols_per_sample
+    count: int = in_a_frame * frames(milliseconds, _root_=_root_)
+    return count
 
 
 @contextlib.contextmanager
 def registered() -> Iterator[None]:
     """Let configs use them in the block."""
-    OmegaConf.register_new_resolver("seqkit.samples", samples, replace=True)
+    resolvers = {"seqkit.frames": frames, "seqkit.symbols": symbols}
+    for name, resolver in resolvers.items():
+        OmegaConf.register_new_resolver(name, resolver, replace=True)
     try:
         yield
     finally:
-        OmegaConf.clear_resolver("seqkit.samples")
+        for name in resolvers:
+            OmegaConf.clear_resolver(name)

@@ -6,6 +6,9 @@ from seqkit.foundation.settings import option
 
 HIGHEST_RATE = 384_000
 """Hertz of sound that is learnt and made; the highest that recorders of sound have."""
+MOST_BANDS = 8
+"""Bands that sound is split into."""
+_OF_A_BAND = 8000  # hertz of sample rate, with data.bands=auto
 
 
 @dataclass
@@ -97,7 +100,7 @@ class DataConfig:
         "1",
         "bands that sound is split into, each of every n-th sample: a network then makes a symbol "
         "of every band in turn; auto takes one for every 8 kHz of the sample rate",
-        choices=(*map(str, range(1, 9)), "auto"),
+        choices=(*map(str, range(1, MOST_BANDS + 1)), "auto"),
     )
     label: str = option(
         "",
@@ -144,3 +147,8 @@ class DataConfig:
     def of_rows(self) -> bool:
         """Whether a file holds many documents: the rows of a data set."""
         return self.kind == "hf"
+
+
+def bands_of(bands: str, rate: int) -> int:
+    """K, how many bands `data.bands` makes of sound of a sample rate."""
+    return int(bands) if bands != "auto" else min(max(1, rate // _OF_A_BAND), MOST_BANDS)

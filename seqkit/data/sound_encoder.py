@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.config import DataConfig
+from seqkit.config import DataConfig, bands_of
 from seqkit.data import codecs
 from seqkit.data.codecs import Quantiser, filter_bank
 from seqkit.data.codecs.emphasis import CHOICES, emphasised
@@ -24,7 +24,6 @@ SHORTEST = 0.02
 _RMS = 0.1  # of the whole data set under data.gain=rms, 20 dB below full scale
 _SILENT = 2.0**-15  # peak of a clip that holds nothing but the last bit of 16
 _ROOM = 1 << 26  # bytes of samples that are kept in memory: 35 minutes at 8 kHz
-_OF_A_BAND = 8000  # hertz of sample rate, for data.bands=auto
 _FRAMES = 1 << 16  # read at a time; with those of a training it takes twice as long
 Sums = npt.NDArray[np.float64]
 
@@ -46,7 +45,7 @@ class Loudness:
     @classmethod
     def of_nothing(cls, config: DataConfig, rate: int) -> Self:
         """That of no samples, for the emphases, of which the first is none, or for the bands."""
-        bands = bands_of(config, rate)
+        bands = bands_of(config.bands, rate)
         return cls(*np.zeros((3, len(emphases_of(config)) if bands == 1 else 1 + bands)))
 
     def include(self, other: "Loudness") -> None:
@@ -108,7 +107,7 @@ def measure(file: Path, rate: int, config: DataConfig, decoded: Decoded, count: 
     Raises:
         BadFileError: it cannot be read.
     """
-    emphases, bands = emphases_of(config), bands_of(config, rate)
+    emphases, bands = emphases_of(config), bands_of(config.bands, rate)
     split = filter_bank.splitter(bands, config.channels)
     times = np.array([1.0, *[bands] * bands]) if bands > 1 else 1.0
     loudness, before = Loudness.of_nothing(config, rate), np.zeros((1, config.channels), np.float32)
@@ -131,13 +130,6 @@ def measure(file: Path, rate: int, config: DataConfig, decoded: Decoded, count: 
 def emphases_of(config: DataConfig) -> Sequence[float]:
     """Those that are measured, of which the first is none."""
     return CHOICES if config.emphasis == "auto" else CHOICES[:1]
-
-
-def bands_of(config: DataConfig, rate: int) -> int:
-    """K, how many bands sound of a sample rate is split into."""
-    if config.bands != "auto":
-        return int(config.bands)
-    return min(max(1, rate // _OF_A_BAND), filter_bank.MOST_BANDS)
 
 
 def encode_sound(

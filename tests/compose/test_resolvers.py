@@ -15,12 +15,15 @@ def counts(config: Config) -> tuple[int, int, int]:
     ("words", "expected"),
     [
         ([], (8000, 160, 128)),
-        (["data.sample_rate=32000"], (32000, 640, 512)),
+        (["data.sample_rate=32000"], (32000, 160, 512)),
+        (["data.sample_rate=32000", "data.bands=1"], (32000, 640, 512)),
+        (["data.sample_rate=32000", "data.channels=2"], (32000, 160, 1024)),
+        (["data.sample_rate=22050", "data.bands=2"], (22050, 220, 352)),
         (["data.sample_rate=16000", "model.lookback=0"], (16000, 0, 256)),
         (["data.sample_rate=0"], (0, 160, 128)),
     ],
 )
-def test_keys_counted_in_samples_follow_the_rate(
+def test_keys_counted_in_time_follow_the_rate_and_the_frames(
     words: list[str], expected: tuple[int, int, int]
 ) -> None:
     assert counts(composed(["recipe=my_sound", *words], [])) == expected
@@ -28,4 +31,4 @@ def test_keys_counted_in_samples_follow_the_rate(
 
 def test_an_application_keeps_its_own_resolvers() -> None:
     composed(["recipe=my_sound"], [])
-    assert not OmegaConf.has_resolver("seqkit.samples")
+    assert not OmegaConf.has_resolver("seqkit.frames")

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit.config import DataConfig
+from seqkit.config import MOST_BANDS, DataConfig
 from seqkit.data import codecs
 from seqkit.data.codecs import Linear, MuLaw, Quantiser
-from seqkit.data.codecs.filter_bank import MOST_BANDS, delay_of, joiner, splitter
+from seqkit.data.codecs.filter_bank import delay_of, joiner, splitter
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import Known, load_corpus
 from seqkit.data.sound import Frames, Wave

@@ -12,7 +12,6 @@ import numpy as np
 from seqkit.data.sound import Frames
 from seqkit.symbols import Floats
 
-MOST_BANDS = 8
 _TAPS = 16  # frames of K samples that a filter sees
 _CUTOFF, _BETA = 0.56589, 9.0  # of the prototype, in bands, and its Kaiser window: -64 dB of error
 _AT_ONCE = 4096  # frames, which stay in a processor's cache

@@ -21,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from seqkit.config import HIGHEST_RATE
+from seqkit.config import HIGHEST_RATE, MOST_BANDS
 from seqkit.data.codecs.base import checked_symbols
 from seqkit.data.codecs.emphasis import emphasised, undone
-from seqkit.data.codecs.filter_bank import MOST_BANDS, delay_of, joiner, splitter
+from seqkit.data.codecs.filter_bank import delay_of, joiner, splitter
 from seqkit.data.sound import Frames, Wave
 from seqkit.data.sound.torchaudio_import import torchaudio
 from seqkit.foundation.errors import ConfigError

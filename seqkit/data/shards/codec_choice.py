@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from seqkit.config import HIGHEST_RATE, DataConfig
+from seqkit.config import HIGHEST_RATE, DataConfig, bands_of
 from seqkit.data import codecs
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, TextCodec, code_points
 from seqkit.data.codecs.characters import counts_of
@@ -24,7 +24,6 @@ from seqkit.data.sound_encoder import (
     SHORTEST,
     Decoded,
     Loudness,
-    bands_of,
     emphases_of,
     measure,
 )
@@ -196,7 +195,7 @@ def _quantiser(source: Source, pool: Pool) -> Quantiser:
             f"{HIGHEST_RATE} is the highest that is learnt: give data.sample_rate=48000"
         )
     frame = {"channels": config.channels, "symbols_per_sample": config.symbols_per_sample}
-    frame["bands"] = bands_of(config, rate)
+    frame["bands"] = bands_of(config.bands, rate)
     spec = {"levels": config.levels, "sample_rate": rate, "gain": 1.0, **frame}
     with codecs.failures(kind, "constructor"):
         codec = kind.from_spec(spec)
