@@ -30,19 +30,19 @@ class FrameHead(nn.Module):
     """The parameters that make z of h.
 
     hidden: W (P M, H) and a (P M,), M the size of z.
-    drawn: the rows of symbols, (P - 1, V, M).
-    predicted: those of predicted symbols, (P, V, M), if there is a linear prediction.
+    drawn: the rows of symbols, ((P - 1) V, M).
+    predicted: those of predicted symbols, (P V, M), if there is a linear prediction.
     """
 
     def __init__(self, config: ModelConfig) -> None:
         """The rows are drawn by `initialise`."""
         super().__init__()
-        places, rows = config.frame, (config.vocabulary_size, config.head_size)
-        self.hidden = nn.Linear(config.hidden_size, places * config.head_size)
-        self.drawn = nn.Parameter(torch.zeros(places - 1, *rows))
+        places, rows, size = config.frame, config.vocabulary_size, config.head_size
+        self.hidden = nn.Linear(config.hidden_size, places * size)
+        self.drawn = nn.Parameter(torch.zeros((places - 1) * rows, size))
         self.predicted: nn.Parameter | None = None
         if config.lookback:
-            self.predicted = nn.Parameter(torch.zeros(places, *rows))
+            self.predicted = nn.Parameter(torch.zeros(places * rows, size))
 
     def initialise(self, generator: torch.Generator | None) -> None:
         """Draw the rows of symbols."""
@@ -95,11 +95,12 @@ class FrameWeights(NamedTuple):
 
 
 def _rows_of_places(symbols: Tensor, table: Tensor) -> Tensor:
-    """Of symbols (N, B, P) the rows (N, B, P, M) in a table (P, V, M), by a product."""
+    """Of symbols (N, B, P) the rows (N, B, P, M) in a table (P V, M), by a product."""
     # Its gradient is faster than that of a look-up, and needs no atomics.
-    shape = *symbols.shape, table.shape[1]
+    of_places = table.view(symbols.shape[-1], -1, table.shape[1])
+    shape = *symbols.shape, of_places.shape[1]
     chosen = torch.zeros(shape, dtype=table.dtype, device=table.device)
-    return torch.einsum("nbpv,pvm->nbpm", chosen.scatter_(-1, symbols[..., None], 1), table)
+    return torch.einsum("nbpv,pvm->nbpm", chosen.scatter_(-1, symbols[..., None], 1), of_places)
 
 
 class Steps(NamedTuple):

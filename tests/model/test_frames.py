@@ -90,9 +90,9 @@ def naive(model: CharRNN, symbols: Tensor, codes: Tensor) -> Tensor:
         part = slice(8 * place, 8 * place + 8)
         z = state[-1][0] @ frame.hidden.weight[part].T + frame.hidden.bias[part]
         for index, each in enumerate(drawn):
-            z = z + frame.drawn[index][each - 1]
+            z = z + frame.drawn[index * V + each - 1]
         if frame.predicted is not None:
-            z = z + frame.predicted[place][guess[:, place]]
+            z = z + frame.predicted[place * V + guess[:, place]]
         part = slice(V * place, V * place + V)
         logits.append(z.relu() @ model.head.weight[part].T + model.head.bias[part])
     return torch.stack(logits)
