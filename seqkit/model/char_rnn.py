@@ -180,7 +180,7 @@ class CharRNN(nn.Module):
         layers = [[part.to(dtype) for part in cells.weights_of(layer)] for layer in self.layers]
         frame = None
         if (head := self.frame) is not None:
-            tables = tuple(table.to(dtype) for table in head.tables())
+            tables = tuple(matrix.to(dtype) for matrix in head.matrices())
             frame = FrameWeights(head.hidden.weight.to(dtype), head.hidden.bias.to(dtype), tables)
         network = RunnableWeights(
             config=self.config,

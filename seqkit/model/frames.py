@@ -38,6 +38,7 @@ class FrameHead(nn.Module):
         """The rows are drawn by `initialise`."""
         super().__init__()
         places, rows, size = config.frame, config.vocabulary_size, config.head_size
+        self._rows = rows
         self.hidden = nn.Linear(config.hidden_size, places * size)
         self.drawn = nn.Parameter(torch.zeros((places - 1) * rows, size))
         self.predicted: nn.Parameter | None = None
@@ -46,16 +47,20 @@ class FrameHead(nn.Module):
 
     def initialise(self, generator: torch.Generator | None) -> None:
         """Draw the rows of symbols."""
-        for rows in self.tables():
+        for rows in self.matrices():
             rows.normal_(std=_SPREAD, generator=generator)
 
-    def tables(self) -> list[Tensor]:
+    def matrices(self) -> list[Tensor]:
         """The rows of symbols: `drawn` and, if there are any, `predicted`."""
         return [self.drawn] if self.predicted is None else [self.drawn, self.predicted]
 
+    def tables(self) -> list[Tensor]:
+        """The same, the rows of each place by themselves: (P - 1, V, M) and (P, V, M)."""
+        return [matrix.view(-1, self._rows, matrix.shape[1]) for matrix in self.matrices()]
+
 
 class FrameWeights(NamedTuple):
-    """The parameters of a `FrameHead` as they run, `tables` as there."""
+    """The parameters of a `FrameHead` as they run, its matrices of rows last."""
 
     weight: Tensor
     bias: Tensor

@@ -74,8 +74,7 @@ class PreparedStep:
             weights = frame.hidden.weight.view(self.places, -1, frame.hidden.weight.shape[1])
             self._z = [self._matrix(part) for part in weights]
             self._z_biases = [*self._prepared(frame.hidden.bias.view(self.places, -1))]
-            rows = model.config.vocabulary_size, model.config.head_size
-            self._rows = [self._prepared(table.view(-1, *rows)) for table in frame.tables()]
+            self._rows = [self._prepared(table) for table in frame.tables()]
 
     @torch.inference_mode()
     def renew(self, model: CharRNN) -> None:
