@@ -61,6 +61,7 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     corpus = load_corpus(config.data, session)
     if not corpus.unreadable_files:
         config.data.on_bad_file = on_bad_file
+    unknown = config.data.kind == config.data.codec == "auto" and corpus.codec.kind == "bytes"
     if config.data.kind == "auto":  # the command line to copy says what was found
         config.data.kind = corpus.codec.kind
     with device.memory_errors("Try device=cpu."):
@@ -69,6 +70,9 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
             what = counted(count, "file or folder", "files or folders")
             advised = "a training would end there; data.on_bad_file=skip leaves that out"
             faults.insert(0, Fault(f"{what} cannot be read, see the notice: {advised}"))
+        if unknown:
+            advised = "a model would learn the bytes as they are; save it as text or WAV for more"
+            faults.insert(0, Fault(f"it is neither text nor a known format of sound: {advised}"))
         if paths and not reading.folder_of(config.data):  # shards are read as they were prepared
             keys = {key: value for fault in faults for key, value in fault.keys.items()}
             config.data = dataclasses.replace(config.data, **keys)

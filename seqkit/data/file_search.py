@@ -17,7 +17,7 @@ from seqkit.config import DataConfig
 from seqkit.data import files
 from seqkit.data.files import SOUND_HINT, TEXT_HINT, BadFileError
 from seqkit.data.shards.index import are_unfinished, is_shards
-from seqkit.data.sound import reader
+from seqkit.data.sound import ffmpeg, reader
 from seqkit.data.text_encoder import check_plain
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.run_folders import is_run
@@ -39,9 +39,9 @@ Entry = tuple[int, Path, str]
 class Search:
     """The files of some paths, and what is left out on the way.
 
-    kind: what is taken of folders: audio goes by the name; text by the content, but for files
-        named .txt; bytes takes all; auto is one of the first two, as `named` finds. What is known
-        to be no text cannot be read as text.
+    kind: what is taken of folders: audio goes by the name and the first bytes; text by the
+        content, but for files named .txt; bytes takes all; auto is one of the first two, as
+        `named` finds. What is known to be no text cannot be read as text.
     pattern: `data.pattern`, which chooses instead.
     encoding: of text.
     skip: whether files and folders that cannot be read are left out.
@@ -180,17 +180,17 @@ class Search:
         """Whether data.kind=auto takes the paths for sound or for text.
 
         A file that is named or opens as sound is sound, and a folder in which at least half of the
-        files are named so.
+        files are named so, or begin so.
 
         Raises:
             DataError: one path is sound, and another one is not.
         """
         sound = list[bool]()
         for number, path in enumerate(paths, 1):
-            names = [_name_in(path, file) for place, file, _ in files if place == number]
-            names = [name for name in names if name and matches(name, self.pattern)]
-            count = sum(map(is_named_as_sound, names))
-            sound.append(0 < count >= len(names) - count if path.is_dir() else _is_sound(path))
+            inside = [file for place, file, _ in files if place == number and file != path]
+            inside = [file for file in inside if matches(_name_in(path, file), self.pattern)]
+            count = sum(map(_counts_as_sound, inside))
+            sound.append(0 < count >= len(inside) - count if path.is_dir() else _is_sound(path))
         if any(sound) and not all(sound):
             one, other = paths[sound.index(True)], paths[sound.index(False)]
             raise DataError(f"{one} is sound and {other} is not: a model learns from one of them")
@@ -230,7 +230,7 @@ class Search:
         """
         if name and self.pattern and not matches(name, self.pattern):
             return f"not {self.pattern}"
-        if name and self.kind == "audio" and not self.pattern and not is_named_as_sound(name):
+        if name and self.kind == "audio" and not self.pattern and not _counts_as_sound(file):
             return "not sound"
         try:
             status = file.stat()
@@ -250,7 +250,7 @@ class Search:
             if files.is_table(name, begin):
                 return _TABLES
             if not files.is_text(begin, self.encoding):
-                return "sound" if is_named_as_sound(name) else "not text"
+                return "sound" if _counts_as_sound(file) else "not text"
         check_plain(file, begin, self.encoding)
         return ""
 
@@ -282,15 +282,16 @@ def is_folder(path: Path) -> bool:
     return stat.S_ISDIR(mode)
 
 
-def is_named_as_sound(name: str) -> bool:
-    """Whether a file's name ends as those of sound do."""
-    return Path(name).suffix.lower() in reader.SUFFIXES
+def _counts_as_sound(file: Path) -> bool:
+    """Whether a file in a folder is named as sound, or begins so."""
+    suffix = file.suffix.lower()
+    return suffix in reader.SUFFIXES or (suffix != ".txt" and ffmpeg.begins_as_sound(file))
 
 
 def _is_sound(file: Path) -> bool:
     """Whether a file is named or opens as sound."""
     is_text = file.suffix.lower() == ".txt"
-    return is_named_as_sound(file.name) or (not is_text and reader.is_sound(file))
+    return _counts_as_sound(file) or (not is_text and reader.is_sound(file))
 
 
 def _name_in(path: Path, file: Path) -> str:

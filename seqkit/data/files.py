@@ -36,10 +36,10 @@ class BadFileError(DataError):
         super().__init__(file, reason, hint)  # from which another process makes it again
         self.file = file
         self.reason = reason
-        self._hint = hint
+        self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.reason}{': ' if self._hint else ''}{self._hint}"
+        return f"{self.file}: {self.reason}{': ' if self.hint else ''}{self.hint}"
 
     @classmethod
     def of(cls, file: Path, error: OSError) -> "BadFileError":

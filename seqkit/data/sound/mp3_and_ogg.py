@@ -19,6 +19,7 @@ _UNKNOWN = 1 << 48  # bytes
 _TAG = 128  # bytes of a tag (ID3v1), which libsndfile looks for at the end
 _PAGE, _XING = 27, 60  # bytes at the beginning of a page, and of a frame that say how long it is
 _SYNC = re.compile(b"\xff[\xe2-\xff]")
+_LAYER_2 = re.compile(rb"(\xff[\xf4\xf5\xfc\xfd]).{20,1800}\1", re.DOTALL)
 _MPEG_1, _LAYER_3, _MONO = 3, 1, 3  # as a frame's header has them
 _HERTZ, _HALVINGS = (44100, 48000, 32000), (2, 0, 1, 0)  # the latter by version
 _KILOBITS = (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160)  # a second, of MPEG 2
@@ -67,12 +68,14 @@ def streams(path: Path, file: IO[bytes]) -> Iterator[Stream]:
         BadFileError: it ends within a frame or a page, or has fewer frames than a header says.
         OSError: it cannot be read.
     """
-    size, begin = file.seek(0, os.SEEK_END), _after_tags(file, 0)
+    size, begin = file.seek(0, os.SEEK_END), after_tags(file, 0)
     name = _read(file, begin, 4)
     if name == b"OggS":
         yield from _of_ogg(path, file, begin, size)
     elif _frame(file, begin).size or (path.suffix.lower() == ".mp3" and name != b"fLaC"):
         yield from _of_mp3(path, file, begin, size)
+    elif _LAYER_2.match(_read(file, begin, _BLOCK)):
+        yield Stream(file, begin, size, _UNKNOWN)
 
 
 def _of_ogg(path: Path, file: IO[bytes], begin: int, size: int) -> Iterator[Stream]:
@@ -117,7 +120,7 @@ def _frame(file: IO[bytes], place: int) -> _Frame:
 
 def _of_mp3(path: Path, file: IO[bytes], end: int, size: int) -> Iterator[Stream]:
     """Frames without a gap; a Xing header begins a stream, and the last of its frames ends it."""
-    while (begin := _next_frame(file, _after_tags(file, end), size)) < size:
+    while (begin := _next_frame(file, after_tags(file, end), size)) < size:
         first = _frame(file, begin)
         end = begin + first.length
         if not first.length or size - end not in (0, _TAG):
@@ -134,12 +137,17 @@ def _of_mp3(path: Path, file: IO[bytes], end: int, size: int) -> Iterator[Stream
 
 
 def _truncated(path: Path, fault: str) -> BadFileError:
-    file = shlex.quote(str(path))
-    hint = f"ffmpeg -i {file} {file}.wav makes a whole file of what is there"
+    hint = f"{wav_command(path)} makes a whole file of what is there"
     return BadFileError(path, f"truncated: {fault}", hint)
 
 
-def _after_tags(file: IO[bytes], place: int) -> int:
+def wav_command(path: Path) -> str:
+    """The command that makes a WAV of a file of sound."""
+    file = shlex.quote(str(path))
+    return f"ffmpeg -i {file} {file}.wav"
+
+
+def after_tags(file: IO[bytes], place: int) -> int:
     """The place after tags (ID3v2) that begin at a place."""
     while (head := _read(file, place, 10)).startswith(b"ID3") and len(head) == 10:
         size = (head[6] << 21) + (head[7] << 14) + (head[8] << 7) + head[9]

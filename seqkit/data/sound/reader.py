@@ -7,6 +7,7 @@ import itertools
 import os
 import stat
 import struct
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -16,13 +17,13 @@ import soundfile
 
 from seqkit.data import files
 from seqkit.data.files import TEXT_HINT, BadFileError
-from seqkit.data.sound import Frames, Wave
-from seqkit.data.sound.mp3_and_ogg import Stream, streams
+from seqkit.data.sound import Frames, Wave, ffmpeg
+from seqkit.data.sound.mp3_and_ogg import Stream, streams, wav_command
 from seqkit.data.sound.resample import resampled
 
 SUFFIXES = frozenset(
     {f".{name.lower()}" for name in soundfile.available_formats() if name != "RAW"}
-    | {".wave", ".aif", ".aifc", ".oga", ".opus"}
+    | {".wave", ".aif", ".aifc", ".oga", ".opus", ".aac", ".m4a", ".3gp", ".amr", ".wma"}
 )
 """Endings of the files that are read as sound in a folder."""
 
@@ -45,7 +46,7 @@ def is_sound(file: Path) -> bool:
         with file.open("rb") as stream:
             if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
                 return False  # libsndfile would look for an MP3 in it, and say on stderr if not
-            if any(streams(file, stream)):
+            if ffmpeg.demuxer_of(stream) or any(streams(file, stream)):
                 return True
             soundfile.info(_in_one_part(file, stream))
     except BadFileError:  # sound that is truncated
@@ -61,23 +62,27 @@ class _InOrder(soundfile.SoundFile):  # type: ignore[misc]
     def seekable(self) -> bool:
         return False
 
+    @property
+    def frames(self) -> int:  # which the header of a WAV of MP3 guesses
+        return _UNKNOWN if self.format == "WAV" and "MPEG" in self.subtype else super().frames
+
 
 class SoundReader:
     """One file of sound, checked when it is opened and as it is read."""
 
     def __init__(self, path: Path, content: bytes | None = None) -> None:
         """Open a file, or what is called like one and is in memory. Raises BadFileError."""
-        self.path, self._content = path, content
+        self.path, self._content, self._demuxer = path, content, ""
         try:
             # A pipe might never open.
             if content is None and not stat.S_ISREG(path.stat().st_mode):
                 raise BadFileError(path, "no file of sound")
             with self._open() as stream:
                 _check_length(path, stream)
-            parts = [(sound.samplerate, sound.channels, sound.frames) for sound in self._parts()]
-        except (soundfile.SoundFileError, TypeError) as error:  # TypeError: a .raw has no header
-            begin = files.head(path) if content is None else content[: files.HEAD]
-            raise _no_sound(path, begin, error) from error
+            try:
+                parts = self._formats()
+            except (soundfile.SoundFileError, TypeError) as error:  # TypeError: .raw has no header
+                parts = self._formats_by_ffmpeg(error)
         except OSError as error:
             raise BadFileError.of(path, error) from error
         self.sample_rate, self.channels, _ = parts[0]
@@ -167,11 +172,37 @@ class SoundReader:
             raise BadFileError(self.path, "it holds no samples")
 
     def _open(self) -> IO[bytes]:
-        return self.path.open("rb") if self._content is None else io.BytesIO(self._content)
+        if self._content is None:
+            return self.path.open("rb")
+        file: IO[bytes] = (tempfile.TemporaryFile if self._demuxer else io.BytesIO)()
+        file.write(self._content)
+        file.seek(0)
+        return file
 
-    def _parts(self) -> Iterator[soundfile.SoundFile]:
+    def _formats(self) -> list[tuple[int, int, int]]:
+        """Sample rate, channels and frames of each part. Raises as `_parts`."""
+        return [(sound.samplerate, sound.channels, sound.frames) for sound in self._parts()]
+
+    def _formats_by_ffmpeg(self, error: Exception) -> list[tuple[int, int, int]]:
+        """Those of what soundfile refused with an error. Raises BadFileError, OSError."""
+        with self._open() as file:
+            refusal = _no_sound(self.path, file.read(files.HEAD), error)
+            self._demuxer = ffmpeg.demuxer_of(file)
+        if not self._demuxer:
+            raise refusal from error
+        try:
+            return self._formats()
+        except BadFileError as why:
+            reason = "" if "not recognised" in refusal.reason else f"{refusal.reason}; "
+            raise BadFileError(self.path, reason + why.reason, why.hint) from error
+
+    def _parts(self) -> Iterator[_InOrder | ffmpeg.Decoder]:
         """Each stream of sound from its beginning. Raises SoundFileError, OSError, BadFileError."""
         with self._open() as file:
+            if self._demuxer:
+                with ffmpeg.decoded(self.path, file, self._demuxer) as decoder:
+                    yield decoder
+                return
             parts: list[Any] = [*streams(self.path, file)]
             whole = _in_one_part(self.path, file) if self._content is None else self._open()
             for part in parts or [whole]:
@@ -203,7 +234,9 @@ def _no_sound(path: Path, begin: bytes, error: Exception) -> BadFileError:
     if begin and files.is_text(begin, "utf-8"):
         return BadFileError(path, "cannot be read as sound: it is text", TEXT_HINT)
     reason = str(getattr(error, "error_string", error)).strip().rstrip(".")
-    return BadFileError(path, f"cannot be read as sound: {reason if begin else 'it is empty'}")
+    hint = f"if it is sound, {wav_command(path)} may convert it"
+    fault = f"cannot be read as sound: {reason if begin else 'it is empty'}"
+    return BadFileError(path, fault, hint if begin else "")
 
 
 def _check_length(path: Path, stream: IO[bytes]) -> None:
