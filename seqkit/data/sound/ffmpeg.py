@@ -122,9 +122,10 @@ def decoded(path: Path, file: IO[bytes], demuxer: str) -> Iterator[Decoder]:
     try:  # in a group of its own, which no Ctrl-C reaches
         process = subprocess.Popen(command, stdin=file, stdout=pipe, stderr=pipe, process_group=0)
     except OSError as error:
-        fault = f"ffmpeg, which may read it, does not start ({error.strerror})"
-        hint = f"install it, or convert the file where it is: {wav_command(path)}"
-        raise BadFileError(path, fault, hint) from error
+        fault = f"needs the program ffmpeg, which does not start ({error.strerror}): install it, or"
+        raise BadFileError(
+            path, f"{fault} convert the file where it is: {wav_command(path)}"
+        ) from error
     with process:
         try:
             yield Decoder(path, process)
