@@ -11,6 +11,7 @@ import selectors
 import signal
 import struct
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -80,10 +81,10 @@ class Decoder:
 
     def _bytes(self, size: int) -> bytes:
         """What ffmpeg makes next, less than `size` only at the end. Raises BadFileError."""
-        made = b""
+        made, until = b"", time.monotonic() + _PATIENCE
         while len(made) < size and self._pipes.get_map():
             ready = self._pipes.select(_PATIENCE)
-            if not ready:
+            if not ready or time.monotonic() > until:
                 raise BadFileError(self._path, f"ffmpeg made nothing of it in {_PATIENCE:g} s")
             for key, _ in ready:
                 is_sound = key.fileobj is self._process.stdout
@@ -91,7 +92,7 @@ class Decoder:
                 if not piece:
                     self._pipes.unregister(key.fileobj)
                 elif is_sound:
-                    made += piece
+                    made, until = made + piece, time.monotonic() + _PATIENCE
                 else:
                     self._words += piece[: _WORDS - len(self._words)]
         if len(made) < size and ((code := self._process.wait()) or _CUT in self._words):
