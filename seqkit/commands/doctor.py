@@ -71,8 +71,7 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
             advised = "a training would end there; data.on_bad_file=skip leaves that out"
             faults.insert(0, Fault(f"{what} cannot be read, see the notice: {advised}"))
         if unknown:
-            advised = "a model would learn the bytes as they are; save it as text or WAV for more"
-            faults.insert(0, Fault(f"it is neither text nor a known format of sound: {advised}"))
+            faults.insert(0, Fault("neither text nor a known format of sound: bytes are learnt"))
         if paths and not reading.folder_of(config.data):  # shards are read as they were prepared
             keys = {key: value for fault in faults for key, value in fault.keys.items()}
             config.data = dataclasses.replace(config.data, **keys)

@@ -112,7 +112,8 @@ def _of_sound(
         "snr_db": corpus.snr,
         **(of_files.record() if paths else {}),
     }
-    return {"sound": facts}, [*sound.faults(levels, codec, seconds, of_files, corpus.snr)]
+    faults = sound.faults(levels, codec, seconds, of_files if paths else None, corpus.snr)
+    return {"sound": facts}, [*faults]
 
 
 def _alike_and_small(

@@ -1,5 +1,6 @@
 """What recordings are like: their files as they are, the sound as a model hears it; its faults."""
 
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -42,7 +43,6 @@ class SoundFacts:
     clipped: how many of them are at full scale beside another one there.
     empty_channels: channels without a sound in a file that has others.
     silent: files in which nothing is heard.
-    unreadable: why the last file was not read, of those that were not.
     """
 
     seconds: list[float] = field(default_factory=list)
@@ -52,7 +52,6 @@ class SoundFacts:
     clipped: int = 0
     empty_channels: int = 0
     silent: list[Path] = field(default_factory=list)
-    unreadable: BadFileError | None = None
 
     @property
     def clipped_share(self) -> float:
@@ -76,10 +75,8 @@ def facts(files: Sequence[Path], watch: Callable[[int], None]) -> SoundFacts:
     """Read all files, each as far as it can be read; `watch` is told how many were."""
     of_files = SoundFacts()
     for number, file in enumerate(files, 1):
-        try:
+        with contextlib.suppress(BadFileError):
             _read(SoundReader(file), of_files)
-        except BadFileError as error:
-            of_files.unreadable = error
         watch(number)
     return of_files
 
@@ -220,8 +217,8 @@ def faults(
 
 
 def _file_faults(facts: SoundFacts, codec: Quantiser) -> Iterator[Fault]:
-    if facts.unreadable and not facts.seconds:  # though it was, for the copy in the cache
-        yield Fault(str(facts.unreadable))
+    if not facts.seconds:
+        yield Fault("no file can be read now: this is of their copy in the cache")
     if facts.clipped_share > _CLIPPED:
         yield Fault(
             f"{facts.clipped_share:.1%} of the samples are clipped: record it again at a lower "

@@ -22,17 +22,14 @@ from seqkit.data.files import HEAD, BadFileError
 from seqkit.data.sound import Frames
 from seqkit.data.sound.mp3_and_ogg import after_tags, wav_command
 
-_BEGIN = re.compile(  # of what each demuxer takes
-    rb"""
-    (?P<mov>\x00...(?:ftyp(?!avi|cr|he|mi|ms)|moov|mdat|wide|free|skip))  # but no picture
-    | (?P<matroska>\x1a\x45\xdf\xa3) | (?P<avi>RIFF....AVI\ ) | (?P<flv>FLV\x01)
+_BEGIN = re.compile(  # of what each demuxer takes; of no pictures (HEIC)
+    rb"""(?P<mov>\x00...(?:ftyp(?!avi|cr|he|mi|ms)|moov|mdat|wide|free|skip))
     | (?P<asf>\x30\x26\xb2\x75\x8e\x66\xcf\x11) | (?P<mpeg>\x00\x00\x01\xba) | (?P<rm>\.RMF\x00)
-    | (?P<mpegts>(?:\x47[\x00-\x1f\x40-\x5f].[\x10-\x3f].{184}){3}\x47)
-    | (?P<aac>(?P<sync>\xff[\xf0\xf1\xf8\xf9].).{4,8188}(?P=sync))
+    | (?P<mpegts>(?:\x47[\x00-\x1f\x40-\x5f].[\x10-\x3f].{184}){3}\x47) | (?P<flv>FLV\x01)
+    | (?P<aac>(?P<sync>\xff[\xf0\xf1\xf8\xf9].).{4,8188}(?P=sync)) | (?P<wv>wvpk.{5}\x04)
     | (?P<ac3>\x0b\x77.{4,4094}\x0b\x77) | (?P<dts>\x7f\xfe\x80\x01) | (?P<amr>\#!AMR(?:-WB)?\n)
-    | (?P<ape>MAC\ .[\x0e\x0f]) | (?P<tta>TTA1[\x01\x02]\x00) | (?P<wv>wvpk.{5}\x04)
-    | (?P<wav>RIFF....WAVE) | (?P<ogg>OggS\x00) | (?P<caf>caff\x00\x01)
-    """,
+    | (?P<ape>MAC\ .[\x0e\x0f]) | (?P<tta>TTA1[\x01\x02]\x00) | (?P<matroska>\x1a\x45\xdf\xa3)
+    | (?P<avi>RIFF....AVI\ ) | (?P<wav>RIFF....WAVE) | (?P<ogg>OggS\x00) | (?P<caf>caff\x00\x01)""",
     re.DOTALL | re.VERBOSE,
 )
 _PATIENCE = 60.0  # seconds in which ffmpeg has to make something
@@ -60,7 +57,7 @@ def begins_as_sound(path: Path) -> bool:
 class Decoder:
     """The first track of sound of a file, which is read as a SoundFile is."""
 
-    format, frames = "", 1 << 62  # no header is asked how many there are
+    format, frames = "", 1 << 62  # how many there are no header is asked
 
     def __init__(self, path: Path, process: "subprocess.Popen[bytes]") -> None:
         """Wait for the sample rate and the number of channels. Raises BadFileError."""
@@ -104,29 +101,26 @@ class Decoder:
             return BadFileError(self._path, "it holds no sound")
         if code < 0:
             return BadFileError(self._path, f"ffmpeg was killed by signal {-code}")
-        words = re.sub(rb"\[\w+[^]]* @ \w+\] |file:/dev/stdin: ", b"", self._words).decode()
-        said = words.strip().partition("\n")[0].rstrip(".") or f"exit code {code}"
+        words = re.sub(rb"\[\w+[^]]* @ \w+\] |file:/dev/stdin: ", b"", self._words)
+        said = (
+            words.decode("utf-8", "replace").strip().partition("\n")[0].rstrip(".")
+            or f"exit code {code}"
+        )
         fault = f"truncated, damaged or protected (DRM), says ffmpeg: {said}"
         return BadFileError(self._path, fault, f"{wav_command(self._path)} makes a WAV of the rest")
 
 
 @contextlib.contextmanager
 def decoded(path: Path, file: IO[bytes], demuxer: str) -> Iterator[Decoder]:
-    """A file, which is open at its beginning, as ffmpeg decodes it until the block ends.
-
-    Raises BadFileError.
-    """
-    source = ("-protocol_whitelist", "file", "-f", demuxer, "-i", "file:/dev/stdin")
-    sink = ("-map", "0:a:0", "-map_metadata", "-1", "-c:a", "pcm_f32be", "-f", "au", "pipe:1")
-    command = ("ffmpeg", "-nostdin", "-v", "error", "-xerror", *source, *sink)
+    """A file that is open at its beginning, decoded until the block ends. Raises BadFileError."""
+    source = f"-nostdin -v error -xerror -protocol_whitelist file -f {demuxer} -i file:/dev/stdin"
+    command = f"ffmpeg {source} -map 0:a:0 -map_metadata -1 -c:a pcm_f32be -f au pipe:1".split()
     pipe = subprocess.PIPE
     try:  # in a group of its own, which no Ctrl-C reaches
         process = subprocess.Popen(command, stdin=file, stdout=pipe, stderr=pipe, process_group=0)
     except OSError as error:
         fault = f"needs the program ffmpeg, which does not start ({error.strerror}): install it, or"
-        raise BadFileError(
-            path, f"{fault} convert the file where it is: {wav_command(path)}"
-        ) from error
+        raise BadFileError(path, f"{fault} convert it elsewhere: {wav_command(path)}") from error
     with process:
         try:
             yield Decoder(path, process)

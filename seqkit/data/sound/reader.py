@@ -79,10 +79,7 @@ class SoundReader:
                 raise BadFileError(path, "no file of sound")
             with self._open() as stream:
                 _check_length(path, stream)
-            try:
-                parts = self._formats()
-            except (soundfile.SoundFileError, TypeError) as error:  # TypeError: .raw has no header
-                parts = self._formats_by_ffmpeg(error)
+            parts = self._formats()
         except OSError as error:
             raise BadFileError.of(path, error) from error
         self.sample_rate, self.channels, _ = parts[0]
@@ -180,21 +177,20 @@ class SoundReader:
         return file
 
     def _formats(self) -> list[tuple[int, int, int]]:
-        """Sample rate, channels and frames of each part. Raises as `_parts`."""
-        return [(sound.samplerate, sound.channels, sound.frames) for sound in self._parts()]
-
-    def _formats_by_ffmpeg(self, error: Exception) -> list[tuple[int, int, int]]:
-        """Those of what soundfile refused with an error. Raises BadFileError, OSError."""
-        with self._open() as file:
-            refusal = _no_sound(self.path, file.read(files.HEAD), error)
-            self._demuxer = ffmpeg.demuxer_of(file)
-        if not self._demuxer:
-            raise refusal from error
+        """Sample rate, channels and frames of each part. Raises BadFileError, OSError."""
+        try:
+            return [(sound.samplerate, sound.channels, sound.frames) for sound in self._parts()]
+        except (soundfile.SoundFileError, TypeError) as error:  # TypeError: a .raw has no header
+            with self._open() as file:
+                refusal = _no_sound(self.path, file.read(files.HEAD), error)
+                self._demuxer = ffmpeg.demuxer_of(file)
+            if not self._demuxer:
+                raise refusal from error
         try:
             return self._formats()
-        except BadFileError as why:
+        except BadFileError as error:
             reason = "" if "not recognised" in refusal.reason else f"{refusal.reason}; "
-            raise BadFileError(self.path, reason + why.reason, why.hint) from error
+            raise BadFileError(self.path, reason + error.reason, error.hint) from error
 
     def _parts(self) -> Iterator[_InOrder | ffmpeg.Decoder]:
         """Each stream of sound from its beginning. Raises SoundFileError, OSError, BadFileError."""
@@ -233,10 +229,9 @@ def _no_sound(path: Path, begin: bytes, error: Exception) -> BadFileError:
     """Why a file that begins so cannot be opened as sound."""
     if begin and files.is_text(begin, "utf-8"):
         return BadFileError(path, "cannot be read as sound: it is text", TEXT_HINT)
-    reason = str(getattr(error, "error_string", error)).strip().rstrip(".")
-    hint = f"if it is sound, {wav_command(path)} may convert it"
-    fault = f"cannot be read as sound: {reason if begin else 'it is empty'}"
-    return BadFileError(path, fault, hint if begin else "")
+    why = str(getattr(error, "error_string", error)).strip().rstrip(".")
+    hint = f"if it is sound, {wav_command(path)} may convert it" if begin else ""
+    return BadFileError(path, f"cannot be read as sound: {why if begin else 'it is empty'}", hint)
 
 
 def _check_length(path: Path, stream: IO[bytes]) -> None:

@@ -166,8 +166,8 @@ def test_joined_files_without_a_length_are_read_as_ffmpeg_reads_them(
     file = tmp_path / name
     for times in (1, 3):
         frames = whole(file)
-        # Where an MP3 joins another one, ffmpeg loses the first frame, of which a part is before it.
-        assert 0 <= len(frames) - len(frames_by_ffmpeg(file, 2)) <= times * 1152
+        # Where an MP3 joins another one, ffmpeg loses a frame.
+        assert abs(len(frames) - len(frames_by_ffmpeg(file, 2))) <= times * 1152
         assert len(frames) >= times * 3 * RATE
         file.write_bytes(file.read_bytes() * 3)
 
@@ -257,7 +257,7 @@ def test_without_ffmpeg_the_command_is_told(
         context.setenv("PATH", str(tmp_path))
         said = fault_of(file)
     assert "needs the program ffmpeg" in said
-    command = said.partition("convert the file where it is: ")[2]
+    command = said.partition("convert it elsewhere: ")[2]
     subprocess.run(shlex.split(command), stdin=subprocess.DEVNULL, capture_output=True, check=True)
     assert np.abs(whole(file) - whole(Path(f"{file}.wav"))).max() < 1e-3
 
@@ -288,7 +288,7 @@ def assert_ended(started: Path) -> None:
 
 def test_ffmpeg_ends_when_no_more_is_read(tmp_path: Path, programs: Path) -> None:
     file, real = tmp_path / "a.m4a", shutil.which("ffmpeg")
-    make(tmp_path, "-af", "aloop=-1:132300", "-t", "300", file.name)
+    make(tmp_path, "-af", "aloop=-1:132300", "-t", "60", "-c:a", "alac", file.name)
     started = put(programs, f'exec {real} "$@"')
     wave, rate = reader.read_whole(file, 1.0)
     assert (len(wave), rate) == (RATE, RATE)
