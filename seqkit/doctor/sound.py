@@ -217,7 +217,7 @@ def faults(
 
 
 def _file_faults(facts: SoundFacts, codec: Quantiser) -> Iterator[Fault]:
-    if not facts.seconds:
+    if not facts.samples:
         yield Fault("no file can be read now: this is of their copy in the cache")
     if facts.clipped_share > _CLIPPED:
         yield Fault(

@@ -2,6 +2,8 @@
 
 import json
 import shlex
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +143,35 @@ def test_a_training_tells_the_faults_of_sound(run: Run, tmp_path: Path) -> None:
     assert "DC" not in done.err  # the two worst are enough
     again = run(f"run_dir={tmp_path / 'run'}", "resume=auto", "train.max_steps=2")
     assert "the sound is short" not in again.err
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg makes the files")
+def test_a_memo_of_a_phone_is_sound(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memo, silent = tmp_path / "memo.m4a", tmp_path / "film.mp4"
+    soundfile.write(tmp_path / "a.wav", NOISE, 8000)
+    make = ["ffmpeg", "-nostdin", "-v", "error", "-i", str(tmp_path / "a.wav")]
+    picture = ["-f", "lavfi", "-i", "testsrc=d=1:s=64x64"]
+    subprocess.run([*make, str(memo)], check=True)
+    subprocess.run([*make, *picture, "-map", "1:v", "-c:v", "mpeg4", str(silent)], check=True)
+    assert "it holds no sound" in run.fails_in_a_line(3, "doctor", f"data.path={silent}")
+    with monkeypatch.context() as context:
+        context.setenv("PATH", str(tmp_path))
+        said = run.fails_in_a_line(3, "doctor", f"data.path={memo}")
+        assert f"convert it elsewhere: ffmpeg -i {memo} {memo}.wav" in said
+    found = examined(run, f"data.path={memo}")
+    assert found["kind"] == "audio"
+    assert found["faults"] == []
+    assert composed(found).path == [str(memo)]
+    monkeypatch.setenv("PATH", str(tmp_path))  # what is told comes from the cache then
+    found = examined(run, f"data.path={memo}")
+    assert found["faults"] == ["no file can be read now: this is of their copy in the cache"]
+
+
+def test_of_what_is_unknown_it_does_not_say_that_nothing_is_wrong(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(np.random.default_rng(0).bytes(100_000))
+    found = examined(run, f"data.path={tmp_path / 'a.bin'}")
+    assert found["faults"][0].startswith("neither text nor a known format of sound")
+    found = examined(run, f"data.path={tmp_path / 'a.bin'}", "data.kind=bytes")
+    assert not any("neither" in fault for fault in found["faults"])

@@ -101,11 +101,8 @@ class Decoder:
             return BadFileError(self._path, "it holds no sound")
         if code < 0:
             return BadFileError(self._path, f"ffmpeg was killed by signal {-code}")
-        words = re.sub(rb"\[\w+[^]]* @ \w+\] |file:/dev/stdin: ", b"", self._words)
-        said = (
-            words.decode("utf-8", "replace").strip().partition("\n")[0].rstrip(".")
-            or f"exit code {code}"
-        )
+        words = re.sub(rb"\[[^]]*\] |file:/dev/stdin: ", b"", self._words).decode(errors="replace")
+        said = words.strip().partition("\n")[0].rstrip(".") or f"exit code {code}"
         fault = f"truncated, damaged or protected (DRM), says ffmpeg: {said}"
         return BadFileError(self._path, fault, f"{wav_command(self._path)} makes a WAV of the rest")
 
