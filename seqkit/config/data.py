@@ -29,6 +29,12 @@ class DataConfig:
         "a file, a folder, a URL, or - for stdin; each file is one document; may be given several "
         "times",
     )
+    document: str = option(
+        "file",
+        "of text, what a document is: a file, a line, what stands between blank lines "
+        "(blank_line), or between any text that is given here; line ends are then LF, empty "
+        "documents are left out, and the end is learnt (model.ends)",
+    )
     column: str = option("text", "with data.kind=hf: the column of text that is read")
     hf_split: str = option("train", "with data.kind=hf: the data set's own split that is read")
     hf_subset: str = option(
@@ -145,8 +151,23 @@ class DataConfig:
 
     @property
     def of_rows(self) -> bool:
-        """Whether a file holds many documents: the rows of a data set."""
+        """Whether a file holds the rows of a data set, each a document."""
         return self.kind == "hf"
+
+    @property
+    def cuts_files(self) -> bool:
+        """Whether text is cut into documents within files."""
+        return self.document != "file" and not self.of_rows
+
+    @property
+    def holds_many(self) -> bool:
+        """Whether a file may hold many documents."""
+        return self.of_rows or self.cuts_files
+
+    @property
+    def to_lf(self) -> bool:
+        """Whether all line ends become LF."""
+        return self.newline == "lf" or self.cuts_files
 
 
 def bands_of(bands: str, rate: int) -> int:

@@ -34,7 +34,9 @@ class ModelConfig:
     num_layers: int = option(2, "L, the depth of the stack", minimum=1)
     hidden_size: int = option(512, "H, the width of every layer", minimum=1)
     input: str = option(
-        "one_hot", "how a symbol is shown to the first layer", choices=("one_hot", "embedding")
+        "one_hot",
+        "how a symbol is shown to the first layer; beside labels it is an embedding",
+        choices=("one_hot", "embedding"),
     )
     embedding_size: int = option(
         64, "width of the embedding, with model.input=embedding", minimum=1
@@ -71,10 +73,11 @@ class ModelConfig:
     head_size: int = option(
         128, "width from which each symbol of a step is predicted, if there are several", minimum=1
     )
-    ends: bool = option(
-        False,
-        "learn where documents end, with one more logit, for generate until=document; with "
-        "init_from a network that has not learnt it does, too",
+    ends: bool | None = option(
+        None,
+        "learn where documents end, with one more logit, for generate until=document; by default "
+        "if data.document cuts files into them; with init_from a network that has not learnt it "
+        "does, too",
     )
     dropout: float = option(
         0.0, "share of units dropped after every layer in training", minimum=0, maximum=0.95
@@ -109,7 +112,7 @@ class ModelConfig:
     @property
     def symbols(self) -> int:
         """The logits that are of symbols; with `ends` the last one is not."""
-        return self.vocabulary_size - self.ends
+        return self.vocabulary_size - bool(self.ends)
 
     @property
     def frame(self) -> int:

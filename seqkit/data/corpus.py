@@ -17,6 +17,7 @@ from seqkit.symbols import Integers, Symbols
 
 _BLOCK = 1 << 20  # symbols read at a time
 _LOOKED_AT = 1 << 24  # symbols of shards
+_PICKED = 1 << 28  # symbols of text whose documents are picked for a part
 Row = Symbols | StoredSymbols
 """Symbols (N,) in memory or in files: both can be sliced."""
 
@@ -150,6 +151,15 @@ class Corpus:
         return "; ".join(" ".join(part.split()) for part in (licence, source) if part)
 
     @property
+    def picks_documents(self) -> bool:
+        """Whether a split takes whole documents from everywhere: of text, unless it is too much.
+
+        A list may be sorted.
+        """
+        is_much = self.whole.in_shards or len(self.whole) > _PICKED
+        return self.whole_documents and self.codec.kind != "audio" and not is_much
+
+    @property
     def cuts_by_label(self) -> bool:
         """Whether a split takes some of every label: of text, unless it is in shards."""
         whole = self.whole
@@ -160,7 +170,7 @@ class Corpus:
         """Training, validation and test parts; a part may be empty.
 
         Parts of the data set's own are taken as they are, and the other fractions share the rest
-        by position, in this order; see `cuts_by_label`. A document that is
+        by position, in this order; see `picks_documents` and `cuts_by_label`. A document that is
         cut goes on as a new document in the next part.
         """
         training, validation, test = fractions
@@ -174,12 +184,46 @@ class Corpus:
         if own_test or own_validation:
             rest = training + validation + test
             training, validation, test = (x / rest for x in (training, validation, test))
-        if self.cuts_by_label:
+        if self.picks_documents:
+            parts = self._pick(end, training, validation, test)
+        elif self.cuts_by_label:
             parts = self._cut_by_label(end, training, validation)
         else:
             first, second = self._places(end, training, validation, test)
+            if self.whole_documents and end:
+                edges = np.append(self.whole.starts[self.whole.starts < end], end)
+                places = _between(edges, (first, second), validation > 0, test > 0)
+                first, second = edges[places].tolist()
             parts = self._cut(0, first), self._cut(first, second), self._cut(second, end)
         return parts[0], own_validation or parts[1], own_test or parts[2]
+
+    def _pick(
+        self, end: int, training: float, validation: float, test: float
+    ) -> tuple[Part, Part, Part]:
+        """The fractions, in documents picked by chance from the first `end` symbols.
+
+        A part has as much of each label as of all. Documents keep their order.
+        """
+        whole, begins = self.whole, self.whole.starts[self.whole.starts < end]
+        ends = np.append(begins[1:], end)
+        order = np.random.default_rng(0).permutation(len(begins))
+        if whole.labels is not None:
+            kinds = distinct(whole.labels[: len(begins)])[1]
+            order = order[np.argsort(kinds[order], kind="stable")]
+            counts = np.bincount(kinds)
+            of_each = np.repeat(counts, counts)
+            ranks = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+            order = order[np.argsort((ranks + 0.5) / of_each, kind="stable")]
+        edges = np.append(0, np.cumsum((ends - begins)[order]))
+        places = self._places(end, training, validation, test)
+        picked = np.split(order, _between(edges, places, validation > 0, test > 0))
+        parts = []
+        for chosen in map(np.sort, picked):
+            sizes = (ends - begins)[chosen]
+            labels = None if whole.labels is None else whole.labels[chosen]
+            symbols = stretches(whole.symbols, begins[chosen], ends[chosen])
+            parts.append(Part(symbols, np.cumsum(sizes) - sizes, labels=labels))
+        return parts[0], parts[1], parts[2]
 
     def _cut_by_label(
         self, end: int, training: float, validation: float
@@ -214,19 +258,7 @@ class Corpus:
         second = first + round(end * validation) // frame * frame if test else end
         if not validation and not test:
             first = end
-        if self.whole_documents and end:
-            return self._between_documents(first, second, end, validation > 0, test > 0)
         return first, second
-
-    def _between_documents(
-        self, first: int, second: int, end: int, validation: bool, test: bool
-    ) -> tuple[int, int]:
-        """The nearest places that cut no document and leave every wanted part at least one."""
-        edges = np.append(self.whole.starts[self.whole.starts < end], end)
-        i, j = (int(np.abs(edges - place).argmin()) for place in (first, second))
-        j = max(min(j, len(edges) - 1 - test), 1)
-        i = max(min(i, j - validation), 1)
-        return int(edges[i]), int(edges[j])
 
     def _cut(self, begin: int, end: int) -> Part:
         first = int(np.searchsorted(self.whole.starts, begin, side="right")) - 1
@@ -245,6 +277,13 @@ class Corpus:
             labels=None if self.whole.labels is None else self.whole.labels[first:last],
             in_shards=self.whole.in_shards,
         )
+
+
+def _between(edges: Integers, places: tuple[int, int], validation: bool, test: bool) -> list[int]:
+    """Which edges of documents are nearest to two places and leave every wanted part one."""
+    i, j = (int(np.abs(edges - place).argmin()) for place in places)
+    j = max(min(j, len(edges) - 1 - test), 1)
+    return [max(min(i, j - validation), 1), j]
 
 
 def stretches(row: Row, begins: Integers, ends: Integers) -> Symbols:

@@ -145,7 +145,7 @@ def _whole(
 
 def _settings(config: DataConfig, codec: Codec) -> dict[str, object]:
     """What the symbols depend on beside the files, as JSON values."""
-    keys = ("unknown", "newline", "on_bad_file", "of_rows", "encoding")
+    keys = ("unknown", "newline", "document", "on_bad_file", "of_rows", "encoding")
     names = ("channel", "on_bad_file") if codec.kind == "audio" else keys
     settings = {key: getattr(config, key) for key in names}
     return {"format": _FORMAT, "kind": codec.kind, **settings, **_key_of(codec)}

@@ -22,6 +22,7 @@ class Findings:
     converted: how many recordings were brought to another form.
     clipped: samples beyond full scale.
     signal, noise: the sums of squares of all samples, and of the errors of quantising.
+    empty: documents in files that were left out because nothing is in them.
     skipped: characters outside the vocabulary that were left out.
     unknown: how often each of them, or of those that were replaced, occurs. A codec of
         one's own does not tell.
@@ -33,6 +34,7 @@ class Findings:
     clipped: int = 0
     signal: float = 0.0
     noise: float = 0.0
+    empty: int = 0
     skipped: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
 
@@ -44,6 +46,7 @@ class Findings:
         self.clipped += other.clipped
         self.signal += other.signal
         self.noise += other.noise
+        self.empty += other.empty
         self.skipped += other.skipped
         self.unknown += other.unknown
 
@@ -94,6 +97,8 @@ class Findings:
             yield f"{counted(self.clipped, 'sample')} over 1 clipped"
 
     def _of_text(self, codec: TextCodec) -> Iterator[str]:
+        if self.empty:
+            yield f"{counted(self.empty, 'empty document')} left out"
         if self.skipped:
             skipped = f"{counted(self.skipped, 'character')} outside the vocabulary left out"
             yield f"{skipped}: {self._unknown()}"

@@ -19,7 +19,7 @@ from seqkit.data.shards.source import Source
 from seqkit.data.text_encoder import check_encoding
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.session import Session
 
 OF_QUANTISERS = ("sample_rate", "levels", "channels", "symbols_per_sample")
@@ -128,6 +128,15 @@ def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:
             f"{_WORDS[asked]}: give {fitting}another codec"
         )
     return kind
+
+
+def require_cut(data: DataConfig, name: str, files: int, documents: int) -> None:
+    """Raise DataError if `data.document` cuts none of some files."""
+    if data.cuts_files and files == documents:
+        raise DataError(
+            f"data.document={data.document}: it cuts nothing: {name} has no two documents with "
+            "that between them; give line, blank_line, or the text that is between them"
+        )
 
 
 def check_same(data: DataConfig, codec: Quantiser, trained: Mapping[str, Any] | None) -> None:

@@ -113,7 +113,9 @@ def _with_copies(data: DataConfig, copy_of: Callable[[str], str | Path]) -> Data
 
 def _check_keys(data: DataConfig) -> None:
     """Raise ConfigError for keys of data sets without data.kind=hf, or of files with it."""
-    of_others = ("encoding", "pattern") if data.of_rows else ("column", "hf_split", "hf_subset")
+    of_others = (
+        ("encoding", "pattern", "document") if data.of_rows else ("column", "hf_split", "hf_subset")
+    )
     for key in of_others:
         if (value := getattr(data, key)) != getattr(DataConfig(), key):
             what = "files: leave it out with" if data.of_rows else "data sets: give"

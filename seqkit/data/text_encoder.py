@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from seqkit.config import DataConfig
-from seqkit.data import codecs, files
+from seqkit.data import codecs, documents, files
 from seqkit.data.codecs import Characters, TextCodec, UnknownSymbolError
 from seqkit.data.files import SOUND_HINT, BadFileError, blocks, encoding_with_mark, head
 from seqkit.data.findings import Findings
@@ -48,8 +48,8 @@ def _text_blocks(span: FileSlice, config: DataConfig, count: Watch) -> Iterator[
         BadFileError: it cannot be read, or is not in this encoding.
     """
     file, encoding, read = span.file, config.encoding, span.begin
-    decoder, to_lf = encodings.getincrementaldecoder(encoding)(), config.newline == "lf"
-    ends = io.IncrementalNewlineDecoder(decoder, translate=True) if to_lf else decoder
+    decoder = encodings.getincrementaldecoder(encoding)()
+    ends = io.IncrementalNewlineDecoder(decoder, translate=True) if config.to_lf else decoder
     try:
         for block in blocks(file, count, span.begin, span.end):
             read += len(block)
@@ -117,7 +117,7 @@ def row_batches(
             rows = json.loads(b"[" + whole.replace(b"\n", b",") + b"]")
             if config.label_column:
                 rows = [label if labels else text for label, text in rows]
-            if config.newline == "lf":
+            if config.to_lf:
                 rows = [row.replace("\r\n", "\n").replace("\r", "\n") for row in rows]
             yield rows
         if left:
@@ -147,8 +147,7 @@ def encode_text(
     """Write the symbols of a file, or of some bytes of it.
 
     Returns:
-        How many symbols each of its documents has: of a file that holds rows one a row. With them
-        what was found in it.
+        How many symbols each of its documents has, 0 of empty ones. With them what was found in it.
 
     Raises:
         BadFileError: it cannot be read; some of it may be written.
@@ -160,7 +159,9 @@ def encode_text(
     for piece in _read(span, codec.kind, config, count):
         if isinstance(piece, list):
             text: str | bytes = "".join(piece)
-            symbols, lengths = _encode_rows(shown, piece, len(sizes), codec, config)
+            symbols, lengths = _encode_documents(shown, piece, len(sizes), codec, config)
+            if sizes and not config.of_rows:  # the first goes on where the last one stopped
+                sizes[-1] += lengths.pop(0)
             sizes += lengths
         else:
             text = piece
@@ -172,13 +173,15 @@ def encode_text(
             findings.unknown += unknown
             findings.skipped += unknown.total() if config.unknown == "skip" else 0
         offset += len(text)
+    if config.cuts_files and config.document != "blank_line":
+        findings.empty = sizes[:-1].count(0)  # a last line has an end, too
     return sizes, findings
 
 
 def _read(
     span: FileSlice, kind: str, config: DataConfig, count: Watch
 ) -> Iterator[str] | Iterator[bytes] | Iterator[list[str]]:
-    """The content in pieces; of a file of rows some documents each time.
+    """The content in pieces; of a file of rows, or one that is cut, some documents each time.
 
     `count` is told how many bytes were read, each time. With newline=lf all line ends are LF.
     """
@@ -186,22 +189,24 @@ def _read(
         return row_batches(span, config, count)
     if kind == "bytes":
         return blocks(span.file, count, span.begin, span.end)
-    return _text_blocks(span, config, count)
+    text = _text_blocks(span, config, count)
+    return documents.split(text, config.document) if config.cuts_files else text
 
 
-def _encode_rows(
-    file: str, documents: list[str], before: int, codec: TextCodec, config: DataConfig
+def _encode_documents(
+    file: str, texts: list[str], before: int, codec: TextCodec, config: DataConfig
 ) -> tuple[Symbols, list[int]]:
     """The symbols (N,) of some documents, and how many each has; `before` stand before them."""
     if isinstance(codec, Characters):  # a symbol for a character: all of them at once
-        text = "".join(documents)
+        text = "".join(texts)
         with contextlib.suppress(DataError):
             symbols = _encode(file, text, 0, codec, config)
             if symbols.size == len(text):
-                return symbols, [*map(len, documents)]
+                return symbols, [*map(len, texts)]
+    what, first = ("row", before + 1) if config.of_rows else ("document", max(before, 1))
     encoded = [
-        _encode(f"{file}, row {before + number}", document, 0, codec, config)
-        for number, document in enumerate(documents, 1)
+        _encode(f"{file}, {what} {number}", text, 0, codec, config)
+        for number, text in enumerate(texts, first)
     ]
     return np.concatenate(encoded), [symbols.size for symbols in encoded]
 

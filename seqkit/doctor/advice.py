@@ -114,8 +114,6 @@ def advise(
         base = composed(config.recipe or "")
         keys = _on_cpu(config, base, symbols)
     recipe = base.recipe or config.recipe or ""  # one in a --config-dir has the defaults as base
-    if corpus.labels is not None:  # which are read beside an embedding
-        keys = {"model.input": "embedding"} | keys
     words = [f"recipe={recipe}", *_data_words(config.data, base.data)]
     words += [f"{key}={_written(value)}" for key, value in keys.items()]
     model_keys = {key.removeprefix("model."): keys[key] for key in keys if key.startswith("model.")}

@@ -15,6 +15,8 @@ _INVISIBLE = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
 """Unicode's categories of characters that have no shape of their own, or act on others."""
 _JOINERS = "\u200c\u200d"  # they belong to the spelling of some languages, and to emoji
 
+_ESCAPE = re.compile(r"\\([nt\\])")
+_ESCAPED = {"n": "\n", "t": "\t", "\\": "\\"}
 _CONTROLS = {"\0": "NUL", "\t": "HT", "\n": "LF", "\f": "FF", "\r": "CR", "\x1b": "ESC"}
 """Those that texts have; Unicode gives them no names, these are those of ASCII."""
 
@@ -94,6 +96,11 @@ def visible(text: str) -> str:
 def visible_line(text: str) -> str:
     """The same in one line: newlines and tabs are written out, too."""
     return _escaped(text, _JOINERS)
+
+
+def unescaped(text: str) -> str:
+    r"""A text in which \n, \t and \\ stand for a line end, a tab and a backslash."""
+    return _ESCAPE.sub(lambda match: _ESCAPED[match[1]], text)
 
 
 def character_name(character: str) -> str:

@@ -1,6 +1,5 @@
 """Where a sample ends before its length: after a text that it writes, or with its document."""
 
-import re
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ import numpy.typing as npt
 
 from seqkit.config import Config, ModelConfig
 from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.wording import unescaped
 from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import Medium
 from seqkit.generation.slow_tier import SlowTier
@@ -18,8 +18,6 @@ from seqkit.symbols import Integers
 ENDED = -1
 """Stands in a block for the symbols that a stream which has ended no longer has."""
 _DOCUMENT = "document"
-_ESCAPE = re.compile(r"\\([nt\\])")
-_ESCAPED = {"n": "\n", "t": "\t", "\\": "\\"}
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ def ending_of(
     r"""The ending that the key `until` names, in which \n, \t and \\ are read as in Python.
 
     Args:
-        config: sound whose codes have an end takes it, unless a length or `until` is given.
+        config: what has learnt where documents end ends there, unless it has a length or `until`.
         medium: text or sound.
         model: the network.
         slow: what writes its codes, if it reads any.
@@ -50,13 +48,14 @@ def ending_of(
     """
     until, lasts = config.until, bool(config.length or config.seconds or config.loop)
     of_codes = slow is not None and slow.writer.config.ends
-    if of_codes and (until == _DOCUMENT or (until is None and not lasts)):
+    if until is None and not lasts and (of_codes or model.ends):
+        until = _DOCUMENT
+    if of_codes and until == _DOCUMENT:
         return Ending((), is_document=True)
     if until is None:
         return None
     if until != _DOCUMENT:
-        text = _ESCAPE.sub(lambda match: _ESCAPED[match[1]], until)
-        return Ending(tuple(medium.ending(text).tolist()))
+        return Ending(tuple(medium.ending(unescaped(until)).tolist()))
     if not model.ends:
         raise ConfigError(
             "until=document: this model has not learnt where documents end: train it with "

@@ -67,13 +67,20 @@ class Checkpoint:
 
     @property
     def newline(self) -> str:
-        """How line ends are read: `data.newline` of the training."""
-        data = self.config.get("data", {})
-        return "lf" if data.get("newline") == "lf" else "keep"
+        """How line ends are read: as `data.newline` and `data.document` of the training say."""
+        lf = self.config.get("data", {}).get("newline") == "lf" or self.document != "file"
+        return "lf" if lf else "keep"
+
+    @property
+    def document(self) -> str:
+        """How text was cut into documents: `data.document` of the training."""
+        return str(self.config.get("data", {}).get("document") or "file")
 
     def as_read(self, data: DataConfig) -> DataConfig:
         """The keys with which other data is read as the training's own was."""
-        return data if self.newline == "keep" else dataclasses.replace(data, newline=self.newline)
+        newline = data.newline if self.newline == "keep" else self.newline
+        document = self.document if data.document == "file" else data.document
+        return dataclasses.replace(data, newline=newline, document=document)
 
     @property
     def runs_in_eight_bits(self) -> bool:

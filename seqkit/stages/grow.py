@@ -33,7 +33,7 @@ def grown(origin: Checkpoint, corpus: Corpus, ends: bool, seed: int, notice: Not
         ConfigError: the network reads one-hot symbols, and is to read labels.
         DataError: a plug-in's codec grew in a way that cannot be.
     """
-    old, codec, ends = origin.codec, corpus.codec, ends or origin.model.ends
+    old, codec, ends = origin.codec, corpus.codec, ends or bool(origin.model.ends)
     network = origin.build(torch.device("cpu"))
     numbers, grows = np.arange(old.size), codec.to_spec() != old.to_spec()
     if isinstance(old, TextCodec) and isinstance(codec, TextCodec) and grows:

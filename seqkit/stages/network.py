@@ -38,7 +38,7 @@ def shape_of(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None) -> 
         )
         check_model(model)
         return model
-    size = corpus.codec.size + wanted.ends
+    size = corpus.codec.size + bool(wanted.ends)
     if wanted.vocabulary_size and wanted.vocabulary_size < size:
         raise ConfigError(
             f"model.vocabulary_size={wanted.vocabulary_size}: the data has {size} symbols; "
@@ -54,10 +54,6 @@ def shape_of(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None) -> 
         raise ConfigError(f"model.lookback={lookback} is for sound, and this is text")
     if isinstance(codec, Quantiser) and codec.symbols_per_sample > 1:
         lookback = 0  # a coarse digit alone is no sample
-    if corpus.labels and wanted.input != "embedding":
-        raise ConfigError(
-            "one-hot symbols have no room for labels beside them: give model.input=embedding, too"
-        )
     frame = codec.phases if isinstance(codec, Quantiser) else 1
     if wanted.symbols_per_step not in (0, 1, frame):
         raise ConfigError(

@@ -7,7 +7,7 @@ from pathlib import Path
 from seqkit.config import Config, DataConfig
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus
-from seqkit.data.load import Known, load_corpus
+from seqkit.data.load import Known, load_corpus, require_cut
 from seqkit.data.sound.part import SoundPart
 from seqkit.doctor import sound
 from seqkit.doctor.faults import CONSTANT
@@ -59,10 +59,12 @@ def read_corpus(sources: Sources, session: Session) -> Reading:
     corpus = load_corpus(dataclasses.replace(config.data, path=sources.paths), session, known)
     if saved is not None and saved.data.get("stands_in"):
         corpus = dataclasses.replace(corpus, stand_in=Path(config.data.path[0]))
+    if saved is None:
+        require_cut(config.data, corpus.name, len(corpus.files), len(corpus.whole.starts))
     if corpus.stand_in:
         config = _with_sample(config, corpus.stand_in, notice if saved is None else None)
     if other is not None:
-        other = grown(other, corpus, config.model.ends, config.fixed_seed, notice)
+        other = grown(other, corpus, bool(config.model.ends), config.fixed_seed, notice)
         origin = Origin(other, resumes=False)
     if saved is None:
         _tell_faults(corpus, config.data, notice)
@@ -72,8 +74,9 @@ def read_corpus(sources: Sources, session: Session) -> Reading:
 def _as_read(data: DataConfig, other: Checkpoint, notice: Notice) -> DataConfig:
     """The keys with which the data are read as those of the weights to start from were."""
     read = other.as_read(data)
-    if data.newline != read.newline:
-        notice(f"data.newline={read.newline}, as in the training of the checkpoint")
+    for key in ("newline", "document"):
+        if getattr(data, key) != (asked := getattr(read, key)):
+            notice(f"data.{key}={asked}, as in the training of the checkpoint")
     if other.codec.kind == "text" and 0 < data.max_vocabulary < other.codec.size:
         notice(f"all {other.codec.size} characters that the checkpoint knows are kept")
     return read

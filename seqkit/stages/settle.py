@@ -36,6 +36,8 @@ def settle(config: Config, claim: Claim, session: Session) -> Settings | None:
     saved = claim.saved
     if saved is None:
         return Settings(config)
+    if saved.config.get("init_from"):
+        config = dataclasses.replace(config, data=saved.as_read(config.data))
     config = resume.with_place(config, saved, session.notice)
     config = resume.without_new_keys(config, saved, session.notice)
     cache, ranks = disk.cache_dir(), session.ranks
@@ -43,7 +45,7 @@ def settle(config: Config, claim: Claim, session: Session) -> Settings | None:
         fetched = any(map(remote.is_remote, remote.cached(config.data, cache).path))
         if fetched:  # shards say in their index how to read them
             remote.fetch(config.data, cache, session.notice, session.progress)
-    config = dataclasses.replace(config, data=shards.with_prepared_keys(config.data))
+    config = as_data_asks(dataclasses.replace(config, data=shards.with_prepared_keys(config.data)))
     changed = tuple(resume.differences(config, saved.config))
     config = dataclasses.replace(config, init_from=saved.config.get("init_from"))
     asks_for_more = resume.asks_for_more(changed)
@@ -54,6 +56,14 @@ def settle(config: Config, claim: Claim, session: Session) -> Settings | None:
     if by_steps := resume.clock_left(config, saved):
         session.notice(by_steps)
     return Settings(config, changed, fetched)
+
+
+def as_data_asks(config: Config) -> Config:
+    """The config with a network for its data: with room for labels, and an end of documents."""
+    data, model = config.data, config.model
+    ends = data.cuts_files if model.ends is None else model.ends
+    embedded = "embedding" if data.label or data.label_column else model.input
+    return dataclasses.replace(config, model=dataclasses.replace(model, ends=ends, input=embedded))
 
 
 def tell_finished(config: Config, changed: Sequence[str], claim: Claim, session: Session) -> None:

@@ -12,7 +12,7 @@ from seqkit.foundation.session import Session
 from seqkit.runs import named_checkpoint, resume
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.stages.claim import Claim
-from seqkit.stages.settle import Settings
+from seqkit.stages.settle import Settings, as_data_asks
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def locate(settings: Settings, claim: Claim, session: Session) -> Sources:
         prompt_file=str(Path(files[-1]).absolute()) if prompt else None,
         prompt_audio=config.prompt_audio and str(Path(config.prompt_audio).absolute()),
     )
-    weights = saved
+    config, weights = as_data_asks(config), saved
     if saved is None and config.init_from is not None:
         weights = named_checkpoint.read(config.init_from, session.catalogue, notice, progress)
     return Sources(config, copies.path, Origin(weights, resumes=saved is not None))

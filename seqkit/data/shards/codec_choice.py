@@ -28,7 +28,7 @@ from seqkit.data.sound_encoder import (
     measure,
 )
 from seqkit.data.text_encoder import pieces_of
-from seqkit.foundation.errors import DataError
+from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.wording import first_of
 from seqkit.symbols import Integers
 
@@ -72,6 +72,8 @@ def choose_codec(
     """
     with source.hints():
         if source.is_sound:
+            if source.config.cuts_files:
+                raise _no_text(source, "sound")
             assert codec is None or isinstance(codec, Quantiser)
             choice = CodecChoice(codecs.spec_of(codec or _quantiser(source, pool)), {})
         else:
@@ -79,6 +81,11 @@ def choose_codec(
             choice = _of_text(source, pool, codec, grow)
     source.check_unchanged()
     return choice
+
+
+def _no_text(source: Source, what: str) -> ConfigError:
+    key = f"data.document={source.config.document}"
+    return ConfigError(f"{key}: only text is cut, and {source.located} is read as {what}")
 
 
 def nothing_left(source: Source, left_out: Mapping[str, str]) -> str:
@@ -92,6 +99,8 @@ def nothing_left(source: Source, left_out: Mapping[str, str]) -> str:
 def _of_text(source: Source, pool: Pool, codec: TextCodec | None, grow: bool) -> CodecChoice:
     config, files = source.config, source.documents
     kind = type(codec) if codec else _text_codec_kind(source)
+    if config.cuts_files and kind.kind == "bytes":
+        raise _no_text(source, "bytes")
     characters = codec is None and kind is Characters
     counts, bad = np.zeros(0, np.int64), dict[str, str]()
     if characters or config.on_bad_file == "skip":

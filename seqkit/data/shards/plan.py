@@ -4,19 +4,21 @@ The plan is the same however many they are.
 """
 
 import codecs
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from seqkit.config import DataConfig
+from seqkit.data.documents import bytes_between, next_document
 from seqkit.data.files import BadFileError, Meter
 from seqkit.foundation import machine, workers
 
 SHARD = 1 << 26
 """Bytes of the source that make a shard; a file of sound is not cut."""
 _CUT = ("utf-8", "ascii")  # encodings in which any byte tells whether a character begins there
-Cut = Literal["characters", "lines"]
+Cut = Literal["characters"] | re.Pattern[bytes]
 Watch = Callable[[int], None]
 S = TypeVar("S")
 T = TypeVar("T")
@@ -52,7 +54,7 @@ Work = Sequence[FileSlice]
 def plan(files: Mapping[str, Path], *, cut: Cut | None) -> list[Work]:
     """The shards that the files make, in this order; with `cut` large files make several.
 
-    They are cut between characters, or between lines.
+    They are cut between characters, or after what stands between documents.
 
     Raises:
         DataError: a file cannot be read.
@@ -76,8 +78,10 @@ def size_of(work: Sequence[Work]) -> int:
 def cut_of(kind: str, config: DataConfig) -> Cut | None:
     """Where files of a kind (text, bytes, audio) can be cut; None: only the whole can be read."""
     if config.of_rows:
-        return "lines"
+        return bytes_between("line")
     plain = kind == "text" and codecs.lookup(config.encoding).name in _CUT
+    if plain and config.cuts_files:
+        return bytes_between(config.document)
     return "characters" if plain or kind == "bytes" else None
 
 
@@ -92,7 +96,10 @@ def _slices(name: str, file: Path, cut: Cut | None) -> Iterator[FileSlice]:
             while begin < size:
                 end = min(begin + SHARD, size)
                 stream.seek(end - 1)
-                end += len(stream.readline()) - 1 if cut == "lines" else _inside(stream.read(5))
+                if isinstance(cut, re.Pattern):
+                    end = next_document(stream, end - 1, cut)
+                else:
+                    end += _inside(stream.read(5))
                 yield FileSlice(name, file, begin, end, is_part=end - begin < size)
                 begin = end
     except OSError as error:

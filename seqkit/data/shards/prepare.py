@@ -15,7 +15,7 @@ from seqkit.config import DataConfig
 from seqkit.data.datasets import Folders
 from seqkit.data.files import Meter
 from seqkit.data.findings import Findings
-from seqkit.data.load import find
+from seqkit.data.load import find, require_cut
 from seqkit.data.shards.codec_choice import CodecChoice, choose_codec
 from seqkit.data.shards.index import (
     INDEX,
@@ -79,6 +79,7 @@ def prepare(
             out, asked, choose_codec(source, pool)
         )
         index, codec = write_shards(source, CodecChoice(**begun["fit"]), out, begun["suffix"], pool)
+        require_cut(data, index.name, len(index.names), index.document_count)
         index.save(out)
         _remove_all_but(out, _files_of(index))
     for note in source.notes(Findings.from_json(index.findings), codec):

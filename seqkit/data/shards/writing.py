@@ -123,7 +123,7 @@ def _index(job: _Job, source: Source, choice: CodecChoice, count: int) -> Index:
                 begins = before + np.cumsum([0, *sizes[:-1]])
                 before += sum(sizes)
                 parts.setdefault(located.part_of(file), int(begins[0]))
-                goes_on = file in counts and not job.config.of_rows  # from the shard before
+                goes_on = file in counts and not job.config.holds_many  # from the shard before
                 counts[file] += len(sizes) - goes_on
                 put(begins[goes_on:])
             numbers += [labels.setdefault(label, len(labels)) for label in written.labels]
@@ -142,7 +142,7 @@ def _index(job: _Job, source: Source, choice: CodecChoice, count: int) -> Index:
         starts_sha256=sha256.hexdigest(),
         skipped=findings.files_left_out + left_out if sound else findings.skipped,
         unreadable_files=len(findings.unreadable) + left_out,
-        whole_documents=sound and sum(counts.values()) > 1,
+        whole_documents=(sound or job.config.cuts_files) and sum(counts.values()) > 1,
         validation_start=parts.get(1),
         test_start=parts.get(2),
         snr=findings.snr,
