@@ -112,22 +112,23 @@ def sample(
     request: Request,
     notice: Notice,
     recording: Recording | None = None,
+    streams: int = 1,
 ) -> Blocks:
-    """What a model of a training makes of the prompt: blocks (N, 1)."""
+    """What a model of a training makes of the prompt: blocks (N, S)."""
     config = dataclasses.replace(training.config, until=None)  # which a training does not read
     ending = ending_of(config, training.closing.medium, model.config, training.conditions.slow)
     sampling = request.sampling
     if training.corpus.labels is not None:  # each sample has labels that are drawn anew
         seed = sampling.seed + training.trainer.progress.step
         sampling = dataclasses.replace(sampling, seed=seed)
-    alone = dataclasses.replace(request, streams=1, sampling=sampling, ending=ending)
+    alone = dataclasses.replace(request, streams=streams, sampling=sampling, ending=ending)
     corpus, slow = training.corpus, training.conditions.slow
     trained = Trained(model, corpus.codec, slow, recording, corpus.labels, training.notices)
     return continue_prompt(trained, training.closing.prompt, alone, notice=notice)
 
 
 def closing_sample(training: Training, notice: Notice) -> Blocks:
-    """What the best checkpoint makes of the prompt: blocks (N, 1).
+    """What the best checkpoint makes of the prompt: blocks (N, S).
 
     They have the full length, or what a tenth of train.max_minutes suffices for. Of sound the
     verdict of the training is on them: it is told, and kept for all who are to say it again.
@@ -137,7 +138,7 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
     request = request_of(training.config, training.closing.length, eight_bits=light)
     request = dataclasses.replace(request, judged=False)
     model, recording = best.build(training.device), training.conditions.recording
-    blocks = sample(training, model, request, notice, recording)
+    blocks = sample(training, model, request, notice, recording, training.closing.streams)
     if training.config.train.max_minutes:
         blocks = _in_time(blocks, training, notice)
     codec = training.corpus.codec

@@ -13,6 +13,7 @@ from seqkit.api.model import Model, load
 from seqkit.api.run_files import save_closing_sample
 from seqkit.api.run_training import run_training
 from seqkit.api.training_config import compose_training
+from seqkit.data import remote
 from seqkit.foundation import device, disk, processes
 from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.session import Session
@@ -22,6 +23,7 @@ from seqkit.runs.layout import RunFiles
 from seqkit.stages.training import set_up
 
 _LOG = logging.getLogger("seqkit")
+_LONGEST_PATH = 1024
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ def train(
     recipe: str | None,
     *overrides: str,
     data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+    text: str | None = None,
     on_event: Callable[[Event], object] | None = None,
     plugins: Sequence[str] = (),
     config_dirs: Sequence[str | os.PathLike[str]] = (),
@@ -74,6 +77,7 @@ def train(
             settings, with "resume=auto".
         overrides: key=value, as on the command line.
         data: a file or folder to learn from, or several: `data.path`.
+        text: what to learn from, in place of `data`; the cache keeps it.
         on_event: called with each event of the run, see `seqkit.runs.events`.
         plugins: modules that bring data sets, codecs or recipes.
         config_dirs: folders with recipes of your own: `--config-dir`.
@@ -90,9 +94,7 @@ def train(
     if on_event is not None and not callable(on_event):
         raise ConfigError(f"on_event={on_event!r}: expected a function, got no callable")
     words = [*overrides] if recipe is None else [f"recipe={recipe}", *overrides]
-    places = [] if data is None else [data] if isinstance(data, str | os.PathLike) else data
-    check_list("data", places, str | os.PathLike)
-    words += [f"data.path={os.fspath(place)}" for place in places]
+    words += [f"data.path={place}" for place in _places(data, text)]
     compose.refuse_keys_of_others(words)
     check_list("plugins", plugins, str)
     check_list("config_dirs", config_dirs, str | os.PathLike)
@@ -111,3 +113,36 @@ def train(
             with device.memory_errors(training.memory_advice):
                 save_closing_sample(training, _LOG.info)
         return Run(training.folder.path.absolute(), tuple(config.plugins))
+
+
+def _places(data: Any, text: str | None) -> list[str]:
+    """The paths of the data, of which a text becomes a file in the cache.
+
+    Raises:
+        ConfigError: both are given, or something else than paths and a text.
+        OutputError: the cache cannot be written.
+    """
+    if text is not None:
+        if data is not None:
+            raise ConfigError("give data or text, not both")
+        if not isinstance(text, str) or not text:
+            what = "is empty" if isinstance(text, str) else f"has the type {_type(text)}"
+            raise ConfigError(f"text {what}: give one str, as '\\n'.join(texts) is")
+        content = text.encode(errors="replace")
+        return [remote.keep("text", [content], disk.cache_dir(), _LOG.info)]
+    places = [] if data is None else [data] if isinstance(data, str | os.PathLike) else data
+    for place in places if isinstance(places, list | tuple) else [places]:
+        if not isinstance(place, str | os.PathLike):
+            raise ConfigError(
+                f"data has the type {_type(place)}: give paths of files, or a str as text=…"
+            )
+        path = os.fspath(place)
+        if ("\n" in path or len(path) > _LONGEST_PATH) and not os.path.lexists(path):
+            raise ConfigError(
+                f"data is a text of {len(path):,} characters, no path: text=… takes it"
+            )
+    return [*map(os.fspath, places)]
+
+
+def _type(value: object) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")

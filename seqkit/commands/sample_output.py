@@ -23,7 +23,8 @@ class Sample:
     """What is being made: `blocks` of symbols after a prompt, `length` of each stream in all.
 
     Where `interrupts` are held, a signal ends the symbols, and is raised when all is written.
-    `finish` turns what is made into what is written, which may be of fewer streams.
+    `between` stands on stdout between two streams. `finish` turns what is made into what is
+    written, which may be of fewer streams.
     """
 
     blocks: Blocks
@@ -33,6 +34,7 @@ class Sample:
     console: Console
     interrupts: Interrupts
     streams: int = 1
+    between: str = "\n\n"
     finish: Callable[[Blocks], Blocks] = iter
     speed = ""
     """In words; empty as long as it is not known."""
@@ -96,7 +98,7 @@ class Sample:
                     pieces.append(render(without_ended(symbols)))
             product = Product()
             for index, pieces in enumerate(written):
-                product.write("\n\n" if index else "")
+                product.write(self.between if index else "")
                 for piece in (render(self.prompt), *pieces):
                     product.write(piece)
             product.end()

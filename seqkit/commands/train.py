@@ -86,10 +86,11 @@ def _print_sample(training: Training, console: Console) -> None:
         with console.progress("setting up"):
             blocks = closing_sample(training, console.notice)
         sample = Sample(
-            blocks, medium, training.closing.prompt, closing.length, console, interrupts
+            blocks, medium, closing.prompt, closing.length, console, interrupts, closing.streams
         )
         if medium.printed:
-            sample.print_one()
+            sample.between = "\n" if training.config.data.document == "line" else sample.between
+            (sample.print_all if closing.streams > 1 else sample.print_one)()
             return
         file = closing_file(training)
         sample.write_files([file], overwrite=True)

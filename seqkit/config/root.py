@@ -3,7 +3,7 @@
 import math
 import operator
 from collections.abc import Iterator
-from dataclasses import Field, dataclass, field
+from dataclasses import Field, dataclass, field, replace
 from typing import Any
 
 from seqkit.config.data import DataConfig
@@ -197,6 +197,14 @@ def set_value(config: Config, name: str, value: object) -> None:
     """Set a key by its dotted name."""
     holder, _, key = name.rpartition(".")
     setattr(getattr(config, holder) if holder else config, key, value)
+
+
+def as_data_asks(config: Config) -> Config:
+    """The config with a network for its data: an input beside labels, and an end of documents."""
+    data, model = config.data, config.model
+    ends = data.cuts_files if model.ends is None else model.ends
+    embedded = "embedding" if data.label or data.label_column else model.input
+    return replace(config, model=replace(model, ends=ends, input=embedded))
 
 
 def check(config: Config) -> None:

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -164,12 +164,20 @@ def _name_of(place: str) -> str:
 
 def _read_stream(place: str, cache: Path, notice: Notice, meter: Meter) -> str:
     """Read a stream into the cache; the path of the file, which is called as the stream is."""
-    name, streams = _name_of(place), (cache / "streams").absolute()
-    digest, size = hashlib.sha256(), 0
+    name = _name_of(place)
     notice(f"reading {name}")
+    return keep(name, stream_blocks(place), cache, notice, meter)
+
+
+def keep(
+    name: str, blocks: Iterable[bytes], cache: Path, notice: Notice, meter: Meter | None = None
+) -> str:
+    """Write what is read once to a file of the cache, called so: its path. Raises OutputError."""
+    streams, meter = (cache / "streams").absolute(), meter or Meter()
+    digest, size = hashlib.sha256(), 0
     with disk.scratch(streams / name) as (file, temporary):
         with meter.shown(f"reading {name}", 0):
-            for block in stream_blocks(place):
+            for block in blocks:
                 size += file.write(block)
                 digest.update(block)
                 meter.add(len(block))

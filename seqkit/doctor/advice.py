@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from seqkit.config import Config, DataConfig, values_of
+from seqkit.config import Config, DataConfig, as_data_asks, values_of
 from seqkit.data import remote
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders
@@ -117,7 +117,8 @@ def advise(
     words = [f"recipe={recipe}", *_data_words(config.data, base.data)]
     words += [f"{key}={_written(value)}" for key, value in keys.items()]
     model_keys = {key.removeprefix("model."): keys[key] for key in keys if key.startswith("model.")}
-    model = replace(base.model, vocabulary_size=codec.size, **model_keys)
+    asked = replace(base, data=config.data, model=replace(base.model, **model_keys))
+    model = replace(as_data_asks(asked).model, vocabulary_size=codec.size)
     minutes = keys.get("train.max_minutes", base.train.max_minutes)
     return {
         "command": command_line(*words, plugins=config.plugins),

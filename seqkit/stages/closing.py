@@ -13,14 +13,18 @@ from seqkit.generation.request import request_of
 from seqkit.stages.read_corpus import Reading
 from seqkit.symbols import Symbols
 
+_DOCUMENTS = 10
+"""How many of the documents that are in a file the closing sample has."""
+
 
 @dataclass(frozen=True)
 class ClosingSample:
-    """What follows which prompt; `length` counts symbols."""
+    """What follows which prompt, `streams` times; `length` counts the symbols of each."""
 
     medium: Medium
     prompt: Symbols
     length: int
+    streams: int = 1
 
 
 def plan_closing(
@@ -36,6 +40,7 @@ def plan_closing(
     medium = medium_of(codec, config.data.newline)
     prompt = medium.read_prompt(config, session.notice)
     length = medium.length(config.length, config.seconds)
-    request = request_of(dataclasses.replace(config, streams=1), length)
+    streams = _DOCUMENTS if config.data.cuts_files else 1
+    request = request_of(dataclasses.replace(config, streams=streams), length)
     check_engine(model, codec.size, request, chosen)
-    return ClosingSample(medium, prompt, length)
+    return ClosingSample(medium, prompt, length, streams)

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from seqkit.config import Config
+from seqkit.config import Config, as_data_asks
 from seqkit.data import remote
 from seqkit.data.shards import reading as shards
 from seqkit.foundation import disk
@@ -56,14 +56,6 @@ def settle(config: Config, claim: Claim, session: Session) -> Settings | None:
     if by_steps := resume.clock_left(config, saved):
         session.notice(by_steps)
     return Settings(config, changed, fetched)
-
-
-def as_data_asks(config: Config) -> Config:
-    """The config with a network for its data: with room for labels, and an end of documents."""
-    data, model = config.data, config.model
-    ends = data.cuts_files if model.ends is None else model.ends
-    embedded = "embedding" if data.label or data.label_column else model.input
-    return dataclasses.replace(config, model=dataclasses.replace(model, ends=ends, input=embedded))
 
 
 def tell_finished(config: Config, changed: Sequence[str], claim: Claim, session: Session) -> None:

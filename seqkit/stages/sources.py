@@ -4,7 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
-from seqkit.config import Config
+from seqkit.config import Config, as_data_asks
 from seqkit.data import remote
 from seqkit.data.shards import reading as shards
 from seqkit.foundation import disk
@@ -12,7 +12,7 @@ from seqkit.foundation.session import Session
 from seqkit.runs import named_checkpoint, resume
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.stages.claim import Claim
-from seqkit.stages.settle import Settings, as_data_asks
+from seqkit.stages.settle import Settings
 
 
 @dataclass(frozen=True)

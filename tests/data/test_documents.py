@@ -1,0 +1,124 @@
+"""Where text is cut into documents, whatever the blocks are in which it comes."""
+
+import io
+from itertools import accumulate
+from pathlib import Path
+
+import pytest
+
+from seqkit.config import DataConfig
+from seqkit.data import documents, files
+from seqkit.data.documents import bytes_between, next_document, split
+from seqkit.data.load import load_corpus
+from seqkit.foundation.catalogue import Catalogue
+from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.session import Session
+
+POEMS = "\n\na\nb\n\n\nc\n \t\n\n\n\n\nd\n\n"
+GAMES = "1. e4\n\n***\n\n\n1. d4 e5\n**\n***1. c4\n***\n"
+
+
+def joined(text: str, document: str, block: int) -> list[str]:
+    """The documents of a text that comes in blocks of so many characters."""
+    found = [""]
+    blocks = (text[at : at + block] for at in range(0, len(text), block))
+    for first, *others in split(blocks, document):
+        found[-1] += first
+        found += others
+    return found
+
+
+@pytest.mark.parametrize("held", [0, 256])
+@pytest.mark.parametrize("block", [1, 2, 3, 5, 1000])
+@pytest.mark.parametrize(
+    ("text", "document", "wanted"),
+    [
+        ("Ada\n\nBob \nEve", "line", ["Ada", "", "Bob ", "Eve"]),
+        ("Ada\nBob\n", "line", ["Ada", "Bob", ""]),
+        (POEMS, "blank_line", ["a\nb", "c", "d", ""]),
+        (GAMES, "***", ["1. e4", "1. d4 e5\n**", "1. c4", ""]),
+        ("a<|end|>b<|end|", "<|end|>", ["a", "b<|end|"]),
+        ("a\tb\\c", r"\t", ["a", "b\\c"]),
+        ("a\tb\\c", r"\\", ["a\tb", "c"]),
+    ],
+)
+def test_documents_do_not_depend_on_the_blocks(
+    text: str,
+    document: str,
+    wanted: list[str],
+    block: int,
+    held: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(documents, "_HELD", held)
+    assert joined(text, document, block) == wanted
+
+
+def test_a_document_of_many_blocks_is_never_held_whole() -> None:
+    blocks = ("x" * 4096 for _ in range(500))
+    sizes = [len(piece) for (piece,) in split(blocks, "line")]
+    assert sum(sizes) == 500 * 4096 and max(sizes) <= 4096
+
+
+@pytest.mark.parametrize("block", [1, 4, 1 << 20])
+def test_files_are_cut_where_documents_begin(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents, "_BLOCK", block)
+    parts = ["ä" * 300 + "\r\n\r\n", "b\r\nc\n\n", "d"]
+    whole, edges = "".join(parts).encode(), [*accumulate(len(part.encode()) for part in parts)]
+    between = bytes_between("blank_line")
+    for place in range(len(whole)):
+        found = next_document(io.BytesIO(whole), place, between)
+        assert found in edges
+    assert next_document(io.BytesIO(whole), 0, between) == edges[0]
+    assert next_document(io.BytesIO(whole), 0, bytes_between("never")) == len(whole)
+
+
+def texts(path: Path, **keys: object) -> tuple[list[str], list[str]]:
+    """The documents of a file, and what is told of it."""
+    told: list[str] = []
+    data = DataConfig(path=[str(path)], **keys)  # type: ignore[arg-type]
+    corpus = load_corpus(data, Session(Catalogue(), told.append))
+    whole, codec = corpus.whole, corpus.codec
+    ends = [*whole.starts[1:].tolist(), len(whole)]
+    pairs = zip(whole.starts.tolist(), ends, strict=True)
+    return [str(codec.decode(whole.symbols[begin:end])) for begin, end in pairs], told
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("block", [1, 64])
+def test_lines_are_cut_in_every_encoding(
+    end: str, encoding: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_BLOCK", block)
+    names = ["Zoë", "", "Anna", "", "", "Jürgen"]
+    path = tmp_path / "names.txt"
+    path.write_bytes(end.join([*names, ""]).encode(encoding))
+    found, told = texts(path, document="line", encoding=encoding)
+    assert found == ["Zoë", "Anna", "Jürgen"]
+    assert told == ["3 empty documents left out"]
+
+
+def test_a_character_that_is_left_out_leaves_the_other_documents(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("abab\n☃\nba☃\nab")
+    found, told = texts(path, document="line", max_vocabulary=2, unknown="skip")
+    assert found == ["abab", "ba", "ab"]
+    assert told[0].startswith("1 empty document left out") and "2 characters" in told[1]
+
+
+@pytest.mark.parametrize(
+    ("content", "keys", "error", "told"),
+    [
+        (b"\0\1\2\xff" * 99, {}, ConfigError, "only text is cut, and .* is read as bytes"),
+        (b"a\nb\n", {"kind": "bytes"}, ConfigError, "read as bytes"),
+        (b"a\nb\xff\n", {}, DataError, "byte 3 .* is not utf-8"),
+    ],
+)
+def test_what_is_no_text_is_not_cut(
+    content: bytes, keys: dict[str, object], error: type[Exception], told: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(error, match=told):
+        texts(path, document="line", **keys)
