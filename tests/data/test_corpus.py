@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seqkit.data.codecs import Bytes
+from seqkit.data.codecs import Bytes, Characters
 from seqkit.data.corpus import Corpus, Part
 from seqkit.foundation.errors import ConfigError
 from tests.data.test_lanes import part
@@ -85,3 +85,53 @@ def test_a_part_is_made_of_documents() -> None:
 def test_what_is_no_document_is_refused(documents: list[Any]) -> None:
     with pytest.raises(ConfigError, match="document"):
         Part.of(*documents)
+
+
+def of_lines(count: int, labels: int = 0) -> Corpus:
+    """A sorted list of short documents, of which the rest of a number says the label."""
+    rng = np.random.default_rng(5)
+    documents = [np.full(rng.integers(1, 9), number, np.uint16) for number in range(count)]
+    whole = Part.of(*documents)
+    if labels:
+        numbers = np.arange(count) * labels // count + 1
+        whole = replace(whole, labels=numbers[:, None])
+    return Corpus(whole, Characters.from_text("ab"), "name", "0" * 64, whole_documents=True)
+
+
+def numbers_in(piece: Part) -> list[int]:
+    """The numbers of the documents in a part, each of which has to be whole."""
+    return [int(piece.symbols[start]) for start in piece.starts]
+
+
+@pytest.mark.parametrize("labels", [0, 3])
+def test_documents_of_a_sorted_list_are_picked_from_everywhere(labels: int) -> None:
+    corpus = of_lines(600, labels)
+    parts = corpus.split([0.7, 0.2, 0.1])
+    assert sum(map(len, parts)) == len(corpus.whole)
+    found = [numbers_in(piece) for piece in parts]
+    assert sorted(number for some in found for number in some) == [*range(600)]
+    for some, piece, share in zip(found, parts, (0.7, 0.2, 0.1), strict=True):
+        assert some == sorted(some)
+        assert abs(len(piece) / len(corpus.whole) - share) < 0.01
+        for begin in range(0, 600, 200):  # a third of the list, or a label
+            inside = sum(begin <= number < begin + 200 for number in some)
+            assert abs(inside / len(some) - 1 / 3) < (0.02 if labels else 0.15)
+        if labels:
+            assert piece.labels is not None
+            assert piece.labels[:, 0].tolist() == [number // 200 + 1 for number in some]
+    again = corpus.split([0.7, 0.2, 0.1])
+    assert [numbers_in(piece) for piece in again] == found
+
+
+def test_every_part_has_a_document_if_there_are_enough() -> None:
+    for count, sizes in ((1, [1, 0, 0]), (2, [1, 1, 0]), (3, [2, 1, 0])):
+        parts = of_lines(count).split([0.99, 0.01, 0.0])
+        assert [len(piece.starts) for piece in parts] == sizes
+
+
+def test_a_part_of_the_data_sets_own_is_not_picked() -> None:
+    corpus = of_lines(100)
+    own = int(corpus.whole.starts[80])
+    parts = replace(corpus, validation_start=own).split([0.8, 0.1, 0.1])
+    assert numbers_in(parts[1]) == [*range(80, 100)]
+    assert sorted(numbers_in(parts[0]) + numbers_in(parts[2])) == [*range(80)]
