@@ -14,6 +14,7 @@ from seqkit.api.run_files import save_closing_sample
 from seqkit.api.run_training import run_training
 from seqkit.api.training_config import compose_training
 from seqkit.data import remote
+from seqkit.data.files import Meter
 from seqkit.foundation import device, disk, processes
 from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.session import Session
@@ -23,7 +24,7 @@ from seqkit.runs.layout import RunFiles
 from seqkit.stages.training import set_up
 
 _LOG = logging.getLogger("seqkit")
-_LONGEST_PATH = 1024
+_LONGEST = 1024  # characters of a path
 
 
 @dataclass(frozen=True)
@@ -116,33 +117,21 @@ def train(
 
 
 def _places(data: Any, text: str | None) -> list[str]:
-    """The paths of the data, of which a text becomes a file in the cache.
+    """The paths of the data, of which a text becomes a file of the cache.
 
     Raises:
-        ConfigError: both are given, or something else than paths and a text.
+        ConfigError: they are none, or both are given.
         OutputError: the cache cannot be written.
     """
     if text is not None:
+        check_type("text", text, str)
         if data is not None:
             raise ConfigError("give data or text, not both")
-        if not isinstance(text, str) or not text:
-            what = "is empty" if isinstance(text, str) else f"has the type {_type(text)}"
-            raise ConfigError(f"text {what}: give one str, as '\\n'.join(texts) is")
         content = text.encode(errors="replace")
-        return [remote.keep("text", [content], disk.cache_dir(), _LOG.info)]
+        return [remote.keep("text", [content], disk.cache_dir(), _LOG.info, Meter())]
     places = [] if data is None else [data] if isinstance(data, str | os.PathLike) else data
-    for place in places if isinstance(places, list | tuple) else [places]:
-        if not isinstance(place, str | os.PathLike):
-            raise ConfigError(
-                f"data has the type {_type(place)}: give paths of files, or a str as text=…"
-            )
-        path = os.fspath(place)
-        if ("\n" in path or len(path) > _LONGEST_PATH) and not os.path.lexists(path):
-            raise ConfigError(
-                f"data is a text of {len(path):,} characters, no path: text=… takes it"
-            )
+    check_list("data", places, str | os.PathLike)
+    for path in map(os.fspath, places):
+        if ("\n" in path or len(path) > _LONGEST) and not os.path.lexists(path):
+            raise ConfigError(f"data is no path, but {len(path):,} characters: give a text as text")
     return [*map(os.fspath, places)]
-
-
-def _type(value: object) -> str:
-    return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")

@@ -80,8 +80,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 def _documents(config: Config, saved: Checkpoint, corpus: Corpus) -> list[str]:
     """The file of each document, in the corpus's order; none where a file may have several."""
     data = saved.as_read(config.data) if config.data.path else checkpoint_data.recorded(saved)
-    cut = corpus.cuts_by_label and not config.data.path
-    if cut or not data.path or data.holds_many or reading.folder_of(data):
+    cut = corpus.picks_documents and not config.data.path
+    if cut or not data.path or data.of_rows or data.cuts_files or reading.folder_of(data):
         return []
     with contextlib.suppress(DataError):
         paths = Search.of(data, saved.codec.kind).named([*map(Path, data.path)])

@@ -160,11 +160,6 @@ class DataConfig:
         return self.document != "file" and not self.of_rows
 
     @property
-    def holds_many(self) -> bool:
-        """Whether a file may hold many documents."""
-        return self.of_rows or self.cuts_files
-
-    @property
     def to_lf(self) -> bool:
         """Whether all line ends become LF."""
         return self.newline == "lf" or self.cuts_files

@@ -227,8 +227,6 @@ def check(config: Config) -> None:
             f"data.channel={config.data.channel}: one channel, and data.channels="
             f"{config.data.channels}: give one of the two"
         )
-    if "\r" in config.data.document:
-        raise ConfigError("data.document: line ends are LF there: write \\n for one")
     if config.part != "validation" and config.data.path:
         raise ConfigError(f"part={config.part} is of the checkpoint's own data: data.path has none")
     check_model(config.model)

@@ -17,7 +17,7 @@ from seqkit.symbols import Integers, Symbols
 
 _BLOCK = 1 << 20  # symbols read at a time
 _LOOKED_AT = 1 << 24  # symbols of shards
-_PICKED = 1 << 28  # symbols of text whose documents are picked for a part
+_PICKED = 1 << 28  # symbols, of which documents are put together anew
 Row = Symbols | StoredSymbols
 """Symbols (N,) in memory or in files: both can be sliced."""
 
@@ -152,25 +152,20 @@ class Corpus:
 
     @property
     def picks_documents(self) -> bool:
-        """Whether a split takes whole documents from everywhere: of text, unless it is too much.
+        """Whether a split takes some of every label, and of a list from everywhere: of text.
 
-        A list may be sorted.
+        Unless it is in shards, or a list of very many symbols.
         """
-        is_much = self.whole.in_shards or len(self.whole) > _PICKED
-        return self.whole_documents and self.codec.kind != "audio" and not is_much
-
-    @property
-    def cuts_by_label(self) -> bool:
-        """Whether a split takes some of every label: of text, unless it is in shards."""
         whole = self.whole
+        is_list = self.whole_documents and len(whole) <= _PICKED
         is_text = self.codec.kind != "audio"
-        return whole.labels is not None and is_text and not whole.in_shards
+        return (whole.labels is not None or is_list) and is_text and not whole.in_shards
 
     def split(self, fractions: list[float]) -> tuple[Part, Part, Part]:
         """Training, validation and test parts; a part may be empty.
 
         Parts of the data set's own are taken as they are, and the other fractions share the rest
-        by position, in this order; see `picks_documents` and `cuts_by_label`. A document that is
+        by position, in this order; see `picks_documents`. A document that is
         cut goes on as a new document in the next part.
         """
         training, validation, test = fractions
@@ -185,70 +180,41 @@ class Corpus:
             rest = training + validation + test
             training, validation, test = (x / rest for x in (training, validation, test))
         if self.picks_documents:
-            parts = self._pick(end, training, validation, test)
-        elif self.cuts_by_label:
-            parts = self._cut_by_label(end, training, validation)
+            parts = self._pick(end, training, validation)
         else:
             first, second = self._places(end, training, validation, test)
-            if self.whole_documents and end:
-                edges = np.append(self.whole.starts[self.whole.starts < end], end)
-                places = _between(edges, (first, second), validation > 0, test > 0)
-                first, second = edges[places].tolist()
             parts = self._cut(0, first), self._cut(first, second), self._cut(second, end)
         return parts[0], own_validation or parts[1], own_test or parts[2]
 
-    def _pick(
-        self, end: int, training: float, validation: float, test: float
-    ) -> tuple[Part, Part, Part]:
-        """The fractions, in documents picked by chance from the first `end` symbols.
+    def _pick(self, end: int, training: float, validation: float) -> tuple[Part, Part, Part]:
+        """The fractions of what has the same labels, among the first `end` symbols.
 
-        A part has as much of each label as of all. Documents keep their order.
+        Whole documents are taken by chance, since a list may be sorted.
         """
         whole, begins = self.whole, self.whole.starts[self.whole.starts < end]
-        ends = np.append(begins[1:], end)
-        order = np.random.default_rng(0).permutation(len(begins))
-        if whole.labels is not None:
-            kinds = distinct(whole.labels[: len(begins)])[1]
-            order = order[np.argsort(kinds[order], kind="stable")]
-            counts = np.bincount(kinds)
-            of_each = np.repeat(counts, counts)
-            ranks = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-            order = order[np.argsort((ranks + 0.5) / of_each, kind="stable")]
-        edges = np.append(0, np.cumsum((ends - begins)[order]))
-        places = self._places(end, training, validation, test)
-        picked = np.split(order, _between(edges, places, validation > 0, test > 0))
-        parts = []
-        for chosen in map(np.sort, picked):
-            sizes = (ends - begins)[chosen]
-            labels = None if whole.labels is None else whole.labels[chosen]
-            symbols = stretches(whole.symbols, begins[chosen], ends[chosen])
-            parts.append(Part(symbols, np.cumsum(sizes) - sizes, labels=labels))
-        return parts[0], parts[1], parts[2]
-
-    def _cut_by_label(
-        self, end: int, training: float, validation: float
-    ) -> tuple[Part, Part, Part]:
-        """The fractions of what has the same labels, among the first `end` symbols."""
-        whole = self.whole
-        assert whole.labels is not None
-        begins = whole.starts[whole.starts < end]
-        lengths, labels = np.diff(np.append(begins, end)), whole.labels[: len(begins)]
-        kinds = distinct(labels)[1]
+        lengths, order = np.diff(np.append(begins, end)), np.arange(len(begins))
+        labels = np.zeros((len(begins), 1), int) if whole.labels is None else whole.labels
+        kinds = distinct(labels[: len(begins)])[1]
+        if self.whole_documents:
+            order = np.random.default_rng(0).permutation(order)
         edges = np.zeros((4, len(begins)), np.int64)  # in each document, of the parts
-        order = np.argsort(kinds, kind="stable")
+        order = order[np.argsort(kinds[order], kind="stable")]
         for group in np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1):
             after = np.cumsum(lengths[group])
             total = int(after[-1])
             second = round(total * (training + validation))
             for number, edge in enumerate((0, int(total * training), second, total)):
                 edges[number, group] = np.clip(edge - after + lengths[group], 0, lengths[group])
+        if self.whole_documents:
+            edges = np.where(2 * edges > lengths, lengths, 0)
         parts = []
         for begin, stop in itertools.pairwise(edges):
             kept = stop > begin
             sizes = (stop - begin)[kept]
             symbols = stretches(whole.symbols, (begins + begin)[kept], (begins + stop)[kept])
             starts = np.cumsum(sizes) - sizes
-            parts.append(Part(symbols, starts, labels=labels[kept]))
+            own = None if whole.labels is None else labels[: len(begins)][kept]
+            parts.append(Part(symbols, starts, labels=own))
         return parts[0], parts[1], parts[2]
 
     def _places(self, end: int, training: float, validation: float, test: float) -> tuple[int, int]:
@@ -258,7 +224,19 @@ class Corpus:
         second = first + round(end * validation) // frame * frame if test else end
         if not validation and not test:
             first = end
+        if self.whole_documents and end:
+            return self._between_documents(first, second, end, validation > 0, test > 0)
         return first, second
+
+    def _between_documents(
+        self, first: int, second: int, end: int, validation: bool, test: bool
+    ) -> tuple[int, int]:
+        """The nearest places that cut no document and leave every wanted part at least one."""
+        edges = np.append(self.whole.starts[self.whole.starts < end], end)
+        i, j = (int(np.abs(edges - place).argmin()) for place in (first, second))
+        j = max(min(j, len(edges) - 1 - test), 1)
+        i = max(min(i, j - validation), 1)
+        return int(edges[i]), int(edges[j])
 
     def _cut(self, begin: int, end: int) -> Part:
         first = int(np.searchsorted(self.whole.starts, begin, side="right")) - 1
@@ -277,13 +255,6 @@ class Corpus:
             labels=None if self.whole.labels is None else self.whole.labels[first:last],
             in_shards=self.whole.in_shards,
         )
-
-
-def _between(edges: Integers, places: tuple[int, int], validation: bool, test: bool) -> list[int]:
-    """Which edges of documents are nearest to two places and leave every wanted part one."""
-    i, j = (int(np.abs(edges - place).argmin()) for place in places)
-    j = max(min(j, len(edges) - 1 - test), 1)
-    return [max(min(i, j - validation), 1), j]
 
 
 def stretches(row: Row, begins: Integers, ends: Integers) -> Symbols:

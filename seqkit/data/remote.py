@@ -75,7 +75,8 @@ def read_streams(
         OutputError: the cache cannot be written.
     """
     new = [path for path in dict.fromkeys(paths) if is_pipe(path)]
-    files = {path: _read_stream(path, cache, notice, Meter(progress)) for path in new}
+    each = ((path, _name_of(path), stream_blocks(path)) for path in new)
+    files = {path: keep(name, read, cache, notice, Meter(progress)) for path, name, read in each}
     return [files.get(path, path) for path in paths]
 
 
@@ -162,18 +163,13 @@ def _name_of(place: str) -> str:
     return "pipe" if place.startswith("/dev/fd/") else Path(place).name
 
 
-def _read_stream(place: str, cache: Path, notice: Notice, meter: Meter) -> str:
-    """Read a stream into the cache; the path of the file, which is called as the stream is."""
-    name = _name_of(place)
+def keep(name: str, blocks: Iterable[bytes], cache: Path, notice: Notice, meter: Meter) -> str:
+    """Write what can be read once to a file of the cache, called so: its path. Raises OutputError.
+
+    `notice` is told.
+    """
+    streams = (cache / "streams").absolute()
     notice(f"reading {name}")
-    return keep(name, stream_blocks(place), cache, notice, meter)
-
-
-def keep(
-    name: str, blocks: Iterable[bytes], cache: Path, notice: Notice, meter: Meter | None = None
-) -> str:
-    """Write what is read once to a file of the cache, called so: its path. Raises OutputError."""
-    streams, meter = (cache / "streams").absolute(), meter or Meter()
     digest, size = hashlib.sha256(), 0
     with disk.scratch(streams / name) as (file, temporary):
         with meter.shown(f"reading {name}", 0):

@@ -32,9 +32,8 @@ def with_vocabulary(
     grown = CharRNN(dataclasses.replace(config, vocabulary_size=logits, ends=ends), generator)
     beyond = [torch.arange(size, logits)] * 2  # the numbers of what else is kept: now, and before
     if ends:
-        beyond = [
-            torch.arange(first, first + bool(config.ends)) for first in (size, config.symbols)
-        ]
+        kept = torch.arange(config.symbols, config.vocabulary_size)
+        beyond = [kept - config.symbols + size, kept]
     now = torch.cat([numbers, beyond[0]])
     before = torch.cat([torch.arange(len(numbers)), beyond[1]])
     trained = model.state_dict()

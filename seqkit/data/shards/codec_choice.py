@@ -72,20 +72,16 @@ def choose_codec(
     """
     with source.hints():
         if source.is_sound:
-            if source.config.cuts_files:
-                raise _no_text(source, "sound")
             assert codec is None or isinstance(codec, Quantiser)
             choice = CodecChoice(codecs.spec_of(codec or _quantiser(source, pool)), {})
         else:
             assert codec is None or isinstance(codec, TextCodec)
             choice = _of_text(source, pool, codec, grow)
+    kind, document = codecs.from_spec(choice.codec, source.catalogue).kind, source.config.document
+    if kind != "text" and document != "file":
+        raise ConfigError(f"data.document={document}: {source.located} is read as {kind}, not cut")
     source.check_unchanged()
     return choice
-
-
-def _no_text(source: Source, what: str) -> ConfigError:
-    key = f"data.document={source.config.document}"
-    return ConfigError(f"{key}: only text is cut, and {source.located} is read as {what}")
 
 
 def nothing_left(source: Source, left_out: Mapping[str, str]) -> str:
@@ -99,8 +95,6 @@ def nothing_left(source: Source, left_out: Mapping[str, str]) -> str:
 def _of_text(source: Source, pool: Pool, codec: TextCodec | None, grow: bool) -> CodecChoice:
     config, files = source.config, source.documents
     kind = type(codec) if codec else _text_codec_kind(source)
-    if config.cuts_files and kind.kind == "bytes":
-        raise _no_text(source, "bytes")
     characters = codec is None and kind is Characters
     counts, bad = np.zeros(0, np.int64), dict[str, str]()
     if characters or config.on_bad_file == "skip":

@@ -107,6 +107,7 @@ def _index(job: _Job, source: Source, choice: CodecChoice, count: int) -> Index:
     counts, parts = Counter[str](), dict[int, int]()
     starts, before, sha256 = f"starts{job.suffix}.int64", 0, hashlib.sha256()
     labels, numbers = dict[str, int](), list[int]()
+    whole = job.config.of_rows or job.config.cuts_files  # documents, in every shard
     with disk.atomic_write(job.folder / starts) as out:
 
         def put(values: npt.ArrayLike) -> None:
@@ -123,7 +124,7 @@ def _index(job: _Job, source: Source, choice: CodecChoice, count: int) -> Index:
                 begins = before + np.cumsum([0, *sizes[:-1]])
                 before += sum(sizes)
                 parts.setdefault(located.part_of(file), int(begins[0]))
-                goes_on = file in counts and not job.config.holds_many  # from the shard before
+                goes_on = file in counts and not whole  # from the shard before
                 counts[file] += len(sizes) - goes_on
                 put(begins[goes_on:])
             numbers += [labels.setdefault(label, len(labels)) for label in written.labels]
