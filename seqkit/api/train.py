@@ -117,12 +117,7 @@ def train(
 
 
 def _places(data: Any, text: str | None) -> list[str]:
-    """The paths of the data, of which a text becomes a file of the cache.
-
-    Raises:
-        ConfigError: they are none, or both are given.
-        OutputError: the cache cannot be written.
-    """
+    """The paths of the data, of which a text becomes a file of the cache. Raises SeqkitError."""
     if text is not None:
         check_type("text", text, str)
         if data is not None:

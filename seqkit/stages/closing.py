@@ -13,8 +13,7 @@ from seqkit.generation.request import request_of
 from seqkit.stages.read_corpus import Reading
 from seqkit.symbols import Symbols
 
-_DOCUMENTS = 10
-"""How many of the documents that are in a file the closing sample has."""
+_DOCUMENTS = 10  # in the closing sample, where files hold many
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -195,3 +196,35 @@ def test_it_is_no_part_of_several_processes(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setenv(name, value)
     with pytest.raises(ConfigError, match="torchrun -m seqkit"):
         seqkit.train("shakespeare")
+
+
+def test_it_learns_from_a_text(tmp_path: Path) -> None:
+    keys = [*SMALL, "train.max_steps=2", f"run_dir={tmp_path / 'a'}"]
+    told: list[Event] = []
+    text = "a naïve line\n" * 90
+    done = seqkit.train("shakespeare", *keys, text=text, on_event=told.append)
+    assert isinstance(told[0], events.Started) and told[0].symbols == len(text)
+    assert done.load("cpu").nats("naïve").size == 5
+    keys[-2] = "train.max_steps=4"
+    seqkit.train("shakespeare", *keys, "resume=auto", text=text)
+    assert done.summary["steps"] == 4
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        (
+            {"data": "one\ntwo\n" * 999},
+            "data is no path, but 7,992 characters: give a text as text",
+        ),
+        ({"data": ["x" * 2000]}, "data is no path, but 2,000 characters"),
+        ({"data": np.zeros(3)}, "got ndarray"),
+        ({"text": ["one", "two"]}, "expected str, got list"),
+        ({"text": np.zeros(3)}, "expected str, got ndarray"),
+        ({"text": "one", "data": "two"}, "give data or text, not both"),
+    ],
+)
+def test_what_is_no_path_and_no_text_is_named(keys: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError, match=told) as raised:
+        seqkit.train("shakespeare", **keys)
+    assert len(str(raised.value)) < 200

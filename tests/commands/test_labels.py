@@ -133,10 +133,24 @@ def test_shards_know_their_labels_and_a_run_goes_on(run: Run, learnt: Path, tmp_
     assert saved(cut).labels == saved(whole).labels
 
 
-def test_one_hot_symbols_have_no_labels_beside_them(run: Run, tmp_path: Path) -> None:
+def test_a_label_needs_no_other_key(run: Run, tmp_path: Path) -> None:
     folder = texts(tmp_path / "texts", **WORDS)
-    refused = run("recipe=shakespeare", f"data.path={folder}", "data.label=folder")
-    assert refused.code == 2 and "give model.input=embedding" in refused.err
+    words = [f"data.path={folder}", "data.label=folder", "optimizer.lr=0.02", *SMALL]
+    plain, explicit = tmp_path / "plain", tmp_path / "explicit"
+    run.ok("recipe=shakespeare", *words, "train.max_steps=3", f"run_dir={plain}")
+    again = run.ok(
+        *("recipe=shakespeare", *words, "train.max_steps=6", f"run_dir={plain}", "resume=auto")
+    )
+    assert "model" not in again.err
+    words += ["model.input=embedding", "train.max_steps=6", f"run_dir={explicit}"]
+    run.ok("recipe=shakespeare", *words)
+    first, second = saved(plain), saved(explicit)
+    assert first.model == second.model and first.model.input == "embedding"
+    assert all(torch.equal(first.weights[name], second.weights[name]) for name in first.weights)
+
+
+def test_one_hot_symbols_get_no_labels_later(run: Run, tmp_path: Path) -> None:
+    folder = texts(tmp_path / "texts", **WORDS)
     words = [f"data.path={folder}", "train.max_steps=2", *SMALL]
     bare = tmp_path / "bare"
     run.ok("recipe=shakespeare", *words, f"run_dir={bare}")
