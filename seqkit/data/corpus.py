@@ -189,7 +189,7 @@ class Corpus:
     def _pick(self, end: int, training: float, validation: float) -> tuple[Part, Part, Part]:
         """The fractions of what has the same labels, among the first `end` symbols.
 
-        Whole documents are taken by chance, since a list may be sorted.
+        Of a list, which may be sorted, documents are taken by chance, and whole if they suffice.
         """
         whole, begins = self.whole, self.whole.starts[self.whole.starts < end]
         lengths, order = np.diff(np.append(begins, end)), np.arange(len(begins))
@@ -205,8 +205,10 @@ class Corpus:
             second = round(total * (training + validation))
             for number, edge in enumerate((0, int(total * training), second, total)):
                 edges[number, group] = np.clip(edge - after + lengths[group], 0, lengths[group])
-        if self.whole_documents:
-            edges = np.where(2 * edges > lengths, lengths, 0)
+        whole_ones = np.where(2 * edges > lengths, lengths, 0)
+        kept, filled = (np.diff(each.sum(1)) > 0 for each in (whole_ones, edges))
+        if self.whole_documents and (kept == filled).all():
+            edges = whole_ones
         parts = []
         for begin, stop in itertools.pairwise(edges):
             kept = stop > begin

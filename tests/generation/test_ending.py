@@ -102,7 +102,9 @@ def test_bytes_end_at_a_text_too_and_documents_where_they_are_learnt() -> None:
     assert ending_of(Config(until="document"), medium_of(CODEC), MODEL) == Ending(
         (6,), is_document=True
     )
-    assert ending_of(Config(), medium_of(CODEC), MODEL) is None
+    assert ending_of(Config(), medium_of(CODEC), MODEL) == Ending((6,), is_document=True)
+    assert ending_of(Config(length=9), medium_of(CODEC), MODEL) is None
+    assert ending_of(Config(), medium_of(CODEC), ModelConfig(vocabulary_size=6)) is None
 
 
 @pytest.mark.parametrize(
