@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from seqkit.config import ARITHMETIC_KEYS, Config, options, values_of
+from seqkit.config import ARITHMETIC_KEYS, Config, as_data_asks, options, values_of
 from seqkit.data import remote
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
@@ -122,13 +122,14 @@ def differences(config: Config, saved: Mapping[str, Any]) -> list[str]:
         saved: the run's own settings; of a key that they lack it had the default.
     """
     changed, comparable = [], {"seed": config.fixed_seed, "data.path": remote.absolute(config.data)}
-    wanted = values_of(config) | comparable
+    wanted = values_of(as_data_asks(config)) | comparable
     for name, item in options():
         group, _, key = name.rpartition(".")
         if group in _GROUPS or name == "seed":
             before = saved.get(group, {}) if group else saved
             now, then = wanted[name], before.get(key, default_of(item))
             alike = name == "model.backend" and {now, then} <= _ONE_CALL
+            alike |= name == "model.ends" and not (now or then)  # of which early runs know nothing
             if now != then and not alike:
                 changed.append(name)
     origin = config.init_from and named_checkpoint.absolute(config.init_from)
