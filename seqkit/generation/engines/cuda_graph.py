@@ -63,11 +63,15 @@ class CudaGraphEngine:
         """The symbols (N, S) of each block, queued on the GPU."""
         loop = self._loop
         fed = loop.step.fed(drawing.state)
-        loop.set(torch.from_numpy(drawing.symbols), drawing.state)
+        begun = False
         for block, known in drawing.blocks():
             uniforms = torch.from_numpy(block).pin_memory().to(self._device, non_blocking=True)
             rows = condition_rows(loop.step.config, known)
             rows = None if rows is None else rows.to(self._device)
+            if not begun:
+                first = None if rows is None else rows[0]
+                loop.set(torch.from_numpy(drawing.symbols), drawing.state, first)
+                begun = True
             drawn = torch.empty(block.shape, dtype=torch.int64, device=self._device)
             begin = 0
             for size in _SIZES:
@@ -122,10 +126,10 @@ class _Loop:
             device=device,
         )
 
-    def set(self, symbols: Tensor, state: State) -> None:
-        """Set what the next steps start from."""
+    def set(self, symbols: Tensor, state: State, row: Tensor | None) -> None:
+        """Set what the next steps start from; `row` is of the conditions of what follows."""
         self._symbols.copy_(symbols)
-        self._keep(self.step.split(state))
+        self._keep(self.step.split(state, row))
 
     def advance(self, steps: int, rule: dict[str, float], fed: int) -> None:
         """Draw so many symbols: the first rows of `draws` become the first rows of `drawn`."""

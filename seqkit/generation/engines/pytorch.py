@@ -4,8 +4,8 @@ The weights are prepared once, so that a step does less than a call of the model
 one-hot input is a row of a table, and the matrices are stored as the products read them.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, repeat
+from collections.abc import Callable, Iterator
+from itertools import chain
 
 import numpy as np
 import torch
@@ -28,7 +28,8 @@ _TRANSPOSED = 768  # from so many hidden units on, products are faster with tran
 Carried = list[Tensor]
 """A state as steps carry it: of each layer h and c, (S, H); then the past (S, P K), if it is read.
 
-Last comes the frame, (S, P - 1), if a step makes P symbols; see `State.frame`.
+If a step makes P symbols, z (S, P, M) follows, with the rows of the symbols that were fed, and the
+frame (S, P - 1): see `frames` and `State.frame`.
 """
 
 
@@ -68,13 +69,11 @@ class PreparedStep:
         heads = model.head.weight.view(self.places, -1, model.head.weight.shape[1])
         self._heads = [self._matrix(head) for head in heads[:, :size]]
         self._head_biases = [*self._prepared(model.head.bias.view(self.places, -1)[:, :size])]
-        self._z, self._z_biases = list[Tensor](), list[Tensor]()
-        self._rows: list[Tensor] = []
+        self._frame: list[Tensor] = []
+        """Of a frame W, a, and the rows of symbols, and of predicted ones: see `frames`."""
         if (frame := model.frame) is not None:
-            weights = frame.hidden.weight.view(self.places, -1, frame.hidden.weight.shape[1])
-            self._z = [self._matrix(part) for part in weights]
-            self._z_biases = [*self._prepared(frame.hidden.bias.view(self.places, -1))]
-            self._rows = [self._prepared(table) for table in frame.tables()]
+            self._frame = [self._matrix(frame.hidden.weight), self._prepared(frame.hidden.bias)]
+            self._frame += [self._prepared(table) for table in frame.tables()]
 
     @torch.inference_mode()
     def renew(self, model: CharRNN) -> None:
@@ -88,9 +87,8 @@ class PreparedStep:
 
     def _tensors(self) -> list[Tensor]:
         biases = [bias for pair in self._biases for bias in pair] + self._head_biases
-        biases += self._z_biases
-        tables = [self._table, self._conditions, self._predicted, *self._rows]
-        matrices = [*self._inputs, *self._hidden, *self._heads, *self._z]
+        tables = [self._table, self._conditions, self._predicted]
+        matrices = [*self._inputs, *self._hidden, *self._heads, *self._frame]
         return [*(t for t in tables if t is not None), *matrices, *biases]
 
     def _prepared(self, tensor: Tensor) -> Tensor:
@@ -102,16 +100,22 @@ class PreparedStep:
     def _columns(self, matrix: Tensor) -> Tensor:
         return matrix if self._transposed else matrix.T
 
-    def split(self, state: State) -> Carried:
-        """The state in the form that a step takes."""
+    @torch.inference_mode()
+    def split(self, state: State, row: Tensor | None = None) -> Carried:
+        """The state in the form that a step takes; `row` is that of what follows."""
         h, c = (self._prepared(values) for values in state[:2])
-        layers = chain.from_iterable(zip(h.unbind(), c.unbind(), strict=True))
+        layers = [*chain.from_iterable(zip(h.unbind(), c.unbind(), strict=True))]
         past = [] if self._predictor is None else [*state.past.float()]
-        frame = []
-        if self.places > 1:
-            known = state.frame[0].long()
-            frame = [F.pad(known, (0, self.places - 1 - known.shape[1]))]
-        return [*layers, *past, *frame]
+        if self.places == 1:
+            return [*layers, *past]
+        known, predicted = state.frame[0].long(), None
+        if self._predictor is not None:
+            nothing = known.new_zeros(0, len(known), self.places)
+            predicted, _ = self._predict(nothing, past, row, begun=True)
+        z = self._begun(self._top(layers), predicted)
+        for place in range(self.fed(state) - 1):
+            self._add(z, place, known[:, place] - 1)
+        return [*layers, *past, z, F.pad(known, (0, self.places - 1 - known.shape[1]))]
 
     def fed(self, state: State) -> int:
         """How many inputs of the step under way were fed."""
@@ -138,41 +142,61 @@ class PreparedStep:
         """
         count = 2 * len(self._hidden)
         layers, past = carried[:count], carried[count : count + (self._predictor is not None)]
-        read, known = symbols[:, None], list[Tensor]()
-        if self.places > 1:
-            [frame] = carried[count + len(past) :]
+        if self.places == 1:
+            layers, past, _ = self._advanced(symbols[:, None], layers, past, row)
+            x, known = self._top(layers), []
+        else:
+            z, frame = carried[-2:]
             if fed:
-                frame = torch.cat([frame[:, : fed - 1], read + 1, frame[:, fed:]], 1)
-            read, known = torch.cat([frame, read + 1], 1), [frame]
-        predicted = None
-        if self._predictor is not None:
-            samples = self._levels[read][None][: int(not fed)]
-            codes = None if row is None else row[None]
-            predicted, now = self._predictor(samples, past[0][None], codes, begun=fed > 0)
-            past = [*now]
-        if not fed:
-            layers = self._advanced(read, layers, predicted, row)
-        x = torch.stack(layers[::2]).sum(0) if self._skips else layers[-2]
-        if self.places > 1:
-            x = torch.addmm(self._z_biases[fed], x, self._columns(self._z[fed]))
-            for place in range(fed):
-                x = x + self._rows[0][place][known[0][:, place] - 1]
-            if predicted is not None:
-                x = x + self._rows[1][fed][predicted[0, :, fed]]
-            x = x.relu()
+                z, frame = z.clone(), frame.clone()
+                self._add(z, fed - 1, symbols)
+                frame[:, fed - 1] = symbols + 1
+            else:
+                read = torch.cat([frame, symbols[:, None] + 1], 1)
+                layers, past, predicted = self._advanced(read, layers, past, row)
+                z = self._begun(self._top(layers), predicted)
+            x, known = z[:, fed].relu(), [z, frame]
         columns = self._columns(self._heads[fed])
         logits = torch.addmm(self._head_biases[fed], x, columns).float()
         return logits, [*layers, *past, *known]
 
+    def _top(self, layers: Carried) -> Tensor:
+        """What the head reads, (S, H)."""
+        return torch.stack(layers[::2]).sum(0) if self._skips else layers[-2]
+
+    def _begun(self, x: Tensor, predicted: Tensor | None) -> Tensor:
+        """z (S, P, M) of the top layer's output, without the rows of symbols that follow."""
+        weight, bias, _, *others = self._frame
+        z = torch.addmm(bias, x, self._columns(weight)).view(len(x), self.places, -1)
+        if predicted is None:
+            return z
+        [rows] = others
+        return z + rows.flatten(0, 1)[rows_of(predicted, rows.shape[1])]
+
+    def _add(self, z: Tensor, place: int, symbols: Tensor) -> None:
+        """Add the rows of the symbols (S,) in a place to what those after it are written from."""
+        z[:, place + 1 :] += self._frame[2][place][symbols][:, None]
+
+    def _predict(
+        self, read: Tensor, past: Carried, row: Tensor | None, *, begun: bool = False
+    ) -> tuple[Tensor, Carried]:
+        """What is predicted (S, P) after symbols (1, S, P), or none, and the past after them."""
+        assert self._predictor is not None
+        codes = None if row is None else row[None]
+        predicted, now = self._predictor(self._levels[read], past[0][None], codes, begun=begun)
+        return predicted[0], [*now]
+
     def _advanced(
-        self, read: Tensor, layers: Carried, predicted: Tensor | None, row: Tensor | None
-    ) -> Carried:
-        """The layers after a step that reads symbols (S, P)."""
+        self, read: Tensor, layers: Carried, past: Carried, row: Tensor | None
+    ) -> tuple[Carried, Carried, Tensor | None]:
+        """The layers and the past after a step that reads symbols (S, P); what is predicted."""
         x = self._looked_up(self._table, read)
         if self._conditions is not None:
             x = x + (self._conditions[0] if row is None else self._conditions[row])
-        if self._predicted is not None and predicted is not None:
-            x = x + self._looked_up(self._predicted, predicted[0])
+        predicted = None
+        if self._predicted is not None:
+            predicted, past = self._predict(read[None], past, row)
+            x = x + self._looked_up(self._predicted, predicted)
         after: Carried = []
         for index, recurrent in enumerate(self._hidden):
             h, c = layers[2 * index : 2 * index + 2]
@@ -180,7 +204,7 @@ class PreparedStep:
             hidden = h @ self._columns(recurrent)
             after += self._advance(index, inputs, hidden, h, c)
             x = after[-2]
-        return after
+        return after, past, predicted
 
     def _looked_up(self, table: Tensor, symbols: Tensor) -> Tensor:
         """The rows of symbols (S, P), added up, in a table with some for each of the P places."""
@@ -192,17 +216,18 @@ class PreparedStep:
         self, symbols: Integers, state: State, conditions: Conditions = NO_CONDITIONS
     ) -> tuple[Floats, State]:
         """See Engine: feed symbols (N, S) step by step."""
-        carried, rows, fed = self.split(state), [], self.fed(state)
-        for each, row in zip(self.on_device(symbols), self.rows_of(conditions), strict=False):
+        known, fed, rows = self.rows_of(conditions, len(symbols)), self.fed(state), []
+        carried = self.split(state, known[0])
+        for each, row in zip(self.on_device(symbols), known, strict=True):
             logits, carried = self(each, carried, row, fed)
             fed = (fed + 1) % self.places
             rows.append(logits)
         return torch.stack(rows).cpu().numpy(), self._joined(carried, fed)
 
-    def rows_of(self, conditions: Conditions) -> Iterable[Tensor | None]:
-        """What each step takes of conditions, (S,), where it runs; without end if that is None."""
+    def rows_of(self, conditions: Conditions, count: int) -> list[Tensor | None]:
+        """What each of so many inputs takes of conditions, (S,), where the step runs."""
         rows = condition_rows(self.config, conditions)
-        return repeat(None) if rows is None else rows.to(self._table.device)
+        return [None] * count if rows is None else [*rows.to(self._table.device)]
 
     def on_device(self, symbols: Integers) -> Tensor:
         """Symbols where the step runs."""
@@ -244,13 +269,15 @@ class TorchEngine:
 
     def sample(self, drawing: Drawing) -> Iterator[Integers]:
         """See Engine."""
-        symbols, carried = drawing.symbols, self._step.split(drawing.state)
+        symbols, carried = drawing.symbols, list[Tensor]()
         place = self._step.fed(drawing.state)
         copies = 1 if self._strength == 1 else 2
         for block, known in drawing.blocks():
             drawn = []
+            rows = self._step.rows_of(known, len(block))
+            carried = carried or self._step.split(drawing.state, rows[0])
             with shared_cores(self._device):
-                for uniform, row in zip(block, self._step.rows_of(known), strict=False):
+                for uniform, row in zip(block, rows, strict=True):
                     fed = self._step.on_device(np.tile(symbols, copies))
                     logits, carried = self._step(fed, carried, row, place)
                     place = (place + 1) % self._step.places
