@@ -11,13 +11,13 @@ import numpy as np
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
 from seqkit.data.labels import Labels, distinct
-from seqkit.evaluation.recording import Judgement, Recording
+from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError, SeqkitError
 from seqkit.foundation.machine import HOST
 from seqkit.foundation.session import Notice
 from seqkit.foundation.wording import counted
-from seqkit.generation import labelled, sound_faults
+from seqkit.generation import labelled, novel, sound_faults
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.eight_bits import added_nats, is_heavy
 from seqkit.generation.ending import ending_of
@@ -82,6 +82,7 @@ def summary(training: Training, int8_nats: float | None) -> dict[str, Any]:
         "int8_nats": int8_nats,
         "data": {"name": corpus.name, "sha256": corpus.sha256},
         "likeness": None,  # until the closing sample is made
+        "recital": None,
         "settings": dataclasses.asdict(training.config),
     }
 
@@ -123,7 +124,7 @@ def sample(
         sampling = dataclasses.replace(sampling, seed=seed)
     alone = dataclasses.replace(request, streams=streams, sampling=sampling, ending=ending)
     corpus, slow = training.corpus, training.conditions.slow
-    trained = Trained(model, corpus.codec, slow, recording, corpus.labels, training.notices)
+    trained = Trained(model, corpus.codec, slow, recording, corpus.labels, notices=training.notices)
     return continue_prompt(trained, training.closing.prompt, alone, notice=notice)
 
 
@@ -142,17 +143,28 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
     if training.config.train.max_minutes:
         blocks = _in_time(blocks, training, notice)
     codec = training.corpus.codec
-    if recording is None or not isinstance(codec, Quantiser):
-        return blocks
 
-    def keep(stream: int, said: Judgement) -> None:
-        notice(f"the closing sample {said.words}")
+    def keep(words: str, key: str, said: dict[str, Any]) -> None:
+        notice(f"the closing sample {words}")
         try:
-            training.folder.complete_summary({"likeness": record_of(said)})
+            training.folder.complete_summary({key: said})
         except SeqkitError as error:
             notice(f"not kept for the report: {error}")
 
-    return sound_faults.judged(blocks, codec, recording, keep)
+    blocks = novel.told(
+        blocks,
+        best.index,
+        training.closing.prompt,
+        lambda said: keep(f"is {said.words}", "recital", said._asdict()),
+    )
+    if recording is None or not isinstance(codec, Quantiser):
+        return blocks
+    return sound_faults.judged(
+        blocks,
+        codec,
+        recording,
+        lambda stream, said: keep(said.words, "likeness", record_of(said)),
+    )
 
 
 def _in_time(blocks: Blocks, training: Training, notice: Notice) -> Blocks:
@@ -225,14 +237,14 @@ def save_closing_sample(training: Training, notice: Notice) -> None:
         write(training.closing.prompt)
         for block in closing_sample(training, notice):
             write(block[:, 0])
-    draw_closing_sample(training, notice)
+    report_closing_sample(training, notice)
 
 
-def draw_closing_sample(training: Training, notice: Notice) -> None:
-    """Draw it, if it is sound, and show it in the report."""
+def report_closing_sample(training: Training, notice: Notice) -> None:
+    """Draw it, if it is sound, and show in the report what is said of it."""
     if training.corpus.codec.kind == "audio":
         draw(closing_file(training), notice)
-        try:
-            run_page.write(training.folder.path, "finished")
-        except SeqkitError as error:
-            notice(f"no report: {error}")
+    try:
+        run_page.write(training.folder.path, "finished")
+    except SeqkitError as error:
+        notice(f"no report: {error}")

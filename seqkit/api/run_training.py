@@ -9,6 +9,7 @@ import torch
 
 from seqkit.api.run_files import about_run, measure_eight_bits, sample, summary
 from seqkit.data.codecs import Codec, Quantiser
+from seqkit.evaluation.recited import Index
 from seqkit.evaluation.recording import ENOUGH, Recording
 from seqkit.foundation import device
 from seqkit.foundation.errors import (
@@ -267,6 +268,8 @@ def initialise_run_folder(training: Training, saver: Saver, notice: Notice) -> N
             saver.save(state)
             saver.wait()
     if training.ranks.leads:
+        if last is None or training.changed or not folder.files.recited.is_file():
+            _write_index(training)
         folder.write_config(training.config)
         if damaged := folder.reopen(training.trainer.progress.step):
             lines = counted(damaged, "damaged line")
@@ -275,6 +278,15 @@ def initialise_run_folder(training: Training, saver: Saver, notice: Notice) -> N
     if progress.best_loss is not None and not training.ranks.shared(lambda: peek(best) is not None):
         progress.forget_best()
         notice(f"{best} is missing or damaged: the next validation chooses it anew")
+
+
+def _write_index(training: Training) -> None:
+    """Index what is learnt from, if it is in memory, for samples that recite it."""
+    corpus = training.corpus
+    part, *_ = corpus.split(training.config.data.split)
+    if not part.in_shards:
+        index = Index.of(part, corpus.codec)
+        training.folder.write_index(index.content(corpus.sha256))
 
 
 def advice(training: Training) -> str:

@@ -2,7 +2,7 @@
 
 import contextlib
 
-from seqkit.api.run_files import closing_file, closing_sample, draw_closing_sample
+from seqkit.api.run_files import closing_file, closing_sample, report_closing_sample
 from seqkit.api.run_training import advice, run_training
 from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
@@ -91,9 +91,9 @@ def _print_sample(training: Training, console: Console) -> None:
         if medium.printed:
             sample.between = "\n" if training.config.data.document == "line" else sample.between
             (sample.print_all if closing.streams > 1 else sample.print_one)()
-            return
-        file = closing_file(training)
-        sample.write_files([file], overwrite=True)
-    outputs.print_names([file])
-    with console.progress("drawing"):
-        draw_closing_sample(training, console.notice)
+        else:
+            file = closing_file(training)
+            sample.write_files([file], overwrite=True)
+            outputs.print_names([file])
+    with console.progress("reporting"):
+        report_closing_sample(training, console.notice)

@@ -175,6 +175,9 @@ class SampleConfig:
         "a character of the prompt that the model never saw",
         choices=("error", "skip", "nearest"),
     )
+    novel: bool = option(
+        False, "generate: draw again what stands in the training data; see what you share"
+    )
     rate: int = option(
         0,
         "generate: hertz of the sound that is written to files; 0 takes the model's",

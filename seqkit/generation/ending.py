@@ -1,19 +1,20 @@
 """Where a sample ends before its length: after a text that it writes, or with its document."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from seqkit.config import Config, ModelConfig
+from seqkit.data.codecs import Codec
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.wording import unescaped
 from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import Medium
 from seqkit.generation.slow_tier import SlowTier
-from seqkit.symbols import Integers
+from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 ENDED = -1
 """Stands in a block for the symbols that a stream which has ended no longer has."""
@@ -120,3 +121,10 @@ def _without(over: npt.NDArray[np.bool_], block: Integers) -> Blocks:
 def without_ended(symbols: Integers) -> Integers:
     """What a stream has of a block: its symbols (N,) up to its end."""
     return np.extract(symbols != ENDED, symbols)
+
+
+def streams_of(blocks: Iterable[Integers], codec: Codec) -> list[Symbols]:
+    """The symbols (n,) of each stream of all blocks (N, S), up to its end; none of no block."""
+    kind = symbol_dtype(codec.size)
+    pieces = [[without_ended(x).astype(kind) for x in block.T] for block in blocks]
+    return [np.concatenate(each) for each in zip(*pieces, strict=True)]

@@ -17,7 +17,8 @@ from seqkit.generation.like import Followed
 from seqkit.generation.sampling import Sampling, sampling_of
 
 _FOLLOWING = 0.4  # the temperature at which another sound is followed
-_SEEDS = 10**9  # that are drawn from: short enough to be typed
+SEEDS = 10**9
+"""How many seeds are drawn from: short enough to be typed."""
 
 # Bytes for each stream, measured: of each unit of each layer (the state, before and after a step),
 # of each unit (gates), and of each symbol (logits, and probabilities in float64).
@@ -51,6 +52,8 @@ class Request:
     """Whether precision=auto takes 8 bits on a CPU."""
     judged: bool = True
     """Whether a notice says of each stream of sound if it is like the recording."""
+    novel: bool = False
+    """Whether what recites the training data is drawn again."""
 
     def size(self, codec: Codec) -> int:
         """How many symbols are drawn from: those of a codec, and the end of a document if asked."""
@@ -83,7 +86,7 @@ def with_seed(config: Config, notice: Callable[[str], None]) -> Config:
     """The config with a seed: one that is drawn from the system and told, where none is given."""
     if config.seed is not None:
         return config
-    seed = secrets.randbelow(_SEEDS)
+    seed = secrets.randbelow(SEEDS)
     if sampling_of(config).temperature > 0:  # else nothing is drawn
         notice(f"seed={seed}")
     return dataclasses.replace(config, seed=seed)
@@ -113,6 +116,7 @@ def request_of(
         like=like,
         include_prompt=config.include_prompt,
         eight_bits=eight_bits,
+        novel=config.sample.novel,
     )
 
 

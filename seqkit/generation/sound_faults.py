@@ -19,9 +19,9 @@ import numpy as np
 from seqkit.data.codecs import Quantiser
 from seqkit.evaluation.recording import Judgement, Recording, loops
 from seqkit.foundation.threads import shared_cores
-from seqkit.generation.ending import ENDED
+from seqkit.generation.ending import ENDED, streams_of
 from seqkit.generation.engine import Blocks
-from seqkit.symbols import Integers, Symbols, symbol_dtype
+from seqkit.symbols import Integers, Symbols
 
 _SILENT = 1 / 250
 _CLIPPED = 1 / 4
@@ -89,20 +89,15 @@ def judged(
 
     `tell` is called with each stream's number and what is found, even if no more blocks are taken.
     """
-    known: list[Symbols] = []
-    lengths: Integers = np.zeros(1, np.int64)  # of that, (S,)
-    left = _JUDGED * codec.symbol_rate
+    known, left = list[Integers](), _JUDGED * codec.symbol_rate
     try:
         for block in blocks:
             yield block
             if left > 0:
-                some = block[:, :_STREAMS]
-                known.append(some.astype(symbol_dtype(codec.size)))
-                lengths = lengths + np.count_nonzero(some != ENDED, 0)
-                left -= len(some)
+                known.append(block[:, :_STREAMS])
+                left -= len(block)
     finally:
-        for stream, symbols in enumerate(np.concatenate(known).T if known else ()):
-            sample = codec.decode(symbols[: lengths[stream]])
+        for stream, symbols in enumerate(streams_of(known, codec)):
             with shared_cores():
-                judgement = recording.judged(sample, codec.sample_rate)
+                judgement = recording.judged(codec.decode(symbols), codec.sample_rate)
             tell(stream + 1, judgement)

@@ -16,11 +16,11 @@ from seqkit.evaluation.recording import Judgement, Recording
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.threads import shared_cores
 from seqkit.generation import sound_faults
-from seqkit.generation.ending import ENDED
+from seqkit.generation.ending import streams_of
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Request
 from seqkit.generation.trained import Trained
-from seqkit.symbols import Symbols, symbol_dtype
+from seqkit.symbols import Symbols
 
 MOST = 100_000_000
 """Symbols of all takes, or loops, together, which are held in memory."""
@@ -66,15 +66,9 @@ def best(
     codec, recording = trained.codec, trained.recording
     assert isinstance(codec, Quantiser)
     assert recording is not None
-    kind = symbol_dtype(codec.size)
-    held, lengths = [np.zeros((0, request.takes), kind)], np.zeros(request.takes, np.int64)
-    for block in blocks:
-        held.append(block.astype(kind))
-        lengths += np.count_nonzero(block != ENDED, 0)
-    made = np.concatenate(held)
-    if not len(made):
+    sounds = streams_of(blocks, codec)
+    if not sounds:
         return
-    sounds = [stream[:length] for stream, length in zip(made.T, lengths, strict=True)]
     with shared_cores():
         judged = [recording.judged(codec.decode(s), codec.sample_rate) for s in sounds]
     worst = [_worst(judgement, recording) for judgement in judged]

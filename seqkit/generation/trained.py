@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from seqkit.data.codecs import Codec
 from seqkit.data.labels import Labels
+from seqkit.evaluation.recited import Index
 from seqkit.evaluation.recording import Recording
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.char_rnn import CharRNN
@@ -16,6 +17,7 @@ class Trained:
     slow: what writes the codes of its sound, if it reads codes.
     recording: what its sound is compared with.
     labels: those that it reads.
+    index: of its training data.
     notices: what was said of its engines, which other samples of it need not repeat.
     """
 
@@ -24,4 +26,5 @@ class Trained:
     slow: SlowTier | None = None
     recording: Recording | None = None
     labels: Labels | None = None
+    index: Index | None = None
     notices: set[str] = field(default_factory=set)

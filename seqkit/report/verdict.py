@@ -134,6 +134,8 @@ def judge(record: Record) -> Verdict:
         return Verdict(finding, _ANOTHER_PART)
     if sample is not None:
         finding += f" Its last sample {sample.words}."
+    if recital := record.text("recital", "words"):
+        finding += f" Its closing sample is {recital}."
     shown = diagnosis(record)
     command = _more(record, settings) if shown in ("short", "falling") else ""
     return Verdict(finding, _advice(record, settings, shown), command)

@@ -4,6 +4,7 @@ Reading one imports and executes nothing; `checkpoint_bytes` has the bytes.
 """
 
 import dataclasses
+import functools
 import json
 import math
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from seqkit.config import Config, DataConfig, ModelConfig
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec
 from seqkit.data.labels import Labels
+from seqkit.evaluation.recited import Index
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import disk, machine
 from seqkit.foundation.catalogue import Catalogue
@@ -30,6 +32,7 @@ from seqkit.generation.slow_tier import SlowTier
 from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN, count_fixed, count_parameters
 from seqkit.runs.checkpoint_bytes import parts, verified_record
+from seqkit.runs.layout import RunFiles
 
 FORMAT = 1
 _NEXT_TO_NOTHING = 0.005  # nats per symbol
@@ -144,7 +147,13 @@ class Checkpoint:
 
     def trained(self, model: CharRNN) -> Trained:
         """A network that was built from it, with all that generation needs."""
-        return Trained(model, self.codec, self.slow, self.recording, self.labels)
+        return Trained(model, self.codec, self.slow, self.recording, self.labels, self.index)
+
+    @functools.cached_property
+    def index(self) -> Index | None:
+        """That of its training data, if it lies in its run."""
+        file = RunFiles(self.file.absolute().parent.parent).recited
+        return Index.read(file, self.codec, self.data.get("sha256"))
 
     def build(self, device: torch.device) -> CharRNN:
         """The network with its weights, on a device.

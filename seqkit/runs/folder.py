@@ -169,6 +169,10 @@ class RunFolder:
         """Write about.json. Raises as `save`."""
         self._write(self.files.about, (json_text(about, indent=2) + "\n").encode())
 
+    def write_index(self, content: bytes) -> None:
+        """Write the index of the training data. Raises as `save`."""
+        self._write(self.files.recited, content)
+
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write summary.json, which also marks the run as finished. Raises as `save`."""
         self._write(self.files.summary, (json_text(summary, indent=2) + "\n").encode())

@@ -1,0 +1,122 @@
+"""How much of a sample stands in the training data, of which an index is kept and nothing else.
+
+Of text it has a hash of every run of 50 symbols, and of each whole document that is shorter. Of
+more than four million runs it has every s-th: runs of 49 + s symbols are found in any case. Sound
+is drawn with other hiss each time: see `copied`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import safetensors.numpy
+
+from seqkit.data.codecs import Codec, Quantiser
+from seqkit.data.corpus import Part
+from seqkit.evaluation import copied
+from seqkit.foundation.wording import counted, duration, percent
+from seqkit.symbols import Integers, Symbols
+
+_RUN = 50
+_MOST = 1 << 22  # hashes of runs, and of documents of each length, of 8 bytes each
+_TOGETHER = 1 << 14  # that are computed at a time
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Recital(NamedTuple):
+    """The share of samples that stands in the training data, its longest run, and in words."""
+
+    share: float
+    longest: int
+    words: str
+
+
+@dataclass(frozen=True)
+class Index:
+    """What is kept of training data: `hashes` and `stride` of text, or `prints` of sound."""
+
+    codec: Codec
+    kept: dict[str, npt.NDArray[Any]]
+
+    @classmethod
+    def of(cls, part: Part, codec: Codec) -> "Index":
+        """The index of a part in memory."""
+        if isinstance(codec, Quantiser):
+            return cls(codec, {"prints": copied.prints(part, codec)})
+        stride, lengths = -(-len(part) // _MOST), np.diff(part.starts, append=len(part))
+        hashes = [_hashes(_runs(part.symbols[:])[::stride])]
+        for length in range(1, _RUN):
+            starts = part.starts[lengths == length, None][:_MOST]
+            hashes.append(_hashes(part.symbols[starts + np.arange(length)]))
+        return cls(codec, {"hashes": np.sort(np.concatenate(hashes)), "stride": np.array(stride)})
+
+    def content(self, sha256: str) -> bytes:
+        """A safetensors file of it; `sha256` is that of the data."""
+        return safetensors.numpy.save(self.kept, {"sha256": sha256})
+
+    @classmethod
+    def read(cls, file: Path, codec: Codec, sha256: str | None) -> "Index | None":
+        """What `content` was written to a file; None if it is not there, or of other data."""
+        try:
+            with safetensors.safe_open(file, "np") as stored:
+                kept = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+                same = (stored.metadata() or {}).get("sha256") == sha256
+            return cls(codec, kept) if same else None
+        except (OSError, safetensors.SafetensorError):
+            return None
+
+    def places(self, symbols: Symbols, prompt: Symbols) -> Integers:
+        """Where each symbol (N,) that follows a prompt stands in the training data, -1: nowhere.
+
+        Of text, of which hashes tell no place, that is 0. What has with its prompt fewer than 50
+        symbols stands there if it is a whole document.
+        """
+        if isinstance(self.codec, Quantiser):
+            return copied.places(self.kept["prints"], symbols, self.codec)
+        found, known = np.full(len(symbols), -1), self.kept["hashes"]
+        whole = np.concatenate([prompt, symbols])
+        hashes = _hashes(_runs(symbols) if len(whole) >= _RUN else whole[None])
+        for begin in np.flatnonzero(known[np.searchsorted(known[:-1], hashes)] == hashes):
+            found[begin : begin + _RUN] = 0
+        return found
+
+    def recital(self, samples: Sequence[Integers]) -> Recital | None:
+        """What to say of samples, given the `places` (N,) of each; None if all are very short."""
+        parts = [np.split(x, np.flatnonzero(np.diff(x < 0)) + 1) for x in samples if len(x)]
+        runs = [run for pieces in parts for run in pieces if run[0] >= 0]
+        longest = max(runs, key=len, default=np.zeros(1, np.int64))
+        share = sum(map(len, runs)) / max(sum(map(len, samples)), 1)
+        if isinstance(self.codec, Quantiser):
+            rate, what = self.codec.symbol_rate, "a copy of the recording"
+            least = round(copied.SHORTEST * rate)
+            length = f"{len(longest) / rate:.1f} s, from {duration(longest[0] / rate)} of it on"
+        else:
+            least = _RUN - 1 + int(self.kept["stride"])
+            what = f"in the training data, in runs of {least} symbols or more or as a document"
+            length = counted(len(longest), "symbol")
+        if share:
+            words = f"recited: {percent(share)} of it is {what}; the longest run has {length}"
+            return Recital(share, len(longest), words)
+        is_long = max(map(len, samples), default=0) >= least
+        return Recital(0.0, 0, f"new: none of it is {what}") if is_long else None
+
+
+def _runs(row: Symbols) -> Symbols:
+    """All runs of a row, (n, 50)."""
+    if len(row) < _RUN:
+        return np.zeros((0, _RUN), row.dtype)
+    return np.lib.stride_tricks.sliding_window_view(row, _RUN)
+
+
+def _hashes(rows: Symbols) -> npt.NDArray[np.uint64]:
+    """The hashes (n,) of rows (n, w) of symbols."""
+    hashes = np.full(len(rows), _FACTOR)
+    for first in range(0, len(rows), _TOGETHER):
+        block = hashes[first : first + _TOGETHER]
+        for column in rows[first : first + _TOGETHER].T:
+            block[:] = (block + column.astype(np.uint64)) * _FACTOR
+            block ^= block >> np.uint64(29)
+    return hashes
