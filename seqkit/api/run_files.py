@@ -11,7 +11,8 @@ import numpy as np
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
 from seqkit.data.labels import Labels, distinct
-from seqkit.evaluation.recording import Recording
+from seqkit.evaluation.recited import Recital
+from seqkit.evaluation.recording import Judgement, Recording
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError, SeqkitError
 from seqkit.foundation.machine import HOST
@@ -122,9 +123,11 @@ def sample(
     if training.corpus.labels is not None:  # each sample has labels that are drawn anew
         seed = sampling.seed + training.trainer.progress.step
         sampling = dataclasses.replace(sampling, seed=seed)
-    alone = dataclasses.replace(request, streams=streams, sampling=sampling, ending=ending)
+    alone = dataclasses.replace(
+        request, streams=streams, sampling=sampling, ending=ending, novel=False
+    )
     corpus, slow = training.corpus, training.conditions.slow
-    trained = Trained(model, corpus.codec, slow, recording, corpus.labels, notices=training.notices)
+    trained = Trained(model, corpus.codec, slow, recording, corpus.labels, training.notices)
     return continue_prompt(trained, training.closing.prompt, alone, notice=notice)
 
 
@@ -144,27 +147,24 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
         blocks = _in_time(blocks, training, notice)
     codec = training.corpus.codec
 
-    def keep(words: str, key: str, said: dict[str, Any]) -> None:
+    def keep(key: str, words: str, said: dict[str, Any]) -> None:
         notice(f"the closing sample {words}")
         try:
             training.folder.complete_summary({key: said})
         except SeqkitError as error:
             notice(f"not kept for the report: {error}")
 
-    blocks = novel.told(
-        blocks,
-        best.index,
-        training.closing.prompt,
-        lambda said: keep(f"is {said.words}", "recital", said._asdict()),
-    )
+    def recites(said: Recital) -> None:
+        keep("recital", f"is {said.words}", said._asdict())
+
+    blocks = novel.told(blocks, best.index, training.closing.prompt, recites)
     if recording is None or not isinstance(codec, Quantiser):
         return blocks
-    return sound_faults.judged(
-        blocks,
-        codec,
-        recording,
-        lambda stream, said: keep(said.words, "likeness", record_of(said)),
-    )
+
+    def sounds(stream: int, said: Judgement) -> None:
+        keep("likeness", said.words, record_of(said))
+
+    return sound_faults.judged(blocks, codec, recording, sounds)
 
 
 def _in_time(blocks: Blocks, training: Training, notice: Notice) -> Blocks:

@@ -268,8 +268,10 @@ def initialise_run_folder(training: Training, saver: Saver, notice: Notice) -> N
             saver.save(state)
             saver.wait()
     if training.ranks.leads:
-        if last is None or training.changed or not folder.files.recited.is_file():
-            _write_index(training)
+        learnt, *_ = training.corpus.split(training.config.data.split)
+        if not learnt.in_shards:
+            index = Index.of(learnt, training.corpus.codec)
+            folder.write_index(index.content(training.corpus.sha256))
         folder.write_config(training.config)
         if damaged := folder.reopen(training.trainer.progress.step):
             lines = counted(damaged, "damaged line")
@@ -278,15 +280,6 @@ def initialise_run_folder(training: Training, saver: Saver, notice: Notice) -> N
     if progress.best_loss is not None and not training.ranks.shared(lambda: peek(best) is not None):
         progress.forget_best()
         notice(f"{best} is missing or damaged: the next validation chooses it anew")
-
-
-def _write_index(training: Training) -> None:
-    """Index what is learnt from, if it is in memory, for samples that recite it."""
-    corpus = training.corpus
-    part, *_ = corpus.split(training.config.data.split)
-    if not part.in_shards:
-        index = Index.of(part, corpus.codec)
-        training.folder.write_index(index.content(corpus.sha256))
 
 
 def advice(training: Training) -> str:

@@ -20,7 +20,7 @@ from seqkit.symbols import Integers, Symbols
 _SIZE, _HOP = 2048, 128
 _EDGES = np.round(np.geomspace(300, 2000, 34) / RATE * _SIZE).astype(np.int64)
 _TOGETHER = 1024  # frames that are computed at a time
-_QUIET = 1e-5  # of the loudest frame's power: what is below has no fingerprint
+_HISS = 1e-3  # of the loudest sample: added, so that no silence is like another one
 _MOST, _HEARD = 1800, 60  # seconds of a recording and of a sample, from their beginnings
 _SPAN, _EVERY, _STEP = 96, 4, 24  # frames of a stretch, between those compared, between stretches
 SHORTEST = (_SPAN * _HOP + _SIZE) / RATE
@@ -30,21 +30,20 @@ Prints = npt.NDArray[np.uint32]
 
 
 def prints(part: Part, codec: Quantiser, seconds: int = _MOST, seed: int = 0) -> Prints:
-    """The fingerprints (n,) of a part; those of silence are drawn, so that it is like no other."""
+    """The fingerprints (n,) of a part; of silence those of hiss, drawn with a seed."""
     rate = codec.sample_rate
     wave = resample(SoundPart(part, codec)[: seconds * rate], rate, RATE)
     if len(wave) < _SIZE + _HOP:
         return np.zeros(0, np.uint32)
+    hiss = np.random.default_rng(seed).standard_normal(len(wave), np.float32)
+    wave = wave + _HISS * max(wave.max(), -wave.min()) * hiss
     frames, powers = np.lib.stride_tricks.sliding_window_view(wave, _SIZE)[::_HOP], []
     for first in range(0, len(frames), _TOGETHER):
         spectrum = np.fft.rfft(frames[first : first + _TOGETHER] * np.hanning(_SIZE))
         power = np.square(np.abs(spectrum[:, : _EDGES[-1]]))
         powers.append(np.add.reduceat(power, _EDGES[:-1], axis=1))
-    power = np.concatenate(powers)
-    bits = np.diff(np.diff(power, axis=1), axis=0) < 0
-    quiet = power.sum(1)[1:] <= _QUIET * power.sum(1).max()
-    bits[quiet] = np.random.default_rng(seed).integers(0, 2, (np.count_nonzero(quiet), 32))
-    return np.packbits(bits, axis=1).view(np.uint32)[:, 0]
+    steeper = np.diff(np.diff(np.concatenate(powers), axis=1), axis=0) < 0
+    return np.packbits(steeper, axis=1).view(np.uint32)[:, 0]
 
 
 def places(known: Prints, symbols: Symbols, codec: Quantiser) -> Integers:

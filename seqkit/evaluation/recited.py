@@ -47,11 +47,12 @@ class Index:
         if isinstance(codec, Quantiser):
             return cls(codec, {"prints": copied.prints(part, codec)})
         stride, lengths = -(-len(part) // _MOST), np.diff(part.starts, append=len(part))
-        hashes = [_hashes(_runs(part.symbols[:])[::stride])]
+        hashes = _hashes(_runs(part.symbols[:])[::stride])
         for length in range(1, _RUN):
             starts = part.starts[lengths == length, None][:_MOST]
-            hashes.append(_hashes(part.symbols[starts + np.arange(length)]))
-        return cls(codec, {"hashes": np.sort(np.concatenate(hashes)), "stride": np.array(stride)})
+            documents = _hashes(part.symbols[starts + np.arange(length)])
+            hashes = np.concatenate([hashes, documents])
+        return cls(codec, {"hashes": np.sort(hashes), "stride": np.array(stride)})
 
     def content(self, sha256: str) -> bytes:
         """A safetensors file of it; `sha256` is that of the data."""
@@ -71,14 +72,16 @@ class Index:
     def places(self, symbols: Symbols, prompt: Symbols) -> Integers:
         """Where each symbol (N,) that follows a prompt stands in the training data, -1: nowhere.
 
-        Of text, of which hashes tell no place, that is 0. What has with its prompt fewer than 50
-        symbols stands there if it is a whole document.
+        Of text, of which hashes tell no place, that is 0. Fewer than 50 symbols stand there if the
+        last 50 with the prompt do; or, where that is short, too, if both are a whole document.
         """
         if isinstance(self.codec, Quantiser):
             return copied.places(self.kept["prints"], symbols, self.codec)
         found, known = np.full(len(symbols), -1), self.kept["hashes"]
-        whole = np.concatenate([prompt, symbols])
-        hashes = _hashes(_runs(symbols) if len(whole) >= _RUN else whole[None])
+        if not len(symbols):
+            return found
+        row = symbols if len(symbols) >= _RUN else np.concatenate([prompt, symbols])[-_RUN:]
+        hashes = _hashes(_runs(row))
         for begin in np.flatnonzero(known[np.searchsorted(known[:-1], hashes)] == hashes):
             found[begin : begin + _RUN] = 0
         return found
@@ -90,25 +93,23 @@ class Index:
         longest = max(runs, key=len, default=np.zeros(1, np.int64))
         share = sum(map(len, runs)) / max(sum(map(len, samples)), 1)
         if isinstance(self.codec, Quantiser):
-            rate, what = self.codec.symbol_rate, "a copy of the recording"
-            least = round(copied.SHORTEST * rate)
+            rate = self.codec.symbol_rate
+            least, what = round(copied.SHORTEST * rate), "a copy of the recording"
             length = f"{len(longest) / rate:.1f} s, from {duration(longest[0] / rate)} of it on"
         else:
             least = _RUN - 1 + int(self.kept["stride"])
             what = f"in the training data, in runs of {least} symbols or more or as a document"
             length = counted(len(longest), "symbol")
-        if share:
-            words = f"recited: {percent(share)} of it is {what}; the longest run has {length}"
-            return Recital(share, len(longest), words)
-        is_long = max(map(len, samples), default=0) >= least
-        return Recital(0.0, 0, f"new: none of it is {what}") if is_long else None
+        if not share:
+            is_long = max(map(len, samples), default=0) >= least
+            return Recital(0.0, 0, f"new: none of it is {what}") if is_long else None
+        words = f"recited: {percent(share)} of it is {what}; the longest run has {length}"
+        return Recital(share, len(longest), words)
 
 
 def _runs(row: Symbols) -> Symbols:
-    """All runs of a row, (n, 50)."""
-    if len(row) < _RUN:
-        return np.zeros((0, _RUN), row.dtype)
-    return np.lib.stride_tricks.sliding_window_view(row, _RUN)
+    """All runs of a row, (n, 50); of a shorter one it all, (1, N)."""
+    return np.lib.stride_tricks.sliding_window_view(row, min(_RUN, len(row)))
 
 
 def _hashes(rows: Symbols) -> npt.NDArray[np.uint64]:

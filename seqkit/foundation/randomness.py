@@ -13,6 +13,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+SEEDS = 10**9
+"""That are drawn from where none is given: short enough to be typed."""
 _WORDS = 4  # 64-bit words that Philox4x64 makes of one counter
 
 

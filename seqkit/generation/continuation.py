@@ -1,6 +1,5 @@
 """A model continues a prompt."""
 
-import dataclasses
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -65,11 +64,6 @@ def continue_prompt(
             or there is no such label.
     """
     model, codec, slow = trained.model, trained.codec, trained.slow
-    if request.novel and trained.index is None:
-        raise ConfigError(
-            "sample.novel=true: beside this checkpoint there is no index of its training data, "
-            "recited.safetensors: give checkpoint=RUN_FOLDER of a run that has one"
-        )
     require_streams(model.config, request.streams, model.head.weight.device)
     choice = _choice(trained.labels, request, notice)
     size, strength = request.size(codec), request.label_strength
@@ -85,45 +79,7 @@ def continue_prompt(
         notice(
             f"of the {len(prompt):,} symbols of the prompt the model reads the last {REMEMBERED:,}"
         )
-    read = prompt[-REMEMBERED:]
-    state = begin or (model.zero_state(1), codec.start)
-    score = engine.score if engine.reads else partial(score_by_network, model, size)
-
-    def drawn(kept: Symbols, further: int) -> Blocks:
-        seed = request.sampling.seed + further
-        conditions, over = _conditions(trained, request, choice, read, seed)
-        logits, after = feed_prompt(score, state, np.concatenate([read, kept]), conditions)
-        if isinstance(engine, TorchEngine):
-            logits = engine.guided(logits)
-        sampling = dataclasses.replace(request.sampling, seed=seed)
-        length, of_new = request.length - len(kept), conditions.of_new
-        blocks = generate_blocks(engine, logits, after, length, sampling, conditions=of_new)
-        if request.ending is None:
-            return blocks
-        if not request.ending.symbols:
-            return cut_at(blocks, over.popleft)
-        return cut(blocks, request.ending, request.streams)
-
-    blocks = drawn(prompt[:0], 0)
-    if request.like is not None:  # it has the rests of what it follows, which are no faults
-        assert isinstance(codec, Quantiser)
-        return levelled(blocks, codec, request.like.decibels)
-    if request.novel and trained.index is not None:
-        blocks = novel.redrawn(blocks, trained.index, prompt, drawn)
-    if request.takes > 1:
-        return blocks
-    blocks = novel.told(blocks, trained.index, prompt, lambda said: notice(said.words))
-    if not isinstance(codec, Quantiser) or request.extra:
-        return blocks
-    before = prompt if request.include_prompt else prompt[:0]
-    return _reported(trained, request, before, blocks, notice)
-
-
-def _conditions(
-    trained: Trained, request: Request, choice: Choice | None, read: Symbols, seed: int
-) -> tuple[StreamConditions, deque[npt.NDArray[np.bool_]]]:
-    """Those of all streams, and where their codes are over, as they are written."""
-    slow, codec, strength = trained.slow, trained.codec, request.label_strength
+    read, seed = prompt[-REMEMBERED:], request.sampling.seed
     codes, written, over = None, None, deque[npt.NDArray[np.bool_]]()
     of_codes = request.ending is not None and not request.ending.symbols
     if slow is not None:
@@ -132,13 +88,14 @@ def _conditions(
         if request.like is not None:
             written = slow.following(codec, request.like.codes)
         else:
+            engine_of = wasm_engine if exact else None
             writing = Writing(
                 streams=request.streams,
                 seed=seed,
                 choice=choice,
                 strength=strength,
                 ends=of_codes,
-                engine_of=wasm_engine if request.engine == "wasm" else None,
+                engine_of=engine_of,
             )
             written = slow.written(codec, codes, writing)
         if of_codes:
@@ -147,7 +104,32 @@ def _conditions(
     choices = np.zeros(request.streams, np.int64)
     if choice is not None:
         choices = choice.of_streams(strength)
-    return StreamConditions(choices, codes, written), over
+    conditions = StreamConditions(choices, codes, written)
+    state = begin or (model.zero_state(1), codec.start)
+    score = engine.score if engine.reads else partial(score_by_network, model, size)
+    logits, after = feed_prompt(score, state, read, conditions)
+    if isinstance(engine, TorchEngine):
+        logits = engine.guided(logits)
+    blocks = generate_blocks(
+        engine, logits, after, request.length, request.sampling, conditions=conditions.of_new
+    )
+    if of_codes:
+        blocks = cut_at(blocks, over.popleft)
+    elif request.ending is not None:
+        blocks = cut(blocks, request.ending, request.streams)
+    if isinstance(codec, Quantiser) and request.like is not None:
+        # It has the rests of what it follows, which are no faults.
+        return levelled(blocks, codec, request.like.decibels)
+    if request.novel:
+        draw = partial(continue_prompt, notice=lambda _: None, begin=begin, engine=engine)
+        blocks = novel.redrawn(blocks, trained, prompt, request, draw)
+    if request.takes > 1:
+        return blocks
+    blocks = novel.told(blocks, trained.index, prompt, lambda said: notice(said.words))
+    if not isinstance(codec, Quantiser) or request.extra:
+        return blocks
+    before = prompt if request.include_prompt else prompt[:0]
+    return _reported(trained, request, before, blocks, notice)
 
 
 def finish(

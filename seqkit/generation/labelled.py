@@ -11,7 +11,7 @@ from torch import Tensor, from_numpy
 
 from seqkit.data.labels import Combination, Labels, distinct
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.randomness import uniforms
+from seqkit.foundation.randomness import SEEDS, uniforms
 from seqkit.foundation.settings import nearest
 from seqkit.symbols import Floats, Integers
 
@@ -44,14 +44,17 @@ def choose(labels: Labels, asked: str | None, streams: int, seed: int) -> Choice
     """What is asked for: `austen`, `digit:7,speaker:jackson`, or a mixture such as `a:0.7,b:0.3`.
 
     A label that is not asked for is drawn for each stream, as often as the data has it together
-    with those that are. `none` is no label, and `digit:none` none of these.
+    with those that are; a seed further by `SEEDS` draws the same. `none` is no label, and
+    `digit:none` none of these.
 
     Raises:
         ConfigError: there is no such label or value, or the shares do not add up to 1.
     """
     wanted = {} if asked == "none" else _parsed(labels, asked or "")
     nothing = labels.combination({})
-    drawn = [nothing] * streams if asked == "none" else _drawn(labels, wanted, streams, seed)
+    drawn = (
+        [nothing] * streams if asked == "none" else _drawn(labels, wanted, streams, seed % SEEDS)
+    )
     combinations, places = distinct(np.array(drawn))
     shares = [labels.shares(each) | wanted for each in map(tuple, combinations.tolist())]
     weights = np.stack([_row(labels, each) for each in ({}, *shares)])

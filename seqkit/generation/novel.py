@@ -1,5 +1,6 @@
 """Samples that recite their training data: that is told, or they are drawn again from there on."""
 
+import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -9,11 +10,12 @@ from seqkit.evaluation.recited import Index, Recital
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation.ending import ENDED, streams_of
 from seqkit.generation.engine import Blocks
-from seqkit.generation.request import SEEDS
+from seqkit.generation.request import Request
+from seqkit.generation.trained import Trained
 from seqkit.symbols import Integers, Symbols
 
-_DRAWS = 100  # of a stream that recites, without coming further
-_TOLD = 1 << 22  # symbols of all streams that are looked at, the first ones
+_DRAWS, _BACK = 300, 50  # of each stream, on average; symbols before what it recites, at most
+_TOLD = 1 << 22  # symbols of all streams that are told of, the first ones
 
 
 def told(
@@ -34,29 +36,37 @@ def told(
 
 
 def redrawn(
-    blocks: Blocks, index: Index, prompt: Symbols, draw: Callable[[Symbols, int], Blocks]
+    blocks: Blocks,
+    trained: Trained,
+    prompt: Symbols,
+    request: Request,
+    draw: Callable[[Trained, Symbols, Request], Blocks],
 ) -> Blocks:
-    """The streams of blocks (N, S) as one block, once nothing of them recites.
+    """The streams of blocks (N, S) in one block, drawn until nothing of them recites.
 
-    From where a stream recites on it is drawn again, of sound all of it: `draw` draws what follows
-    the prompt and some symbols, with the seed that is so far beyond the first one's, in all
-    streams. Raises ConfigError if that is in vain.
+    From where a stream recites on it is drawn again, of sound all of it: `draw` is as
+    `continue_prompt`. Raises ConfigError if there is no index, or that is in vain.
     """
-    streams, draws = [], 0
-    for number, made in enumerate(streams_of(blocks, index.codec)):
-        stream, farthest, failed = made, 0, 0
-        while (recited := np.flatnonzero(index.places(stream, prompt) >= 0)).size:
-            failed = failed + 1 if recited[0] <= farthest else 1
-            if failed > _DRAWS:
+    index, codec, draws = trained.index, trained.codec, 0
+    if index is None:
+        raise ConfigError(
+            "sample.novel=true: this checkpoint is in no run that keeps recited.safetensors, to "
+            "know its training data by: give checkpoint=RUN_FOLDER"
+        )
+    silent = dataclasses.replace(trained, recording=None, index=None)
+    streams = streams_of(blocks, codec)
+    for number, _ in enumerate(streams):
+        while (recited := np.flatnonzero(index.places(streams[number], prompt) >= 0)).size:
+            draws += 1
+            if draws > _DRAWS * len(streams):
                 raise ConfigError(
-                    f"sample.novel=true: in {_DRAWS} draws stream {number + 1} recites its training"
-                    " data: give a higher temperature, or train on more data or for less long"
+                    f"sample.novel=true: {draws - 1} draws did not do: stream {number + 1} recites "
+                    "the training data: give a higher temperature, or train on more data"
                 )
-            draws, farthest = draws + 1, max(farthest, int(recited[0]))
-            begin = 0 if isinstance(index.codec, Quantiser) else max(recited[0] + 1 - failed, 0)
-            rest = streams_of(draw(stream[:begin], draws * SEEDS), index.codec)
-            stream = np.concatenate([stream[:begin], *rest[number : number + 1]])
-        streams.append(stream.astype(np.int64))
-    if most := max(map(len, streams), default=0):
-        rows = [np.pad(s, (0, most - len(s)), constant_values=ENDED) for s in streams]
-        yield np.stack(rows, 1)
+            begin = 0 if isinstance(codec, Quantiser) else max(recited[0] - draws % _BACK, 0)
+            kept, again = streams[number][:begin], request.again(draws, request.length - begin)
+            rest = streams_of(draw(silent, np.concatenate([prompt, kept]), again), codec)
+            streams[number] = np.concatenate([kept, *rest[number : number + 1]])
+    most = max(map(len, streams), default=0)
+    rows = [np.append(each.astype(int), np.full(most - len(each), ENDED)) for each in streams]
+    return iter([np.stack(rows, 1)] if most else [])

@@ -12,13 +12,12 @@ from seqkit.config import Config, ModelConfig, check
 from seqkit.data.codecs import Codec
 from seqkit.foundation import machine
 from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.randomness import SEEDS
 from seqkit.generation.ending import Ending
 from seqkit.generation.like import Followed
 from seqkit.generation.sampling import Sampling, sampling_of
 
 _FOLLOWING = 0.4  # the temperature at which another sound is followed
-SEEDS = 10**9
-"""How many seeds are drawn from: short enough to be typed."""
 
 # Bytes for each stream, measured: of each unit of each layer (the state, before and after a step),
 # of each unit (gates), and of each symbol (logits, and probabilities in float64).
@@ -59,6 +58,12 @@ class Request:
         """How many symbols are drawn from: those of a codec, and the end of a document if asked."""
         ending = self.ending
         return codec.size + bool(ending and ending.is_document and ending.symbols)
+
+    def again(self, draws: int, length: int) -> "Request":
+        """The same with other draws, but of the same labels, and another length."""
+        seed = (self.sampling.seed + draws * SEEDS) % (1 << 63)
+        sampling = dataclasses.replace(self.sampling, seed=seed)
+        return dataclasses.replace(self, length=length, sampling=sampling, novel=False)
 
 
 def as_trained(config: Config, trained: Mapping[str, Any]) -> Config:

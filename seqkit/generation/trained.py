@@ -17,8 +17,8 @@ class Trained:
     slow: what writes the codes of its sound, if it reads codes.
     recording: what its sound is compared with.
     labels: those that it reads.
-    index: of its training data.
     notices: what was said of its engines, which other samples of it need not repeat.
+    index: of its training data.
     """
 
     model: CharRNN
@@ -26,5 +26,5 @@ class Trained:
     slow: SlowTier | None = None
     recording: Recording | None = None
     labels: Labels | None = None
-    index: Index | None = None
     notices: set[str] = field(default_factory=set)
+    index: Index | None = None

@@ -21,12 +21,12 @@ from starlette.types import Send
 
 from seqkit.api.generate_calls import GenerateKeys
 from seqkit.foundation.errors import ConfigError, DataError, SeqkitError, of_plugin
+from seqkit.foundation.randomness import SEEDS
 from seqkit.foundation.settings import nearest
 from seqkit.page.page import filled
 from seqkit.play.limits import BODY, PATIENCE, SAMPLES, WAITING
 from seqkit.play.loaded import READ, Loaded, Pieces
 
-_SEEDS = 10**9  # that are drawn from
 _AHEAD = 0.5  # seconds of sound that are made before they are heard, with live=true
 _CHARACTERS = 2000  # a second, with live=true: nobody reads faster
 _KINDS = {
@@ -79,7 +79,7 @@ class Server:
         return HTMLResponse(filled(loaded.saved, name, fields))
 
     async def _generate(self, request: Request) -> Response:
-        keys: Any = {"seed": secrets.randbelow(_SEEDS)} | _keys(request)
+        keys: Any = {"seed": secrets.randbelow(SEEDS)} | _keys(request)
         live, as_json, nats = (keys.pop(name, False) for name in ("live", "json", "nats"))
         loaded, body = await self._sent(request, keys)
         kind = "text/plain" if loaded.codec.kind == "text" else "application/octet-stream"

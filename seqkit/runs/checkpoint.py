@@ -147,7 +147,7 @@ class Checkpoint:
 
     def trained(self, model: CharRNN) -> Trained:
         """A network that was built from it, with all that generation needs."""
-        return Trained(model, self.codec, self.slow, self.recording, self.labels, self.index)
+        return Trained(model, self.codec, self.slow, self.recording, self.labels, index=self.index)
 
     @functools.cached_property
     def index(self) -> Index | None:
