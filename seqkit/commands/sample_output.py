@@ -78,15 +78,16 @@ class Sample:
         product.write(self.medium.header)
         product.write(render(self.prompt))
         product.flush()
-        try:
-            beside = self.medium.printed and not product.stored  # no bar beside text that is seen
-            for block in self.finish(self.blocks if beside else self._shown(self.blocks)):
-                product.write(render(block[:, 0]))
-                product.flush()
-        finally:
-            if self.speed and not self.medium.printed:
-                self.console.notice(f"generated at {self.speed}")
-        product.end()
+        beside = self.medium.printed and not product.stored  # no bar beside text that is seen
+        with self.console.held() if beside else contextlib.nullcontext():
+            try:
+                for block in self.finish(self.blocks if beside else self._shown(self.blocks)):
+                    product.write(render(block[:, 0]))
+                    product.flush()
+            finally:
+                if self.speed and not self.medium.printed:
+                    self.console.notice(f"generated at {self.speed}")
+            product.end()
 
     def print_all(self) -> None:
         """Write the streams to stdout, one below the other; after a signal as far as they came."""

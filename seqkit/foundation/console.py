@@ -150,13 +150,28 @@ class Console:
         self.quiet = quiet
         self._stream = None if quiet else sys.stderr  # None, too, if it was closed before
         self._shown: Bar | None = None
+        self._held: list[str] | None = None
         self._lock = threading.RLock()
 
     def notice(self, text: str) -> None:
         """One line that the user should know. It is no failure if nobody can read it any more."""
         with self._lock:
+            if self._held is not None:
+                self._held.append(text)
+                return
             erase = _ERASE if self._shown else ""
             self._write(f"{erase}{visible(text)}\n{self._drawn()}")
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Give the notices of the block after it: within it half a line of text may stand there."""
+        self._held = held = list[str]()
+        try:
+            yield
+        finally:
+            self._held = None
+            for text in held:
+                self.notice(text)
 
     @contextlib.contextmanager
     def progress(

@@ -14,7 +14,7 @@ from seqkit.generation.request import Request
 from seqkit.generation.trained import Trained
 from seqkit.symbols import Integers, Symbols
 
-_DRAWS, _BACK = 300, 50  # of each stream, on average; symbols before what it recites, at most
+_DRAWS, _BACK = 200, 50  # of each stream, on average; symbols before what it recites, at most
 _TOLD = 1 << 22  # symbols of all streams that are told of, the first ones
 
 
