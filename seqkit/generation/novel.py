@@ -25,9 +25,9 @@ def told(
     made, left = list[Integers](), _TOLD
     try:
         for block in blocks:
-            yield block
             made += [block] * (left > 0)
             left -= block.size
+            yield block
     finally:
         if index is not None:
             streams = streams_of(made, index.codec)

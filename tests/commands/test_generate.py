@@ -1,6 +1,7 @@
 """Generation as a user runs it."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -32,10 +33,28 @@ def test_without_a_seed_each_text_is_another_and_its_seed_is_told(run: Run, trai
     made = [run(*words), run(*words)]
     assert made[0].out != made[1].out
     for one in made:
-        assert re.fullmatch(r"seed=\d+\n", one.err)
-        again = run(*words, one.err.strip())
-        assert (again.out, again.err) == (one.out, "")
-    assert run(*words, "temperature=0").err == ""  # nothing is drawn
+        seed, recital = one.err.splitlines()
+        assert re.fullmatch(r"seed=\d+", seed)
+        again = run(*words, seed)
+        assert (again.out, again.err) == (one.out, f"{recital}\n")
+    assert "seed" not in run(*words, "temperature=0").err  # nothing is drawn
+
+
+def test_what_stands_in_the_training_data_is_told(run: Run, trained: Path, tmp_path: Path) -> None:
+    copied = tmp_path / "run"
+    shutil.copytree(trained, copied)
+    words = ["generate", "length=300", "temperature=0.1", "seed=1", "quiet=false"]
+    said = run.ok(*words, f"checkpoint={copied}")
+    assert re.fullmatch(r"recited: \d+ % of it .* has \d+ symbols\n", said.err)
+    alone = tmp_path / "alone.safetensors"
+    shutil.copy(copied / "checkpoints/best.safetensors", alone)
+    assert run.ok(*words, f"checkpoint={alone}").err == ""
+    refused = run(*words, f"checkpoint={alone}", "sample.novel=true")
+    assert (refused.code, refused.out) == (2, b"")
+    assert "recited.safetensors" in refused.err
+    new = run.ok(*words, f"checkpoint={copied}", "temperature=1.5", "sample.novel=true")
+    assert new.err.startswith("new: ")
+    assert len(new.out) == 300
 
 
 def test_a_prompt_is_literal_and_comes_first(run: Run, trained: Path, tmp_path: Path) -> None:

@@ -1,0 +1,95 @@
+"""What of a text stands in the training data: every run of 50 symbols, and whole documents."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seqkit.data.codecs import Bytes, Characters
+from seqkit.data.corpus import Part
+from seqkit.evaluation import recited
+from seqkit.evaluation.recited import Index
+from seqkit.symbols import Symbols
+
+NOTHING: Symbols = np.zeros(0, np.uint8)
+
+
+def noise(seed: int, count: int, size: int = 65) -> Symbols:
+    return np.random.default_rng(seed).integers(0, size, count).astype(np.uint8)
+
+
+def share(index: Index, *samples: Symbols, prompt: Symbols = NOTHING) -> float:
+    said = index.recital([index.places(sample, prompt) for sample in samples])
+    return -1 if said is None else said.share
+
+
+def test_every_run_of_fifty_symbols_is_found_and_no_shorter_one() -> None:
+    data = noise(0, 3000)
+    index = Index.of(Part.of(data), Bytes())
+    for begin in (0, 1, 777, 2950):
+        run = data[begin : begin + 50]
+        sample = np.concatenate([noise(1, 30), run, noise(2, 70)])
+        places = index.places(sample, NOTHING)
+        assert np.array_equal(places >= 0, [False] * 30 + [True] * 50 + [False] * 70)
+        assert (index.places(np.delete(sample, 55), NOTHING) < 0).all()
+    said = index.recital([index.places(x, NOTHING) for x in (data[40:160], noise(3, 80))])
+    assert said is not None
+    assert said[:2] == (0.6, 120)
+    assert "recited: 60 % of it" in said.words
+    assert "120 symbols" in said.words
+    said = index.recital([index.places(noise(3, 80), NOTHING)])
+    assert said is not None
+    assert said.words.startswith("new: ")
+    assert index.recital([index.places(noise(3, 49), NOTHING)]) is None  # too short to say
+    assert index.recital([]) is None
+
+
+def test_of_much_text_longer_runs_are_found_and_the_index_stays_small(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recited, "_MOST", 100)
+    data = noise(0, 1000)
+    index = Index.of(Part.of(data), Bytes())
+    assert len(index.kept["hashes"]) <= 100
+    for begin in range(0, 900, 7):
+        places = index.places(data[begin : begin + 59], NOTHING)
+        assert np.count_nonzero(places >= 0) >= 50
+    said = index.recital([index.places(noise(1, 100), NOTHING)])
+    assert said is not None
+    assert "runs of 59 symbols" in said.words
+
+
+def test_a_short_sample_is_known_if_it_is_a_whole_document() -> None:
+    codec = Characters("abcdefghijklmnopqrstuvwxyz", 0)
+    names = [codec.encode(name) for name in ("emma", "olivia", "mia", "a")]
+    index = Index.of(Part.of(*names), codec)
+    for name in ("emma", "mia", "a"):
+        assert share(index, codec.encode(name)) == 1
+        assert share(index, codec.encode(name)[-1:], prompt=codec.encode(name[:-1])) == 1
+    for name in ("emm", "mma", "emmaolivia", "b"):
+        assert share(index, codec.encode(name)) == -1
+    assert share(index, codec.encode("emma"), codec.encode("zoes"), NOTHING) == 0.5
+    assert index.places(NOTHING, NOTHING).size == 0
+
+
+def test_few_symbols_after_a_long_prompt_may_complete_a_run() -> None:
+    data = noise(0, 200)
+    index = Index.of(Part.of(data), Bytes())
+    assert share(index, data[100:103], prompt=data[:100]) == 1
+    assert share(index, noise(1, 3), prompt=data[:100]) == -1
+
+
+def test_an_index_is_read_for_the_data_that_it_is_of_and_holds_none_of_it(tmp_path: Path) -> None:
+    data = noise(0, 300)
+    file, codec = tmp_path / "recited.safetensors", Bytes()
+    content = Index.of(Part.of(data), codec).content("abc")
+    assert data.tobytes()[:8] not in content
+    file.write_bytes(content)
+    index = Index.read(file, codec, "abc")
+    assert index is not None
+    assert share(index, data) == 1
+    assert Index.read(file, codec, "abd") is None
+    assert Index.read(file, codec, None) is None
+    assert Index.read(tmp_path / "none", codec, "abc") is None
+    file.write_bytes(content[: len(content) // 2])
+    assert Index.read(file, codec, "abc") is None
