@@ -176,7 +176,7 @@ class SampleConfig:
         choices=("error", "skip", "nearest"),
     )
     novel: bool = option(
-        False, "generate: draw again what stands in the training data; see what you share"
+        False, "generate: draw again what stands in the training data (docs/reference/writers.md)"
     )
     rate: int = option(
         0,

@@ -21,7 +21,7 @@ _SIZE, _HOP = 2048, 128
 _EDGES = np.round(np.geomspace(300, 2000, 34) / RATE * _SIZE).astype(np.int64)
 _TOGETHER = 1024  # frames that are computed at a time
 _HISS = 1e-3  # of the loudest sample: added, so that no silence is like another one
-_MOST, _HEARD = 1800, 60  # seconds of a recording and of a sample, from their beginnings
+_MOST, _HEARD = 1200, 60  # seconds of a recording and of a sample, from their beginnings
 _SPAN, _EVERY, _STEP = 96, 4, 24  # frames of a stretch, between those compared, between stretches
 SHORTEST = (_SPAN * _HOP + _SIZE) / RATE
 """Seconds of the shortest copy that is found."""
