@@ -21,18 +21,16 @@ _TOLD = 1 << 22  # symbols of all streams that are told of, the first ones
 def told(
     blocks: Blocks, index: Index | None, prompt: Symbols, tell: Callable[[Recital], object]
 ) -> Blocks:
-    """Hand on every block (N, S) at once; `tell` hears in the end how much of them recites."""
+    """Hand on every block (N, S) at once; `tell` hears after the last how much of them recites."""
     made, left = list[Integers](), _TOLD
-    try:
-        for block in blocks:
-            made += [block] * (left > 0)
-            left -= block.size
-            yield block
-    finally:
-        if index is not None:
-            streams = streams_of(made, index.codec)
-            if said := index.recital([index.places(stream, prompt) for stream in streams]):
-                tell(said)
+    for block in blocks:
+        yield block
+        made += [block] * (left > 0)
+        left -= block.size
+    if index is not None:
+        streams = streams_of(made, index.codec)
+        if said := index.recital([index.places(stream, prompt) for stream in streams]):
+            tell(said)
 
 
 def redrawn(

@@ -1,13 +1,16 @@
 """Generation as a user runs it."""
 
+import json
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 from seqkit.cli import main
 from tests.conftest import TINY, Run, shared
+from tests.terminal import on_terminal
 
 
 def test_a_trained_model_writes_its_sentence(run: Run, trained: Path) -> None:
@@ -166,3 +169,27 @@ def test_a_network_may_learn_ends_later_and_keeps_them(
         run.ok(*TINY, *words, "optimizer.lr=0.02", "train.max_steps=150")
         made = run("generate", f"checkpoint={tmp_path / name}", "until=document", "seed=1")
         assert made.out.decode().strip() in {"a", "aa", "aaa", "b", "bb", "bbb"}
+
+
+def test_on_a_terminal_that_stands_below_the_text(trained: Path, tmp_path: Path) -> None:
+    program = [sys.executable, "-m", "seqkit", "generate", f"checkpoint={trained}"]
+    with on_terminal([*program, "length=60", "temperature=3", "seed=1"], 120, tmp_path) as terminal:
+        while terminal.read():
+            pass
+        rows = [row for row in terminal.screen.rows if row.strip()]
+    assert rows[-1].startswith("new: none of it is in the training data")
+
+
+def test_a_training_says_of_its_closing_sample_how_much_it_recites(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(trained, folder)
+    (folder / "recited.safetensors").unlink()
+    words = [f"run_dir={folder}", "resume=auto", "train.max_steps=151", "length=200"]
+    run.ok(*words, f"data.path={trained.parent / 'text.txt'}", "temperature=0.1")
+    said = json.loads((folder / "summary.json").read_bytes())["recital"]
+    assert 0 < said["share"] <= 1
+    assert said["longest"] >= 50
+    assert said["words"].startswith("recited: ")
+    assert f"Its closing sample is {said['words']}." in (folder / "report.html").read_text()

@@ -55,6 +55,7 @@ def test_a_run_leaves_what_the_design_says(trained: Path) -> None:
         "about.json",
         "metrics.jsonl",
         "summary.json",
+        "recited.safetensors",
         "log",
         "samples",
         "checkpoints",
@@ -81,7 +82,7 @@ def test_a_run_leaves_what_the_design_says(trained: Path) -> None:
         *("recipe", "device", "dtype", "parameters", "steps", "symbols", "train_seconds"),
         *("elapsed_seconds", "best_validation_loss", "best_step", "data", "settings", "versions"),
         *("best_weights", "best_temperature", "int8_nats", "processes"),
-        *("validation_symbols", "validation_symbols_scored", "likeness"),
+        *("validation_symbols", "validation_symbols_scored", "likeness", "recital"),
     }
     assert summary["settings"] == yaml.safe_load((trained / "config.yaml").read_text())
     assert summary["best_validation_loss"] == min(event["loss"] for event in validate)
