@@ -32,7 +32,8 @@ Sums = npt.NDArray[np.float64]
 class Loudness:
     """Of all samples that were measured, with each emphasis: peak and sums; and their number.
 
-    Of sound in bands it is that of the sound, then of each band, as if it had as many samples.
+    Of sound in bands it is that of the sound, then with each emphasis of each band, as if that had
+    as many samples.
 
     peak, size, square: the largest size, the sum of sizes and that of squares, (A,).
     """
@@ -45,8 +46,8 @@ class Loudness:
     @classmethod
     def of_nothing(cls, config: DataConfig, rate: int) -> Self:
         """That of no samples, for the emphases, of which the first is none, or for the bands."""
-        bands = bands_of(config.bands, rate)
-        return cls(*np.zeros((3, len(emphases_of(config)) if bands == 1 else 1 + bands)))
+        bands, count = bands_of(config.bands, rate), len(emphases_of(config))
+        return cls(*np.zeros((3, count if bands == 1 else 1 + bands * count)))
 
     def include(self, other: "Loudness") -> None:
         """Take in what was measured of others."""
@@ -109,21 +110,22 @@ def measure(file: Path, rate: int, config: DataConfig, decoded: Decoded, count: 
     """
     emphases, bands = emphases_of(config), bands_of(config.bands, rate)
     split = filter_bank.splitter(bands, config.channels)
-    times = np.array([1.0, *[bands] * bands]) if bands > 1 else 1.0
-    loudness, before = Loudness.of_nothing(config, rate), np.zeros((1, config.channels), np.float32)
+    loudness, columns = Loudness.of_nothing(config, rate), bands * config.channels
+    times, before = np.full(len(loudness.peak), float(bands)), np.zeros((1, columns), np.float32)
+    times[0] = 1
     blocks = _frames(SoundReader(file), rate, config.channels, config, count)
     for frames in decoded.keep(file, blocks):
         sums = []
+        rows = split(frames).reshape(-1, columns) if bands > 1 else frames
+        sounds = [emphasised(rows, share, before) if share else rows for share in emphases]
         if bands > 1:
-            sounds = [frames, *split(frames).transpose(1, 0, 2)]
-        else:
-            sounds = [emphasised(frames, a, before) if a else frames for a in emphases]
+            sounds = [frames, *(band for sound in sounds for band in np.split(sound, bands, 1))]
         for size in map(np.abs, sounds):
             square = np.square(size, dtype=np.float64).sum()
             sums.append((size.max(initial=0), size.sum(dtype=np.float64), square))
         peak, size, square = np.array(sums, np.float64).T
         loudness.include(Loudness(peak, times * size, times * square, frames.size))
-        before = np.concatenate([before, frames])[-1:]
+        before = np.concatenate([before, rows])[-1:]
     return loudness
 
 

@@ -199,17 +199,21 @@ function decoded(symbols) {           // see data/codecs/emphasis.py
 }
 
 function joined(own) {                // see data/codecs/filter_bank.py
-  const { bands, channels, divisors, synthesis } = model, columns = bands * channels;
+  const { bands, channels, divisors, shares, synthesis } = model, columns = bands * channels;
   const fill = synthesis.length * columns - columns, wave = [];
   if (before.length !== fill) before = Array(fill).fill(0);
-  const seen = [...before, ...own.map((value, i) => Math.fround(
-    Math.fround(value) / Math.fround(divisors[Math.floor(i % columns / channels)] ?? Infinity)))];
+  const seen = [...before];
+  own.forEach((value, i) => {
+    const band = Math.floor(i % columns / channels), divisor = divisors[band] ?? Infinity;
+    const change = Math.fround(Math.fround(value) / Math.fround(divisor));
+    seen.push(change + shares[band] * seen[seen.length - columns]);
+  });
   for (let frame = 0; frame < own.length; frame += columns)
     for (let i = 0; i < columns; i++) {
       let sum = 0, place = frame + i % channels;
       for (const of_bands of synthesis)
-        for (const shares of of_bands) {
-          sum += shares[Math.floor(i / channels)] * seen[place];
+        for (const of_samples of of_bands) {
+          sum += of_samples[Math.floor(i / channels)] * seen[place];
           place += channels;
         }
       wave.push(sum);

@@ -88,6 +88,7 @@ def _of_codec(codec: Codec) -> dict[str, Any]:
             "digits": codec.symbols_per_sample,
             "phases": codec.phases,
             "bands": codec.bands,
+            "shares": codec.band_emphases,
             "divisors": [gain or None for gain in codec.band_gains],
             "synthesis": synthesis(codec.bands).tolist() if codec.bands > 1 else None,
         }

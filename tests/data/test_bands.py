@@ -80,6 +80,11 @@ def test_symbols_are_as_near_as_without_bands(bands: int, channels: int, digits:
 def test_pieces_cut_anywhere_are_the_whole(bands: int, channels: int, digits: int) -> None:
     wave = frames(channels=channels)
     codec = MuLaw(1000, RATE, 1.5, channels, digits, bands=bands)
+    if bands > 1:
+        codec = MuLaw(
+            1000, RATE, 1.5, channels, digits, bands=bands,
+            band_gains=[1.0, *[3.0] * (bands - 1)], band_emphases=[*[0.0] * (bands - 1), 0.85],
+        )  # fmt: skip
     whole, encode, read = codec.encode(wave), codec.encoder(), codec.reader()
     pieces = [wave[a:b] for a, b in pairwise([0, 1, 2, 2, 77, 78, 900, len(wave)])]
     assert np.array_equal(np.concatenate([encode(p) for p in codec.padded(pieces)]), whole)
@@ -102,10 +107,12 @@ def test_a_slice_is_that_of_the_whole(bands: int) -> None:
 def test_a_spec_names_them_only_if_there_are_any() -> None:
     assert not {"bands", "band_gains"} & MuLaw(256, RATE).to_spec().keys()
     gains = (1.5, 0.0, 1000.3)
-    spec = Linear(256, RATE, bands=3, band_gains=gains).to_spec()
+    emphases = (0.5, 0.0, 0.0)
+    assert "band_emphases" not in MuLaw(256, RATE, bands=3).to_spec()
+    spec = Linear(256, RATE, bands=3, band_gains=gains, band_emphases=emphases).to_spec()
     again = codecs.from_spec(spec, Catalogue())
     assert isinstance(again, Quantiser)
-    assert (again.bands, again.band_gains) == (3, gains)
+    assert (again.bands, again.band_gains, again.band_emphases) == (3, gains, emphases)
     for wrong in ((1.0, 1.0), (1.0, -1.0, 1.0), (1.0, 1.0, float("inf"))):
         with pytest.raises(ValueError, match="gain"):
             MuLaw(256, RATE, bands=3, band_gains=wrong)
@@ -127,13 +134,21 @@ def test_silence_is_decoded_to_what_is_said() -> None:
 
 
 def read(
-    wave: Frames, folder: Path, rate: int, *, bands: str, gain: str = "peak", channels: int = 1
+    wave: Frames,
+    folder: Path,
+    rate: int,
+    *,
+    bands: str,
+    gain: str = "peak",
+    channels: int = 1,
+    emphasis: str = "none",
 ) -> Corpus:
     """The corpus of a recording."""
     file = folder / "x.wav"
     soundfile.write(file, wave, rate, subtype="FLOAT")
     config = DataConfig(
         kind="audio", path=[str(file)], gain=gain, bands=bands, channels=channels,
+        emphasis=emphasis,
         sample_rate=0 if rate > 8000 else 32_000,
     )  # fmt: skip
     return load_corpus(config, Session(Catalogue(), lambda text: None), Known())
@@ -175,6 +190,23 @@ def test_a_telephone_has_only_its_own_bands(tmp_path: Path) -> None:
     assert above == [0, 0]
     assert corpus.snr is not None
     assert corpus.snr > 36
+
+
+def test_each_band_has_the_emphasis_that_costs_least(tmp_path: Path) -> None:
+    time = np.arange(64_000) / 32_000
+    low = (0.4 * np.sin(2 * np.pi * 150 * time) + 0.01 * coloured(64_000)).astype(np.float32)
+    without = read(low[:, None], tmp_path, 32_000, bands="4").snr
+    corpus = read(low[:, None], tmp_path, 32_000, bands="4", emphasis="auto")
+    codec = corpus.codec
+    assert isinstance(codec, Quantiser)
+    assert codec.band_emphases[0] >= 0.7
+    assert max(codec.band_emphases[1:]) <= 0.3
+    assert without is not None
+    assert corpus.snr is not None
+    assert corpus.snr > without + 2
+    sound, whole = SoundPart(corpus.whole, codec), codec.frames(corpus.whole.symbols[:])
+    for begin in (0, 30_001, 60_000):
+        assert sound.frames(begin, begin + 9) == pytest.approx(whole[begin : begin + 9], abs=1e-4)
 
 
 @pytest.mark.parametrize("hertz", [440, 5000, 15_500])

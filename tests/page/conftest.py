@@ -66,7 +66,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name, words in {
             "words": (*SOUND, *TIERS, *two, "data.conditions=codes"),
             "notes": (*SOUND, *TIERS, *emphasis, "data.conditions=pitch"),
-            "bands": (*SOUND, "data.bands=2", "data.channels=2", "data.gain=peak"),
+            "bands": (*SOUND, *emphasis, "data.bands=2", "data.channels=2"),
             "bytes": (*TEXT, "data.kind=bytes"),
             "hostile": TEXT,
         }.items():

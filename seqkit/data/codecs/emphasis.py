@@ -19,19 +19,21 @@ CHOICES = (0.0, 0.3, 0.5, 0.7, 0.85, 0.95)
 """What `data.emphasis=auto` chooses from; 0 is none."""
 
 
-def emphasised(frames: Frames, share: float, before: Frames) -> Frames:
-    """y of samples (n, C), of which those before them are `before` (1, C); a is `share`."""
+def emphasised(frames: Frames, share: float | Floats, before: Frames) -> Frames:
+    """y of samples (n, C), after those before them (1, C); a is `share`, one or one each (C,)."""
     earlier: Frames = np.concatenate([before, frames])[: len(frames)]
-    return np.asarray(frames - np.float32(share) * earlier, np.float32)
+    return np.asarray(frames - np.asarray(share, np.float32) * earlier, np.float32)
 
 
-def undone(frames: Frames, share: float, before: Floats) -> Floats:
+def undone(frames: Frames, share: float | Floats, before: Floats) -> Floats:
     """x of y (n, C), in float64, so that it is the same in pieces; x before is `before` (1, C)."""
     wave = frames.astype(np.float64)
     if not len(wave):
         return wave
     wave[0] += share * before[0]
-    numerator, denominator = torch.tensor([[1.0, 0.0], [1.0, -share]], dtype=torch.float64)
+    shares = torch.as_tensor(share, dtype=torch.float64)
+    numerator = torch.stack([torch.ones_like(shares), torch.zeros_like(shares)], -1)
+    denominator = torch.stack([torch.ones_like(shares), -shares], -1)
     filtered = torchaudio().functional.lfilter(
         torch.from_numpy(wave.T), denominator, numerator, clamp=False
     )

@@ -12,6 +12,7 @@ Kalchbrenner et al., 2018), P = K x C x digits symbols make a frame. Nothing mar
 symbol in its frame: every document begins with a whole one.
 """
 
+import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,14 +30,14 @@ from seqkit.data.sound import Frames, Wave
 from seqkit.data.sound.torchaudio_import import torchaudio
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_type
-from seqkit.symbols import Integers, Symbols, symbol_dtype
+from seqkit.symbols import Floats, Integers, Symbols, symbol_dtype
 
 MOST_LEVELS = 2**16
 _CODES = 100  # codes of a second at most, which last whole frames
 _FAINT = 1e-5  # of a sample, which is heard no more
 FURTHER: dict[str, Any] = {
     **{"channels": 1, "symbols_per_sample": 1, "emphasis": 0.0},
-    **{"bands": 1, "band_gains": ()},
+    **{"bands": 1, "band_gains": (), "band_emphases": ()},
 }
 """What a spec may leave out, and what it is then."""
 
@@ -57,6 +58,7 @@ class Quantiser(ABC):
         emphasis: float = 0.0,
         bands: int = 1,
         band_gains: Sequence[float] = (),
+        band_emphases: Sequence[float] = (),
     ) -> None:
         """A quantiser, with the value of every level worked out.
 
@@ -66,9 +68,10 @@ class Quantiser(ABC):
             gain: applied before quantising.
             channels: C, 1 or 2.
             symbols_per_sample: 1, or 2 for a coarse and a fine digit.
-            emphasis: a, from 0 to below 1; with bands there is none.
+            emphasis: a, from 0 to below 1; of sound that is not split.
             bands: K, 1 to 8.
             band_gains: applied to each band besides, (K,), 0 to leave one out; 1 by default.
+            band_emphases: a in each band, (K,); 0 by default.
 
         Raises:
             ConfigError: a value of another type, or a sample rate that does not fit the bands.
@@ -84,17 +87,13 @@ class Quantiser(ABC):
             check_type(name, value, int)
             if not least <= value <= most:
                 raise ValueError(f"{name} is {least} to {most}, not {value}")
-        for factor in (gain, *(factor or 1.0 for factor in band_gains)):
-            check_type("gain", factor, float)
-            if not (math.isfinite(factor) and factor > 0):
-                raise ValueError(f"a gain is finite and above 0, not {factor}")
-        if len(band_gains) not in (0, bands) or (bands == 1 and band_gains):
-            raise ValueError(f"{len(band_gains)} gains for {bands} bands")
-        check_type("emphasis", emphasis, float)
-        if not 0 <= emphasis < 1:
-            raise ValueError(f"an emphasis is 0 or more and below 1, not {emphasis}")
-        if bands > 1 and emphasis:
-            raise ValueError(f"an emphasis of {emphasis} with {bands} bands")
+        _check_gains(gain, emphasis)
+        for factor, share in itertools.zip_longest(band_gains, band_emphases, fillvalue=0.0):
+            _check_gains(factor or 1.0, share)
+        if len(band_gains) not in (0, bands) or len(band_emphases) not in (0, bands):
+            raise ValueError(
+                f"{len(band_gains)} gains, {len(band_emphases)} emphases: {bands} bands"
+            )
         if bands > 1 and sample_rate % (step := _CODES * bands):
             lower = sample_rate // step * step
             near = f"{lower} or {lower + step}" if lower else str(step)
@@ -110,9 +109,12 @@ class Quantiser(ABC):
         self.emphasis = emphasis
         self.bands = bands
         self.band_gains = tuple(band_gains) or (1.0,) * bands
+        self.band_emphases = tuple(band_emphases) or (emphasis,) * bands
         self.delay = delay_of(bands)
         """Samples by which sound that is encoded and decoded comes later."""
-        self.memory = round(math.log(_FAINT) / math.log(emphasis)) if emphasis else self.delay
+        largest = max(self.band_emphases)
+        faded = round(math.log(_FAINT) / math.log(largest)) if largest else 0
+        self.memory = self.delay + faded * bands
         """Samples after which it no longer matters what was before them, when it is decoded."""
         self.columns = bands * channels
         """The values of a frame: of all channels in the lowest band, then in the next."""
@@ -120,6 +122,7 @@ class Quantiser(ABC):
         """How many symbols there are for every sample of all channels together."""
         self.phases = self.columns * symbols_per_sample
         """P, the symbols of a frame, which lasts K samples."""
+        self._shares = np.repeat(self.band_emphases, channels) if bands > 1 else emphasis
         self._factors = np.repeat(np.array(self.band_gains, np.float32), channels)
         self._divisors = np.where(self._factors > 0, self._factors, np.inf).astype(np.float32)
         self._radix = levels if symbols_per_sample == 1 else math.isqrt(levels - 1) + 1
@@ -133,7 +136,7 @@ class Quantiser(ABC):
         self.silence = float(self.values[self.levels_of(silence)].mean()) / (1 - emphasis)
         """The sample that silence is decoded to, in the end."""
         if bands > 1:
-            self.silence = float(self.frames(np.tile(silence, bands + self.delay))[-bands:].mean())
+            self.silence = float(self.frames(np.tile(silence, bands + self.memory))[-bands:].mean())
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
@@ -198,18 +201,19 @@ class Quantiser(ABC):
 
         These come in pieces; what does not fill a frame is kept for the next one.
         """
-        if self.bands > 1:
-            split = splitter(self.bands, self.channels)
-            return lambda frames: split(frames).reshape(-1, self.columns)
-        before = np.zeros((1, self.channels), np.float32)
+        split = splitter(self.bands, self.channels) if self.bands > 1 else None
+        before, emphasise = np.zeros((1, self.columns), np.float32), any(self.band_emphases)
 
-        def emphasise(frames: Frames) -> Frames:
+        def analyse(frames: Frames) -> Frames:
             nonlocal before
-            values = emphasised(frames, self.emphasis, before)
-            before = np.concatenate([before, frames])[-1:]
+            rows = frames if split is None else split(frames).reshape(-1, self.columns)
+            if not emphasise:
+                return rows
+            values = emphasised(rows, self._shares, before)
+            before = np.concatenate([before, rows])[-1:]
             return values
 
-        return emphasise if self.emphasis else lambda frames: frames
+        return analyse
 
     def encoder(self) -> Callable[[Frames], Symbols]:
         """A function that gives the symbols (n P / K,) of samples (n, C); see `analyser`."""
@@ -279,21 +283,21 @@ class Quantiser(ABC):
         What a piece holds of a frame that is not at its end is kept for the next one. Raises
         ConfigError for what are no symbols of this codec.
         """
-        kept, before = np.zeros(0, np.int64), np.zeros((1, self.channels))
+        kept, before = np.zeros(0, np.int64), np.zeros((1, self.columns))
         join = joiner(self.bands, self.channels) if self.bands > 1 else None
+        emphasise = any(self.band_emphases)
 
         def read(symbols: npt.ArrayLike) -> Frames:
             nonlocal kept, before
             known = np.concatenate([kept, checked_symbols(symbols, self.size)])
             kept = known[len(known) // self.phases * self.phases :]
-            values = self.values_of(known)
+            values: Floats = self.values_of(known)
+            if emphasise:
+                values = undone(values, self._shares, before)
+                before = np.concatenate([before, values])[-1:]
             if join is not None:
                 return join(values.reshape(-1, self.bands, self.channels))
-            if not self.emphasis:
-                return values
-            wave = undone(values, self.emphasis, before)
-            before = np.concatenate([before, wave])[-1:]
-            return wave.astype(np.float32)
+            return values.astype(np.float32, copy=False)
 
         return read
 
@@ -311,6 +315,7 @@ class Quantiser(ABC):
             spec["emphasis"] = self.emphasis
         if self.bands > 1:
             spec |= {"bands": self.bands, "band_gains": [*self.band_gains]}
+            spec |= {"band_emphases": [*self.band_emphases]} if any(self.band_emphases) else {}
         return spec
 
     def rounding(self, size: float, power: float) -> float:
@@ -327,6 +332,15 @@ class Quantiser(ABC):
     @abstractmethod
     def _decode(self) -> Wave:
         """The value of every level, before it is divided by the gain."""
+
+
+def _check_gains(gain: float, emphasis: float) -> None:
+    check_type("gain", gain, float)
+    if not (math.isfinite(gain) and gain > 0):
+        raise ValueError(f"a gain is finite and above 0, not {gain}")
+    check_type("emphasis", emphasis, float)
+    if not 0 <= emphasis < 1:
+        raise ValueError(f"an emphasis is 0 or more and below 1, not {emphasis}")
 
 
 class MuLaw(Quantiser):

@@ -213,41 +213,39 @@ def _quantiser(source: Source, pool: Pool) -> Quantiser:
         if loudness.silent:
             silent = dict.fromkeys(source.files, "silent")
             raise DataError(nothing_left(source, silent | bad))
+        gains, emphases = _cheapest(codec, loudness, config)
+        chosen: dict[str, Any] = {"gain": gains[0], "emphasis": emphases[0]}
         if codec.bands > 1:
-            chosen: dict[str, Any] = {"band_gains": _of_bands(loudness, config.gain)}
-        else:
-            gain, emphasis = _cheapest(codec, loudness, config)
-            chosen = {"gain": gain, "emphasis": emphasis}
+            chosen = {"band_gains": gains, "band_emphases": emphases}
         with codecs.failures(kind, "constructor"):
             codec = kind.from_spec(spec | chosen)
     return codec
 
 
-def _cheapest(codec: Quantiser, loudness: Loudness, config: DataConfig) -> tuple[float, float]:
-    """The gain and the emphasis, of those that were measured, with which quantising costs least."""
-    gains, count = loudness.gains(config.gain), loudness.count
-    emphases = np.array(emphases_of(config))
-    if loudness.square[0] > _CONSTANT * count * loudness.peak[0] ** 2:
-        return float(gains[0]), 0.0  # its errors are not white, as is assumed below
-    sizes, powers = gains * loudness.size / count, gains**2 * loudness.square / count
-    errors = np.array([codec.rounding(*each) for each in zip(sizes, powers, strict=True)])
-    # White errors become as loud as this when the emphasis is undone.
-    best = int(np.argmin(errors / gains**2 / (1 - emphases**2)))
-    return float(gains[best]), float(emphases[best])
+def _cheapest(
+    codec: Quantiser, loudness: Loudness, config: DataConfig
+) -> tuple[list[float], list[float]]:
+    """The gain and the emphasis of each band with which quantising costs least.
 
-
-def _of_bands(loudness: Loudness, kind: str) -> list[float]:
-    """The gains of bands, of which one 60 dB below the loudest has the largest.
-
-    One 70 dB below on average is left out: what others leak into it is nothing to learn.
+    A band 60 dB below the loudest has the largest gain. One 70 dB below on average is left out:
+    what others leak into it is nothing to learn.
     """
-    power = loudness.square[1:]
-    heard = power > power.max() / _EMPTY
-    if not heard.any():
-        return [1.0] * len(power)
+    emphases, count = np.array(emphases_of(config))[:, None], loudness.count
     with np.errstate(divide="ignore"):
-        gains = loudness.gains(kind)[1:]
-    return [*map(float, np.where(heard, np.minimum(gains, _FAINTER * gains.min()), 0))]
+        measured = (loudness.gains(config.gain), loudness.peak, loudness.size, loudness.square)
+    of_bands = [each[codec.bands > 1 :].reshape(len(emphases), -1) for each in measured]
+    gains, peak, size, square = of_bands  # (emphases, bands)
+    heard = square[0] > square[0].max() / _EMPTY
+    if not heard.any():
+        return [1.0] * codec.bands, [0.0] * codec.bands
+    gains = np.minimum(gains, _FAINTER * gains[0].min())
+    rounding = np.vectorize(codec.rounding, otypes=[float])
+    errors = rounding(gains * size / count, gains**2 * square / count)
+    # White errors become as loud as this when the emphasis is undone; a constant's are not white.
+    errors = errors / gains**2 / (1 - emphases**2)
+    errors[1:, square[0] > _CONSTANT * count * peak[0] ** 2] = np.inf
+    best, columns = errors.argmin(0), np.arange(codec.bands)
+    return np.where(heard, gains[best, columns], 0.0).tolist(), emphases[best, 0].tolist()
 
 
 def _common_rate(source: Source) -> int:
