@@ -93,7 +93,8 @@ class DataConfig:
     )
     gain: str = option(
         "none",
-        "one factor for all sound: none, or the one that makes the peak 1 or the RMS 0.1",
+        "one factor for all sound, or for each band: none, or the one that makes the peak 1 or the "
+        "RMS 0.1",
         choices=("none", "peak", "rms"),
     )
     emphasis: str = option(
