@@ -4,6 +4,7 @@ The dataclasses are plain; Hydra and OmegaConf check the types against them (see
 `check` the ranges. docs/generated.py makes the page of keys from them.
 """
 
+from seqkit.config.data import A_CODE as A_CODE
 from seqkit.config.data import HIGHEST_RATE as HIGHEST_RATE
 from seqkit.config.data import MOST_BANDS as MOST_BANDS
 from seqkit.config.data import DataConfig as DataConfig

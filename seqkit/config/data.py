@@ -8,6 +8,8 @@ HIGHEST_RATE = 384_000
 """Hertz of sound that is learnt and made; the highest that recorders of sound have."""
 MOST_BANDS = 8
 """Bands that sound is split into."""
+A_CODE = 100
+"""Hertz of sample rate and band, of which there is a multiple: so a code lasts whole frames."""
 _OF_A_BAND = 8000  # hertz of sample rate, with data.bands=auto
 
 
@@ -106,7 +108,7 @@ class DataConfig:
     bands: str = option(
         "1",
         "bands that sound is split into, each of every n-th sample: a network then makes a symbol "
-        "of every band in turn; auto takes one for every 8 kHz of the sample rate",
+        "of every band in turn; auto takes one for every 8 kHz of a sample rate that allows it",
         choices=(*map(str, range(1, MOST_BANDS + 1)), "auto"),
     )
     label: str = option(
@@ -168,4 +170,7 @@ class DataConfig:
 
 def bands_of(bands: str, rate: int) -> int:
     """K, how many bands `data.bands` makes of sound of a sample rate."""
-    return int(bands) if bands != "auto" else min(max(1, rate // _OF_A_BAND), MOST_BANDS)
+    if bands != "auto":
+        return int(bands)
+    most = min(rate // _OF_A_BAND, MOST_BANDS)
+    return next((k for k in range(most, 1, -1) if rate % (A_CODE * k) == 0), 1)

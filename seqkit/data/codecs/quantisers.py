@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from seqkit.config import HIGHEST_RATE, MOST_BANDS
+from seqkit.config import A_CODE, HIGHEST_RATE, MOST_BANDS
 from seqkit.data.codecs.base import checked_symbols
 from seqkit.data.codecs.emphasis import emphasised, undone
 from seqkit.data.codecs.filter_bank import delay_of, joiner, splitter
@@ -33,7 +33,6 @@ from seqkit.foundation.settings import check_type
 from seqkit.symbols import Floats, Integers, Symbols, symbol_dtype
 
 MOST_LEVELS = 2**16
-_CODES = 100  # codes of a second at most, which last whole frames
 _FAINT = 1e-5  # of a sample, which is heard no more
 FURTHER: dict[str, Any] = {
     **{"channels": 1, "symbols_per_sample": 1, "emphasis": 0.0},
@@ -94,7 +93,7 @@ class Quantiser(ABC):
             raise ValueError(
                 f"{len(band_gains)} gains, {len(band_emphases)} emphases: {bands} bands"
             )
-        if bands > 1 and sample_rate % (step := _CODES * bands):
+        if bands > 1 and sample_rate % (step := A_CODE * bands):
             lower = sample_rate // step * step
             near = f"{lower} or {lower + step}" if lower else str(step)
             raise ConfigError(
