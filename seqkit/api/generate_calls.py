@@ -35,7 +35,7 @@ class GenerateKeys(TypedDict, total=False):
         label_strength: how much it counts, 1 by default.
         include_prompt: whether the result begins with the prompt, as it does by default.
         seed: of the draws; by default a new one, which the logger `seqkit` is told.
-        sample: the keys `sample.*`: engine, precision, unknown.
+        sample: the keys `sample.*`: engine, precision, unknown, postfilter.
     """
 
     length: int | None
@@ -85,20 +85,19 @@ class _Kept:
 class KeptEngine:
     """The engine of the last call, which the next one takes if it fits: a new one takes time."""
 
-    def __init__(self, network: CharRNN, saved: Checkpoint) -> None:
-        """`network` is built from the checkpoint."""
+    def __init__(self, network: CharRNN) -> None:
         self._network = network
-        self._saved = saved
         self._kept: _Kept | None = None
 
     def blocks(
-        self, prompt: Symbols, request: Request, begin: tuple[State, int]
+        self, saved: Checkpoint, prompt: Symbols, request: Request, begin: tuple[State, int]
     ) -> Iterator[Integers]:
         """What follows a prompt, of one stream, in blocks (N,): see `continue_prompt`.
 
+        `saved` is the checkpoint of the network, always the same but for its postfilter.
         Nothing else uses the engine until the last block, or until they are closed.
         """
-        saved, choice = self._saved, None
+        choice = None
         if saved.labels is not None:
             choice = choose(saved.labels, request.label, request.streams, request.sampling.seed)
         # It depends on the request but for its draws, on the labels, and on weights that it copied.

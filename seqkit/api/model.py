@@ -8,11 +8,10 @@ import io
 import itertools
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Generic, Literal, TypeVar, Unpack, overload
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from seqkit.api.generate_calls import GenerateKeys, KeptEngine, config_of, left_out
@@ -29,7 +28,7 @@ from seqkit.foundation.settings import check_section, check_type
 from seqkit.foundation.wording import counted
 from seqkit.generation import like
 from seqkit.generation.ending import ending_of
-from seqkit.generation.medium import medium_of
+from seqkit.generation.medium import Medium, medium_of
 from seqkit.generation.request import as_trained, request_of, with_seed
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
@@ -64,7 +63,7 @@ class Model(Generic[Content]):
         self._checkpoint = checkpoint
         self._medium = medium_of(checkpoint.codec, checkpoint.newline)
         self._reader = SymbolReader(self.char_rnn, checkpoint.codec)
-        self._engine = KeptEngine(self.char_rnn, checkpoint)
+        self._engine = KeptEngine(self.char_rnn)
 
     def __repr__(self) -> str:
         """What it is: `Model of text: 2 layers of 512 (lstm), 65 symbols, on cpu`."""
@@ -131,7 +130,7 @@ class Model(Generic[Content]):
         begin = self._reader.begin(state)
         pieces = [*self._pieces(prompt, begin, keys)]
         whole = np.concatenate(pieces)
-        content: Any = self._medium.decode(whole[left_out(keys) * len(pieces[0]) :])
+        content: Any = self._heard(keys).decode(whole[left_out(keys) * len(pieces[0]) :])
         return (content, self._reader.after(whole, begin)) if return_state else content
 
     @_own_settings()
@@ -144,8 +143,8 @@ class Model(Generic[Content]):
     ) -> Iterator[Content]:
         """What `generate` makes, piece by piece as it is made; a prompt is one piece."""
         pieces = self._pieces(prompt, self._reader.begin(state), keys)
-        decode: Callable[[npt.ArrayLike], Any] = self._medium.decoder()
-        contents = (decode(piece) for piece in itertools.islice(pieces, left_out(keys), None))
+        shown = itertools.islice(pieces, left_out(keys), None)
+        contents: Iterator[Any] = self._heard(keys).decoded(shown)
         return (content for content in contents if len(content))  # one symbol may be no sample yet
 
     @overload
@@ -243,19 +242,24 @@ class Model(Generic[Content]):
         wave: Any = self._medium.decode(np.concatenate([np.zeros(0, np.uint8), *pieces]))
         return wave  # type: ignore[no-any-return]
 
+    def _heard(self, keys: GenerateKeys) -> Medium:
+        """The medium of what a call generates."""
+        saved = self._checkpoint.as_heard(config_of(keys).sample)
+        return medium_of(saved.codec, postfilter=saved.postfilter)
+
     def _pieces(
         self, prompt: Content | None, begin: ModelState, keys: GenerateKeys
     ) -> Iterator[Symbols | Integers]:
         """The symbols (N,) of a prompt, and then of what follows it, in blocks."""
-        saved = self._checkpoint
         config = with_seed(as_trained(config_of(keys), self.config), _LOG.info)
+        saved = self._checkpoint.as_heard(config.sample)
         symbols = self._encode("prompt", prompt, config.sample.unknown)
         config, followed = like.follow(config, saved.codec, saved.slow, saved.recording, _LOG.info)
         length = self._medium.length(config.length, config.seconds)
         ending = ending_of(config, self._medium, self.char_rnn.config, saved.slow)
         light = saved.runs_in_eight_bits
         request = request_of(config, length, ending, followed, eight_bits=light)
-        blocks = self._engine.blocks(symbols, request, self._reader.on_device(begin))
+        blocks = self._engine.blocks(saved, symbols, request, self._reader.on_device(begin))
         return self._with_settings(itertools.chain([symbols], blocks))
 
     def _with_settings(self, pieces: Iterator[Symbols | Integers]) -> Iterator[Symbols | Integers]:

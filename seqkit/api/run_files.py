@@ -11,14 +11,19 @@ import numpy as np
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
 from seqkit.data.labels import Labels, distinct
+from seqkit.data.sound import writer
+from seqkit.data.sound.postfilter import OFF
+from seqkit.data.sound.reader import SoundReader
+from seqkit.evaluation.postfilter_choice import choose
 from seqkit.evaluation.recited import Recital
-from seqkit.evaluation.recording import Judgement, Recording
+from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError, SeqkitError
 from seqkit.foundation.machine import HOST
 from seqkit.foundation.session import Notice
+from seqkit.foundation.threads import shared_cores
 from seqkit.foundation.wording import counted
-from seqkit.generation import labelled, novel, sound_faults
+from seqkit.generation import labelled, novel
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.eight_bits import added_nats, is_heavy
 from seqkit.generation.ending import ending_of
@@ -29,11 +34,13 @@ from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN
 from seqkit.report import run_page
 from seqkit.report.diagnosis import record_of
+from seqkit.runs.checkpoint import load
 from seqkit.runs.observers import draw
 from seqkit.stages.training import Training
 from seqkit.symbols import Symbols
 
 _SOUGHT = 60  # seconds of the data's sound of which the loudest one is shown
+_JUDGED = 60  # seconds of the closing sample by which a postfilter is chosen, and its verdict
 _SHARE = 0.1  # of train.max_minutes, which the closing sample may take beyond it
 _LEAST = 1.0  # seconds that it may take
 
@@ -127,15 +134,15 @@ def sample(
         request, streams=streams, sampling=sampling, ending=ending, novel=False
     )
     corpus, slow = training.corpus, training.conditions.slow
-    trained = Trained(model, corpus.codec, slow, recording, corpus.labels, training.notices)
+    labels, notices = corpus.labels, training.notices
+    trained = Trained(model, corpus.codec, slow, recording, labels, notices=notices)
     return continue_prompt(trained, training.closing.prompt, alone, notice=notice)
 
 
 def closing_sample(training: Training, notice: Notice) -> Blocks:
     """What the best checkpoint makes of the prompt: blocks (N, S).
 
-    They have the full length, or what a tenth of train.max_minutes suffices for. Of sound the
-    verdict of the training is on them: it is told, and kept for all who are to say it again.
+    They have the full length, or what a tenth of train.max_minutes suffices for.
     """
     best = training.chosen
     light = best.runs_in_eight_bits
@@ -145,26 +152,15 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
     blocks = sample(training, model, request, notice, recording, training.closing.streams)
     if training.config.train.max_minutes:
         blocks = _in_time(blocks, training, notice)
-    codec = training.corpus.codec
 
-    def keep(key: str, words: str, said: dict[str, Any]) -> None:
-        notice(f"the closing sample {words}")
+    def recites(said: Recital) -> None:
+        notice(f"the closing sample is {said.words}")
         try:
-            training.folder.complete_summary({key: said})
+            training.folder.complete_summary({"recital": said._asdict()})
         except SeqkitError as error:
             notice(f"not kept for the report: {error}")
 
-    def recites(said: Recital) -> None:
-        keep("recital", f"is {said.words}", said._asdict())
-
-    blocks = novel.told(blocks, best.index, training.closing.prompt, recites)
-    if recording is None or not isinstance(codec, Quantiser):
-        return blocks
-
-    def sounds(stream: int, said: Judgement) -> None:
-        keep("likeness", said.words, record_of(said))
-
-    return sound_faults.judged(blocks, codec, recording, sounds)
+    return novel.told(blocks, best.index, training.closing.prompt, recites)
 
 
 def _in_time(blocks: Blocks, training: Training, notice: Notice) -> Blocks:
@@ -237,14 +233,45 @@ def save_closing_sample(training: Training, notice: Notice) -> None:
         write(training.closing.prompt)
         for block in closing_sample(training, notice):
             write(block[:, 0])
-    report_closing_sample(training, notice)
+    finish_closing_sample(training, notice)
 
 
-def report_closing_sample(training: Training, notice: Notice) -> None:
-    """Draw it, if it is sound, and show in the report what is said of it."""
-    if training.corpus.codec.kind == "audio":
-        draw(closing_file(training), notice)
+def finish_closing_sample(training: Training, notice: Notice) -> None:
+    """Judge it, if it is sound, draw it, and show it in the report."""
+    codec, recording = training.corpus.codec, training.conditions.recording
     try:
+        if isinstance(codec, Quantiser):
+            if recording is not None:
+                _judge(closing_file(training), codec, recording, training, notice)
+            draw(closing_file(training), notice)
         run_page.write(training.folder.path, "finished")
     except SeqkitError as error:
-        notice(f"no report: {error}")
+        notice(f"not all is in the report: {error}")
+
+
+def _judge(
+    file: Path, codec: Quantiser, recording: Recording, training: Training, notice: Notice
+) -> None:
+    """Choose the run's postfilter by its closing sample, which then goes through it.
+
+    The verdict on what comes out is told, and kept for all who are to say it again.
+    """
+    frames, rate = np.concatenate([*SoundReader(file).all_channels()]), codec.sample_rate
+    first = len(training.closing.prompt) // codec.symbols_per_instant
+    made = frames[first : first + _JUDGED * rate]
+    asked = training.config.sample.postfilter
+    with shared_cores():
+        postfilter, why = choose(recording, made, rate) if asked else (OFF, "")
+        said = recording.judged(postfilter.filtered(made, rate).mean(1), rate)
+    best, last = training.chosen, training.folder.files.checkpoint("last")
+    if best.postfilter != postfilter:
+        state = load(last, training.session.catalogue)
+        state.postfilter = best.postfilter = postfilter
+        state.save(last, training.folder.check_own)
+        training.folder.save_best(best)
+    if why:
+        notice(why)
+        with writer.create(file, rate, overwrite=True, channels=codec.channels) as output:
+            output.write(postfilter.filtered(frames, rate))
+    notice(f"the closing sample {said.words}")
+    training.folder.complete_summary({"likeness": record_of(said)})

@@ -67,7 +67,7 @@ def _evaluate(config: Config, catalogue: Catalogue, console: Console, ranks: Ran
     if ranks.leads:
         out = outputs.result_file(config)
     agreement.check_settings(config, ranks)
-    saved = load_checkpoint(config.checkpoint, catalogue, console)
+    saved = load_checkpoint(config.checkpoint, catalogue, console).as_heard(config.sample)
     agreement.check_checkpoint(saved, ranks)
     chosen = device.choose_device(device.of_rank(config.device, ranks.rank))
     agreement.check_device(chosen, ranks)
@@ -165,7 +165,7 @@ def _likeness(
             blocks.append(block)
             done += len(block)
             bar.update(done)
-    waves = [codec.decode(symbols) for symbols in np.concatenate(blocks).T]
+    waves = [trained.heard(symbols) for symbols in np.concatenate(blocks).T]
     return {
         **_compared(waves, codec.sample_rate, recording),
         "seconds": length / codec.symbol_rate,

@@ -38,7 +38,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         small = dataclasses.replace(saved, eight_bits=True, training=None, training_tensors={})
         small.save(out, overwrite=config.overwrite)
     elif suffix == ".html":
-        content = page_of(saved, out.stem)
+        content = page_of(saved.as_heard(config.sample), out.stem)
         with disk.atomic_write(out, config.overwrite, len(content)) as stream:
             stream.write(content)
     else:

@@ -33,14 +33,16 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 
 
 def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Interrupts) -> None:
-    saved = load_checkpoint(config.checkpoint, catalogue, console)
+    saved = load_checkpoint(config.checkpoint, catalogue, console).as_heard(config.sample)
     chosen = device.choose_device(config.device)
     many = "takes" if config.takes > 1 else "streams"
     require_streams(saved.model, getattr(config, many), chosen, many)  # even names take memory
     drawn: list[str] = []  # told when nothing can fail any more
     config = with_seed(as_trained(config, saved.config), drawn.append)
     config, followed = like.follow(config, saved.codec, saved.slow, saved.recording, console.notice)
-    medium = medium_of(saved.codec, saved.newline, config.sample.rate, config.loop)
+    medium = medium_of(
+        saved.codec, saved.newline, config.sample.rate, config.loop, saved.postfilter
+    )
     length = medium.length(config.length, config.seconds)
     extra = loop.extra(config, saved.codec, length)
     takes.check(config.takes, length + extra, saved.codec, saved.recording)

@@ -4,6 +4,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from seqkit.commands.interrupts import Interrupts
@@ -74,15 +75,15 @@ class Sample:
 
         A signal may come at any time: whoever reads stdout may not read on.
         """
-        product, render = Product(), self.medium.renderer()
+        product = Product()
         product.write(self.medium.header)
-        product.write(render(self.prompt))
-        product.flush()
         beside = self.medium.printed and not product.stored  # no bar beside text that is seen
         with self.console.held() if beside else contextlib.nullcontext():
+            blocks = self.finish(self.blocks if beside else self._shown(self.blocks))
+            pieces = chain([self.prompt], (block[:, 0] for block in blocks))
             try:
-                for block in self.finish(self.blocks if beside else self._shown(self.blocks)):
-                    product.write(render(block[:, 0]))
+                for content in self.medium.rendered(pieces):
+                    product.write(content)
                     product.flush()
             finally:
                 if self.speed and not self.medium.printed:
@@ -91,17 +92,16 @@ class Sample:
 
     def print_all(self) -> None:
         """Write the streams to stdout, one below the other; after a signal as far as they came."""
-        written: list[list[str | bytes]] = [[] for _ in range(self.streams)]
-        render = self.medium.renderer()  # of text, which keeps nothing
+        written: list[list[Symbols | Integers]] = [[self.prompt] for _ in range(self.streams)]
         with self.interrupts.held():
             for block in self._shown(self.interrupts.each(self.blocks)):
                 for pieces, symbols in zip(written, block.T, strict=True):
-                    pieces.append(render(without_ended(symbols)))
+                    pieces.append(without_ended(symbols))
             product = Product()
             for index, pieces in enumerate(written):
                 product.write(self.between if index else "")
-                for piece in (render(self.prompt), *pieces):
-                    product.write(piece)
+                for content in self.medium.rendered(pieces):
+                    product.write(content)
             product.end()
 
     def _shown(self, blocks: Blocks) -> Iterator[Integers]:

@@ -2,7 +2,7 @@
 
 import contextlib
 
-from seqkit.api.run_files import closing_file, closing_sample, report_closing_sample
+from seqkit.api.run_files import closing_file, closing_sample, finish_closing_sample
 from seqkit.api.run_training import advice, run_training
 from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
@@ -93,7 +93,11 @@ def _print_sample(training: Training, console: Console) -> None:
             (sample.print_all if closing.streams > 1 else sample.print_one)()
         else:
             file = closing_file(training)
-            sample.write_files([file], overwrite=True)
+            try:
+                sample.write_files([file], overwrite=True)
+            except KeyboardInterrupt:
+                finish_closing_sample(training, console.notice)
+                raise
             outputs.print_names([file])
-    with console.progress("reporting"):
-        report_closing_sample(training, console.notice)
+    with console.progress("judging and drawing"):
+        finish_closing_sample(training, console.notice)

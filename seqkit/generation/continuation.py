@@ -169,7 +169,7 @@ def _reported(
     if recording is None or not request.judged:
         return blocks
     return sound_faults.judged(
-        blocks, codec, recording, lambda stream, said: notice(f"stream {stream} {said.words}")
+        blocks, trained, recording, lambda stream, said: notice(f"stream {stream} {said.words}")
     )
 
 

@@ -1,6 +1,6 @@
 """Generated sound: prompts, files, stdout."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,10 +10,12 @@ import numpy.typing as npt
 from seqkit.config import Config
 from seqkit.data.codecs import Quantiser
 from seqkit.data.sound import Frames, Wave, reader, resample, writer
+from seqkit.data.sound.postfilter import OFF, Filtering, Postfilter
 from seqkit.foundation.errors import ConfigError
 from seqkit.symbols import Symbols
 
 _SECONDS = 5.0  # by default
+_NOTHING: Symbols = np.zeros(0, np.uint8)
 _OVER = 1.001  # a size that counts as clipped; up to there it is the rounding of resampling
 
 
@@ -23,13 +25,17 @@ class Sound:
     printed = False
     suffix = ".wav"
 
-    def __init__(self, codec: Quantiser, rate: int = 0, loop: bool = False) -> None:
+    def __init__(
+        self, codec: Quantiser, rate: int = 0, loop: bool = False, postfilter: Postfilter = OFF
+    ) -> None:
         """`rate` is that of the files, in hertz; 0 for the codec's.
 
         With `loop` the symbols of a sound come at once, and its end is what is before them.
+        Whatever is decoded goes through the postfilter.
         """
         self._codec = codec
         self._loop = loop
+        self._postfilter = postfilter
         self._rate = rate or codec.sample_rate
         self.header = writer.header(codec.sample_rate, codec.channels)
         self.glimpse = codec.symbol_rate  # a second
@@ -68,12 +74,12 @@ class Sound:
 
     def decode(self, symbols: npt.ArrayLike) -> Wave | Frames:
         """See Text."""
-        return self.decoder()(symbols)
+        return np.concatenate([*self.decoded([symbols])])
 
-    def decoder(self) -> Callable[[npt.ArrayLike], Wave | Frames]:
+    def decoded(self, pieces: Iterable[npt.ArrayLike]) -> Iterator[Wave | Frames]:
         """See Text."""
-        read = self._reader()
-        return read if self._codec.channels > 1 else lambda symbols: read(symbols)[:, 0]
+        for frames in self._read(pieces):
+            yield frames if self._codec.channels > 1 else frames[:, 0]
 
     def read_prompt(self, config: Config, notice: Callable[[str], None]) -> Symbols:
         """See Text.
@@ -100,16 +106,23 @@ class Sound:
             notice(f"{name}: clipped {clipped} samples over 1{gain}; {largest}")
         return self._codec.quantised(values)
 
-    def _reader(self) -> Callable[[npt.ArrayLike], Frames]:
-        read = self._codec.reader()
+    def _reader(self) -> Callable[[npt.ArrayLike, bool], Frames]:
+        """What reads the symbols of a sound piece by piece, and is told which is the last one."""
+        read, rate, postfilter = self._codec.reader(), self._codec.sample_rate, self._postfilter
         if not self._loop:
-            return read
+            filtering = Filtering(postfilter, rate, self._codec.channels)
+            return lambda symbols, last: filtering.convert(read(symbols), last)
 
-        def read_loop(symbols: npt.ArrayLike) -> Frames:
+        def read_loop(symbols: npt.ArrayLike, last: bool) -> Frames:
             read(symbols)
-            return read(symbols)
+            return postfilter.looped(read(symbols), rate)
 
         return read_loop
+
+    def _read(self, pieces: Iterable[npt.ArrayLike]) -> Iterator[Frames]:
+        read = self._reader()
+        yield from (read(symbols, False) for symbols in pieces)
+        yield read(_NOTHING, True)
 
     def ending(self, text: str) -> Symbols:
         """See Text. Raises ConfigError."""
@@ -143,10 +156,9 @@ class Sound:
                 "out=-: a terminal cannot play sound; pipe it on, or give out=NAME.wav"
             )
 
-    def renderer(self) -> Callable[[npt.ArrayLike], bytes]:
+    def rendered(self, pieces: Iterable[npt.ArrayLike]) -> Iterator[bytes]:
         """See Text: 16-bit samples."""
-        read = self._reader()
-        return lambda symbols: writer.pcm16(read(symbols))
+        return map(writer.pcm16, self._read(pieces))
 
     @contextmanager
     def open(self, file: Path, overwrite: bool) -> Iterator[Callable[[npt.ArrayLike], None]]:
@@ -157,8 +169,8 @@ class Sound:
         channels, read = self._codec.channels, self._reader()
         resampler = resample.Resampler(self._codec.sample_rate, self._rate, channels)
         with writer.create(file, self._rate, overwrite, channels) as output:
-            yield lambda symbols: output.write(resampler.convert(read(symbols)))
-            output.write(resampler.convert(np.zeros((0, channels), np.float32), last=True))
+            yield lambda symbols: output.write(resampler.convert(read(symbols, False)))
+            output.write(resampler.convert(read(_NOTHING, True), last=True))
 
     def speed(self, rate: float, streams: int) -> str:
         """See Text."""

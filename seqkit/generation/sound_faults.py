@@ -21,6 +21,7 @@ from seqkit.evaluation.recording import Judgement, Recording, loops
 from seqkit.foundation.threads import shared_cores
 from seqkit.generation.ending import ENDED, streams_of
 from seqkit.generation.engine import Blocks
+from seqkit.generation.trained import Trained
 from seqkit.symbols import Integers, Symbols
 
 _SILENT = 1 / 250
@@ -83,13 +84,15 @@ def watched(
 
 
 def judged(
-    blocks: Blocks, codec: Quantiser, recording: Recording, tell: Callable[[int, Judgement], None]
+    blocks: Blocks, trained: Trained, recording: Recording, tell: Callable[[int, Judgement], None]
 ) -> Blocks:
-    """Hand on every block (N, S) at once, and judge each stream in the end.
+    """Hand on every block (N, S) at once, and judge each stream, as it is heard, in the end.
 
     `tell` is called with each stream's number and what is found, even if no more blocks are taken.
     """
-    known, left = list[Integers](), _JUDGED * codec.symbol_rate
+    codec, known = trained.codec, list[Integers]()
+    assert isinstance(codec, Quantiser)
+    left = _JUDGED * codec.symbol_rate
     try:
         for block in blocks:
             yield block
@@ -99,5 +102,5 @@ def judged(
     finally:
         for stream, symbols in enumerate(streams_of(known, codec)):
             with shared_cores():
-                judgement = recording.judged(codec.decode(symbols), codec.sample_rate)
+                judgement = recording.judged(trained.heard(symbols), codec.sample_rate)
             tell(stream + 1, judgement)

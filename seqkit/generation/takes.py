@@ -70,7 +70,7 @@ def best(
     if not sounds:
         return
     with shared_cores():
-        judged = [recording.judged(codec.decode(s), codec.sample_rate) for s in sounds]
+        judged = [recording.judged(trained.heard(s), codec.sample_rate) for s in sounds]
     worst = [_worst(judgement, recording) for judgement in judged]
     order = np.argsort(worst, kind="stable").tolist()
     kept, said = sounds[order[0]].astype(np.int64), judged[order[0]].words

@@ -1,6 +1,6 @@
 """Generated text and bytes: prompts, files, stdout."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -154,13 +154,13 @@ class Text:
         """What symbols (N,) stand for."""
         return self._codec.decode(symbols)
 
-    def decoder(self) -> Callable[[npt.ArrayLike], str | bytes]:
-        """What decodes the symbols (N,) of one stream piece by piece."""
-        return self.decode
+    def decoded(self, pieces: Iterable[npt.ArrayLike]) -> Iterator[str | bytes]:
+        """What pieces (N,) of one stream stand for; sound may come later, the rest at the end."""
+        return map(self.decode, pieces)
 
-    def renderer(self) -> Callable[[npt.ArrayLike], str | bytes]:
-        """What makes of the symbols (N,) of one stream, piece by piece, what goes to stdout."""
-        return self.decode
+    def rendered(self, pieces: Iterable[npt.ArrayLike]) -> Iterator[str | bytes]:
+        """What goes to stdout of pieces (N,) of one stream, as `decoded` hands it on."""
+        return self.decoded(pieces)
 
     @contextmanager
     def open(self, file: Path, overwrite: bool) -> Iterator[Callable[[npt.ArrayLike], None]]:

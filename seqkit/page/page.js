@@ -13,6 +13,7 @@ const UNIT = sounds ? model.rate * EACH : 1;             // symbols of a second,
 const whole = (symbols) => Math.round(symbols / (model.phases ?? 1)) * (model.phases ?? 1);
 const AHEAD = sounds ? whole(0.3 * UNIT) : 1024;         // symbols that are asked for at a time
 const KEPT = 10 * 60;      // seconds of sound that can be saved
+const PARTS = 20;          // of sound that a server goes on from
 const bytes = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 const counted = (number) => number.toLocaleString("en");
 let source, id = 0, runs = 0, made = 0, begun, ending = false;
@@ -147,6 +148,7 @@ function write({ symbols, nats }) {
 
 // ---- sound: its pieces are played one after the other, and more is asked for as they end
 let context, analyser, next = 0, playing = new Set(), samples = [], seconds = 0, gaps = 0, before;
+let postfilters, unfiltered = [];      // of the channels; parts of what went into them
 
 function play(pcm) {
   const { channels, rate } = model, length = pcm.length / channels;
@@ -188,11 +190,23 @@ function decoded(symbols) {           // see data/codecs/emphasis.py
     const level = digits === 1 ? symbols[i] : symbols[2 * i] * size + symbols[2 * i + 1];
     return values[Math.min(level, values.length - 1)];
   });
-  if (!emphasis && !synthesis) return Int16Array.from(own);
-  const wave = synthesis ? joined(own) : own.map((value, i) =>
-    before[i % channels] = Math.fround(value) + emphasis * before[i % channels]);
+  if (!emphasis && !synthesis) return Float32Array.from(own, (value) => value / 32768);
+  return Float32Array.from(synthesis ? joined(own) : own.map((value, i) =>
+    before[i % channels] = Math.fround(value) + emphasis * before[i % channels]));
+}
+
+function filtered(wave, last) {
+  const { channels, postfilter } = model;
+  if (!postfilter) return wave;
+  const parts = postfilters.map((own, channel) =>
+    own.convert(wave.filter((_, i) => i % channels === channel), last));
+  return Float32Array.from({ length: channels * parts[0].length }, (_, i) =>
+    parts[i % channels][Math.floor(i / channels)]);
+}
+
+function pcm16(wave) {
   return Int16Array.from(wave, (value) => {
-    const sample = 32768 * Math.fround(value), up = Math.round(sample);
+    const sample = 32768 * value, up = Math.round(sample);
     const whole = up - sample === 0.5 && up % 2 ? up - 1 : up;      // a half goes to the even one
     return Math.max(-32768, Math.min(32767, whole));
   });
@@ -222,8 +236,10 @@ function joined(own) {                // see data/codecs/filter_bank.py
   return wave;
 }
 
-function sound({ symbols }) {
-  const pcm = decoded(symbols);
+function sound({ symbols }, last = false) {
+  const wave = decoded(symbols), pcm = pcm16(filtered(wave, last));
+  unfiltered = [...unfiltered, pcm16(wave)].slice(-PARTS);
+  if (!pcm.length) return;
   samples.push(pcm);
   seconds += pcm.length / model.channels / model.rate;
   while (seconds > KEPT) seconds -= samples.shift().length / model.channels / model.rate;
@@ -335,6 +351,7 @@ function finish(word) {
 function told(piece) {
   if (piece.id !== id) return;         // of what was stopped
   if (piece.ended) {
+    if (sounds) sound({ symbols: [] }, true);
     ending = true;
     if (!playing.size) finish("Done");    // or else once all is heard
     return;
@@ -348,7 +365,10 @@ async function start(event) {
   event?.preventDefault();
   stop();
   trouble("");
-  [made, begun, gaps, samples, seconds, before] = [0, performance.now(), 0, [], 0, [0, 0]];
+  [made, begun, gaps, samples, seconds, before, unfiltered] =
+    [0, performance.now(), 0, [], 0, [0, 0], []];
+  if (model.postfilter)
+    postfilters = Array.from({ length: model.channels }, () => new Postfilter(model.postfilter));
   try {
     if (!/^\d{1,18}$/.test($("seed").value)) throw new Error("The seed is a whole number.");
     const prompt = sounds ? [] : encode($("prompt").value), own = id = ++runs;

@@ -14,6 +14,7 @@ from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser
 from seqkit.data.codecs.filter_bank import synthesis
 from seqkit.data.sound import writer
 from seqkit.data.sound.pitch import PitchBook
+from seqkit.data.sound.postfilter import Postfilter, window_of
 from seqkit.foundation import templates
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.wording import counted
@@ -63,7 +64,8 @@ def filled(saved: Checkpoint, title: str, engine: dict[str, Any]) -> bytes:
     model = {
         **{"title": title, "kind": codec.kind, "size": codec.size, "start": codec.start},
         **dataclasses.asdict(sampling_of(as_trained(Config(), saved.config))),
-        **{"labels": labels, "newline": saved.newline, **_of_codec(codec), **engine},
+        **{"labels": labels, "newline": saved.newline, **_of_codec(codec, saved.postfilter)},
+        **engine,
     }
     about = (
         f"A model of {kind}: {counted(config.num_layers, 'layer')} of {config.hidden_size}, "
@@ -73,8 +75,8 @@ def filled(saved: Checkpoint, title: str, engine: dict[str, Any]) -> bytes:
     return templates.render(Path(__file__).with_suffix(".html"), values)
 
 
-def _of_codec(codec: Codec) -> dict[str, Any]:
-    """What symbols stand for."""
+def _of_codec(codec: Codec, postfilter: Postfilter) -> dict[str, Any]:
+    """What symbols stand for, and how they are heard."""
     if isinstance(codec, Quantiser):
         # Samples of 16 bits, or in float32, in which emphasis is undone and bands are joined.
         values = np.frombuffer(writer.pcm16(codec.values), "<i2").tolist()
@@ -91,6 +93,8 @@ def _of_codec(codec: Codec) -> dict[str, Any]:
             "shares": codec.band_emphases,
             "divisors": [gain or None for gain in codec.band_gains],
             "synthesis": synthesis(codec.bands).tolist() if codec.bands > 1 else None,
+            "postfilter": postfilter.slope
+            and {**dataclasses.asdict(postfilter), "size": window_of(codec.sample_rate)},
         }
     if isinstance(codec, Bytes):
         return {}

@@ -12,7 +12,7 @@ function asked({ temperature, top_p, top_k }) {
 
 function tail() {                          // of what is there, to go on from
   if (!sounds) return written.flatMap(([text]) => Array.from(text)).slice(-TAIL).join("");
-  const pcm = samples.slice(-TAIL / 100).flatMap((part) => [...part]).slice(-TAIL * model.channels);
+  const pcm = unfiltered.flatMap((part) => [...part]).slice(-TAIL * model.channels);
   return pcm.length ? wav([Int16Array.from(pcm)]) : recorded;
 }
 

@@ -37,6 +37,7 @@ class Loaded:
 
     def __init__(self, saved: Checkpoint, device: torch.device, sample: SampleConfig) -> None:
         """With sample.engine=auto, LSTMs on a CPU run as in a page, and make its symbols."""
+        saved = saved.as_heard(sample)
         self.saved, self.codec, self.model = saved, saved.codec, Model[Any](saved, device)
         self.sounds = isinstance(saved.codec, Quantiser)
         as_page = saved.model.cell == "lstm" and device.type == "cpu"
@@ -54,7 +55,7 @@ class Loaded:
         if max(keys.get("length") or 0, (keys.get("seconds") or 0) * rate) > _MOST:
             raise ConfigError(f"ask for at most {_MOST} symbols, or seconds of so many samples")
         prompt = self._content(body)[-READ[self.sounds] :]
-        contents = self._contents(prompt, keys)
+        contents = self._contents(prompt, keys, heard=not lines)
         if lines and nats:
             _, state = self.model.nats(prompt, return_state=True)
         if lines:
@@ -85,9 +86,10 @@ class Loaded:
         lf = self.saved.newline == "lf"
         return text.replace("\r\n", "\n").replace("\r", "\n") if lf else text
 
-    def _contents(self, prompt: Any, keys: Any) -> Iterator[Any]:
-        """What follows a prompt."""
+    def _contents(self, prompt: Any, keys: Any, heard: bool) -> Iterator[Any]:
+        """What follows a prompt, as it is `heard` or as its symbols say."""
         sample = self._auto if keys.get("label_strength", 1) != 1 else self._sample
+        sample = dataclasses.replace(sample, postfilter=heard)
         stream = self.model.stream(prompt, **keys, include_prompt=False, sample=sample)
         for first in stream:
             until, pieces = time.monotonic() + _MOMENT, [first]

@@ -17,10 +17,11 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from seqkit.config import Config, DataConfig, ModelConfig
+from seqkit.config import Config, DataConfig, ModelConfig, SampleConfig
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec
 from seqkit.data.labels import Labels
+from seqkit.data.sound.postfilter import OFF, Postfilter
 from seqkit.evaluation.recited import Index
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import disk, machine
@@ -63,6 +64,7 @@ class Checkpoint:
     slow: SlowTier | None = None
     recording: Recording | None = None
     labels: Labels | None = None
+    postfilter: Postfilter = OFF
     file: Path = Path()
     digest: str = ""
     name: str = ""
@@ -84,6 +86,10 @@ class Checkpoint:
         newline = data.newline if self.newline == "keep" else self.newline
         document = self.document if data.document == "file" else data.document
         return dataclasses.replace(data, newline=newline, document=document)
+
+    def as_heard(self, sample: SampleConfig) -> "Checkpoint":
+        """It with the postfilter that its sound is to go through: its own, or none."""
+        return self if sample.postfilter else dataclasses.replace(self, postfilter=OFF)
 
     @property
     def runs_in_eight_bits(self) -> bool:
@@ -133,6 +139,7 @@ class Checkpoint:
             "slow": self.slow and self.slow.record(),
             "recording": self.recording is not None,
             "labels": self.labels and self.labels.record(),
+            "postfilter": dataclasses.asdict(self.postfilter),
             "training": self.training,
         }
         groups = {_WEIGHTS: self.weights}
@@ -147,7 +154,15 @@ class Checkpoint:
 
     def trained(self, model: CharRNN) -> Trained:
         """A network that was built from it, with all that generation needs."""
-        return Trained(model, self.codec, self.slow, self.recording, self.labels, index=self.index)
+        return Trained(
+            model,
+            self.codec,
+            self.slow,
+            self.recording,
+            self.labels,
+            postfilter=self.postfilter,
+            index=self.index,
+        )
 
     @functools.cached_property
     def index(self) -> Index | None:
@@ -235,6 +250,7 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
             slow=slow,
             recording=recording,
             labels=labels,
+            postfilter=Postfilter(**(record.get("postfilter") or {})),
             training=record["training"],
             training_tensors={k: v for k, v in tensors.items() if not k.startswith(named)},
             file=path,

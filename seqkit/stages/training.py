@@ -17,6 +17,7 @@ import torch
 
 from seqkit.config import Config
 from seqkit.data.corpus import Corpus, Part
+from seqkit.data.sound.postfilter import OFF
 from seqkit.evaluation import baselines
 from seqkit.foundation import device
 from seqkit.foundation.ranks import Ranks
@@ -142,6 +143,8 @@ class Training:
             slow=self.conditions.slow,
             recording=self.conditions.recording,
             labels=self.corpus.labels,
+            # Its closing sample chooses another.
+            postfilter=self.claim.saved.postfilter if self.claim.saved else OFF,
         )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from seqkit.config import ModelConfig
 from seqkit.data.codecs import MuLaw, Quantiser
 from seqkit.data.sound import Wave
 from seqkit.evaluation.recording import Judgement, Recording
@@ -12,6 +13,8 @@ from seqkit.foundation import threads
 from seqkit.generation import sound_faults
 from seqkit.generation.ending import ENDED
 from seqkit.generation.engine import Blocks
+from seqkit.generation.trained import Trained
+from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Integers, Symbols
 
 RATE = 200
@@ -92,8 +95,9 @@ def test_a_sound_is_held_against_its_recording() -> None:
 def judged(
     made: Blocks, codec: Quantiser, recording: Recording, said: list[tuple[int, Judgement]]
 ) -> Blocks:
+    model = CharRNN(ModelConfig(hidden_size=4, vocabulary_size=codec.size))
     return sound_faults.judged(
-        made, codec, recording, lambda stream, found: said.append((stream, found))
+        made, Trained(model, codec), recording, lambda *found: said.append(found)
     )
 
 

@@ -8,7 +8,11 @@ import pytest
 import soundfile
 
 from seqkit.data.sound.pitch import PitchBook
+from seqkit.data.sound.postfilter import Postfilter, window_of
+from seqkit.foundation.catalogue import Catalogue
+from seqkit.foundation.console import Console
 from seqkit.page import page
+from seqkit.runs.named_checkpoint import load_checkpoint
 from tests.browser import Page, needs_browser
 from tests.conftest import Run, saved
 from tests.page.conftest import Opened
@@ -107,6 +111,45 @@ def test_sound_is_the_commands_to_the_last_sample(
     (tmp_path / "b.wav").write_bytes(content)
     assert soundfile.info(tmp_path / "b.wav").samplerate == rate
     assert len(np.unique(samples)) > 3
+
+
+@pytest.mark.parametrize("name", ["notes", "etude"])
+def test_sound_goes_through_the_postfilter_as_the_commands_does(
+    name: str, opened: Opened, run: Run, models: Path, tmp_path: Path
+) -> None:
+    checkpoint = str(models / "notes") if name == "notes" else name
+    found = load_checkpoint(checkpoint, Catalogue(), Console(quiet=True))
+    found.postfilter = Postfilter(2.0, 6.0)
+    found.save(tmp_path / "hushed.safetensors")
+    page, out = opened(tmp_path / "hushed.safetensors"), tmp_path / "a.wav"
+    words = ["generate", f"checkpoint={tmp_path / 'hushed.safetensors'}", "seed=5", "device=cpu"]
+    words += ["seconds=1.3", "sample.engine=wasm"]
+    run.ok(*words, f"out={out}")
+    run.ok(*words, f"out={tmp_path / 'plain.wav'}", "sample.postfilter=false")
+    expected = soundfile.read(out, dtype="int16")[0].astype(int)
+    plain = soundfile.read(tmp_path / "plain.wav", dtype="int16")[0].astype(int)
+    assert np.abs(expected - plain).max() > 100
+    fill(page, seed=5, length=1.3)
+    for _ in range(2):  # nothing is left of the first time
+        finish(page)
+        samples = heard(page)[1]
+        assert len(samples) == len(expected)
+        assert np.abs(samples - expected).max() <= 1  # rounding
+
+
+@pytest.mark.parametrize("rate", [300, 8000, 11025, 44100, 47000])
+def test_the_pages_postfilter_is_pythons(rate: int, opened: Opened) -> None:
+    page, draw = opened("etude"), np.random.default_rng(1)
+    tone = 0.5 * np.sin(0.3 * np.arange(rate // 3)) + draw.normal(0, 0.01, rate // 3)
+    wave, fields = tone.astype(np.float32), f"{{slope: 2, onset: 12, size: {window_of(rate)}}}"
+    found = page.ask(f"""(() => {{
+        const own = new Postfilter({fields}), wave = {wave.astype(float).tolist()}, made = [];
+        for (let i = 0, n = 1; i < wave.length; i += n, n = n * 7 % 331 + 1)
+            made.push(...own.convert(wave.slice(i, i + n), false));
+        return [...made, ...own.convert([], true)];
+    }})()""")
+    expected = Postfilter(2, 12).filtered(wave[:, None], rate)[:, 0]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("rate", [8000, 11025, 44100, 48000])

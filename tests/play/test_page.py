@@ -6,6 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from seqkit.data.sound.postfilter import Postfilter
+from seqkit.foundation.catalogue import Catalogue
+from seqkit.foundation.console import Console
+from seqkit.runs.named_checkpoint import load_checkpoint
 from tests.browser import Page, needs_browser
 from tests.page.conftest import chromium
 from tests.page.test_page import STATUS, TROUBLE, WRITTEN, fill, finish, heard
@@ -75,6 +79,29 @@ def test_sound_is_what_the_server_makes(visit: Visit, server: Server) -> None:
     finish(page)
     made = server.ask(checkpoint="etude", seconds=1.5, seed=5, temperature=temperature).body
     assert np.array_equal(heard(page)[1], np.frombuffer(made[44:], "<i2"))
+
+
+def test_sound_goes_through_the_models_postfilter(chromium: Page, tmp_path: Path) -> None:
+    """In the page, which goes on from what it was sent; a WAV comes filtered."""
+    found = load_checkpoint("etude", Catalogue(), Console(quiet=True))
+    found.postfilter = Postfilter(2.0, 6.0)
+    found.save(tmp_path / "hushed.safetensors")
+    wavs, tails = [], []
+    for more in ((), ("sample.postfilter=false",)):
+        with serving(f"checkpoint={tmp_path / 'hushed.safetensors'}", *more) as own:
+            chromium.open(own.link)
+            chromium.wait("document.body.dataset.ready")
+            fill(chromium, seed=5, length=1.5)
+            temperature = chromium.ask("document.querySelector('#temperature').value")
+            finish(chromium)
+            body = own.ask(seconds=1.5, seed=5, temperature=temperature).body
+            made = heard(chromium)[1]
+            wavs.append(np.frombuffer(body[44:], "<i2").astype(int))
+            assert len(made) == len(wavs[-1]) == 12_000
+            assert np.abs(made - wavs[-1]).max() <= 1  # rounding
+            tails.append(chromium.ask("unfiltered.flatMap((part) => [...part]).slice(-1000)"))
+    assert tails[0] == tails[1] == wavs[1][-1000:].tolist()
+    assert np.abs(wavs[0] - wavs[1]).max() > 100
 
 
 def test_sound_goes_on_from_a_recording(visit: Visit, server: Server) -> None:

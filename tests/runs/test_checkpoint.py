@@ -10,8 +10,9 @@ import pytest
 import safetensors
 import torch
 
-from seqkit.config import ModelConfig
+from seqkit.config import ModelConfig, SampleConfig
 from seqkit.data.codecs import Characters
+from seqkit.data.sound.postfilter import OFF, Postfilter
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import CheckpointError, UnreadableError
 from seqkit.model.char_rnn import CharRNN
@@ -77,6 +78,26 @@ def test_eight_bits_are_read_as_nearly_the_weights_that_they_were(saved: Path) -
     assert (saved.stat().st_size, again.eight_bits) == (small.stat().st_size, True)
 
 
+def test_a_postfilter_is_kept_and_older_files_have_none(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert checkpoint.load(saved, Catalogue()).postfilter == OFF
+    found = dataclasses.replace(example(), postfilter=Postfilter(2, 12))
+    found.save(saved)
+    loaded = checkpoint.load(saved, Catalogue())
+    assert loaded.postfilter == Postfilter(2, 12)
+    assert loaded.as_heard(SampleConfig()).postfilter == Postfilter(2, 12)
+    assert loaded.as_heard(SampleConfig(postfilter=False)).postfilter == OFF
+    original = json.dumps
+
+    def older(header: dict[str, object]) -> str:
+        return original({k: v for k, v in header.items() if k != "postfilter"})
+
+    monkeypatch.setattr("seqkit.runs.checkpoint.json.dumps", older)
+    found.save(saved)
+    assert checkpoint.load(saved, Catalogue()).postfilter == OFF
+
+
 @pytest.mark.parametrize(("cost", "suffice"), [(0.004, True), (0.006, False), (None, False)])
 def test_8_bits_suffice_if_they_were_measured_to(cost: float | None, suffice: bool) -> None:
     saved = dataclasses.replace(example(), metrics={"int8_nats": cost})
@@ -136,6 +157,10 @@ def test_foreign_files_are_refused(tmp_path: Path) -> None:
         ("metrics", 5),
         ("metrics", {"step": "x"}),
         ("training", 5),
+        ("postfilter", 5),
+        ("postfilter", {"slope": -1}),
+        ("postfilter", {"slope": "x"}),
+        ("postfilter", {"other": 1}),
         ("versions", 5),
         ("format", 999),
     ],

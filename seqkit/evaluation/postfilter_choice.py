@@ -1,0 +1,45 @@
+"""The postfilter that makes a sound more like its recording, if one does."""
+
+import itertools
+import math
+
+from seqkit.data.sound import Frames
+from seqkit.data.sound.postfilter import OFF, Postfilter
+from seqkit.evaluation.likeness import Distances
+from seqkit.evaluation.recording import Recording
+
+_SLOPES, _ONSETS = (0.5, 1.0, 2.0), (6.0, 12.0)
+_SHORTEST = 2.0  # seconds of a sound by which one is chosen
+_WORTH = 0.05  # by which the contrast distance has to come down
+_WORSE = 1.25  # times what the others but band may come to
+
+
+def choose(recording: Recording, frames: Frames, rate: int) -> tuple[Postfilter, str]:
+    """A postfilter for sound (N, C) at a rate in hertz, and what is said of it.
+
+    It is the one with the least contrast distance. Whatever deepens valleys lowers that one, so the
+    band distance may not come beyond its limit, or what it is unfiltered, and the others only a
+    little. If contrast is within its limit, the gain small, or the sound too short, there is none.
+    """
+
+    def distances(postfilter: Postfilter) -> Distances | None:
+        return recording.judged(postfilter.filtered(frames, rate).mean(1), rate).distances
+
+    best, said, limits = OFF, "", recording.limits.known
+    plain = distances(OFF) if len(frames) >= _SHORTEST * rate else None
+    if plain is None or not plain.contrast > limits.get("contrast", math.inf):  # or not known
+        return best, said
+    least = plain.contrast - _WORTH
+    bounds = {k: _WORSE * max(v, limits[k]) for k, v in plain.known.items() if k != "contrast"}
+    bounds["band"] = max(plain.band, limits["band"])
+    for slope, onset in itertools.product(_SLOPES, _ONSETS):
+        found = distances(postfilter := Postfilter(slope, onset)) or plain
+        if found.contrast <= least and all(getattr(found, k) <= v for k, v in bounds.items()):
+            best, least = postfilter, found.contrast
+            said = (
+                "the sound hisses between its partials, and from now on is turned down there: "
+                f"contrast {plain.contrast:.2f} → {found.contrast:.2f}, band {plain.band:.2f} → "
+                f"{found.band:.2f} (slope {slope:g}, onset {onset:g} dB; sample.postfilter=false "
+                "leaves it out)"
+            )
+    return best, said
