@@ -1,6 +1,5 @@
 """The postfilter that makes a sound more like its recording, if one does."""
 
-import itertools
 import math
 
 from seqkit.data.sound import Frames
@@ -8,7 +7,8 @@ from seqkit.data.sound.postfilter import OFF, Postfilter
 from seqkit.evaluation.likeness import Distances
 from seqkit.evaluation.recording import Recording
 
-_SLOPES, _ONSETS = (0.5, 1.0, 2.0), (6.0, 12.0)
+_CHOICES = [Postfilter(slope, onset) for slope in (0.5, 1.0, 2.0) for onset in (6.0, 12.0)]
+_CHOICES += [Postfilter(slope, onset, 256) for slope in (0.5, 1.0) for onset in (12.0, 20.0, 30.0)]
 _SHORTEST = 2.0  # seconds of a sound by which one is chosen
 _WORTH = 0.05  # by which the contrast distance has to come down
 _WORSE = 1.25  # times what the others but band may come to
@@ -32,14 +32,14 @@ def choose(recording: Recording, frames: Frames, rate: int) -> tuple[Postfilter,
     least = plain.contrast - _WORTH
     bounds = {k: _WORSE * max(v, limits[k]) for k, v in plain.known.items() if k != "contrast"}
     bounds["band"] = max(plain.band, limits["band"])
-    for slope, onset in itertools.product(_SLOPES, _ONSETS):
-        found = distances(postfilter := Postfilter(slope, onset)) or plain
+    for postfilter in _CHOICES:
+        found = distances(postfilter) or plain
         if found.contrast <= least and all(getattr(found, k) <= v for k, v in bounds.items()):
             best, least = postfilter, found.contrast
             said = (
-                "the sound hisses between its partials, and from now on is turned down there: "
+                "the sound hisses, and from now on that is turned down: "
                 f"contrast {plain.contrast:.2f} → {found.contrast:.2f}, band {plain.band:.2f} → "
-                f"{found.band:.2f} (slope {slope:g}, onset {onset:g} dB; sample.postfilter=false "
-                "leaves it out)"
+                f"{found.band:.2f} (slope {postfilter.slope:g}, onset {postfilter.onset:g} dB, "
+                f"reach {postfilter.reach / 64:g} kHz; sample.postfilter=false leaves it out)"
             )
     return best, said

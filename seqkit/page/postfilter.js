@@ -1,10 +1,10 @@
 // The postfilter of one channel: see data/sound/postfilter.py.
 class Postfilter {
-  constructor({ slope, onset, size }) {
+  constructor({ slope, onset, reach, size }) {
     const hop = size / 4, kept = Array(3 * hop).fill(0), sums = Array(size).fill(0);
     const cosines = Float64Array.from(sums, (_, i) => Math.cos(2 * Math.PI * i / size));
     const window = cosines.map((cosine) => Math.sqrt(0.5 - 0.5 * cosine));
-    Object.assign(this, { slope, onset, size, hop, kept, sums, cosines, window, early: 3 * hop, due: 0 });
+    Object.assign(this, { slope, onset, reach, size, hop, kept, sums, cosines, window, early: 3 * hop, due: 0 });
   }
   spectrum(re, im) {                   // Stockham's, by the factors of the size
     const { size, hop, cosines } = this;
@@ -24,13 +24,15 @@ class Postfilter {
     return [re, im];
   }
   changed(frame) {                     // what is to be added up of a frame
-    const { size, window, slope, onset } = this, half = size / 2;
+    const { size, window, slope, onset, reach } = this, half = size / 2;
     const [re, im] = this.spectrum(window.map((own, i) => own * frame[i]), new Float64Array(size));
     const level = re.slice(0, half + 1).map((x, k) => 10 * Math.log10(x * x + im[k] * im[k] + 1e-9));
-    let highest = Float64Array.from({ length: half + 33 }, (_, k) =>
-      level[Math.max(0, Math.min(half, k - 16))]);
-    for (const reach of [1, 2, 4, 8, 16, 1])
-      highest = highest.map((own, k) => Math.max(own, highest[Math.min(k + reach, half + 32)]));
+    let highest = Float64Array.from({ length: half + 2 * reach + 1 }, (_, k) =>
+      level[Math.max(0, Math.min(half, k - reach))]);
+    const further = (apart) => highest.map((own, k) =>
+      Math.max(own, highest[Math.min(k + apart, half + 2 * reach)]));
+    for (let apart = 1; apart <= reach; apart *= 2) highest = further(apart);
+    highest = further(1);
     const gains = level.map((own, k) => {
       const down = slope * (highest[k] - own - onset);
       return 10 ** (Math.max(0, Math.min(24, down)) / -20) / size;

@@ -40,8 +40,8 @@ def test_hiss_is_cured_and_that_is_told(recording: Recording) -> None:
     cured = recording.measure(chosen.filtered(made, RATE)[:, 0], RATE)
     assert cured.contrast < plain.contrast - 0.1
     assert cured.band <= max(plain.band, recording.limits.band)
-    assert said.startswith("the sound hisses between its partials, and from now on is turned down")
-    assert f"(slope {chosen.slope:g}, onset {chosen.onset:g} dB; sample.postfilter=false" in said
+    assert said.startswith("the sound hisses, and from now on that is turned down: contrast")
+    assert f"(slope {chosen.slope:g}, onset {chosen.onset:g} dB, reach" in said
     stereo = choose(recording, np.repeat(made, 2, 1), RATE)
     assert stereo == (chosen, said)
 

@@ -137,18 +137,21 @@ def test_sound_goes_through_the_postfilter_as_the_commands_does(
         assert np.abs(samples - expected).max() <= 1  # rounding
 
 
-@pytest.mark.parametrize("rate", [300, 8000, 11025, 44100, 47000])
-def test_the_pages_postfilter_is_pythons(rate: int, opened: Opened) -> None:
+@pytest.mark.parametrize(
+    ("rate", "reach"), [(300, 16), (8000, 16), (8000, 256), (11025, 1), (44100, 256), (47000, 16)]
+)
+def test_the_pages_postfilter_is_pythons(rate: int, reach: int, opened: Opened) -> None:
     page, draw = opened("etude"), np.random.default_rng(1)
     tone = 0.5 * np.sin(0.3 * np.arange(rate // 3)) + draw.normal(0, 0.01, rate // 3)
-    wave, fields = tone.astype(np.float32), f"{{slope: 2, onset: 12, size: {window_of(rate)}}}"
+    wave = tone.astype(np.float32)
+    fields = f"{{slope: 2, onset: 12, reach: {reach}, size: {window_of(rate)}}}"
     found = page.ask(f"""(() => {{
         const own = new Postfilter({fields}), wave = {wave.astype(float).tolist()}, made = [];
         for (let i = 0, n = 1; i < wave.length; i += n, n = n * 7 % 331 + 1)
             made.push(...own.convert(wave.slice(i, i + n), false));
         return [...made, ...own.convert([], true)];
     }})()""")
-    expected = Postfilter(2, 12).filtered(wave[:, None], rate)[:, 0]
+    expected = Postfilter(2, 12, reach).filtered(wave[:, None], rate)[:, 0]
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 

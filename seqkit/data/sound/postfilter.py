@@ -1,11 +1,12 @@
 """A postfilter: turns down what lies far below the partials around it, as hiss does.
 
 Of every frame (64 ms under the root of a Hann window, a quarter of that apart) let L be the level
-of a bin in decibels, and E the highest one within 250 Hz. The bin is turned down by
+of a bin in decibels, and E the highest one within a reach. The bin is turned down by
 
     min(24, slope max(0, E - L - onset))
 
-decibels, each channel by itself. No frame gains power, and so the sound gains none. That is the
+decibels, each channel by itself. A short reach finds hiss between partials, a long one what lies
+above a dark sound. No frame gains power, and so the sound gains none. That is the
 adaptive postfilter of speech codecs (Chen and Gersho, 1995), on the spectrum in place of a filter.
 """
 
@@ -19,7 +20,6 @@ from seqkit.symbols import Floats
 
 _MOST = 24.0  # decibels by which a bin is turned down
 _FLOOR = 1e-9  # of the power of a bin: silence has a level, too
-_REACHES = 1, 2, 4, 8, 16, 1  # between bins whose higher one is taken: in the end, of 33 of them
 _FRAMES = 256  # that are computed at a time
 
 
@@ -29,14 +29,17 @@ class Postfilter:
 
     slope: decibels by which a bin is turned down, for each that it lies lower.
     onset: decibels below the highest bin from which on that begins.
+    reach: bins on each side among which that is, 1/64 kHz apart; a power of two.
     """
 
     slope: float = 0.0
     onset: float = 0.0
+    reach: int = 16
 
     def __post_init__(self) -> None:
         """Raises TypeError, ValueError for what is no postfilter."""
-        if not (0 <= self.slope <= 100 and 0 <= self.onset <= 1000):
+        powers = [1 << power for power in range(12)]
+        if not (0 <= self.slope <= 100 and 0 <= self.onset <= 1000 and self.reach in powers):
             raise ValueError(f"out of range: {self}")
 
     def filtered(self, frames: Frames, rate: int) -> Frames:
@@ -98,9 +101,10 @@ class Filtering:
         """What is to be added up of windows (n, C, size)."""
         spectra = np.fft.rfft(windows * self._window)
         level = 10 * np.log10(np.square(np.abs(spectra)) + _FLOOR)
-        highest = np.pad(level, ((0, 0), (0, 0), (16, 16)), mode="edge")
-        for reach in _REACHES:
-            highest = np.maximum(highest[..., :-reach], highest[..., reach:])
+        reach = self._postfilter.reach
+        highest = np.pad(level, ((0, 0), (0, 0), (reach, reach)), mode="edge")
+        for apart in (*(1 << power for power in range(reach.bit_length())), 1):
+            highest = np.maximum(highest[..., :-apart], highest[..., apart:])
         below = highest - level - self._postfilter.onset
         gains = 10 ** (np.clip(self._postfilter.slope * below, 0, _MOST) / -20)
         return np.asarray(np.fft.irfft(spectra * gains, windows.shape[-1]) * self._window / 2)

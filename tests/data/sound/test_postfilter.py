@@ -1,5 +1,7 @@
 """The postfilter against its formula, in pieces, around loops, and on sound that is none."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -36,7 +38,7 @@ def by_the_formula(wave: Floats, rate: int, filter_: Postfilter) -> Floats:
         spectrum = turns @ (padded[begin : begin + size] * window)
         level = 10 * np.log10(np.abs(spectrum) ** 2 + 1e-9)
         for k in range(count):
-            highest = level[max(k - 16, 0) : k + 17].max()
+            highest = level[max(k - filter_.reach, 0) : k + filter_.reach + 1].max()
             down = filter_.slope * max(0, highest - level[k] - filter_.onset)
             spectrum[k] *= 10 ** (-min(24, down) / 20)
         twice = np.where((np.arange(count) % (size // 2)) == 0, 1, 2)
@@ -46,10 +48,11 @@ def by_the_formula(wave: Floats, rate: int, filter_: Postfilter) -> Floats:
 
 
 @pytest.mark.parametrize("rate", [300, 2000, 8000])
-def test_it_is_what_its_formula_says(rate: int) -> None:
-    frames = hissing(rate, 0.3)
-    expected = by_the_formula(frames[:, 0], rate, USUAL)
-    np.testing.assert_allclose(USUAL.filtered(frames, rate)[:, 0], expected, atol=1e-6)
+@pytest.mark.parametrize("reach", [1, 16, 256])
+def test_it_is_what_its_formula_says(rate: int, reach: int) -> None:
+    frames, postfilter = hissing(rate, 0.3), dataclasses.replace(USUAL, reach=reach)
+    expected = by_the_formula(frames[:, 0], rate, postfilter)
+    np.testing.assert_allclose(postfilter.filtered(frames, rate)[:, 0], expected, atol=1e-6)
     assert np.abs(expected - frames[:, 0]).max() > 1e-4
 
 
