@@ -71,7 +71,7 @@ def rows(config: Config, device: torch.device, notice: Callable[[str], None]) ->
             continue
         steps = few if name == "torch" else many
         all_rows[name] = Row(_builder(config, steps, built, model), steps * streams)
-    for name, like, int8 in _BARE:
+    for name, like, int8 in _BARE if settings.frame == 1 else ():  # as `one_step`
         if like in all_rows:
             all_rows[name] = Row(partial(_bare, config, model, few, int8), few * streams)
     return all_rows

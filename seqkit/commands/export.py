@@ -52,6 +52,11 @@ def _write_onnx(saved: Checkpoint, out: Path, config: Config, console: Console) 
     The codec, which tells what the symbols stand for, is in the model's metadata as JSON. So are
     labels: the condition is a code, if there are codes, times their numbers plus the number.
     """
+    if saved.model.frame > 1:
+        raise ConfigError(
+            f"out={out}: an ONNX model makes one symbol a step, and this network makes "
+            f"{saved.model.frame}: give out=NAME.html for a page that runs it"
+        )
     try:
         from onnx import checker, helper
 

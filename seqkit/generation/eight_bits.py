@@ -13,7 +13,7 @@ from seqkit.model.network import cross_entropy
 from seqkit.symbols import Floats
 
 _HEAVY = 1e10  # products a second; a core next to other programs makes about as many in fp32
-_LANES, _STEPS = 32, 160  # stretches of a part, and the symbols of each
+_LANES, _STEPS = 32, 160  # stretches of a part, and the symbols of each, in whole frames
 _WARM = 32  # of which so many first ones do not count
 
 
@@ -23,9 +23,10 @@ def is_heavy(model: ModelConfig, rate: float) -> bool:
     This is a matter of its size, and not of the machine's speed, so that a seed gives the same on
     machines of one kind.
     """
-    h, layers = model.hidden_size, model.num_layers
+    h, v, layers, places = model.hidden_size, model.vocabulary_size, model.num_layers, model.frame
     recurrent = GATES[model.cell] * h * (2 * layers - 1) * h  # the bottom layer looks up its input
-    return rate * (recurrent + model.vocabulary_size * h) > _HEAVY
+    head = v * h if places == 1 else (v + h) * model.head_size
+    return rate * (recurrent / places + head) > _HEAVY
 
 
 def added_nats(model: CharRNN, size: int, part: Part, start: int) -> float | None:
@@ -36,12 +37,13 @@ def added_nats(model: CharRNN, size: int, part: Part, start: int) -> float | Non
     Raises:
         ConfigError: ONNX Runtime does not load.
     """
-    lanes = min(_LANES, len(part) // _STEPS)
+    steps = _STEPS // model.config.frame * model.config.frame
+    lanes = min(_LANES, len(part) // steps)
     if not lanes:
         return None
-    begins = np.linspace(0, len(part) - _STEPS, lanes).astype(np.int64) // part.frame * part.frame
-    conditions = part.conditions(begins + np.arange(_STEPS)[:, None])
-    stretches = [part.symbols[begin : begin + _STEPS] for begin in begins.tolist()]
+    begins = np.linspace(0, len(part) - steps, lanes).astype(np.int64) // part.frame * part.frame
+    conditions = part.conditions(begins + np.arange(steps)[:, None])
+    stretches = [part.symbols[begin : begin + steps] for begin in begins.tolist()]
     targets = np.stack(stretches, 1).astype(np.int64)
     fed = np.concatenate([np.full((1, lanes), start), targets[:-1]])
 

@@ -38,15 +38,35 @@ def test_it_is_the_loss_in_int8_less_the_networks_own() -> None:
     assert added_nats(model, 20, own, start=7) == pytest.approx(max(costs), abs=1e-5)
 
 
+def test_stretches_are_whole_frames() -> None:
+    model, own = network(1, 32, 20, "gru", places=3), part(160)
+    own = dataclasses.replace(own, frame=3)
+    symbols = own.symbols[:159].astype(np.int64)[:, None]
+    fed, targets = np.concatenate([[[7]], symbols[:-1]]), torch.from_numpy(symbols)
+    nats = []
+    for precision in ("fp32", "int8"):
+        engine = build_engine("onnx", precision, model, 20, 1)
+        logits, _ = engine.score(fed, model.zero_state(1))
+        nats.append(cross_entropy(torch.from_numpy(logits), targets, "none"))
+    cost = float((nats[1] - nats[0])[32:].mean())
+    assert cost != 0
+    assert added_nats(model, 20, own, start=7) == pytest.approx(cost, abs=1e-6)
+
+
 def test_a_network_is_heavy_by_its_size_and_its_rate() -> None:
-    def heavy(layers: int, hidden: int, rate: int) -> bool:
-        config = ModelConfig(num_layers=layers, hidden_size=hidden, vocabulary_size=256)
+    def heavy(layers: int, hidden: int, rate: int, places: int = 1) -> bool:
+        config = ModelConfig(
+            num_layers=layers, hidden_size=hidden, vocabulary_size=256, symbols_per_step=places
+        )
         return is_heavy(config, rate)
 
     assert not heavy(1, 384, 8000)
     assert heavy(1, 384, 16000)
     assert heavy(2, 384, 8000)
     assert not heavy(2, 20, 48000)
+    assert heavy(1, 512, 16000)
+    assert not heavy(1, 512, 16000, places=2)
+    assert heavy(1, 512, 32000, places=2)
 
 
 def test_of_a_short_part_nothing_is_known() -> None:

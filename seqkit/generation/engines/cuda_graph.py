@@ -38,6 +38,7 @@ class CudaGraphEngine:
     """Generates with PyTorch's operations, replayed: any cell, any number of streams."""
 
     block = 256
+    multiple = 1
     reads = False
 
     @torch.inference_mode()

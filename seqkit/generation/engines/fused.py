@@ -69,6 +69,7 @@ class FusedEngine:
     """Generates with a fused kernel, on a GPU of capability 8.0 or above."""
 
     block = 1024
+    multiple = 1
     reads = False
 
     @torch.inference_mode()

@@ -29,6 +29,7 @@ class WasmEngine:
     """Generates with 8-bit weights and 7-bit activations, one stream after the other."""
 
     block = 64
+    multiple = 1
     reads = True
 
     def __init__(

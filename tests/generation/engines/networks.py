@@ -38,6 +38,7 @@ def network(
     conditions: int = 0,
     labels: int = 0,
     lookback: int = 0,
+    places: int = 1,
 ) -> CharRNN:
     """A random network whose next symbol is far from certain and far from uniform."""
     config = ModelConfig(
@@ -53,6 +54,8 @@ def network(
         labels=[labels] if labels else [],
         label_size=4,
         lookback=lookback,
+        symbols_per_step=places,
+        head_size=20,
     )
     model = CharRNN(config, torch.Generator().manual_seed(size))
     with torch.no_grad():
@@ -63,7 +66,8 @@ def network(
         if lookback:
             draw = torch.Generator().manual_seed(lookback)
             levels = torch.linspace(-1, 1, size)
-            weights = torch.randn(max(conditions, 1), lookback, generator=draw) / lookback**0.5
+            shape = (places, lookback) if places > 1 else (lookback,)
+            weights = torch.randn(max(conditions, 1), *shape, generator=draw) / lookback**0.5
             model.set_linear_predictor(LinearPredictor(levels, weights))
     return model.to(device)
 
@@ -76,18 +80,30 @@ def conditioned(read: tuple[int, int], device: str = "cpu") -> CharRNN:
     )
 
 
-def random_state(model: CharRNN, streams: int) -> State:
-    """A state in the range of real ones."""
+def in_frames(places: int, device: str = "cpu") -> CharRNN:
+    """A network as one of sound, with codes, that makes so many symbols a step."""
+    return network(
+        2, 40, 20, embedding=True, device=device, conditions=9, lookback=6, places=places
+    )
+
+
+def random_state(model: CharRNN, streams: int, fed: int = 0) -> State:
+    """A state in the range of real ones, after so many inputs of a step; 0: all of them."""
     generator = torch.Generator().manual_seed(streams)
     zero = model.zero_state(streams)
-    parts = (torch.rand(values.shape, generator=generator) - 0.5 for values in zero)
-    return State(*(values.to(zero.h.device) for values in parts))
+    parts = (torch.rand(values.shape, generator=generator) - 0.5 for values in zero[:3])
+    places, size = model.config.frame, model.config.vocabulary_size
+    shape = (1, streams, (fed - 1) % places)
+    frame = torch.randint(1, size, shape, generator=generator).float()
+    return State(*(values.to(zero.h.device) for values in (*parts, frame)))
 
 
 def conditions_of(model: CharRNN, steps: int, streams: int) -> Conditions:
-    """Random conditions of symbols (N, S), of a network that reads some."""
+    """Random conditions of symbols (N, S) from a whole step on, of a network that reads some."""
     draw, config = np.random.default_rng(8), model.config
     codes = draw.integers(0, config.conditions, (steps, streams)) if config.conditions else None
+    if codes is not None:
+        codes = codes.repeat(config.frame, 0)[:steps]
     labels = draw.integers(0, config.label_rows, (steps, streams, 1)) if config.labels else None
     return Conditions(*(None if own is None else torch.from_numpy(own) for own in (codes, labels)))
 
