@@ -119,7 +119,7 @@ def _plain(config: Config, steps: int, device: torch.device) -> Callable[[], obj
 
 def _bare(config: Config, model: CharRNN, steps: int, int8: bool) -> Callable[[], object]:
     from seqkit.generation.engines.onnx import one_step, open_session
-    from seqkit.generation.engines.onnx_step import OnnxStep
+    from seqkit.generation.engines.onnx_graph import OnnxStep
 
     step = OnnxStep(model, config.model.vocabulary_size, int8)
     session = open_session(one_step(step), torch.get_num_threads())

@@ -60,7 +60,7 @@ def _write_onnx(saved: Checkpoint, out: Path, config: Config, console: Console) 
     try:
         from onnx import checker, helper
 
-        from seqkit.generation.engines import onnx, onnx_step
+        from seqkit.generation.engines import onnx, onnx_graph
     except (ImportError, OSError) as error:
         raise ConfigError(f"export: ONNX Runtime does not load: {error}") from error
     with console.progress("export"):
@@ -69,7 +69,7 @@ def _write_onnx(saved: Checkpoint, out: Path, config: Config, console: Console) 
         if saved.labels is not None:
             network = network.with_choices(labelled.every(saved.labels))
             properties["labels"] = saved.labels.values
-        model = onnx.one_step(onnx_step.OnnxStep(network, saved.codec.size))
+        model = onnx.one_step(onnx_graph.OnnxStep(network, saved.codec.size))
         helper.set_model_props(model, {key: json.dumps(value) for key, value in properties.items()})
         checker.check_model(model)
         content = model.SerializeToString()

@@ -17,8 +17,7 @@ from onnx import TensorProto, helper
 
 from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.generation.engine import Drawing
-from seqkit.generation.engines.onnx_graph import Graph, Value, stacked
-from seqkit.generation.engines.onnx_step import Feeding, OnnxStep
+from seqkit.generation.engines.onnx_graph import Feeding, Graph, OnnxStep, Value, stacked
 from seqkit.generation.engines.step_tables import condition_rows
 from seqkit.generation.sampling import Sampling, drawn
 from seqkit.model.char_rnn import CharRNN
@@ -29,8 +28,10 @@ from seqkit.symbols import Floats, Integers
 _OPSET = 18
 _IR_VERSION = 9
 _BLOCK = 64
+_TYPES = {"uniforms": TensorProto.DOUBLE, "conditions": TensorProto.INT64}
 
 Arrays = npt.NDArray[Any]
+_How = tuple[Sampling | None, int]  # as `many_steps` takes them
 
 
 class OnnxEngine:
@@ -40,21 +41,22 @@ class OnnxEngine:
         """`size` is the codec's V, `precision` fp32 or int8."""
         self._step = OnnxStep(model, size, int8=precision == "int8")
         self._threads = torch.get_num_threads()
-        self._sessions: dict[tuple[Sampling | None, int, int], onnxruntime.InferenceSession] = {}
+        self._sessions: dict[tuple[_How, int], onnxruntime.InferenceSession] = {}
         self.multiple = self._step.places
+        self._frame = () if self.multiple == 1 else (self.multiple,)
         self.block = _BLOCK // self.multiple * self.multiple
         self.reads = self.multiple == 1
 
     def sample(self, drawing: Drawing) -> Iterator[Integers]:
         """See Engine."""
-        rule = dataclasses.replace(drawing.sampling, seed=0)
+        rule, length = dataclasses.replace(drawing.sampling, seed=0), 0
+        how = rule, fed_of(drawing.state.frame, self.multiple)
         carried = [drawing.symbols, *self._split(drawing.state)]
-        fed, short = fed_of(drawing.state.frame, self.multiple), False
         for block, known in drawing.blocks():
-            if short:
-                raise ValueError(f"a block before this one was no multiple of {self.multiple}")
-            short = len(block) % self.multiple > 0
-            *carried, drawn = self._run(rule, fed, carried, block, known)
+            if length % self.multiple:
+                raise ValueError(f"a block after {length} symbols, no multiple of {self.multiple}")
+            *carried, drawn = self._run(how, carried, block, known)
+            length += len(block)
             yield drawn
 
     def score(
@@ -63,16 +65,14 @@ class OnnxEngine:
         """See Engine. Raises ValueError if N is no multiple of the symbols of a step."""
         if len(symbols) % self.multiple:
             raise ValueError(f"{len(symbols)} symbols are no multiple of {self.multiple}")
-        fed, carried = fed_of(state.frame, self.multiple), self._split(state)
-        *after, logits = self._run(None, fed, carried, symbols, conditions)
+        how = None, fed_of(state.frame, self.multiple)
+        *after, logits = self._run(how, self._split(state), symbols, conditions)
         tensors = [torch.from_numpy(values).to(state.h.device) for values in after]
-        count = state.frame.shape[2]
-        end = count + 2 * self._step.layers
-        h, c = (torch.stack(tensors[count + first : end : 2]) for first in (0, 1))
-        past = tensors[end][None].flatten(2) if self._step.lookback else state.past
-        frame = state.frame
-        if count:
-            frame = torch.stack(tensors[:count], 1)[None].to(frame) + 1
+        count, layers = state.frame.shape[2], 2 * self._step.layers
+        known, tensors = tensors[:count], tensors[count:]
+        h, c = torch.stack(tensors[0:layers:2]), torch.stack(tensors[1:layers:2])
+        past = tensors[layers][None].flatten(2) if self._step.lookback else state.past
+        frame = torch.stack(known, 1)[None].to(h) + 1 if known else state.frame
         return logits, State(h, c, past, frame)
 
     def _split(self, state: State) -> list[Arrays]:
@@ -80,17 +80,11 @@ class OnnxEngine:
         h, c, past, frame = (values.float().cpu().numpy() for values in state)
         known = [column.astype(np.int64) - 1 for column in frame[0].T]
         layers = [array for pair in zip(h, c, strict=True) for array in pair]
-        if self.multiple > 1:
-            past = past.reshape(1, len(frame[0]), self.multiple, -1)
+        past = past.reshape(*past.shape[:2], *self._frame, self._step.lookback)
         return [*known, *layers, *(past if self._step.lookback else ())]
 
     def _run(
-        self,
-        rule: Sampling | None,
-        fed: int,
-        carried: list[Arrays],
-        rows: Arrays,
-        conditions: Conditions,
+        self, how: _How, carried: list[Arrays], rows: Arrays, conditions: Conditions
     ) -> list[Arrays]:
         """What `many_steps` makes of what is carried and of rows (N, S).
 
@@ -99,27 +93,21 @@ class OnnxEngine:
         # One row of products in 8 bits is done before a second thread has begun.
         alone = self._step.int8 and rows.shape[1] == 1
         threads = 1 if alone else self._threads
-        if (rule, fed, threads) not in self._sessions:
-            graph = many_steps(self._step, rule, fed)
-            self._sessions[rule, fed, threads] = open_session(graph, threads)
-        session = self._sessions[rule, fed, threads]
-        inputs = [*carried, self._by_step(rows)]
+        if (how, threads) not in self._sessions:
+            self._sessions[how, threads] = open_session(many_steps(self._step, *how), threads)
+        session, inputs = self._sessions[how, threads], [*carried, self._by_step(rows)]
         if self._step.conditions:
             known = condition_rows(self._step.config, conditions)
-            found = np.zeros(rows.shape, np.int64) if known is None else known.numpy()
-            inputs.append(self._by_step(found))
+            numbers = np.zeros(rows.shape, np.int64) if known is None else known.numpy()
+            inputs.append(self._by_step(numbers))
         names = [value.name for value in session.get_inputs()]
         *after, made = session.run(None, dict(zip(names, inputs, strict=True)))
-        if self.multiple > 1:
-            made = made.reshape(-1, *made.shape[2:])[: len(rows)]
-        return [*after, made]
+        return [*after, made.reshape(-1, *made.shape[1 + len(self._frame) :])[: len(rows)]]
 
     def _by_step(self, rows: Arrays) -> Arrays:
-        """Rows (N, S) as (N / P, P, S), filled up; as they are if P is 1."""
-        if self.multiple == 1:
-            return rows
+        """Rows (N, S), filled up, as (N / P, P, S), or as they are if P is 1."""
         filled = np.pad(rows, ((0, -len(rows) % self.multiple), (0, 0)))
-        return filled.reshape(-1, self.multiple, rows.shape[1])
+        return filled.reshape(-1, *self._frame, rows.shape[1])
 
 
 def open_session(model: onnx.ModelProto, threads: int) -> onnxruntime.InferenceSession:
@@ -181,43 +169,45 @@ def many_steps(step: OnnxStep, sampling: Sampling | None, fed: int = 0) -> onnx.
     """
     places = step.places
     known = [f"known{place}" for place in range((fed - 1) % places)]
+    integers = ["symbols", *known] if sampling else known
     layers = [f"{kind}{layer}" for layer in range(step.layers) for kind in "hc"]
-    carried = [*known, *layers, *(["past"] if step.lookback else [])]
+    past = ["past"] if step.lookback else []
+    carried = [*integers, *layers, *past]
     rows = ["uniforms" if sampling else "symbols", *(["conditions"] if step.conditions else [])]
     body = Graph("step_")
 
-    def value(name: str, dtype: type[np.generic] = np.float32) -> Value:
-        return Value(body, f"step_{name}", dtype)
+    def value(name: str) -> Value:
+        return Value(body, f"step_{name}")
+
+    def row(name: str, place: int, dtype: type[np.generic] = np.float32) -> Value:
+        whole = Value(body, f"step_{name}", dtype)
+        return whole if places == 1 else whole.at(place)
 
     pairs = [(value(f"h{layer}"), value(f"c{layer}")) for layer in range(step.layers)]
-    feeding = Feeding(step, [value(name) for name in known], pairs, value("past"), places)
+    feeding = Feeding(step, [*map(value, known)], pairs, value("past"), places)
     symbols, made = value("symbols"), list[Value]()
     for place in range(places):
-
-        def row(name: str, dtype: type[np.generic] = np.float32, place: int = place) -> Value:
-            return value(name, dtype) if places == 1 else value(name, dtype).at(place)
-
-        given = symbols if sampling else row("symbols")
-        result = feeding.feed(given, row("conditions") if step.conditions else None)
+        fed_now = symbols if sampling else row("symbols", place)
+        result = feeding.feed(fed_now, row("conditions", place) if step.conditions else None)
         if sampling:
-            uniforms = row("uniforms", np.float64).node("Unsqueeze", [-1])
+            uniforms = row("uniforms", place, np.float64).node("Unsqueeze", [-1])
             symbols = result = drawn(result, uniforms, sampling, _OnValues(step.size))
         made.append(result)
-    following = [*feeding.known, *chain(*feeding.state), *([feeding.past] if step.lookback else [])]
-    if sampling:
-        carried, following = ["symbols", *carried], [symbols, *following]
-    following.append(made[0] if places == 1 else stacked(made, 0))
-    for output, name in zip(following, [*carried, "made"], strict=True):
-        body.rename(output, f"step_new_{name}")
+    after = dict(zip(known, feeding.known, strict=True)) | {"symbols": symbols}
+    after |= dict(zip(layers, chain(*feeding.state), strict=True)) | {"past": feeding.past}
+    after["made"] = made[0] if places == 1 else stacked(made, 0)
+    for name in [*carried, "made"]:
+        body.rename(after[name], f"step_new_{name}")
     inside = body.finish(
         _untyped(f"step_{name}" for name in carried + rows),
         _untyped(f"step_new_{name}" for name in [*carried, "made"]),
     )
-    dims = dict.fromkeys(layers, 2) | dict.fromkeys(["symbols", *known], 1)
-    dims |= dict.fromkeys(["past", *rows], 2 if places == 1 else 3)
+    types = dict.fromkeys(["symbols", *known], TensorProto.INT64) | _TYPES
+    wide = 2 if places == 1 else 3
     inputs = [
-        helper.make_tensor_value_info(name, _type_of(name), [None] * dims[name])
-        for name in carried + rows
+        helper.make_tensor_value_info(name, types.get(name, TensorProto.FLOAT), [None] * dims)
+        for names, dims in ((integers, 1), (layers, 2), (past + rows, wide))
+        for name in names
     ]
     new = _untyped(f"new_{name}" for name in [*carried, "made"])
     scan = helper.make_node(
@@ -251,12 +241,6 @@ class _OnValues:
         ordered, order = x.nodes("TopK", [self._size], outputs=2)
         before = ordered.node("CumSum", [1], exclusive=1)
         return x.node("ScatterElements", order, before, axis=1)
-
-
-def _type_of(name: str) -> int:
-    if name.startswith(("symbols", "conditions", "known")):
-        return TensorProto.INT64
-    return TensorProto.DOUBLE if name == "uniforms" else TensorProto.FLOAT
 
 
 def _untyped(names: Iterable[str]) -> list[onnx.ValueInfoProto]:

@@ -135,7 +135,7 @@ def test_frames_are_drawn_as_pytorch_draws_them(places: int, fed: int, sampling:
         return np.concatenate(made)
 
     expected = drawn(TorchEngine(model, 20))
-    assert len(np.unique(expected)) > 3
+    assert sampling.temperature == 0 or len(np.unique(expected)) > 3
     engine = OnnxEngine(model, 20)
     for cuts in ((), (places, 5 * places), (15 * places,)):
         assert (drawn(engine, *cuts) == expected).all()
