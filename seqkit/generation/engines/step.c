@@ -7,7 +7,8 @@
 // The same bits on every machine: products are of integers, activations in 7 bits, so that no pair
 // of products leaves the 16 bits within which processors agree about a relaxed dot product; exp is
 // made of IEEE additions, products and divisions. Weights lie in memory as wasm_layout.py has them:
-// L layers, H hidden units rounded up to 16, V symbols, K lookback.
+// L layers, H hidden units rounded up to 16, V symbols, K lookback; P symbols a step, and if that is
+// more than one, M the size of z, rounded up to 16, from which each is predicted: see frames.py.
 #include <wasm_simd128.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -15,12 +16,14 @@
 #define FED 128       // and that are fed at most
 #define ROWS 16       // of a matrix that are multiplied side by side
 #define UNITS 64      // an activation in [-1, 1) is a multiple of its inverse
+#define FINEST 127    // the largest integer that stands for z
+#define PLACES 64     // symbols of a step at most
 #define EACH(i, count) for (int i = 0; i < (count); i++)
 
 typedef unsigned long long u64;
 typedef float f4 __attribute__((vector_size(16)));
 typedef int i4 __attribute__((vector_size(16)));
-typedef struct { short *values; float *scales; int rows; } Table;       // (rows, 4 H)
+typedef struct { short *values; float *scales; int rows, columns; } Table;
 typedef struct { float *bias, *scales; int *sums; signed char *values; int rows, columns; } Matrix;
 
 extern unsigned char __heap_base;
@@ -29,12 +32,16 @@ static struct {
   int codes[BLOCK], labels[BLOCK], symbols[BLOCK];    // of the symbols after those that are fed
   float probabilities[BLOCK];                         // of the symbols, at temperature 1
 } io;
-static int L, H, V, K, known, skips;                  // known: symbols of the input, V or more
+static int L, H, V, K, P, M, known, skips;            // known: symbols of the input, V or more
 static float clip;                                    // of c; 0: none
-static Table input, coded, labelled, predicted;
-static float *levels, *borders, *weights;             // (known,), (known,), (codes, K)
-static Matrix layer[64], head;
-static float *gates, *logits, *summed;
+static Table input, coded, labelled, predicted;       // of P (known + 1), …, P known rows of 4 H
+static Table drawn, guessed;                          // of (P - 1) known and P known rows of M
+static float *levels, *borders, *weights;             // (known + 1,), (known,), (codes, P, K)
+static Matrix layer[64], hidden, head[PLACES];
+static float *gates, *logits, *summed, *products, *z; // products: W h + a, (P, M)
+static int guesses[PLACES];                           // the symbols that this step predicts linearly
+static struct { const short *values; float scale; } chosen[2 * PLACES + 2];   // rows of tables
+static int chosen_count;
 static double *scaled, *shares, temperature = 1, top_p = 1;
 static int *order, top_k, wants_probabilities;
 static void *activations;
@@ -48,7 +55,10 @@ static void *take(u64 bytes) {
   return (void *)(unsigned long)begin;
 }
 
-static Table table(int rows) { return (Table){take(8ull * H * rows), take(4ull * rows), rows}; }
+static Table table(int rows, int columns) {
+  short *values = take(2ull * columns * rows);
+  return (Table){values, take(4ull * rows), rows, columns};
+}
 
 static Matrix matrix(int rows, int columns) {
   float *bias = take(4ull * rows), *scales = take(4ull * rows);
@@ -59,24 +69,32 @@ static Matrix matrix(int rows, int columns) {
 EXPORT void *reserve(unsigned bytes) { return take(bytes); }
 EXPORT void *buffers(void) { return &io; }
 EXPORT float *logits_at(void) { return logits; }      // FED rows of V, rounded up to 16
-EXPORT int state_size(void) { return 4 * (2 * L * H + K); }
+
+// Of h and c (L, H), the past (P, K), how many inputs of the step under way were fed, and the P
+// symbols since the last step, counted from 1.
+EXPORT int state_size(void) { return 4 * (2 * L * H + P * K + (P + 4) / 4 * 4); }
 
 // Lay a network out in memory; its weights go to the address that is returned.
-EXPORT void *arrange(int layers, int hidden, int symbols, int rows, int codes, int labels,
-                     int lookback, int has_skips, float limit) {
-  L = layers; H = hidden; V = symbols; known = rows; K = lookback;
-  skips = has_skips; clip = limit; top = (unsigned long)&__heap_base;
+EXPORT void *arrange(int layers, int units, int symbols, int rows, int codes, int labels,
+                     int lookback, int has_skips, float limit, int places, int size_of_z) {
+  L = layers; H = units; V = symbols; known = rows; K = lookback;
+  P = places; M = size_of_z; skips = has_skips; clip = limit; top = (unsigned long)&__heap_base;
   void *begin = take(0);
-  input = table(known); coded = table(codes); labelled = table(labels);
+  input = table(P * (known + 1), 4 * H); coded = table(codes, 4 * H); labelled = table(labels, 4 * H);
   if (K) {
-    predicted = table(known);
-    levels = take(4ull * known); borders = take(4ull * known);
-    weights = take(4ull * K * (codes ? codes : 1));
+    predicted = table(P * known, 4 * H);
+    levels = take(4ull * known + 4); borders = take(4ull * known);
+    weights = take(4ull * P * K * (codes ? codes : 1));
   }
   EACH(l, L) layer[l] = matrix(4 * H, l ? 2 * H : H);
-  head = matrix((V + ROWS - 1) / ROWS * ROWS, H);
-  gates = take(16ull * H); summed = take(4ull * H); activations = take(4ull * H);
-  logits = take(4ull * FED * head.rows); order = take(4ull * V);
+  if (P > 1) {
+    hidden = matrix(P * M, H); drawn = table((P - 1) * known, M);
+    if (K) guessed = table(P * known, M);
+  }
+  EACH(p, P) head[p] = matrix((V + ROWS - 1) / ROWS * ROWS, P > 1 ? M : H);
+  gates = take(16ull * H); summed = take(4ull * H); activations = take(4ull * H + 2ull * M);
+  products = take(4ull * P * M); z = take(4ull * M);
+  logits = take(4ull * FED * head[0].rows); order = take(4ull * V);
   scaled = take(8ull * V); shares = take(8ull * V);
   return begin;
 }
@@ -112,12 +130,13 @@ static f4 clamp(f4 x, float least, float most) {
   return wasm_f32x4_min(wasm_f32x4_splat(most), wasm_f32x4_max(wasm_f32x4_splat(least), x));
 }
 
-static void quantise(const float *x, int place, float scale) {   // H numbers, from `place` on
-  for (int i = 0; i < H; i += 4) {
-    f4 rounded = clamp(wasm_f32x4_nearest(*(f4 *)(x + i) * scale), -UNITS, UNITS - 1);
+// Make n numbers integers of 7 bits from `least` on, and activations from `place` on.
+static void quantise(const float *x, int n, int place, float scale, int least) {
+  for (int i = 0; i < n; i += 4) {
+    f4 rounded = clamp(wasm_f32x4_nearest(*(f4 *)(x + i) * scale), least, least + FINEST);
     i4 v = wasm_i32x4_trunc_sat_f32x4(rounded);
 #ifdef RELAXED
-    v += UNITS;
+    v -= least;
     v = wasm_i16x8_narrow_i32x4(v, v);
     wasm_v128_store32_lane((char *)activations + place + i, wasm_i8x16_narrow_i16x8(v, v), 0);
 #else
@@ -126,8 +145,8 @@ static void quantise(const float *x, int place, float scale) {   // H numbers, f
   }
 }
 
-// y = base + scales * (values activations), for all rows.
-static void multiply(const Matrix *m, const float *base, float *y) {
+// y = base + scales * unit * (values activations), for all rows.
+static void multiply(const Matrix *m, const float *base, float *y, float unit) {
   const signed char *w = m->values;
   for (int r = 0; r < m->rows; r += ROWS) {
     i4 a[4];
@@ -152,17 +171,29 @@ static void multiply(const Matrix *m, const float *base, float *y) {
 #endif
     EACH(q, 4) {
       int i = r + 4 * q;
-      f4 product = (f4)wasm_f32x4_convert_i32x4(a[q]) * *(f4 *)(m->scales + i);
+      f4 product = (f4)wasm_f32x4_convert_i32x4(a[q]) * (*(f4 *)(m->scales + i) * unit);
       *(f4 *)(y + i) = *(f4 *)(base + i) + product;
     }
   }
 }
 
-static void add_row(Table t, int row) {               // to the gates of the bottom layer
-  const short *values = t.values + (u64)row * 4 * H;
-  for (int i = 0; i < 4 * H; i += 4)
-    *(f4 *)(gates + i) +=
-        (f4)wasm_f32x4_convert_i32x4(wasm_i32x4_load16x4(values + i)) * t.scales[row];
+static void choose(Table t, int row) {                // to be added up
+  chosen[chosen_count].values = t.values + (u64)row * t.columns;
+  chosen[chosen_count++].scale = t.scales[row];
+}
+
+static void add_chosen(const float *base, float *y, int columns) {     // y = base + those rows
+  for (int i = 0; i < columns; i += ROWS) {
+    f4 sums[4];
+    EACH(q, 4) sums[q] = *(f4 *)(base + i + 4 * q);
+    EACH(k, chosen_count) {
+      const short *values = chosen[k].values + i;
+      EACH(q, 4)
+        sums[q] += (f4)wasm_f32x4_convert_i32x4(wasm_i32x4_load16x4(values + 4 * q)) * chosen[k].scale;
+    }
+    EACH(q, 4) *(f4 *)(y + i + 4 * q) = sums[q];
+  }
+  chosen_count = 0;
 }
 
 // exp by Taylor's series of 2**(x log2(e) - n) around 0, to 2e-7 of the result.
@@ -187,35 +218,77 @@ static void advance(float *h, float *c) {
   }
 }
 
-// The symbol that is predicted after this one; see seqkit/model/linear_predictor.py.
-static int predict(float *past, int symbol, int code) {
-  __builtin_memmove(past, past + 1, 4 * (K - 1));
-  past[K - 1] = levels[symbol];
-  f4 sum = {0};
-  for (int i = 0; i < K; i += 4) sum += *(f4 *)(past + i) * *(f4 *)(weights + code * K + i);
-  float sample = sum[0] + sum[1] + sum[2] + sum[3];
-  int below = 0;
-  EACH(i, known) below += borders[i] < sample;
-  return below;
+// Predict the symbols of a step after the past (P, K); see seqkit/model/linear_predictor.py.
+static void predict(const float *past, int code) {
+  EACH(p, K ? P : 0) {
+    f4 sum = {0};
+    for (int i = p * K; i < (p + 1) * K; i += 4)
+      sum += *(f4 *)(past + i) * *(f4 *)(weights + (u64)code * P * K + i);
+    float sample = sum[0] + sum[1] + sum[2] + sum[3];
+    int below = 0;
+    EACH(i, known) below += borders[i] < sample;
+    guesses[p] = below;
+  }
+}
+
+// Logits of h, or what those of each place begin with.
+static void look(const float *h, float *to) {
+  __builtin_memcpy(summed, h + (L - 1) * H, 4 * H);
+  if (skips) EACH(k, (L - 1) * H) summed[k % H] += h[k];
+  quantise(summed, H, 0, skips ? (float)UNITS / L : UNITS, -UNITS);
+  const Matrix *m = P > 1 ? &hidden : head;
+  multiply(m, m->bias, P > 1 ? products : to, 1);
+}
+
+static void advance_layers(float *h, float *c, float *past, float *symbols, int code, int label) {
+  EACH(p, P) choose(input, p * (known + 1) + symbols[p]);
+  if (labelled.rows) choose(labelled, label);
+  if (coded.rows) choose(coded, code);
+  EACH(p, K ? P : 0) {
+    __builtin_memmove(past + p * K, past + p * K + 1, 4 * (K - 1));
+    past[(p + 1) * K - 1] = levels[(int)symbols[p]];
+  }
+  predict(past, code);
+  EACH(p, K ? P : 0) choose(predicted, p * known + guesses[p]);
+  add_chosen(layer[0].bias, gates, 4 * H);
+  EACH(l, L) {
+    if (l) quantise(h + (l - 1) * H, H, 0, UNITS, -UNITS);
+    quantise(h + l * H, H, l ? H : 0, UNITS, -UNITS);
+    multiply(&layer[l], l ? layer[l].bias : gates, gates, 1);
+    advance(h + l * H, c + l * H);
+  }
+}
+
+static void write(const float *symbols, int fed, float *to) {     // logits of the symbol in a place
+  EACH(p, fed) choose(drawn, p * known + symbols[p] - 1);
+  if (K) choose(guessed, fed * known + guesses[fed]);
+  add_chosen(products + fed * M, z, M);
+  f4 large = {0};
+  for (int i = 0; i < M; i += 4) large = wasm_f32x4_max(large, *(f4 *)(z + i));
+  float most = 1e-30f;
+  EACH(i, 4) most = large[i] > most ? large[i] : most;
+  quantise(z, M, 0, FINEST / most, 0);                            // below zero is zero: relu
+  multiply(&head[fed], head[fed].bias, to, most / FINEST);
+}
+
+// Make again what a step under way has left behind, for what follows from another call.
+static void take_up(const float *state, int code) {
+  const float *past = state + 2 * L * H;
+  if (!past[P * K]) return;
+  predict(past, coded.rows ? code : 0);
+  look(state, 0);
 }
 
 static void step(float *state, int symbol, int code, int label, float *to) {
-  float *h = state, *c = state + L * H;
-  __builtin_memcpy(gates, layer[0].bias, 16 * H);
-  add_row(input, symbol);
-  if (labelled.rows) add_row(labelled, label);
-  if (coded.rows) add_row(coded, code);
-  if (K) add_row(predicted, predict(state + 2 * L * H, symbol, coded.rows ? code : 0));
-  EACH(l, L) {
-    if (l) quantise(h + (l - 1) * H, 0, UNITS);
-    quantise(h + l * H, l ? H : 0, UNITS);
-    multiply(&layer[l], l ? layer[l].bias : gates, gates);
-    advance(h + l * H, c + l * H);
+  float *past = state + 2 * L * H, *frame = past + P * K;
+  int fed = *frame;
+  frame[fed ? fed : P] = symbol + 1;
+  if (!fed) {
+    advance_layers(state, state + L * H, past, frame + 1, coded.rows ? code : 0, label);
+    look(state, to);
   }
-  __builtin_memcpy(summed, h + (L - 1) * H, 4 * H);
-  if (skips) EACH(k, (L - 1) * H) summed[k % H] += h[k];
-  quantise(summed, 0, skips ? (float)UNITS / L : UNITS);
-  multiply(&head, head.bias, to);
+  if (P > 1) write(frame + 1, fed, to);
+  *frame = (fed + 1) % P;
 }
 
 static double exponential(double x) {                 // of x <= 0, to 1e-15 of the result
@@ -278,11 +351,13 @@ static int draw(double uniform, float *probability) {
 
 // Feed the first n symbols of the buffer, with code and label of what follows each.
 EXPORT void feed(float *state, int n) {
-  EACH(i, n) step(state, io.symbols[i], io.codes[i], io.labels[i], logits + i * head.rows);
+  take_up(state, io.codes[0]);
+  EACH(i, n) step(state, io.symbols[i], io.codes[i], io.labels[i], logits + i * head[0].rows);
 }
 
 // Feed a symbol, draw one, feed that, and so on, n times.
 EXPORT void run(float *state, int symbol, int n) {
+  take_up(state, io.codes[0]);
   EACH(i, n) {
     step(state, symbol, io.codes[i], io.labels[i], logits);
     io.symbols[i] = symbol = draw(io.draws[i], &io.probabilities[i]);

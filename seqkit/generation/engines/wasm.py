@@ -18,6 +18,7 @@ from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.generation.engine import Drawing
 from seqkit.generation.engines.wasm_layout import pack, program
 from seqkit.model.char_rnn import CharRNN
+from seqkit.model.frames import fed_of
 from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers
 
@@ -94,10 +95,16 @@ class WasmEngine:
 
     def _hold(self, state: State) -> list[int]:
         """Write the state of S streams to memory: where that of each lies."""
-        h, c, past, _ = (values.float().cpu().numpy().swapaxes(0, 1) for values in state)
+        h, c, past, frame = (values.float().cpu().numpy().swapaxes(0, 1) for values in state)
         wide = [(0, 0), (0, 0), (0, self._hidden - h.shape[2])]
         rows = [np.pad(part, wide).reshape(len(h), -1) for part in (h, c)]
-        rows.append(np.pad(past[:, 0], [(0, 0), (-past.shape[2] % 4, 0)]))
+        past = past.reshape(len(h), self._config.frame, -1)
+        past = np.pad(past, [(0, 0), (0, 0), (-self._config.lookback % 4, 0)])
+        fed = np.full((len(h), 1), fed_of(state.frame, self._config.frame))
+        rows += [past.reshape(len(h), -1), fed, frame[:, 0]]
+        rows.append(
+            np.zeros((len(h), self._state_bytes // 4 - sum(part.shape[1] for part in rows)))
+        )
         if len(h) > self._streams:
             self._begin = self._call("reserve", len(h) * self._state_bytes)
             self._streams = len(h)
@@ -110,8 +117,12 @@ class WasmEngine:
         layers, width = self._config.num_layers, self._hidden
         values = rows[:, : 2 * layers * width].reshape(streams, 2, layers, width)
         h, c = values[..., : self._config.hidden_size].transpose(1, 2, 0, 3)
-        past = rows[None, :, rows.shape[1] - self._config.lookback :]
-        frame = past[..., :0]
+        places, lookback = self._config.frame, self._config.lookback
+        end = 2 * layers * width + places * (lookback + -lookback % 4)
+        past = rows[:, 2 * layers * width : end].reshape(streams, places, -1)
+        past = past[None, :, :, past.shape[2] - lookback :].reshape(1, streams, -1)
+        fed = int(rows[0, end])
+        frame = rows[None, :, end + 1 : end + 1 + (fed - 1) % places]
         return State(*(torch.from_numpy(part.copy()) for part in (h, c, past, frame)))
 
     def _call(self, name: str, *arguments: float) -> Any:

@@ -1,8 +1,8 @@
 """An LSTM's weights as step.c reads them: one piece of memory, and what is in it.
 
 Matrices are in 8 bits with a scale for each row. What a symbol, a code, a choice of labels or a
-prediction adds to the bottom layer's gates is looked up in tables in 16 bits. They are made in
-float64, so that a row is the same whatever other rows are made with it.
+prediction adds to the bottom layer's gates, or to what the symbols of a step are predicted from, is
+looked up in tables in 16 bits. They are made in float64, so that a row is the same whatever other rows are made with it.
 """
 
 from importlib import resources
@@ -10,6 +10,7 @@ from importlib import resources
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from seqkit.foundation.errors import ConfigError
 from seqkit.model import cells
@@ -47,21 +48,20 @@ def pack(model: CharRNN, size: int, labels: Tensor | None = None) -> tuple[list[
     wide = model.copied().cpu().double()
     layers, tables = [*map(cells.weights_of, wide.layers)], wide.gate_tables()
     chosen = tables.get("labels") if labels is None else labels.double() @ tables["labels"]
-    read = tables["embedding"], tables.get("conditions"), chosen
-    parts = [part for rows in read for part in _table(rows)]
-    if model.linear_predictor is not None:
-        predictor = model.linear_predictor
+    symbols = F.pad(tables["embedding"], (0, 0, int(config.frame == 1), 0))  # the first is none
+    read = [own for own in (symbols, tables.get("conditions"), chosen) if own is not None]
+    parts = [part for rows in read for part in _table(_parted(rows.T).T)]
+    if (predictor := model.linear_predictor) is not None:
         levels, borders, weights = (
             part.cpu().numpy() for part in (predictor.levels, predictor.borders, predictor.weights)
         )
-        borders = np.append(borders, np.float32(np.inf))
-        parts += [*_table(tables["predicted"]), levels, borders, _filled(weights, 1, 4, first=True)]
+        parts += _table(_parted(tables["predicted"].T).T)
+        parts += [np.append(np.float32(0), levels), np.append(borders, np.float32(np.inf))]
+        parts.append(_filled(weights, -1, 4, first=True))
     for index, (w, u, b, d) in enumerate(layers):
-        joined = [_filled(part.numpy(), 1, _ALIGNED) for part in ([w, u] if index else [u])]
-        parts += _matrix(_gates(np.concatenate(joined, 1)), _gates((b + d).numpy()), 1)
-    top = config.num_layers if config.skip_connections else 1
-    head = _filled(_filled(wide.head.weight[:size].numpy(), 1, _ALIGNED), 0, _ROWS)
-    parts += _matrix(head, _filled(wide.head.bias[:size].numpy(), 0, _ROWS), top)
+        joined = [_filled(_parted(part), 1, _ALIGNED) for part in ([w, u] if index else [u])]
+        parts += _matrix(np.concatenate(joined, 1), _parted(b + d), 1 / _UNITS)
+    parts += _heads(wide, size)
     content = b"".join(part.tobytes() + bytes(-part.nbytes % _ALIGNED) for part in parts)
     if config.num_layers > _LAYERS or len(content) > _BYTES:
         raise ConfigError(
@@ -69,30 +69,54 @@ def pack(model: CharRNN, size: int, labels: Tensor | None = None) -> tuple[list[
             f"{config.num_layers} and {len(content):,}"
         )
     hidden, lookback = config.hidden_size, config.lookback
+    places, z = config.frame, config.head_size
     arranged = [config.num_layers, hidden + -hidden % _ALIGNED, size, config.vocabulary_size]
     arranged += [config.conditions, 0 if chosen is None else len(chosen), lookback + -lookback % 4]
-    return [*arranged, int(config.skip_connections), config.clip], content
+    arranged += [int(config.skip_connections), config.clip, places, z + -z % _ALIGNED]
+    return arranged, content
 
 
-def _table(rows: Tensor | None) -> list[np.ndarray]:
-    """What rows (N, 4 H) add to the gates, and their scales."""
-    if rows is None:
-        return []
-    values = _gates(rows.numpy().T).T
-    scales = _scales(values, 32767)
-    return [np.round(values / scales[:, None]).astype("<i2"), scales.astype("<f4")]
+def _heads(model: CharRNN, size: int) -> list[np.ndarray]:
+    """What makes logits of h: a matrix; or of P places what makes z of it, and a matrix each."""
+    frame, places = model.frame, model.config.frame
+    unit, least = (
+        (model.config.num_layers if model.config.skip_connections else 1) / _UNITS,
+        -_UNITS,
+    )
+    parts = list[np.ndarray]()
+    if frame is not None:
+        weight, bias = (_parted(own, places) for own in (frame.hidden.weight, frame.hidden.bias))
+        parts += _matrix(_filled(weight, 1, _ALIGNED), bias, unit)
+        for rows in frame.tables():
+            parts += _table(_filled(rows.flatten(0, 1).numpy(), 1, _ALIGNED))
+        unit, least = 1, 0  # step.c finds the unit of z, which is never below 0
+    weights, biases = (
+        own.unflatten(0, (places, -1)).numpy()[:, :size]
+        for own in (model.head.weight, model.head.bias)
+    )
+    for weight, bias in zip(weights, biases, strict=True):
+        weight = _filled(_filled(weight, 1, _ALIGNED), 0, _ROWS)
+        parts += _matrix(weight, _filled(bias, 0, _ROWS), unit, least)
+    return parts
 
 
-def _matrix(weight: Floats, bias: Floats, top: int) -> list[np.ndarray]:
-    """Bias, scales, sums and integers of a matrix (N, C) that is multiplied by activations in ±top.
+def _table(rows: Floats) -> list[np.ndarray]:
+    """Rows (N, C) that are looked up, and their scales."""
+    scales = _scales(rows, 32767)
+    return [np.round(rows / scales[:, None]).astype("<i2"), scales.astype("<f4")]
 
-    Activations are made positive by an offset; the sums take that out of the products.
+
+def _matrix(weight: Floats, bias: Floats, unit: float, least: int = -_UNITS) -> list[np.ndarray]:
+    """Bias, scales, sums and integers of a matrix (N, C) that activations are multiplied by.
+
+    These are integers, times `unit`. They are made positive by an offset, from `least` on; the
+    sums take that out of the products.
     """
     scales = _scales(weight, 127)
     integers = np.round(weight / scales[:, None]).astype(np.int8)
     blocks = integers.reshape(-1, _ROWS, weight.shape[1] // 4, 4).swapaxes(1, 2)
-    sums = -_UNITS * integers.sum(1, np.int32)
-    return [bias.astype("<f4"), (scales * top / _UNITS).astype("<f4"), sums, blocks]
+    sums = least * integers.sum(1, np.int32)
+    return [bias.astype("<f4"), (scales * unit).astype("<f4"), sums, blocks]
 
 
 def _scales(rows: Floats, most: int) -> Floats:
@@ -100,9 +124,9 @@ def _scales(rows: Floats, most: int) -> Floats:
     return np.asarray(np.maximum(np.abs(rows).max(1), np.finfo(np.float32).tiny * most) / most)
 
 
-def _gates(rows: Floats) -> Floats:
-    """Rows i f g o (4 H, …) with each gate filled up."""
-    return np.concatenate([_filled(gate, 0, _ALIGNED) for gate in np.split(rows, 4)])
+def _parted(rows: Tensor, parts: int = 4) -> Floats:
+    """Rows (N, …) of so many parts, by default of the gates i f g o, with each part filled up."""
+    return np.concatenate([_filled(p, 0, _ALIGNED) for p in np.split(rows.numpy(), parts)])
 
 
 def _filled(values: Floats, axis: int, multiple: int, first: bool = False) -> Floats:
