@@ -7,8 +7,8 @@
 // The same bits on every machine: products are of integers, activations in 7 bits, so that no pair
 // of products leaves the 16 bits within which processors agree about a relaxed dot product; exp is
 // made of IEEE additions, products and divisions. Weights lie in memory as wasm_layout.py has them:
-// L layers, H hidden units rounded up to 16, V symbols, K lookback; P symbols a step, and if that is
-// more than one, M the size of z, rounded up to 16, from which each is predicted: see frames.py.
+// L layers, H hidden units rounded up to 16, V symbols, K lookback, P symbols a step; if those are
+// several, M the size of z, from which each is written, rounded up to 16 (seqkit/model/frames.py).
 #include <wasm_simd128.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -39,9 +39,9 @@ static Table drawn, guessed;                          // of (P - 1) known and P 
 static float *levels, *borders, *weights;             // (known + 1,), (known,), (codes, P, K)
 static Matrix layer[64], hidden, head[PLACES];
 static float *gates, *logits, *summed, *products, *z; // products: W h + a, (P, M)
-static int guesses[PLACES];                           // the symbols that this step predicts linearly
-static struct { const short *values; float scale; } chosen[2 * PLACES + 2];   // rows of tables
-static int chosen_count;
+static int guesses[PLACES];                           // the symbols that are predicted linearly
+static struct { const short *values; float scale; } chosen[2 * PLACES + 2];   // rows of tables,
+static int chosen_count;                                                      // to be added up
 static double *scaled, *shares, temperature = 1, top_p = 1;
 static int *order, top_k, wants_probabilities;
 static void *activations;
@@ -80,7 +80,8 @@ EXPORT void *arrange(int layers, int units, int symbols, int rows, int codes, in
   L = layers; H = units; V = symbols; known = rows; K = lookback;
   P = places; M = size_of_z; skips = has_skips; clip = limit; top = (unsigned long)&__heap_base;
   void *begin = take(0);
-  input = table(P * (known + 1), 4 * H); coded = table(codes, 4 * H); labelled = table(labels, 4 * H);
+  input = table(P * (known + 1), 4 * H);
+  coded = table(codes, 4 * H); labelled = table(labels, 4 * H);
   if (K) {
     predicted = table(P * known, 4 * H);
     levels = take(4ull * known + 4); borders = take(4ull * known);
@@ -130,6 +131,14 @@ static f4 clamp(f4 x, float least, float most) {
   return wasm_f32x4_min(wasm_f32x4_splat(most), wasm_f32x4_max(wasm_f32x4_splat(least), x));
 }
 
+static float largest(const float *x, int n, float least) {    // of n numbers, or `least`
+  f4 found = wasm_f32x4_splat(least);
+  for (int i = 0; i < n / 4 * 4; i += 4) found = wasm_f32x4_pmax(found, *(f4 *)(x + i));
+  EACH(i, 4) least = found[i] > least ? found[i] : least;
+  for (int i = n / 4 * 4; i < n; i++) least = x[i] > least ? x[i] : least;
+  return least;
+}
+
 // Make n numbers integers of 7 bits from `least` on, and activations from `place` on.
 static void quantise(const float *x, int n, int place, float scale, int least) {
   for (int i = 0; i < n; i += 4) {
@@ -161,9 +170,8 @@ static void multiply(const Matrix *m, const float *base, float *y, float unit) {
     for (int c = 0; c < m->columns; c += 4, w += 4 * ROWS) {
       v128_t x = wasm_v128_load64_splat((short *)activations + c);
       EACH(q, 4) {
-        v128_t both = wasm_v128_load(w + 16 * q);
-        low[q] += (i4)wasm_i32x4_dot_i16x8(wasm_i16x8_extend_low_i8x16(both), x);
-        high[q] += (i4)wasm_i32x4_dot_i16x8(wasm_i16x8_extend_high_i8x16(both), x);
+        low[q] += (i4)wasm_i32x4_dot_i16x8(wasm_i16x8_load8x8(w + 16 * q), x);
+        high[q] += (i4)wasm_i32x4_dot_i16x8(wasm_i16x8_load8x8(w + 16 * q + 8), x);
       }
     }
     EACH(q, 4) a[q] = (i4)wasm_i32x4_shuffle(low[q], high[q], 0, 2, 4, 6) +
@@ -177,7 +185,7 @@ static void multiply(const Matrix *m, const float *base, float *y, float unit) {
   }
 }
 
-static void choose(Table t, int row) {                // to be added up
+static void choose(Table t, int row) {
   chosen[chosen_count].values = t.values + (u64)row * t.columns;
   chosen[chosen_count++].scale = t.scales[row];
 }
@@ -186,11 +194,11 @@ static void add_chosen(const float *base, float *y, int columns) {     // y = ba
   for (int i = 0; i < columns; i += ROWS) {
     f4 sums[4];
     EACH(q, 4) sums[q] = *(f4 *)(base + i + 4 * q);
-    EACH(k, chosen_count) {
-      const short *values = chosen[k].values + i;
-      EACH(q, 4)
-        sums[q] += (f4)wasm_f32x4_convert_i32x4(wasm_i32x4_load16x4(values + 4 * q)) * chosen[k].scale;
-    }
+    EACH(k, chosen_count)
+      EACH(q, 4) {
+        v128_t values = wasm_i32x4_load16x4(chosen[k].values + i + 4 * q);
+        sums[q] += (f4)wasm_f32x4_convert_i32x4(values) * chosen[k].scale;
+      }
     EACH(q, 4) *(f4 *)(y + i + 4 * q) = sums[q];
   }
   chosen_count = 0;
@@ -231,7 +239,7 @@ static void predict(const float *past, int code) {
   }
 }
 
-// Logits of h, or what those of each place begin with.
+// Logits of h (L, H), or if a step makes several symbols, `products`.
 static void look(const float *h, float *to) {
   __builtin_memcpy(summed, h + (L - 1) * H, 4 * H);
   if (skips) EACH(k, (L - 1) * H) summed[k % H] += h[k];
@@ -241,7 +249,7 @@ static void look(const float *h, float *to) {
 }
 
 static void advance_layers(float *h, float *c, float *past, float *symbols, int code, int label) {
-  EACH(p, P) choose(input, p * (known + 1) + symbols[p]);
+  EACH(p, P) choose(input, p * (known + 1) + (int)symbols[p]);
   if (labelled.rows) choose(labelled, label);
   if (coded.rows) choose(coded, code);
   EACH(p, K ? P : 0) {
@@ -259,19 +267,17 @@ static void advance_layers(float *h, float *c, float *past, float *symbols, int 
   }
 }
 
-static void write(const float *symbols, int fed, float *to) {     // logits of the symbol in a place
-  EACH(p, fed) choose(drawn, p * known + symbols[p] - 1);
+// Logits of what follows so many symbols of a frame.
+static void write(const float *symbols, int fed, float *to) {
+  EACH(p, fed) choose(drawn, p * known + (int)symbols[p] - 1);
   if (K) choose(guessed, fed * known + guesses[fed]);
   add_chosen(products + fed * M, z, M);
-  f4 large = {0};
-  for (int i = 0; i < M; i += 4) large = wasm_f32x4_max(large, *(f4 *)(z + i));
-  float most = 1e-30f;
-  EACH(i, 4) most = large[i] > most ? large[i] : most;
-  quantise(z, M, 0, FINEST / most, 0);                            // below zero is zero: relu
+  const float most = largest(z, M, 1e-30f);
+  quantise(z, M, 0, FINEST / most, 0);                // below zero is zero: relu
   multiply(&head[fed], head[fed].bias, to, most / FINEST);
 }
 
-// Make again what a step under way has left behind, for what follows from another call.
+// Make again what is not in the state of a step that is under way, as a call begins.
 static void take_up(const float *state, int code) {
   const float *past = state + 2 * L * H;
   if (!past[P * K]) return;
@@ -319,8 +325,8 @@ static void sort(void) {                              // symbols, likeliest firs
 // By the rule of seqkit/generation/sampling.py.
 static int draw(double uniform, float *probability) {
   int drawn = 0, cut = top_k > 0 && top_k < V;
-  EACH(v, V) if (logits[v] > logits[drawn]) drawn = v;
-  const double most = logits[drawn];
+  const double most = largest(logits, V, -__builtin_inff());
+  while (logits[drawn] < most) drawn++;
   double total = 0, running = 0;
   if (temperature > 0) {
     EACH(v, V) scaled[v] = (logits[v] - most) / temperature;

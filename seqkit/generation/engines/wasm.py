@@ -98,13 +98,12 @@ class WasmEngine:
         h, c, past, frame = (values.float().cpu().numpy().swapaxes(0, 1) for values in state)
         wide = [(0, 0), (0, 0), (0, self._hidden - h.shape[2])]
         rows = [np.pad(part, wide).reshape(len(h), -1) for part in (h, c)]
-        past = past.reshape(len(h), self._config.frame, -1)
-        past = np.pad(past, [(0, 0), (0, 0), (-self._config.lookback % 4, 0)])
-        fed = np.full((len(h), 1), fed_of(state.frame, self._config.frame))
-        rows += [past.reshape(len(h), -1), fed, frame[:, 0]]
-        rows.append(
-            np.zeros((len(h), self._state_bytes // 4 - sum(part.shape[1] for part in rows)))
-        )
+        places, lookback = self._config.frame, self._config.lookback
+        past = past.reshape(len(h), places, lookback)
+        past = np.pad(past, [(0, 0), (0, 0), (-lookback % 4, 0)])
+        known = np.zeros((len(h), (places + 4) // 4 * 4))
+        known[:, 0], known[:, 1 : 1 + frame.shape[2]] = fed_of(state.frame, places), frame[:, 0]
+        rows += [past.reshape(len(h), -1), known]
         if len(h) > self._streams:
             self._begin = self._call("reserve", len(h) * self._state_bytes)
             self._streams = len(h)
@@ -119,10 +118,9 @@ class WasmEngine:
         h, c = values[..., : self._config.hidden_size].transpose(1, 2, 0, 3)
         places, lookback = self._config.frame, self._config.lookback
         end = 2 * layers * width + places * (lookback + -lookback % 4)
-        past = rows[:, 2 * layers * width : end].reshape(streams, places, -1)
-        past = past[None, :, :, past.shape[2] - lookback :].reshape(1, streams, -1)
-        fed = int(rows[0, end])
-        frame = rows[None, :, end + 1 : end + 1 + (fed - 1) % places]
+        seen = rows[:, 2 * layers * width : end].reshape(streams, places, -1)
+        past = seen[..., -lookback % 4 :].reshape(1, streams, -1)
+        frame = rows[None, :, end + 1 :][..., : (int(rows[0, end]) - 1) % places]
         return State(*(torch.from_numpy(part.copy()) for part in (h, c, past, frame)))
 
     def _call(self, name: str, *arguments: float) -> Any:

@@ -1,8 +1,9 @@
 """An LSTM's weights as step.c reads them: one piece of memory, and what is in it.
 
 Matrices are in 8 bits with a scale for each row. What a symbol, a code, a choice of labels or a
-prediction adds to the bottom layer's gates, or to what the symbols of a step are predicted from, is
-looked up in tables in 16 bits. They are made in float64, so that a row is the same whatever other rows are made with it.
+prediction adds to the bottom layer's gates, or to what the symbols of a step are written from, is
+looked up in tables in 16 bits. They are made in float64, so that a row is the same whatever other
+rows are made with it.
 """
 
 from importlib import resources
@@ -48,7 +49,7 @@ def pack(model: CharRNN, size: int, labels: Tensor | None = None) -> tuple[list[
     wide = model.copied().cpu().double()
     layers, tables = [*map(cells.weights_of, wide.layers)], wide.gate_tables()
     chosen = tables.get("labels") if labels is None else labels.double() @ tables["labels"]
-    symbols = F.pad(tables["embedding"], (0, 0, int(config.frame == 1), 0))  # the first is none
+    symbols = F.pad(tables["embedding"], (0, 0, int(config.frame == 1), 0))  # the first row is none
     read = [own for own in (symbols, tables.get("conditions"), chosen) if own is not None]
     parts = [part for rows in read for part in _table(_parted(rows.T).T)]
     if (predictor := model.linear_predictor) is not None:
@@ -68,35 +69,29 @@ def pack(model: CharRNN, size: int, labels: Tensor | None = None) -> tuple[list[
             f"sample.engine=wasm and pages run up to {_LAYERS} layers and {_BYTES:,} bytes, not "
             f"{config.num_layers} and {len(content):,}"
         )
-    hidden, lookback = config.hidden_size, config.lookback
-    places, z = config.frame, config.head_size
+    hidden, lookback, z = config.hidden_size, config.lookback, config.head_size
     arranged = [config.num_layers, hidden + -hidden % _ALIGNED, size, config.vocabulary_size]
     arranged += [config.conditions, 0 if chosen is None else len(chosen), lookback + -lookback % 4]
-    arranged += [int(config.skip_connections), config.clip, places, z + -z % _ALIGNED]
+    arranged += [int(config.skip_connections), config.clip, config.frame, z + -z % _ALIGNED]
     return arranged, content
 
 
 def _heads(model: CharRNN, size: int) -> list[np.ndarray]:
-    """What makes logits of h: a matrix; or of P places what makes z of it, and a matrix each."""
-    frame, places = model.frame, model.config.frame
-    unit, least = (
-        (model.config.num_layers if model.config.skip_connections else 1) / _UNITS,
-        -_UNITS,
-    )
-    parts = list[np.ndarray]()
+    """What makes logits of h: a matrix; or of P places what makes z of h, and a matrix each."""
+    config, frame, parts = model.config, model.frame, list[np.ndarray]()
+    unit, least = (config.num_layers if config.skip_connections else 1) / _UNITS, -_UNITS
     if frame is not None:
-        weight, bias = (_parted(own, places) for own in (frame.hidden.weight, frame.hidden.bias))
+        weight, bias = (
+            _parted(own, config.frame) for own in (frame.hidden.weight, frame.hidden.bias)
+        )
         parts += _matrix(_filled(weight, 1, _ALIGNED), bias, unit)
         for rows in frame.tables():
             parts += _table(_filled(rows.flatten(0, 1).numpy(), 1, _ALIGNED))
         unit, least = 1, 0  # step.c finds the unit of z, which is never below 0
-    weights, biases = (
-        own.unflatten(0, (places, -1)).numpy()[:, :size]
-        for own in (model.head.weight, model.head.bias)
-    )
-    for weight, bias in zip(weights, biases, strict=True):
-        weight = _filled(_filled(weight, 1, _ALIGNED), 0, _ROWS)
-        parts += _matrix(weight, _filled(bias, 0, _ROWS), unit, least)
+    heads = (np.split(own.numpy(), config.frame) for own in (model.head.weight, model.head.bias))
+    for weight, bias in zip(*heads, strict=True):
+        matrix = _filled(_filled(weight[:size], 1, _ALIGNED), 0, _ROWS)
+        parts += _matrix(matrix, _filled(bias[:size], 0, _ROWS), unit, least)
     return parts
 
 
