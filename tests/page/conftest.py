@@ -48,7 +48,10 @@ def opened(chromium: Page, run: Run, tmp_path: Path) -> Opened:
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of runs: words (two voices, 16 bits, codes), notes, bands, bytes and hostile."""
+    """Runs: words (two voices, 16 bits, codes), notes, stereo, wide, bands, bytes, hostile.
+
+    A frame of words and stereo has two symbols, one of wide (stereo in 16 bits) and bands four.
+    """
 
     def train(folder: Path) -> None:
         (folder / "sounds").mkdir()
@@ -57,6 +60,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for number in range(2):
                 tone = 0.4 * np.cos(2 * np.pi * hertz * 2**number * times)
                 soundfile.write(folder / "sounds" / f"{name}_{number}.wav", tone, RATE)
+        (folder / "pairs").mkdir()
+        pair = np.stack([np.cos(times * 700), np.cos(times * 2100)], 1)
+        soundfile.write(folder / "pairs" / "a.wav", 0.4 * pair, RATE)
         hostile = (
             "</script><script>document.title = 'owned'</script>\u2028{{model}} \\u003c☃\r&amp;"
         )
@@ -65,12 +71,15 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         emphasis = ("data.emphasis=auto", "data.gain=peak")
         for name, words in {
             "words": (*SOUND, *TIERS, *two, "data.conditions=codes"),
+            "stereo": (*SOUND, *TIERS, "data.channels=2"),
+            "wide": (*SOUND, *TIERS, *two[:2], "data.channels=2"),
             "notes": (*SOUND, *TIERS, *emphasis, "data.conditions=pitch"),
-            "bands": (*SOUND, *emphasis, "data.bands=2", "data.channels=2"),
+            "bands": (*SOUND, *TIERS, *emphasis, "data.bands=2", "data.channels=2", "model.lookback=20"),
             "bytes": (*TEXT, "data.kind=bytes"),
             "hostile": TEXT,
         }.items():
             path = "hostile.txt" if name in ("bytes", "hostile") else "sounds"
+            path = "pairs" if name in ("stereo", "wide") else path
             given = (f"data.path={folder / path}", f"run_dir={folder / name}", "train.max_steps=2")
             assert main([*words, *given]) == 0
 

@@ -89,7 +89,14 @@ def heard(page: Page) -> tuple[bytes, np.ndarray]:
 
 @pytest.mark.parametrize(
     ("name", "seconds", "label"),
-    [("etude", 2.5, None), ("words", 2.5, "high"), ("notes", 1, None), ("bands", 1, None)],
+    [
+        ("etude", 2.5, None),
+        ("words", 2.5, "high"),
+        ("notes", 1, None),
+        ("stereo", 1.5, None),
+        ("wide", 1.5, None),
+        ("bands", 1, None),
+    ],
 )
 def test_sound_is_the_commands_to_the_last_sample(
     name: str, seconds: float, label: str | None, opened: Opened, run: Run, models: Path,

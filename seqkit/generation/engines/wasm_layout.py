@@ -50,8 +50,8 @@ def pack(model: CharRNN, size: int, labels: Tensor | None = None) -> tuple[list[
     layers, tables = [*map(cells.weights_of, wide.layers)], wide.gate_tables()
     chosen = tables.get("labels") if labels is None else labels.double() @ tables["labels"]
     symbols = F.pad(tables["embedding"], (0, 0, int(config.frame == 1), 0))  # the first row is none
-    read = [own for own in (symbols, tables.get("conditions"), chosen) if own is not None]
-    parts = [part for rows in read for part in _table(_parted(rows.T).T)]
+    tabled = [own for own in (symbols, tables.get("conditions"), chosen) if own is not None]
+    parts = [part for rows in tabled for part in _table(_parted(rows.T).T)]
     if (predictor := model.linear_predictor) is not None:
         levels, borders, weights = (
             part.cpu().numpy() for part in (predictor.levels, predictor.borders, predictor.weights)
@@ -70,10 +70,10 @@ def pack(model: CharRNN, size: int, labels: Tensor | None = None) -> tuple[list[
             f"{config.num_layers} and {len(content):,}"
         )
     hidden, lookback, z = config.hidden_size, config.lookback, config.head_size
-    arranged = [config.num_layers, hidden + -hidden % _ALIGNED, size, config.vocabulary_size]
-    arranged += [config.conditions, 0 if chosen is None else len(chosen), lookback + -lookback % 4]
-    arranged += [int(config.skip_connections), config.clip, config.frame, z + -z % _ALIGNED]
-    return arranged, content
+    shape = config.num_layers, hidden + -hidden % _ALIGNED, size, config.vocabulary_size
+    read = config.conditions, 0 if chosen is None else len(chosen), lookback + -lookback % 4
+    rest = int(config.skip_connections), config.clip, config.frame, z + -z % _ALIGNED
+    return [*shape, *read, *rest], content
 
 
 def _heads(model: CharRNN, size: int) -> list[np.ndarray]:

@@ -98,28 +98,31 @@ def random_state(model: CharRNN, streams: int, fed: int = 0) -> State:
     return State(*(values.to(zero.h.device) for values in (*parts, frame)))
 
 
-def conditions_of(model: CharRNN, steps: int, streams: int) -> Conditions:
-    """Random conditions of symbols (N, S) from a whole step on, of a network that reads some."""
+def conditions_of(model: CharRNN, steps: int, streams: int, fed: int = 0) -> Conditions:
+    """Random conditions of symbols (N, S), of a network that reads some; `fed` is of the state."""
     draw, config = np.random.default_rng(8), model.config
     codes = draw.integers(0, config.conditions, (steps, streams)) if config.conditions else None
-    if codes is not None:
-        codes = codes.repeat(config.frame, 0)[:steps]
+    if codes is not None:  # the symbols of a frame have the same
+        codes = codes.repeat(config.frame, 0)[fed : fed + steps]
     labels = draw.integers(0, config.label_rows, (steps, streams, 1)) if config.labels else None
     return Conditions(*(None if own is None else torch.from_numpy(own) for own in (codes, labels)))
 
 
 def differences(
-    engine: Engine, model: CharRNN, size: int, streams: int, steps: int
+    engine: Engine, model: CharRNN, size: int, streams: int, steps: int, fed: int = 0
 ) -> tuple[float, float]:
-    """The largest differences of logits and state from the model's, fed with the same symbols."""
+    """The largest differences of logits and state from the model's, fed with the same symbols.
+
+    `fed` inputs of the step under way came before.
+    """
     symbols = np.random.default_rng(1).integers(0, size, (steps, streams))
-    state = random_state(model, streams)
-    conditions = conditions_of(model, steps, streams)
+    state = random_state(model, streams, fed)
+    conditions = conditions_of(model, steps, streams, fed)
     logits, after = engine.score(symbols, state, conditions)
     with torch.inference_mode(), exact_fp32:
         device = state.h.device
-        fed = torch.from_numpy(symbols).to(device)
-        expected, expected_after = model(fed, state, conditions=conditions.to(device))
+        given = torch.from_numpy(symbols).to(device)
+        expected, expected_after = model(given, state, conditions=conditions.to(device))
     gap = np.abs(logits - expected[..., :size].cpu().numpy()).max()
     pairs = zip(after, expected_after, strict=True)
     ends = [(found.cpu() - wanted.cpu()).abs().flatten() for found, wanted in pairs]

@@ -1,6 +1,7 @@
 """The wasm engine draws by the rule; both of its programs give the same bits, and are built so."""
 
 import importlib.util
+import itertools
 import re
 import shlex
 import subprocess
@@ -12,14 +13,16 @@ import numpy as np
 import pytest
 import torch
 
+from seqkit.conditions import Conditions
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.randomness import uniforms
 from seqkit.generation.continuation import feed_prompt
 from seqkit.generation.engine import Drawing, generate_blocks
 from seqkit.generation.engines import wasm
+from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.engines.wasm import WasmEngine
-from seqkit.generation.sampling import Sampling
+from seqkit.generation.sampling import Sampling, draw
 from seqkit.generation.stream_conditions import StreamConditions
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.linear_predictor import LinearPredictor
@@ -29,8 +32,10 @@ from tests.generation.engines.networks import (
     check_draws,
     check_frequencies,
     conditioned,
+    conditions_of,
     differences,
     flat,
+    in_frames,
     network,
     random_state,
 )
@@ -59,8 +64,10 @@ def test_the_programs_are_what_the_command_in_the_source_builds(tmp_path: Path) 
         network(1, 40, 30, embedding=True),
         network(3, 12, 9, skips=True),
         *map(conditioned, CONDITIONS),
+        network(3, 24, 9, skips=True, places=2),
+        in_frames(4),
     ],
-    ids=["one_hot", "embedding", "skips", "codes", "labels", "both"],
+    ids=["one_hot", "embedding", "skips", "codes", "labels", "both", "two_places", "four_places"],
 )
 def test_logits_are_near_the_models_and_the_same_with_relaxed_simd(model: CharRNN) -> None:
     size = model.config.vocabulary_size - 1
@@ -89,6 +96,47 @@ def test_weights_are_exact_where_integers_hold_them() -> None:
     np.testing.assert_allclose(logits[0, 0], expected.detach(), atol=1e-3)
 
 
+@pytest.mark.parametrize(("places", "fed"), [(2, 1), (4, 1), (4, 3), (3, 2), (5, 0)])
+def test_a_step_that_is_under_way_goes_on(places: int, fed: int) -> None:
+    model = in_frames(places)
+    logits, state = differences(WasmEngine(model, 19), model, 19, streams=2, steps=50, fed=fed)
+    assert logits < 0.1
+    assert state < 0.02
+
+
+@pytest.mark.parametrize("places", [2, 4])
+def test_symbols_of_a_step_are_those_of_the_torch_engine(places: int) -> None:
+    model, steps = in_frames(places), 2000
+    state, conditions = random_state(model, 1), conditions_of(model, steps, 1)
+    symbols = np.random.default_rng(2).integers(0, 19, (steps, 1))
+    draws = np.random.default_rng(3).random(steps)
+    drawn = [
+        draw(engine.score(symbols, state, conditions)[0][:, 0], draws, Sampling())
+        for engine in (WasmEngine(model, 19), TorchEngine(model, 19))
+    ]
+    assert 0.98 < (drawn[0] == drawn[1]).mean() < 1
+    assert len(np.unique(drawn[0])) > 3
+
+
+@pytest.mark.parametrize("places", [1, 3, 4])
+def test_blocks_may_be_cut_anywhere_in_a_step(places: int) -> None:
+    model = in_frames(places)
+    engine, state = WasmEngine(model, 19), random_state(model, 2)
+    symbols = np.random.default_rng(4).integers(0, 19, (200, 2))
+    conditions = conditions_of(model, 200, 2)
+    assert conditions.codes is not None
+    whole, end = engine.score(symbols, state, conditions)
+    parts = []
+    for begin, stop in itertools.pairwise((0, 1, 3, 6, 11, 150, 200)):
+        known = Conditions(conditions.codes[begin:stop])
+        logits, state = engine.score(symbols[begin:stop], state, known)
+        parts.append(logits)
+        assert state.frame.shape[2] == (stop - 1) % places
+    assert np.array_equal(np.concatenate(parts), whole)
+    for one, other in zip(state, end, strict=True):
+        assert torch.equal(one, other)
+
+
 def test_a_clip_of_the_cell_values_is_kept() -> None:
     model = network(1, 12, 9)
     model.config.backend, model.config.cell_clip = "unrolled", 0.05
@@ -96,9 +144,10 @@ def test_a_clip_of_the_cell_values_is_kept() -> None:
     assert after.c.abs().max() == np.float32(0.05)
 
 
+@pytest.mark.parametrize("places", [1, 4])
 @pytest.mark.parametrize("sampling", RULES)
-def test_symbols_are_drawn_by_the_rule(sampling: Sampling) -> None:
-    model = network(2, 24, 33)
+def test_symbols_are_drawn_by_the_rule(sampling: Sampling, places: int) -> None:
+    model = network(2, 24, 33, places=places)
     check_draws(WasmEngine(model, 33), model, 3, 200, sampling)
 
 
@@ -148,8 +197,9 @@ def test_labels_are_told_by_their_number_as_a_network_of_them_is() -> None:
     assert state < 0.02
 
 
-def test_the_same_symbols_come_after_a_prompt_however_it_is_cut() -> None:
-    model = network(2, 24, 9)
+@pytest.mark.parametrize("places", [1, 2, 4])
+def test_the_same_symbols_come_after_a_prompt_however_it_is_cut(places: int) -> None:
+    model = network(2, 24, 9, places=places)
     engine, state = WasmEngine(model, 9), random_state(model, 1)
     prompt = np.random.default_rng(1).integers(0, 9, 600).astype(np.uint8)
     one, two = (StreamConditions(np.zeros(streams, np.int64)) for streams in (1, 2))
