@@ -74,7 +74,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "stereo": (*SOUND, *TIERS, "data.channels=2"),
             "wide": (*SOUND, *TIERS, *two[:2], "data.channels=2"),
             "notes": (*SOUND, *TIERS, *emphasis, "data.conditions=pitch"),
-            "bands": (*SOUND, *TIERS, *emphasis, "data.bands=2", "data.channels=2", "model.lookback=20"),
+            "bands": (*SOUND, *TIERS, *emphasis, "data.bands=2", "data.channels=2"),
             "bytes": (*TEXT, "data.kind=bytes"),
             "hostile": TEXT,
         }.items():

@@ -29,7 +29,6 @@ _ROOM, _FED = 1024, 128  # symbols that these hold, and of a call of its `feed`
 class WasmEngine:
     """Generates with 8-bit weights and 7-bit activations, one stream after the other."""
 
-    block = 64
     multiple = 1
     reads = True
 
@@ -52,6 +51,7 @@ class WasmEngine:
         self._exports: dict[str, Any] = {name: exports[name] for name in exports}
         self._exports["memory"].write(self._store, weights, self._call("arrange", *arranged))
         self._io, self._logits = self._call("buffers"), self._call("logits_at")
+        self.block = min(64 * model.config.frame, _ROOM)
         self._size, self._config, self._hidden = size, model.config, int(arranged[1])
         self._state_bytes = self._call("state_size")
         self._begin = self._streams = 0
