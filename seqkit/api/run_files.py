@@ -64,7 +64,7 @@ def about_run(training: Training) -> dict[str, Any]:
             **corpus.record(),
             "kind": corpus.codec.kind,
             "symbols": len(corpus.whole),
-            "training_symbols": training.learnable,
+            "training_symbols": len(training.unabridged),
             "vocabulary": corpus.codec.size,
         },
         "baselines": training.baselines,

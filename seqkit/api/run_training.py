@@ -268,9 +268,8 @@ def initialise_run_folder(training: Training, saver: Saver, notice: Notice) -> N
             saver.save(state)
             saver.wait()
     if training.ranks.leads:
-        learnt, *_ = training.corpus.split(training.config.data.split)
-        if not learnt.in_shards:
-            index = Index.of(learnt, training.corpus.codec)
+        if not training.unabridged.in_shards:
+            index = Index.of(training.unabridged, training.corpus.codec)
             folder.write_index(index.content(training.corpus.sha256))
         folder.write_config(training.config)
         if damaged := folder.reopen(training.trainer.progress.step):

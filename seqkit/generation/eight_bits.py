@@ -12,7 +12,7 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import cross_entropy
 from seqkit.symbols import Floats
 
-_HEAVY = 1e10  # products a second; a core next to other programs makes about as many in fp32
+_HEAVY = 6e9  # products a second; a core next to other programs makes about as many in fp32
 _LANES, _STEPS = 32, 160  # stretches of a part, and the symbols of each, in whole frames
 _WARM = 32  # of which so many first ones do not count
 

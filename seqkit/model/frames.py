@@ -100,9 +100,11 @@ class FrameWeights(NamedTuple):
 
 
 def _rows_of_places(symbols: Tensor, table: Tensor) -> Tensor:
-    """Of symbols (N, B, P) the rows (N, B, P, M) in a table (P V, M), by a product."""
-    # Its gradient is faster than that of a look-up, and needs no atomics.
+    """Of symbols (N, B, P) the rows (N, B, P, M) in a table (P V, M)."""
     of_places = table.view(symbols.shape[-1], -1, table.shape[1])
+    if not table.is_cuda:
+        return F.embedding(rows_of(symbols, of_places.shape[1]), table)
+    # On a GPU a product has a faster gradient than a look-up, and needs no atomics.
     shape = *symbols.shape, of_places.shape[1]
     chosen = torch.zeros(shape, dtype=table.dtype, device=table.device)
     return torch.einsum("nbpv,pvm->nbpm", chosen.scatter_(-1, symbols[..., None], 1), of_places)
@@ -179,7 +181,7 @@ def hot(numbers: Tensor, size: int, dtype: torch.dtype) -> Tensor:
 def rows_at(numbers: Tensor, table: Tensor) -> Tensor:
     """The rows of a table (R, X) at numbers (N, B, P), added up: (N, B, X)."""
     places = numbers.shape[-1]
-    if len(table) > _FEW * places:
+    if len(table) > _FEW * places or (places > 1 and not table.is_cuda):
         rows = F.embedding(numbers, table)
         return rows[..., 0, :] if places == 1 else rows.sum(-2)
     # For few rows a product has a faster gradient than a look-up, and needs no atomics.

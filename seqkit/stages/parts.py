@@ -23,14 +23,14 @@ class Parts:
 
     corpus: that they are from, its labels counted in the training part.
     learnt: the training part, and with data.conditions=pitch copies of it in other keys.
-    learnable: symbols of the training part, silence included.
+    unabridged: the training part, silence included.
     """
 
     corpus: Corpus
     training: Part
     validation: Part
     learnt: Part
-    learnable: int
+    unabridged: Part
 
 
 def cut_parts(reading: Reading, notice: Notice) -> Parts:
@@ -46,14 +46,14 @@ def cut_parts(reading: Reading, notice: Notice) -> Parts:
     corpus = _with_counts(corpus, training, notice)
     if not isinstance(codec, Quantiser):
         _refuse_keys_of_sound(config.data)
-        return Parts(corpus, training, validation, training, len(training))
+        return Parts(corpus, training, validation, training, training)
     quiet = config.data.trim_silence
     kept, judged = (trimmed(SoundPart(part, codec), quiet) for part in (training, validation))
     _tell_changes(training, kept, config.data, notice)
     learnt = kept
     if config.data.conditions == PitchBook.kind:
         learnt = with_copies(kept, config.fixed_seed)
-    return Parts(corpus, kept.part, judged.part, learnt.part, len(training))
+    return Parts(corpus, kept.part, judged.part, learnt.part, training)
 
 
 def trimmed(sound: SoundPart, decibels: float) -> SoundPart:

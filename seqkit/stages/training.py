@@ -56,8 +56,8 @@ class Training:
     judged_anew: bool
     """Whether losses of before cannot be compared with those to come."""
     corpus: Corpus
-    learnable: int
-    """Symbols of the training part, silence included."""
+    unabridged: Part
+    """The training part, silence included."""
     conditions: ConditionedParts
     """The parts, and what the network reads beside the symbols."""
     closing: ClosingSample
@@ -228,7 +228,7 @@ def _walk(settings: Settings, claim: Claim, chosen: torch.device, session: Sessi
         changed=changed,
         judged_anew=judged_anew,
         corpus=parts.corpus,
-        learnable=parts.learnable,
+        unabridged=parts.unabridged,
         conditions=conditions,
         closing=closing,
         trainer=trainer,

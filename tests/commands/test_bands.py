@@ -57,7 +57,8 @@ def test_all_commands_take_bands(folder: Path, run: Run) -> None:
     late = 60  # samples, 15 for each band
     error = back[late : len(wave), 0] - wave[:-late]
     assert np.square(error).mean() < 1e-3 * np.square(wave).mean()
-    run.ok("export", *words[:1], f"out={folder / 'model.onnx'}")
+    run.ok("export", *words[:1], f"out={folder / 'model.html'}")
+    run.fails(2, "export", *words[:1], f"out={folder / 'model.onnx'}")
 
 
 def test_shards_keep_them(folder: Path, run: Run) -> None:

@@ -37,7 +37,7 @@ def test_a_recipe_says_how_sound_is_read(run: Run, tmp_path: Path) -> None:
         (
             [],
             "recipe=my_sound data.path={} data.sample_rate=16000 data.gain=none "
-            "data.emphasis=none\n",
+            "data.emphasis=none data.bands=1\n",
         ),
         (["recipe=my_sound"], "recipe=my_sound data.path={}\n"),
         (

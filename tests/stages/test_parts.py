@@ -44,4 +44,4 @@ def test_validation_sound_is_its_own_where_a_test_part_stands_before_it() -> Non
     reading = Reading(config, corpus, Origin(None, resumes=False))
     parts = cut_parts(reading, lambda text: None)
     assert np.array_equal(parts.validation.symbols, faint_first[200:])
-    assert parts.learnable == 8000
+    assert len(parts.unabridged) == 8000
