@@ -1,5 +1,6 @@
 """The cuda_graph engine: many steps, draws included, in one replay of a CUDA graph."""
 
+import contextlib
 import functools
 from collections.abc import Iterator
 from pathlib import Path
@@ -103,7 +104,8 @@ class CudaGraphEngine:
             # freed while another one is recorded, which CUDA forbids.
             rule = rule_of(sampling, self._loop.size)
             run = functools.partial(self._loop.advance, steps, rule, fed)
-            self._graphs[key] = GraphedCall(run, self._device)
+            with self._loop.untouched():
+                self._graphs[key] = GraphedCall(run, self._device)
         return self._graphs[key]
 
 
@@ -141,6 +143,14 @@ class _Loop:
             symbols = self.drawn[index]
             drawn = {"logits": logits, "draws": self.draws[index], "symbols": symbols}
             self._draw.launch({**drawn, "rule": rule}, blocks=len(symbols), threads=32)
+        self._symbols.copy_(symbols)
+        self._keep(carried)
+
+    @contextlib.contextmanager
+    def untouched(self) -> Iterator[None]:
+        """Undo what the steps of the block do to what the next ones start from."""
+        symbols, *carried = (values.clone() for values in (self._symbols, *self._carried))
+        yield
         self._symbols.copy_(symbols)
         self._keep(carried)
 

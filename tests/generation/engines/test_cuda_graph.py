@@ -16,6 +16,7 @@ from tests.generation.engines.networks import (
     conditioned,
     differences,
     flat,
+    in_frames,
     network,
     random_state,
 )
@@ -85,3 +86,20 @@ def test_conditions_are_read(streams: int, read: tuple[int, int]) -> None:
     assert logits < 1e-3
     assert state < 1e-4
     check_draws(engine, model, streams, 300, Sampling(seed=3))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("places", [2, 3, 4])
+def test_several_symbols_a_step(places: int) -> None:
+    model = in_frames(places, "cuda")
+    engine = CudaGraphEngine(model, 20, 2, "fp32")
+    assert differences(engine, model, 20, 2, steps=50, fed=1)[0] < 1e-3
+    check_draws(engine, model, 2, 300, Sampling(seed=3))
+    state, first = random_state(model, 2, fed=1), np.array([1, 2])
+    draws = np.random.default_rng(5).random((150, 2))
+
+    def drawn(*cuts: int) -> list[int]:
+        blocks = engine.sample(Drawing(first, state, np.split(draws, cuts), Sampling()))
+        return np.concatenate(list(blocks)).ravel().tolist()
+
+    assert drawn() == drawn(1, 4, 20, 100) == drawn(64, 128)
