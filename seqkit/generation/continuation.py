@@ -68,10 +68,7 @@ def continue_prompt(
     choice = _choice(trained.labels, request, notice)
     size, strength = request.size(codec), request.label_strength
     exact = request.engine == "wasm"  # all is read and made in integers, as in the page
-    if strength != 1 and (exact or slow is None) and request.engine not in ("auto", "torch"):
-        raise ConfigError(
-            f"sample.engine={request.engine}: label_strength is for sample.engine=torch"
-        )
+    _require_torch(request, strength != 1 and (exact or slow is None))
     engine = engine or engine_for(trained, request, choice, notice)
     if choice is not None:
         model = model.with_choices(choice.weights)
@@ -173,6 +170,14 @@ def _reported(
     )
 
 
+def _require_torch(request: Request, guided: bool) -> None:
+    """Refuse another engine for what only torch computes. Raises ConfigError."""
+    keys = {"label_strength": guided, "sample.repetition_penalty": request.repetition_penalty != 1}
+    for key, is_asked_for in keys.items():
+        if is_asked_for and request.engine not in ("auto", "torch"):
+            raise ConfigError(f"sample.engine={request.engine}: {key} is for sample.engine=torch")
+
+
 def engine_for(
     trained: Trained, request: Request, choice: Choice | None, notice: Callable[[str], None]
 ) -> Engine:
@@ -183,8 +188,9 @@ def engine_for(
         check_engine(model.config, size, request, model.head.weight.device)
         return wasm_engine(model, size, weights)
     labelled = model if weights is None else model.with_choices(weights)
-    if request.label_strength != 1 and trained.slow is None:
-        return TorchEngine(labelled, size, request.label_strength)
+    strength = request.label_strength if trained.slow is None else 1.0
+    if strength != 1 or request.repetition_penalty != 1:
+        return TorchEngine(labelled, size, strength, request.repetition_penalty)
 
     def tell_once(text: str) -> None:
         if text not in trained.notices:

@@ -39,6 +39,7 @@ class Request:
     precision: str = "auto"
     label: str | None = None
     label_strength: float = 1.0
+    repetition_penalty: float = 1.0
     ending: Ending | None = None
     """What ends a stream before its length."""
     like: Followed | None = None
@@ -117,6 +118,7 @@ def request_of(
         precision=config.sample.precision,
         label=config.label,
         label_strength=config.label_strength,
+        repetition_penalty=config.sample.repetition_penalty,
         ending=ending,
         like=like,
         include_prompt=config.include_prompt,

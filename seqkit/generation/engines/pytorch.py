@@ -4,7 +4,8 @@ The weights are prepared once, so that a step does less than a call of the model
 one-hot input is a row of a table, and the matrices are stored as the products read them.
 """
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 import numpy as np
@@ -23,6 +24,7 @@ from seqkit.model.frames import fed_of, rows_of
 from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers
 
+_PENALISED = 64  # symbols
 _TRANSPOSED = 768  # from so many hidden units on, products are faster with transposed matrices
 
 Carried = list[Tensor]
@@ -243,14 +245,31 @@ class PreparedStep:
         return cells.cell_step(self._cell, inputs + b, hidden + d, h, c, cell_clip=self._clip)
 
 
+def penalised(logits: Floats, recent: Iterable[Integers], penalty: float) -> Floats:
+    """Logits (S, V) with those of recent symbols (S,) divided by a penalty, or if negative times.
+
+    As in CTRL (Keskar et al., 2019): such symbols become less likely, whatever their logit's sign.
+    """
+    if penalty == 1:
+        return logits
+    places = np.stack([*recent], 1)
+    chosen = np.take_along_axis(logits, places, 1)
+    lower = np.where(chosen > 0, chosen / penalty, chosen * penalty)
+    less = logits.copy()
+    np.put_along_axis(less, places, lower, 1)
+    return less
+
+
 class TorchEngine:
     """Generates step by step, on any device: the reference."""
 
     block = 16
     multiple = 1
 
-    def __init__(self, model: CharRNN, size: int, strength: float = 1.0) -> None:
-        """`size` is the codec's V.
+    def __init__(
+        self, model: CharRNN, size: int, strength: float = 1.0, penalty: float = 1.0
+    ) -> None:
+        """`size` is the codec's V; `penalty` is of symbols that were drawn lately (`penalised`).
 
         With another `strength` than 1 states and conditions are those of 2 S streams, of which the
         second half has no labels. It draws from the logits u + strength · (l - u), l with
@@ -258,7 +277,7 @@ class TorchEngine:
         """
         self._step = PreparedStep(model, size)
         self._device = model.head.weight.device
-        self._strength = strength
+        self._strength, self._penalty = strength, penalty
         self.reads = self._device.type == "cpu"
 
     def guided(self, logits: Floats) -> Floats:
@@ -271,6 +290,7 @@ class TorchEngine:
     def sample(self, drawing: Drawing) -> Iterator[Integers]:
         """See Engine."""
         symbols, carried = drawing.symbols, list[Tensor]()
+        recent = deque([symbols], _PENALISED)
         place = self._step.fed(drawing.state)
         copies = 1 if self._strength == 1 else 2
         for block, known in drawing.blocks():
@@ -282,8 +302,10 @@ class TorchEngine:
                     fed = self._step.on_device(np.tile(symbols, copies))
                     logits, carried = self._step(fed, carried, row, place)
                     place = (place + 1) % self._step.places
-                    symbols = draw(self.guided(logits.cpu().numpy()), uniform, drawing.sampling)
+                    guided = penalised(self.guided(logits.cpu().numpy()), recent, self._penalty)
+                    symbols = draw(guided, uniform, drawing.sampling)
                     drawn.append(symbols)
+                    recent.append(symbols)
             yield np.stack(drawn)
 
     def score(

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import torch
 
-from seqkit.generation.engines.pytorch import TorchEngine
+from seqkit.generation.engine import Drawing
+from seqkit.generation.engines.pytorch import TorchEngine, penalised
 from seqkit.generation.sampling import Sampling
 from tests.generation.engines.networks import (
     CONDITIONS,
@@ -11,6 +13,7 @@ from tests.generation.engines.networks import (
     check_draws,
     conditioned,
     differences,
+    flat,
     network,
     random_state,
 )
@@ -71,3 +74,25 @@ def test_conditions_are_read(streams: int, read: tuple[int, int]) -> None:
     assert logits < 1e-3
     assert state < 1e-4
     check_draws(engine, model, streams, 300, Sampling(seed=3))
+
+
+def test_a_penalty_makes_recent_symbols_less_likely() -> None:
+    logits = np.array([[2.0, -1.0, 0.5], [1.0, 3.0, -2.0]], np.float32)
+    recent = [np.array([0, 2]), np.array([1, 2]), np.array([0, 1])]
+    less = penalised(logits, recent, 2.0)
+    assert less.tolist() == [[1.0, -2.0, 0.5], [1.0, 1.5, -4.0]]
+    assert penalised(logits, recent, 1.0) is logits
+
+
+def test_a_penalty_ends_repetition() -> None:
+    model = flat(30)
+    with torch.no_grad():
+        model.head.bias.zero_()[7] = 4  # drawn most of the time
+
+    def share(penalty: float) -> float:
+        engine, state = TorchEngine(model, 30, penalty=penalty), model.zero_state(2)
+        draws = [np.random.default_rng(1).random((400, 2))]
+        blocks = engine.sample(Drawing(np.array([7, 7]), state, draws, Sampling()))
+        return float((np.concatenate([*blocks]) == 7).mean())
+
+    assert share(1.0) > 0.5 > 2 * share(3.0) > 0
