@@ -14,7 +14,7 @@ from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
 from hydra.errors import HydraException
-from omegaconf import OmegaConf
+from omegaconf import OmegaConf, ValidationError
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from seqkit import config as schema
@@ -23,7 +23,7 @@ from seqkit.config import Config
 from seqkit.foundation import config_file
 from seqkit.foundation.catalogue import Catalogue, take_modules, user_recipe_folders
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.settings import KEYED, nearest
+from seqkit.foundation.settings import KEYED, expected_words, nearest
 
 _PLACES = (  # that name files and folders
     *("checkpoint", "data.path", "init_from", "like", "out", "prompt_audio", "prompt_file"),
@@ -219,6 +219,10 @@ def explain(error: BaseException) -> str:
     if key and any(isinstance(item, ConfigAttributeError | ConfigKeyError) for item in errors):
         return f"unknown key {key}{nearest(key, [name for name, _ in schema.options()])}"
     lines = [str(item).strip().partition("\n")[0] for item in errors]
+    item = dict(schema.options()).get(key.partition("[")[0])
+    if item and any(isinstance(one, ValidationError) for one in errors):
+        lines[0] = lines[0].removesuffix(": ValidationError raised while composing config:")
+        lines[-1] = f"expected {expected_words(item)}"
     said = ": ".join(line.removeprefix("Error merging override ") for line in lines if line)
     if key and key.partition("[")[0] not in said:
         said += f": key {key}"

@@ -172,7 +172,8 @@ class SampleConfig:
     )
     unknown: str = option(
         "error",
-        "a character of the prompt that the model never saw",
+        "what becomes of a character of the prompt that the model never saw: an error, left out "
+        "(skip), or the likest that it knows in its place, as e for é (nearest)",
         choices=("error", "skip", "nearest"),
     )
     novel: bool = option(

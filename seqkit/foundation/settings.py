@@ -57,6 +57,13 @@ def default_of(item: dataclasses.Field[Any]) -> Any:
     return item.default
 
 
+def expected_words(item: dataclasses.Field[Any]) -> str:
+    """What a key takes, as in `a number`; of a list, what each of its items is."""
+    names = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+    kinds = typing.get_args(item.type) or (item.type,)
+    return next((words for kind, words in names.items() if kind in kinds), "another value")
+
+
 def allowed_values(item: dataclasses.Field[Any]) -> str:
     """A key's choices or range, as in `≥ 1, ≤ 8`; empty if there is neither."""
     bounds = item.metadata
@@ -141,7 +148,8 @@ def _check_range(name: str, value: Any, bounds: Any) -> None:
 
 def nearest(name: str, names: list[str]) -> str:
     """A hint at the name that was probably meant, or nothing."""
-    within = [known for known in names if f"_{name}_" in f"_{known.rpartition('.')[2]}_"]
+    begun = f"_{name}" if len(name) > 2 else f"_{name}_"  # a word, or how one begins
+    within = [known for known in names if begun in f"_{known.rpartition('.')[2]}_"]
     within.sort(key=lambda known: len(known.rpartition(".")[2]))  # the name itself, or most of it
     close = within or difflib.get_close_matches(name, names, n=1)
     if not close:

@@ -9,15 +9,17 @@ import numpy.typing as npt
 
 from seqkit.config import Config
 from seqkit.data import remote
-from seqkit.data.codecs import TextCodec, UnknownSymbolError
+from seqkit.data.codecs import Characters, TextCodec, UnknownSymbolError
 from seqkit.data.sound import writer
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.settings import check_type
 from seqkit.foundation.stdout import to_bytes
+from seqkit.foundation.wording import first_of
 from seqkit.symbols import Symbols
 
 _LENGTH = 500  # symbols, by default
+_NAMED = 20  # characters that the model never saw
 
 
 class Text:
@@ -112,12 +114,18 @@ class Text:
             return self._codec.encode(content)
         except UnknownSymbolError as error:
             fault = f"{name}: {error}: the model never saw it"
+            if isinstance(self._codec, Characters) and isinstance(content, str):
+                unknowns = self._codec.unknown_in(content)
+                del unknowns[error.character]
+                others = first_of([*map(repr, unknowns)], _NAMED)
+                fault += f", nor {others}" if others else ""
             if unknown == "error":
-                hint = "; see sample.unknown=skip or sample.unknown=nearest"
+                hint = ": sample.unknown=skip leaves out what it does not know, "
+                hint += "sample.unknown=nearest reads the likest character in its place"
                 raise ConfigError(fault + hint if name == "prompt" else fault) from error
         assert isinstance(content, str)  # no byte is unknown
         done = "left out" if unknown == "skip" else "replaced by the nearest one"
-        notice(f"{fault}: it is {done}, as are all others")
+        notice(f"{fault}: {done}")
         return self._codec.encode(content, unknown)
 
     def ending(self, text: str) -> Symbols:

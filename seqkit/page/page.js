@@ -92,11 +92,12 @@ function encode(text) {                // its last symbols; they begin what is w
   if (model.newline === "lf") text = text.replace(/\r\n?/g, "\n");
   const letters = Array.from(text), read = letters.slice(-READ);
   const known = !model.vocabulary || model.choices;      // or else the server says so
-  const place = known ? -1 : read.findIndex((letter) => !numbers.has(letter));
-  if (place >= 0) {
-    const point = read[place].codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
-    throw new Error(`The model never saw ${JSON.stringify(read[place])} (U+${point}), character ` +
-      `${counted(letters.length - read.length + place + 1)} of the prompt: please leave it out.`);
+  const unknown = new Set(known ? [] : read.filter((letter) => !numbers.has(letter)));
+  if (unknown.size) {
+    const named = [...unknown].slice(0, 20).map((letter) => `${JSON.stringify(letter)} (U+` +
+      `${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")})`);
+    throw new Error(`The model never saw ${named.join(", ")}${unknown.size > 20 ? ", …" : ""}: ` +
+      "please write the prompt without.");
   }
   if (letters.length > READ) {
     $("prompt").value = read.join("");

@@ -209,7 +209,7 @@ _SEARCH = ("recipe=shakespeare", "search=optuna")
         ([*_SEARCH], "search=optuna: no key to search"),
         ([*_SEARCH, "optimizer.lr=interval(1,1e-4)"], "give the smaller number first"),
         ([*_SEARCH, "optimizer.lr=interval(-1,1)"], "give a value above 0"),
-        ([*_SEARCH, "model.num_layers=interval(0.5,3)"], "could not be converted to Integer"),
+        ([*_SEARCH, "model.num_layers=interval(0.5,3)"], "num_layers=0.5: expected a whole number"),
         ([*_SEARCH, "data.levels=64,256"], "losses on other data cannot be compared"),
         (["recipe=shakespeare", "resume=auto", "seed=1,2"], "give run_dir=FOLDER, the sweep"),
         (["run_dir=s", "resume=auto", "seed=1,2"], "no recipe: a sweep needs one"),

@@ -41,7 +41,7 @@ def test_whole_numbers_may_be_written_as_powers_of_ten(given: str, steps: int) -
 @pytest.mark.parametrize(
     ("argument", "said"),
     [
-        ("train.max_steps=abc", "train.max_steps=abc: Value 'abc'"),
+        ("train.max_steps=abc", "train.max_steps=abc: expected a whole number"),
         ("train.max_steps=1e10", "train.max_steps=10000000000: give a value of at most 2147483647"),
         ("length=1e99", f"length=1{'0' * 79}…: give a value of at most 2147483647"),
         ("json=maybe", "json=maybe"),
@@ -71,6 +71,7 @@ def test_a_group_of_ones_own_may_hold_one_path(
     [
         ("modle.num_layers=2", "did you mean model.num_layers"),
         ("steps=2", "did you mean train.max_steps"),
+        ("temp=0.5", "did you mean temperature"),
         ("promt=x", "did you mean prompt"),
         ("recipe=shakespear", "did you mean shakespeare"),
         ("model=gpt", "no model named gpt"),
@@ -87,7 +88,10 @@ def test_a_group_of_ones_own_may_hold_one_path(
         ("data.copies=1000000", "data.copies=1000000: give a value of at most 1000"),
         ("data.kind=novel", "auto, text, bytes"),
         ("data.split=[0.5,0.1]", "three fractions"),
-        ("data.split=[a,b,c]", "could not be converted to Float"),
+        ("data.split=[a,b,c]", "c]: expected a number"),
+        ("optimizer.lr=vier", "optimizer.lr=vier: expected a number\\Z"),
+        ("seed=x", "seed=x: expected a whole number"),
+        ("json=perhaps", "json=perhaps: expected true or false"),
         ("data.split=[0.5,0.1,0.1]", "add up to 1"),
         ("data.split=[0,1,0]", "the first above 0"),
         ("data.quantiser=linear", "data.quantiser is called data.codec now"),

@@ -37,7 +37,10 @@ def test_own_recipes_come_first(tmp_path: Path, place: str) -> None:
     ("content", "said"),
     [
         ("model:\n  hiden_size: 3\n", "did you mean model.hidden_size"),
-        ("model:\n  hidden_size: wide\n", "model.hidden_size"),
+        (
+            "model:\n  hidden_size: wide\n",
+            "mine.: expected a whole number: key model.hidden_size\\Z",
+        ),
         ("hydra:\n  verbose: true\n", "unknown key hydra"),
         ("plugins: [no_such_module_here]\n", "plugins=no_such_module_here: cannot be imported"),
         ("model: [", "line 1: not valid YAML"),

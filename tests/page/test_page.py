@@ -234,10 +234,10 @@ def test_each_character_is_coloured_by_its_surprise(opened: Opened) -> None:
 
 def test_prompts_that_cannot_be_read_are_told_and_the_page_lives_on(opened: Opened) -> None:
     page = opened("shakespeare")
-    fill(page, prompt="To be ☃", length=50)
+    fill(page, prompt="To be ☃日☃", length=50)
     page.point("#start")
     assert page.ask(TROUBLE) == (
-        'The model never saw "☃" (U+2603), character 7 of the prompt: please leave it out.'
+        'The model never saw "☃" (U+2603), "日" (U+65E5): please write the prompt without.'
     )
     page.ask("document.querySelector('#prompt').value = '☃' + 'be '.repeat(4e6); 0")
     finish(page)
