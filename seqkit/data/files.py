@@ -2,6 +2,7 @@
 
 import codecs
 import contextlib
+import difflib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -44,11 +45,25 @@ class BadFileError(DataError):
     @classmethod
     def of(cls, file: Path, error: OSError) -> "BadFileError":
         """One that the operating system does not let us read."""
-        return cls(file, f"cannot be read: {disk.describe(error)}")
+        hint = _meant(file) if isinstance(error, FileNotFoundError) else ""
+        return cls(file, f"cannot be read: {disk.describe(error)}", hint)
 
     def refusal(self) -> DataError:
         """The error that ends the reading, with a hint at how to go on without the file."""
         return DataError(f"{self}; data.on_bad_file=skip leaves such files out")
+
+
+def _meant(path: Path) -> str:
+    """What to give in place of a path that is not there; empty if nothing is near."""
+    if {*"*?["} & {*path.name}:
+        return "of many files give the folder as data.path, and their names as data.pattern"
+    if "," in path.name:
+        return "give data.path once for each of several files"
+    with contextlib.suppress(OSError):
+        names = sorted({file.name for file in path.parent.iterdir()} - {path.name})
+        for near in difflib.get_close_matches(path.name, names, n=1):
+            return f"did you mean {path.parent / near}?"
+    return ""
 
 
 def head(file: Path) -> bytes:

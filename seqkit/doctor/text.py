@@ -34,7 +34,7 @@ _ODD_KINDS = {
     "Cs": "half of a surrogate pair",
     "Cn": "unassigned character",
 }
-_USUAL = "\n\t"
+_USUAL = "\n\t\u200c\u200d"  # the last two, ZWNJ and ZWJ, join letters of Persian, Hindi, emoji
 _REPLACEMENT = "\ufffd"
 _SHORT = 50_000  # symbols from which a model learns more than words
 _LONG_LINE = 10_000  # symbols

@@ -116,9 +116,8 @@ class Text:
             fault = f"{name}: {error}: the model never saw it"
             if isinstance(self._codec, Characters) and isinstance(content, str):
                 unknowns = self._codec.unknown_in(content)
-                del unknowns[error.character]
-                others = first_of([*map(repr, unknowns)], _NAMED)
-                fault += f", nor {others}" if others else ""
+                others = [repr(one) for one in unknowns if one != error.character]
+                fault += f", nor {first_of(others, _NAMED)}" if others else ""
             if unknown == "error":
                 hint = ": sample.unknown=skip leaves out what it does not know, "
                 hint += "sample.unknown=nearest reads the likest character in its place"

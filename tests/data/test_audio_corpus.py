@@ -187,6 +187,13 @@ def test_what_holds_no_sound_is_refused(tmp_path: Path) -> None:
             assert name in str(caught.value)
     with pytest.raises(DataError, match="silent"):
         load(tmp_path / "silent.wav", tmp_path / "cache", gain="rms")
+    opposite = np.outer(noise(0.5), (1, -1))
+    soundfile.write(tmp_path / "opposite.wav", opposite, RATE)
+    for gain in ("none", "peak"):
+        with pytest.raises(DataError, match=r"one of its channels alone, data\.channel=0$"):
+            load(tmp_path / "opposite.wav", tmp_path / "cache", gain=gain)
+        one = load(tmp_path / "opposite.wav", tmp_path / "cache", gain=gain, channel="0")
+        assert len(one.whole) == len(opposite)
 
 
 def test_the_kind_is_told_by_the_content(tmp_path: Path, folder: Path) -> None:

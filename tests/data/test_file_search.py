@@ -171,6 +171,15 @@ def test_links_to_nothing_are_left_out(tmp_path: Path) -> None:
         found = search(kind)
         assert len(found.named([tmp_path])) == 1
         assert found.left_out["linked to nothing"] == count
+    for name, said in {
+        "on.txt": r"on\.txt: cannot be read: no such file or directory: did you mean .*/one\.txt\?",
+        "*.txt": "no such file or directory: .*data.pattern",
+        "one.txt,two.txt": "no such file or directory: give data.path once for each",
+        "elsewhere": "no such file or directory\\Z",
+    }.items():
+        (tmp_path / "one.txt").write_text("a text")
+        with pytest.raises(DataError, match=said):
+            Search("text").named([tmp_path / name])
     with pytest.raises(DataError, match=r"gone\.txt: cannot be read: no such file"):
         search().named([tmp_path / "gone.txt"])
 

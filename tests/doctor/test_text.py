@@ -53,7 +53,9 @@ def test_each_document_is_looked_at_a_few_times_however_many_there_are() -> None
 
 
 def test_odd_characters_are_named_the_most_frequent_first() -> None:
-    found = facts("plain text\n\twith\x07 \u200b\u202e\u202e\u00a0\ufffd\ue000 é ☃")
+    found = facts(
+        "plain text\n\twith\x07 می\u200cروم 👩\u200d🚀 \u200b\u202e\u202e\u00a0\ufffd\ue000 é ☃"
+    )
     odd = {e["code_point"]: (e["kind"], e["count"]) for e in found.odd}
     assert next(iter(odd)) == "U+202E"
     assert odd == {

@@ -38,10 +38,12 @@ def test_prompts(tmp_path: Path) -> None:
         == file.read_bytes()
     )
     assert CODEC.decode(read(Config(prompt="azb", sample=SampleConfig(unknown="skip")))) == "ab"
-    both = "'z'.*offset 1.*nor '☃', 'y': sample.unknown=skip leaves .*, sample.unknown=nearest reads"
+    both = (
+        "'z'.*offset 1.*nor 'y', '☃': sample.unknown=skip leaves .*, sample.unknown=nearest reads"
+    )
     with pytest.raises(ConfigError, match=both):
         read(Config(prompt="azbzy☃y"))
-    with pytest.raises(ConfigError, match="the model never saw it: sample.unknown=skip"):
+    with pytest.raises(ConfigError, match=r"the model never saw it: sample\.unknown=skip"):
         read(Config(prompt="azbz"))
     with pytest.raises(ConfigError, match="writes text"):
         read(Config(prompt_audio=str(file)))

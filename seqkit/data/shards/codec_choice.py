@@ -89,6 +89,7 @@ def nothing_left(source: Source, left_out: Mapping[str, str]) -> str:
     why = first_of([f"{source.files[name]} ({reason})" for name, reason in left_out.items()])
     if source.is_sound:
         why += f": give a recording in which at least {SHORTEST * 1000:g} ms can be heard"
+        why += ", or one of its channels alone, data.channel=0"  # opposite ones mix to silence
     return f"{source.located}: nothing is left to learn from{why and ': '}{why}"
 
 
