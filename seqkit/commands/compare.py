@@ -125,7 +125,7 @@ def _table(rows: Sequence[dict[str, Any]], differing: Sequence[str], *, headed: 
         word if last.count(word) == 1 else name for name, word in zip(differing, last, strict=True)
     ]
     sounds = any(row["likeness"] for row in rows)
-    heard = ("like it", "distances") if sounds else ()
+    heard = ("like it", *Distances._fields) if sounds else ()
     cells = [("run", "loss", "bits", "steps", "time", "parameters", "outcome", *heard, *short)]
     cells += [
         (
@@ -150,11 +150,11 @@ def _table(rows: Sequence[dict[str, Any]], differing: Sequence[str], *, headed: 
     return "\n".join(lines)
 
 
-def _heard(likeness: dict[str, Any]) -> tuple[str, str]:
+def _heard(likeness: dict[str, Any]) -> list[str]:
     """Whether the closing sample is like its recording, and its distances from it."""
     is_like = likeness.get("is_like")
-    values = [f"{likeness[name]:.2f}" for name in Distances._fields if name in likeness]
-    return "-" if is_like is None else "yes" if is_like else "no", " ".join(values) or "-"
+    values = [_shown(likeness.get(name), "{:.2f}".format) for name in Distances._fields]
+    return ["-" if is_like is None else "yes" if is_like else "no", *values]
 
 
 def _shown(value: Any, words: Callable[[Any], str] = str) -> str:

@@ -5,6 +5,7 @@ folders are not used. Keys of free text never pass through its override grammar.
 """
 
 import re
+import typing
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ from seqkit.config import Config
 from seqkit.foundation import config_file
 from seqkit.foundation.catalogue import Catalogue, take_modules, user_recipe_folders
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.settings import KEYED, expected_words, nearest
+from seqkit.foundation.settings import KEYED, nearest
 
 _PLACES = (  # that name files and folders
     *("checkpoint", "data.path", "init_from", "like", "out", "prompt_audio", "prompt_file"),
@@ -37,6 +38,7 @@ REPEATED = "data.path"
 _POWER = re.compile(r"\+?(\d{1,10})e\+?(\d{1,2})", re.IGNORECASE)
 """1e3, which Hydra takes for a fraction."""
 _NAMED = ("recipe", "shape")  # groups whose files set keys of the root; the name is kept
+_TYPES = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 _RENAMED = "data.quantiser"  # in 0.1.0
 _GROUPS = tuple(item.name for item in fields(Config) if is_dataclass(item.type))
 
@@ -222,7 +224,8 @@ def explain(error: BaseException) -> str:
     item = dict(schema.options()).get(key.partition("[")[0])
     if item and any(isinstance(one, ValidationError) for one in errors):
         lines[0] = lines[0].removesuffix(": ValidationError raised while composing config:")
-        lines[-1] = f"expected {expected_words(item)}"
+        kinds = typing.get_args(item.type) or [item.type]  # of a list its items'
+        lines[-1] = "expected " + next(words for kind, words in _TYPES.items() if kind in kinds)
     said = ": ".join(line.removeprefix("Error merging override ") for line in lines if line)
     if key and key.partition("[")[0] not in said:
         said += f": key {key}"

@@ -55,10 +55,8 @@ class BadFileError(DataError):
 
 def _meant(path: Path) -> str:
     """What to give in place of a path that is not there; empty if nothing is near."""
-    if {*"*?["} & {*path.name}:
-        return "of many files give the folder as data.path, and their names as data.pattern"
-    if "," in path.name:
-        return "give data.path once for each of several files"
+    if {*"*?[,"} & {*path.name}:
+        return "of several files give data.path for each, or their folder and data.pattern"
     with contextlib.suppress(OSError):
         names = sorted({file.name for file in path.parent.iterdir()} - {path.name})
         for near in difflib.get_close_matches(path.name, names, n=1):

@@ -165,14 +165,19 @@ class Recording:
         pitched = np.mean([piece.low.pitched for piece in heard])
         hiss = pitched < self.heard.pitched
         clearness = "less clear: a lower temperature may help" if hiss else "clearer"
+        apart = np.mean([piece.low.level for piece in heard], 0) - self.heard.level
+        louder, wider = apart.mean(), apart[-21] - apart[20]  # without the last twentieths
+        loudness = f"its loudness varies {'more' if wider > 0 else 'less'} than the recording's"
+        if abs(louder) > abs(wider):
+            loudness = "it is louder" if louder > 0 else "it is quieter"
         words = {
             "spectrum": "its timbre is another",
             "tone": f"its tones are {clearness}",
             "pitch": "it plays other notes",
-            "loudness": "its loudness varies in another way",
+            "loudness": loudness,
         }
         if pitched < self.heard.pitched / 3:
-            words |= {"tone": "the recording is pitched, it is not", "pitch": ""}
+            words |= {"tone": "it lacks the recording's clear tones", "pitch": ""}
         full = [piece.full for piece in heard if piece.full is not None]
         if self.full is not None and full:
             more = np.mean([piece.highs for piece in full]) - self.full.highs

@@ -57,13 +57,6 @@ def default_of(item: dataclasses.Field[Any]) -> Any:
     return item.default
 
 
-def expected_words(item: dataclasses.Field[Any]) -> str:
-    """What a key takes, as in `a number`; of a list, what each of its items is."""
-    names = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
-    kinds = typing.get_args(item.type) or (item.type,)
-    return next((words for kind, words in names.items() if kind in kinds), "another value")
-
-
 def allowed_values(item: dataclasses.Field[Any]) -> str:
     """A key's choices or range, as in `≥ 1, ≤ 8`; empty if there is neither."""
     bounds = item.metadata

@@ -25,6 +25,7 @@ _SILENT = -60.0  # decibels; a file without anything louder is silent
 _LEVEL = -20.0  # decibels of the sample, if nothing is known of the recording
 _LOUDER = 20.0  # decibels at most that a frame is made louder by
 _OCTAVES = range(-4, 5)
+_NEAR = 0.4  # from what the model knows, where its own recording is up to 0.3
 _WORTH = 0.05  # of the notes, which moving by an octave more has to gain
 
 Notice = Callable[[str], None]
@@ -142,9 +143,11 @@ def _sounds(wave: Wave, book: Codebook) -> tuple[Symbols, str]:
     codes = book.codes(described)
     offsets = described - book.centres[codes - 1], book.centres - book.centres.mean(0)
     apart, spread = (float(np.linalg.norm(offset, axis=1).mean()) for offset in offsets)
+    far = apart / max(spread, 1e-6)
+    tune = "its tune" if far < _NEAR else "some of its tune" if far < 1 else "not its tune"
     return codes, (
-        f"its sounds are {apart / max(spread, 1e-6):.2f} from those that the model knows (its own "
-        "recording: 0.1 to 0.3; from 1 on expect its rhythm, not its tune)"
+        f"expect its rhythm and {tune}: its sounds are {far:.2f} from those that the model knows "
+        "(its own recording: 0.1 to 0.3)"
     )
 
 

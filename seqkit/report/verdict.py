@@ -220,8 +220,8 @@ def _more(record: Record, settings: Config) -> str:
     train, keys, times = settings.train, [], max(2.0, times_too_short(record))
     if train.max_minutes:
         spent = (record.number("elapsed_seconds") or 0.0) / 60
-        keys.append(f"train.max_minutes={round(times * max(train.max_minutes, spent), 2):g}")
-    if train.max_epochs:
+        keys.append(f"train.max_minutes={math.ceil(times * max(train.max_minutes, spent))}")
+    if train.max_epochs and times * (record.passes or math.inf) >= train.max_epochs:
         keys.append(f"train.max_epochs={2 * train.max_epochs}")
     if train.max_steps:
         keys.append(f"train.max_steps={2 * max(train.max_steps, record.metrics.step)}")

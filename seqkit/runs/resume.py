@@ -155,8 +155,7 @@ def allowed(config: Config, saved: Checkpoint, changed: Sequence[str]) -> str | 
     fixed = any(name in _FIXED or _shapes_network(name) for name in changed)
     if config.resume == "force" and not fixed:
         return differs
-    fresh = f"another run_dir with init_from={config.run_dir}"
-    forced = "" if fixed else f", or give resume=force; or {fresh} for a new run from its weights"
+    forced = "" if fixed else f", or give resume=force, or a new run init_from={config.run_dir}"
     raise ConfigError(f"{differs}. Leave it as it was{forced}")
 
 

@@ -70,7 +70,7 @@ def find_conditions(
         book = slow.codebook
         model = with_codes(model, book.size)
         count, rate = book.size - 1, book.frame_rate
-        session.notice(f"conditioned on {count} codes, {rate} a second (data.conditions)")
+        session.notice(f"codes: {count} kinds of sound, {rate} a second (data.conditions)")
         part, judged = coded(learnt, book), coded(validation, book)
     predictor = None
     if origin.checkpoint is None and model.lookback:

@@ -78,7 +78,7 @@ def _writer(row: Part, size: int, seed: int, progress: Progress, labels: Sequenc
     plan = Plan(OptimizerConfig(), TrainConfig(clip_norm=1.0), seed, execution, errors)
     step = TrainingStep(model, lanes, plan)
     steps = _STEPS_WITH_LABELS if labels else _STEPS
-    shown = progress("learning the slow tier", steps)
+    shown = progress("learning the order of the codes", steps)
     # More threads would be slower on a busy machine, and round otherwise.
     with shared_cores(exactly=1), shown as bar:
         for number in range(steps):

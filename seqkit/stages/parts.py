@@ -90,8 +90,8 @@ def _tell_changes(training: Part, kept: SoundPart, data: DataConfig, notice: Not
     if float(left_out):
         changes.append(f"{left_out} s of silence left out (data.trim_silence)")
     if data.copies:
-        times = f"{data.copies} of {data.copies + 1} times"
-        changes.append(f"read with errors {times} (data.copies)")
+        times = f"{data.copies} of {data.copies + 1}"
+        changes.append(f"errors are added to it in {times} passes (data.copies)")
     if changes:
         seconds = duration(len(kept.part) / rate)
         notice(f"{seconds} of sound to learn from: {', '.join(changes)}")

@@ -98,7 +98,7 @@ def test_what_says_when_to_stop_or_how_to_show_may_be_given(
     [
         (
             "optimizer.lr=0.5",
-            "optimizer.lr. Leave it as it was, or give resume=force; or another run_dir with init_",
+            "optimizer.lr. Leave it as it was, or give resume=force, or a new run init_from=",
         ),
         ("seed=9", "seed. Leave"),
         ("data.split=[0.8,0.2,0]", "data.split"),

@@ -173,8 +173,8 @@ def test_links_to_nothing_are_left_out(tmp_path: Path) -> None:
         assert found.left_out["linked to nothing"] == count
     for name, said in {
         "on.txt": r"on\.txt: cannot be read: no such file or directory: did you mean .*/one\.txt\?",
-        "*.txt": "no such file or directory: .*data.pattern",
-        "one.txt,two.txt": "no such file or directory: give data.path once for each",
+        "*.txt": "no such file or directory: of several files .*data.pattern",
+        "one.txt,two.txt": "no such file or directory: of several files give data.path for each",
         "elsewhere": "no such file or directory\\Z",
     }.items():
         (tmp_path / "one.txt").write_text("a text")
