@@ -14,6 +14,7 @@ from seqkit.data.labels import Labels, distinct
 from seqkit.data.sound import writer
 from seqkit.data.sound.postfilter import OFF
 from seqkit.data.sound.reader import SoundReader
+from seqkit.doctor.text import repeated
 from seqkit.evaluation.postfilter_choice import choose
 from seqkit.evaluation.recited import Recital
 from seqkit.evaluation.recording import Recording
@@ -66,6 +67,7 @@ def about_run(training: Training) -> dict[str, Any]:
             "symbols": len(corpus.whole),
             "training_symbols": len(training.unabridged),
             "vocabulary": corpus.codec.size,
+            "repeated": None if corpus.codec.kind == "audio" else repeated(corpus.whole)[0],
         },
         "baselines": training.baselines,
     }

@@ -172,8 +172,7 @@ class SampleConfig:
     )
     unknown: str = option(
         "error",
-        "what becomes of a character of the prompt that the model never saw: an error, left out "
-        "(skip), or the likest that it knows in its place, as e for é (nearest)",
+        "a prompt's character that the model never saw: refused, left out, or read as its nearest",
         choices=("error", "skip", "nearest"),
     )
     novel: bool = option(

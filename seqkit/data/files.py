@@ -57,11 +57,9 @@ def _meant(path: Path) -> str:
     """What to give in place of a path that is not there; empty if nothing is near."""
     if {*"*?[,"} & {*path.name}:
         return "of several files give data.path for each, or their folder and data.pattern"
-    with contextlib.suppress(OSError):
-        names = sorted({file.name for file in path.parent.iterdir()} - {path.name})
-        for near in difflib.get_close_matches(path.name, names, n=1):
-            return f"did you mean {path.parent / near}?"
-    return ""
+    names = sorted({file.name for file in path.parent.glob("*")} - {path.name})
+    near = difflib.get_close_matches(path.name, names, n=1)
+    return f"did you mean {path.parent / near[0]}?" if near else ""
 
 
 def head(file: Path) -> bytes:

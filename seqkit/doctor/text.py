@@ -17,6 +17,7 @@ from seqkit.data.codecs import Characters, Codec
 from seqkit.data.corpus import Part
 from seqkit.data.files import BadFileError, encoding_with_mark, head
 from seqkit.doctor.faults import CONSTANT, Fault
+from seqkit.evaluation.baselines import COPIES
 from seqkit.foundation.wording import character_name, counted
 from seqkit.symbols import Integers, Symbols
 
@@ -38,7 +39,6 @@ _USUAL = "\n\t\u200c\u200d"  # the last two, ZWNJ and ZWJ, join letters of Persi
 _REPLACEMENT = "\ufffd"
 _SHORT = 50_000  # symbols from which a model learns more than words
 _LONG_LINE = 10_000  # symbols
-_COPIES = 0.2  # of the passages
 RETURN, _MARK = "U+000D", "U+FEFF"
 """The code points of CR and of the byte order mark, which have faults of their own."""
 _RARE = 0.5  # of the vocabulary
@@ -112,7 +112,7 @@ def facts(part: Part, codec: Codec, watch: Callable[[int], None]) -> TextFacts:
     mark = codec.vocabulary.find("\ufeff") if isinstance(codec, Characters) else -1
     marked = int((part.symbols[part.starts] == mark).sum()) if mark >= 0 else 0
     odd = odd_characters(counts, codec)
-    return TextFacts(counts, odd, lines, longest, *_repeated(part), marked)
+    return TextFacts(counts, odd, lines, longest, *repeated(part), marked)
 
 
 def odd_characters(counts: Integers, codec: Codec) -> list[dict[str, Any]]:
@@ -155,7 +155,7 @@ def _newline(codec: Codec) -> int:
     return 10 if codec.kind == "bytes" else -1
 
 
-def _repeated(part: Part) -> tuple[float, int]:
+def repeated(part: Part) -> tuple[float, int]:
     """The share of passages that came before, and how many symbols were looked at.
 
     Of all passages those are compared whose hash is a multiple of 64: the same passage is chosen
@@ -196,7 +196,7 @@ def faults(
             f"the {noun} is short, {symbols:,} symbols: below {_SHORT:,} a network learns it by "
             "heart before it learns to write; more of it helps most"
         )
-    if facts.repeated > _COPIES:
+    if facts.repeated > COPIES:
         yield Fault(
             f"{facts.repeated:.0%} of the passages of 32 symbols came before: copies in the {noun} "
             "make the validation look better than it is"

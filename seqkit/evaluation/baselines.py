@@ -33,6 +33,7 @@ _FLAC_CHANNELS = 8  # at most
 _DICTIONARY = 1 << 12, 1 << 23  # bytes: the smallest one of xz, and that of its default level
 CONSTANT_BITS = 0.05
 """Bits by frequency below which data are nearly constant, and a loss on them tells nothing."""
+COPIES = 0.2  # of the passages of a text came before, from which on a loss on it looks too good
 _ORDER = 5  # symbols of the longest context of `ngram_bits`
 _DISCOUNT = 0.85
 _STRENGTHS = (1.0, 64.0, 64.0)  # pseudo-counts of `context_bits`, by order

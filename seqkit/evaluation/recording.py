@@ -167,15 +167,14 @@ class Recording:
         clearness = "less clear: a lower temperature may help" if hiss else "clearer"
         apart = np.mean([piece.low.level for piece in heard], 0) - self.heard.level
         louder, wider = apart.mean(), apart[-21] - apart[20]  # without the last twentieths
-        loudness = f"its loudness varies {'more' if wider > 0 else 'less'} than the recording's"
-        if abs(louder) > abs(wider):
-            loudness = "it is louder" if louder > 0 else "it is quieter"
         words = {
             "spectrum": "its timbre is another",
             "tone": f"its tones are {clearness}",
             "pitch": "it plays other notes",
-            "loudness": loudness,
+            "loudness": f"its loudness varies too {'much' if wider > 0 else 'little'}",
         }
+        if abs(louder) > abs(wider):
+            words["loudness"] = "it is louder" if louder > 0 else "it is quieter"
         if pitched < self.heard.pitched / 3:
             words |= {"tone": "it lacks the recording's clear tones", "pitch": ""}
         full = [piece.full for piece in heard if piece.full is not None]

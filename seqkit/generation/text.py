@@ -15,7 +15,6 @@ from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.settings import check_type
 from seqkit.foundation.stdout import to_bytes
-from seqkit.foundation.wording import first_of
 from seqkit.symbols import Symbols
 
 _LENGTH = 500  # symbols, by default
@@ -116,15 +115,13 @@ class Text:
             fault = f"{name}: {error}: the model never saw it"
             if isinstance(self._codec, Characters) and isinstance(content, str):
                 unknowns = self._codec.unknown_in(content)
-                others = [repr(one) for one in unknowns if one != error.character]
-                fault += f", nor {first_of(others, _NAMED)}" if others else ""
+                others = "".join(one for one in unknowns if one != error.character)[:_NAMED]
+                fault += f", nor any of {others!r}" if others else ""
             if unknown == "error":
-                hint = ": sample.unknown=skip leaves out what it does not know, "
-                hint += "sample.unknown=nearest reads the likest character in its place"
+                hint = ": sample.unknown=skip leaves it out, sample.unknown=nearest replaces it"
                 raise ConfigError(fault + hint if name == "prompt" else fault) from error
         assert isinstance(content, str)  # no byte is unknown
-        done = "left out" if unknown == "skip" else "replaced by the nearest one"
-        notice(f"{fault}: {done}")
+        notice(f"{fault}: {'left out' if unknown == 'skip' else 'replaced by the nearest one'}")
         return self._codec.encode(content, unknown)
 
     def ending(self, text: str) -> Symbols:

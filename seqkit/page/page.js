@@ -95,9 +95,8 @@ function encode(text) {                // its last symbols; they begin what is w
   const unknown = new Set(known ? [] : read.filter((letter) => !numbers.has(letter)));
   if (unknown.size) {
     const named = [...unknown].slice(0, 20).map((letter) => `${JSON.stringify(letter)} (U+` +
-      `${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")})`);
-    throw new Error(`The model never saw ${named.join(", ")}${unknown.size > 20 ? ", …" : ""}: ` +
-      "please write the prompt without.");
+      `${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")})`).join(", ");
+    throw new Error(`The model never saw ${named}: please write the prompt without.`);
   }
   if (letters.length > READ) {
     $("prompt").value = read.join("");

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 from seqkit.config import DataConfig
 from seqkit.data.files import BadFileError
 from seqkit.data.sound.reader import read_whole
+from seqkit.evaluation.baselines import COPIES
 from seqkit.evaluation.baselines import names as names_of
 from seqkit.evaluation.baselines import noun as noun_of
 from seqkit.evaluation.likeness import Distances
@@ -17,11 +18,13 @@ from seqkit.runs.checkpoint import read_recording
 from seqkit.runs.layout import find_checkpoint
 from seqkit.runs.record import Record
 
-Diagnosis = Literal["jumped", "overfitting", "by heart", "short", "falling", "unlearned", "level"]
-"""`jumped`: the loss leapt up and stayed there. `overfitting`: the validation loss has risen while
-the training loss fell. `by heart`: it is above the training loss, and does not fall. `short`: there
-is too little to tell more. `falling`: the loss still fell at the end. Of those that levelled off
-`unlearned` does no better than guessing, and `level` does."""
+Diagnosis = Literal[
+    "jumped", "overfitting", "copied", "by heart", "short", "falling", "unlearned", "level"
+]
+"""`copied`: much text is there twice. `jumped`: the loss leapt up and stayed there. `overfitting`:
+the validation loss has risen while the training loss fell. `by heart`: it is above the training
+loss, and does not fall. `short`: there is too little to tell more. `falling`: the loss still fell
+at the end. Of those that levelled off `unlearned` does no better than guessing, `level` does."""
 
 BEATEN = 0.98  # times the loss of guessing: a network that is below has learned
 _RISEN = 1.005  # times the best loss: more than a validation's noise
@@ -70,6 +73,8 @@ def diagnosis(record: Record) -> Diagnosis:
     """What the curves show; one of them has a value, and the validation tells something."""
     if fault := trouble(record):
         return fault
+    if (record.number("data", "repeated") or 0.0) > COPIES:
+        return "copied"
     if times_too_short(record) > 1:
         return "short"
     train, validation = record.metrics.train["loss"], record.metrics.validation

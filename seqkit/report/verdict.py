@@ -31,6 +31,8 @@ _ADVICE = {
     "jumped": "After step {step:,} the loss jumped up: try {slower}.",
     "overfitting": "It got worse after step {step:,}, which is kept as the best: it learns its "
     "training data by heart. Try {less_by_heart}.",
+    "copied": "Much of its text is there more than once, so its losses look better than they are: "
+    "leave the copies out before it trains longer.",
     "by heart": "It knows more of its training data by heart than it understands. Try "
     "{less_by_heart}.",
     "short": "It was too short to tell more: give it more steps or more time.",

@@ -90,8 +90,7 @@ def _tell_changes(training: Part, kept: SoundPart, data: DataConfig, notice: Not
     if float(left_out):
         changes.append(f"{left_out} s of silence left out (data.trim_silence)")
     if data.copies:
-        times = f"{data.copies} of {data.copies + 1}"
-        changes.append(f"errors are added to it in {times} passes (data.copies)")
+        changes.append(f"data.copies adds errors in {data.copies} of {data.copies + 1} passes")
     if changes:
         seconds = duration(len(kept.part) / rate)
         notice(f"{seconds} of sound to learn from: {', '.join(changes)}")

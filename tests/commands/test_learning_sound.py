@@ -159,7 +159,7 @@ def test_errors_are_learnt_from_and_never_validated_on_and_a_run_resumes_with_th
     for name, more in (("whole", ()), ("parts", ("train.max_steps=3",)), ("none", ())):
         count = "data.copies=0" if name == "none" else "data.copies=2"
         result = run.ok(*words, count, *more, f"run_dir={tmp_path / name}")
-        told = "of sound to learn from: errors are added to it in 2 of 3 passes" in result.err
+        told = "of sound to learn from: data.copies adds errors in 2 of 3 passes" in result.err
         assert told == (name != "none")
     run.ok(f"run_dir={tmp_path / 'parts'}", "resume=auto", "train.max_steps=6", "device=cpu")
     whole, parts, none = (weights(tmp_path / name) for name in ("whole", "parts", "none"))

@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     soundfile.write(folder / "take.wav", np.stack([tone, 0 * tone], axis=1), RATE)
     done = process(*STEREO, "data.path=take.wav", "run_dir=run", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "0:11 of sound to learn from: errors are added to it in 2 of 3 passes" in done.stderr
+    assert "0:11 of sound to learn from: data.copies adds errors in 2 of 3 passes" in done.stderr
     return folder
 
 

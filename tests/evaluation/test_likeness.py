@@ -57,7 +57,8 @@ def test_sounds_are_ranked_by_how_near_they_are() -> None:
     )
     assert own.judged(noise, RATE).words.startswith(
         "does not sound like the recording: its timbre is another, it lacks the recording's "
-        "clear tones, its loudness varies less than the recording's, it is brighter, it hisses (spectrum 0."
+        "clear tones, its loudness varies too little, it is brighter, "
+        "it hisses (spectrum 0."
     )
     assert ", it is quieter" in own.judged(0.1 * wave, RATE).words
     assert own.judged(wave[:400], RATE).words == "is too short to compare with the recording"

@@ -133,6 +133,16 @@ def test_a_training_is_told_where_it_stands_badly(
     assert bool(said) == bool(told)
 
 
+def test_of_a_text_with_copies_no_longer_training_is_advised(leave: Leave) -> None:
+    losses = DOWN, [2.6, 2.2, 1.8, 1.5]
+    for share, said in ((0.82, "leave the copies out"), (0.1, "still falling"), (None, "still")):
+        run = leave(*losses, data={"kind": "text", "repeated": share})
+        verdict = judge(read(run))
+        assert said in verdict.advice
+        assert bool(verdict.command) == (share != 0.82)
+        shutil.rmtree(run)
+
+
 @pytest.mark.parametrize(("rate", "minutes"), [(4000, "2700"), (10, "9"), (5, "")])
 def test_two_tiers_that_read_little_sound_are_to_read_more(
     rate: int, minutes: str, leave: Leave
