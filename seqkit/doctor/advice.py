@@ -30,7 +30,7 @@ from seqkit.model.char_rnn import count_parameters
 
 _FOR_TEXT, _FOR_LITTLE_SOUND, _FOR_MUCH_SOUND = "shakespeare", "my_sound", "wav_generation"
 _LITTLE_SOUND = 1200.0  # seconds, up to which a sound is for my_sound
-_MINUTES = 5.0  # of training where train.max_minutes is not given
+_MINUTES = 6.0  # of training where train.max_minutes is not given
 _FOR_GPU = {"text": "shakespeare_large", "bytes": "text_large", "audio": "spoken_digits_large"}
 _LARGE_TEXT = 2_000_000  # symbols from which text_large is the better of the two
 _UNITS_BY_MINUTES = {2: 128, 15: 256}

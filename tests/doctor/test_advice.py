@@ -39,7 +39,7 @@ def test_on_a_cpu_the_network_is_as_large_as_the_data_and_the_time_allow(text_fi
         found = advise(config, symbols, corpus, torch.device("cpu"), config_of)
         assert found is not None
         composed = compose(shlex.split(found["command"])[3:], []).config
-        assert composed.train.max_minutes == (config.train.max_minutes or 5)
+        assert composed.train.max_minutes == (config.train.max_minutes or 6)
         assert composed.train.max_steps is None
         return composed.model.hidden_size
 
