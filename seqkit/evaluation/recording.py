@@ -176,7 +176,7 @@ class Recording:
         if abs(louder) > abs(wider):
             words["loudness"] = "it is louder" if louder > 0 else "it is quieter"
         if pitched < self.heard.pitched / 3:
-            words |= {"tone": "it lacks the recording's clear tones", "pitch": ""}
+            words |= {"tone": "it lacks the clear tones of the recording", "pitch": ""}
         full = [piece.full for piece in heard if piece.full is not None]
         if self.full is not None and full:
             more = np.mean([piece.highs for piece in full]) - self.full.highs

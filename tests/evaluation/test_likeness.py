@@ -56,8 +56,8 @@ def test_sounds_are_ranked_by_how_near_they_are() -> None:
         "sounds like the recording (spectrum 0.00 ≤ 0.10, "
     )
     assert own.judged(noise, RATE).words.startswith(
-        "does not sound like the recording: its timbre is another, it lacks the recording's "
-        "clear tones, its loudness varies too little, it is brighter, "
+        "does not sound like the recording: its timbre is another, it lacks the clear "
+        "tones of the recording, its loudness varies too little, it is brighter, "
         "it hisses (spectrum 0."
     )
     assert ", it is quieter" in own.judged(0.1 * wave, RATE).words
