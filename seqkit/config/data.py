@@ -135,14 +135,14 @@ class DataConfig:
     )
     copies: int = option(
         0,
-        "how many times the sound of the training part is read with errors, so that a network "
-        "learns to bear its own, for each time that it is read as it is",
+        "passes over the training part of sound in which errors are added to what is read, so that "
+        "a network learns to bear its own, for each pass without",
         minimum=0,
         maximum=1000,
     )
     copy_noise: float = option(
         3.0,
-        "noise in what is read with errors: its deviation in levels of 256 at most",
+        "noise among these errors: its deviation in levels of 256 at most",
         minimum=0,
         maximum=64,
     )
