@@ -143,6 +143,19 @@ def test_of_a_text_with_copies_no_longer_training_is_advised(leave: Leave) -> No
         shutil.rmtree(run)
 
 
+@pytest.mark.parametrize(("epochs", "given"), [(400, False), (3, True)])
+def test_whole_minutes_are_advised_and_epochs_that_would_end_them(
+    epochs: int, given: bool, leave: Leave
+) -> None:
+    run = leave(DOWN, [], data={"kind": "text", "training_symbols": 5000})  # read twice
+    config = Config(recipe="shakespeare")
+    config.train.max_steps, config.train.max_minutes, config.train.max_epochs = None, 6.3, epochs
+    keep(run, config)
+    command = judge(read(run)).command
+    assert command.split("train.max_minutes=")[1].split()[0] == "13"
+    assert (f"train.max_epochs={2 * epochs}" in command) == given
+
+
 @pytest.mark.parametrize(("rate", "minutes"), [(4000, "2700"), (10, "9"), (5, "")])
 def test_two_tiers_that_read_little_sound_are_to_read_more(
     rate: int, minutes: str, leave: Leave
