@@ -32,7 +32,7 @@ from seqkit.generation.medium import Medium, medium_of
 from seqkit.generation.request import as_trained, request_of, with_seed
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
-from seqkit.symbols import Floats, Integers, Symbols
+from seqkit.symbols import Floats, Integers, Symbols, symbol_dtype
 
 Content = TypeVar("Content")
 """What a codec stands for: str, bytes, or a wave, float32 (N,)."""
@@ -146,6 +146,26 @@ class Model(Generic[Content]):
         shown = itertools.islice(pieces, left_out(keys), None)
         contents: Iterator[Any] = self._heard(keys).decoded(shown)
         return (content for content in contents if len(content))  # one symbol may be no sample yet
+
+    @_own_settings()
+    def stream_symbols(
+        self, prompt: Content | None = None, **keys: Unpack[GenerateKeys]
+    ) -> Iterator[Symbols | Integers]:
+        """The symbols of what `stream` makes after a prompt, piece by piece."""
+        pieces = self._pieces(prompt, self._reader.begin(None), keys)
+        return itertools.islice(pieces, 1, None)
+
+    @_own_settings()
+    def encode(self, content: Content) -> Symbols:
+        """The symbols (N,) of text, bytes or sound."""
+        return self._encode("content", content)
+
+    @_own_settings()
+    def nats_of_symbols(
+        self, symbols: Symbols | Integers, state: ModelState | None = None
+    ) -> tuple[Floats, ModelState]:
+        """-ln p (N,) of symbols (N,), each given those before it, and the state after them."""
+        return self._reader.nats(symbols.astype(symbol_dtype(self.codec.size)), state)
 
     @overload
     def nats(

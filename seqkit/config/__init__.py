@@ -5,8 +5,8 @@ The dataclasses are plain; Hydra and OmegaConf check the types against them (see
 """
 
 from seqkit.config.data import A_CODE as A_CODE
+from seqkit.config.data import BANDS as BANDS
 from seqkit.config.data import HIGHEST_RATE as HIGHEST_RATE
-from seqkit.config.data import MOST_BANDS as MOST_BANDS
 from seqkit.config.data import DataConfig as DataConfig
 from seqkit.config.data import bands_of as bands_of
 from seqkit.config.model import ARITHMETIC_KEYS as ARITHMETIC_KEYS

@@ -6,8 +6,8 @@ from seqkit.foundation.settings import option
 
 HIGHEST_RATE = 384_000
 """Hertz of sound that is learnt and made; the highest that recorders of sound have."""
-MOST_BANDS = 8
-"""Bands that sound is split into."""
+BANDS = (1, 2, 4, 8)
+"""Bands that sound may be split into: frames then fit into blocks of a power of two."""
 A_CODE = 100
 """Hertz of sample rate and band, of which there is a multiple: so a code lasts whole frames."""
 _OF_A_BAND = 8000  # hertz of sample rate, with data.bands=auto
@@ -108,8 +108,9 @@ class DataConfig:
     bands: str = option(
         "1",
         "bands that sound is split into, each of every n-th sample: a network then makes a symbol "
-        "of every band in turn; auto takes one for every 8 kHz of a sample rate that allows it",
-        choices=(*map(str, range(1, MOST_BANDS + 1)), "auto"),
+        "of every band in turn; auto takes as many as have 8 kHz of sample rate each, if that "
+        "allows them",
+        choices=(*map(str, BANDS), "auto"),
     )
     label: str = option(
         "",
@@ -172,5 +173,5 @@ def bands_of(bands: str, rate: int) -> int:
     """K, how many bands `data.bands` makes of sound of a sample rate."""
     if bands != "auto":
         return int(bands)
-    most = min(rate // _OF_A_BAND, MOST_BANDS)
-    return next((k for k in range(most, 1, -1) if rate % (A_CODE * k) == 0), 1)
+    fitting = (k for k in BANDS if k * _OF_A_BAND <= rate and rate % (A_CODE * k) == 0)
+    return max(fitting, default=1)

@@ -176,6 +176,8 @@ def _require_torch(request: Request, guided: bool) -> None:
     for key, is_asked_for in keys.items():
         if is_asked_for and request.engine not in ("auto", "torch"):
             raise ConfigError(f"sample.engine={request.engine}: {key} is for sample.engine=torch")
+        if is_asked_for and request.precision not in ("auto", "fp32"):
+            raise ConfigError(f"sample.precision={request.precision}: {key} is computed in fp32")
 
 
 def engine_for(

@@ -4,7 +4,7 @@ import codecs
 import dataclasses
 import json
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from seqkit.data.sound.resample import resampled
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.stdout import to_bytes
 from seqkit.runs.checkpoint import Checkpoint
+from seqkit.symbols import Integers, Symbols
 
 READ = {False: 4_000, True: 16_000}
 """Characters of a prompt that are read, the last ones, or frames of a sound."""
@@ -55,12 +56,17 @@ class Loaded:
         if max(keys.get("length") or 0, (keys.get("seconds") or 0) * rate) > _MOST:
             raise ConfigError(f"ask for at most {_MOST} symbols, or seconds of so many samples")
         prompt = self._content(body)[-READ[self.sounds] :]
-        contents = self._contents(prompt, keys, heard=not lines)
-        if lines and nats:
-            _, state = self.model.nats(prompt, return_state=True)
+        sample = self._auto if keys.get("label_strength", 1) != 1 else self._sample
+        asked: Any = {**keys, "include_prompt": False, "sample": sample}
         if lines:
-            yield from self._lines(contents, state, nats)
-        elif isinstance(codec, Quantiser):
+            if nats:
+                _, state = self.model.nats(prompt, return_state=True)
+            drawn = _gathered(self.model.stream_symbols(prompt, **asked), np.concatenate)
+            yield from self._lines(drawn, state, nats)
+            return
+        join = np.concatenate if self.sounds else type(prompt)().join
+        contents = _gathered(self.model.stream(prompt, **asked), join)
+        if isinstance(codec, Quantiser):
             header = writer.header(codec.sample_rate, codec.channels)
             for number, content in enumerate(contents):
                 yield header * (number == 0) + writer.pcm16(content), len(content)
@@ -69,9 +75,9 @@ class Loaded:
 
     def scored(self, body: bytes) -> Pieces:
         """What was sent, as lines of JSON. Raises ConfigError, DataError at the first piece."""
-        content = self._content(body)
-        begins = range(0, len(content), _PIECE)
-        yield from self._lines(content[begin : begin + _PIECE] for begin in begins)
+        symbols = self.model.encode(self._content(body))
+        begins = range(0, len(symbols), _PIECE)
+        yield from self._lines(symbols[begin : begin + _PIECE] for begin in begins)
 
     def _content(self, body: bytes) -> Any:
         """What was sent: text in UTF-8, bytes, or sound. Raises ConfigError, DataError."""
@@ -86,29 +92,33 @@ class Loaded:
         lf = self.saved.newline == "lf"
         return text.replace("\r\n", "\n").replace("\r", "\n") if lf else text
 
-    def _contents(self, prompt: Any, keys: Any, heard: bool) -> Iterator[Any]:
-        """What follows a prompt, as it is `heard` or as its symbols say."""
-        sample = self._auto if keys.get("label_strength", 1) != 1 else self._sample
-        sample = dataclasses.replace(sample, postfilter=heard)
-        stream = self.model.stream(prompt, **keys, include_prompt=False, sample=sample)
-        for first in stream:
-            until, pieces = time.monotonic() + _MOMENT, [first]
-            while time.monotonic() < until and (piece := next(stream, None)) is not None:
-                pieces.append(piece)
-            yield np.concatenate(pieces) if self.sounds else type(first)().join(pieces)
-
     def _lines(
-        self, contents: Iterable[Any], state: ModelState | None = None, nats: bool = True
+        self,
+        pieces: Iterable[Symbols | Integers],
+        state: ModelState | None = None,
+        nats: bool = True,
     ) -> Pieces:
-        """Contents, after a state, as lines of JSON."""
+        """Symbols, after a state, as lines of JSON."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        for content in contents:
-            line = {} if self.sounds else {"text": decoder.decode(to_bytes(content))}
-            line["symbols"] = self.codec.encode(content).tolist()
+        in_a_frame = getattr(self.codec, "symbols_per_instant", 1)
+        for symbols in pieces:
+            line: dict[str, Any] = {}
+            if not isinstance(self.codec, Quantiser):
+                line["text"] = decoder.decode(to_bytes(self.codec.decode(symbols)))
+            line["symbols"] = symbols.tolist()
             if nats:
-                losses, state = self.model.nats(content, state=state, return_state=True)
+                losses, state = self.model.nats_of_symbols(symbols, state)
                 line["nats"] = losses.astype(float).round(4).tolist()
-            yield json.dumps(line).encode() + b"\n", len(content)
+            yield json.dumps(line).encode() + b"\n", len(symbols) // in_a_frame
+
+
+def _gathered(stream: Iterator[Any], join: Callable[[list[Any]], Any]) -> Iterator[Any]:
+    """What a stream gives in a moment, joined."""
+    for first in stream:
+        until, pieces = time.monotonic() + _MOMENT, [first]
+        while time.monotonic() < until and (piece := next(stream, None)) is not None:
+            pieces.append(piece)
+        yield join(pieces)
 
 
 def _wave(body: bytes, codec: Quantiser) -> Any:

@@ -89,7 +89,9 @@ class Checkpoint:
 
     def as_heard(self, sample: SampleConfig) -> "Checkpoint":
         """It with the postfilter that its sound is to go through: its own, or none."""
-        return self if sample.postfilter else dataclasses.replace(self, postfilter=OFF)
+        if sample.postfilter or self.postfilter == OFF:
+            return self
+        return dataclasses.replace(self, postfilter=OFF)
 
     @property
     def runs_in_eight_bits(self) -> bool:

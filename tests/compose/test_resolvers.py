@@ -18,7 +18,7 @@ def counts(config: Config) -> tuple[int, int, int]:
         (["data.sample_rate=32000"], (32000, 160, 512)),
         (["data.sample_rate=32000", "data.bands=1"], (32000, 640, 512)),
         (["data.sample_rate=32000", "data.channels=2"], (32000, 160, 1024)),
-        (["data.sample_rate=44100"], (44100, 294, 705)),
+        (["data.sample_rate=44100"], (44100, 882, 706)),
         (["data.sample_rate=22050"], (22050, 441, 353)),
         (["data.sample_rate=16000", "model.lookback=0"], (16000, 0, 256)),
         (["data.sample_rate=0"], (0, 160, 128)),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit.config import MOST_BANDS, DataConfig
+from seqkit.config import BANDS, DataConfig
 from seqkit.data import codecs
 from seqkit.data.codecs import Linear, MuLaw, Quantiser
 from seqkit.data.codecs.filter_bank import delay_of, joiner, splitter
@@ -23,7 +23,7 @@ from seqkit.foundation.session import Session
 
 RATE = 84_000  # which all numbers of bands divide
 SHAPES = [(1, 1), (2, 1), (1, 2), (2, 2)]
-ALL = range(1, MOST_BANDS + 1)
+ALL = BANDS
 
 
 def frames(count: int = 5003, channels: int = 1) -> Frames:
@@ -93,7 +93,7 @@ def test_pieces_cut_anywhere_are_the_whole(bands: int, channels: int, digits: in
     assert np.array_equal(heard, codec.frames(whole))
 
 
-@pytest.mark.parametrize("bands", [1, 3, 4])
+@pytest.mark.parametrize("bands", [1, 2, 4])
 def test_a_slice_is_that_of_the_whole(bands: int) -> None:
     codec = MuLaw(256, RATE, bands=bands)
     symbols = codec.encode(frames())
@@ -106,18 +106,20 @@ def test_a_slice_is_that_of_the_whole(bands: int) -> None:
 
 def test_a_spec_names_them_only_if_there_are_any() -> None:
     assert not {"bands", "band_gains"} & MuLaw(256, RATE).to_spec().keys()
-    gains = (1.5, 0.0, 1000.3)
-    emphases = (0.5, 0.0, 0.0)
-    assert "band_emphases" not in MuLaw(256, RATE, bands=3).to_spec()
-    spec = Linear(256, RATE, bands=3, band_gains=gains, band_emphases=emphases).to_spec()
+    gains = (1.5, 0.0, 1000.3, 1.0)
+    emphases = (0.5, 0.0, 0.0, 0.3)
+    assert "band_emphases" not in MuLaw(256, RATE, bands=4).to_spec()
+    spec = Linear(256, RATE, bands=4, band_gains=gains, band_emphases=emphases).to_spec()
     again = codecs.from_spec(spec, Catalogue())
     assert isinstance(again, Quantiser)
-    assert (again.bands, again.band_gains, again.band_emphases) == (3, gains, emphases)
-    for wrong in ((1.0, 1.0), (1.0, -1.0, 1.0), (1.0, 1.0, float("inf"))):
+    assert (again.bands, again.band_gains, again.band_emphases) == (4, gains, emphases)
+    for wrong in ((1.0, 1.0), (1.0, -1.0, 1.0, 1.0), (1.0, 1.0, float("inf"), 1.0)):
         with pytest.raises(ValueError, match="gain"):
-            MuLaw(256, RATE, bands=3, band_gains=wrong)
+            MuLaw(256, RATE, bands=4, band_gains=wrong)
     with pytest.raises(ValueError, match="bands is 1 to 8, not 9"):
         MuLaw(256, RATE, bands=9)
+    with pytest.raises(ValueError, match=r"bands is one of .*, not 3"):
+        MuLaw(256, RATE, bands=3)
 
 
 def test_a_rate_that_does_not_fit_is_refused(tmp_path: Path) -> None:
@@ -227,7 +229,9 @@ def test_a_silent_channel_costs_nothing(tmp_path: Path) -> None:
     assert np.abs(made[:, 1]).max() < 1e-3
 
 
-@pytest.mark.parametrize(("rate", "bands"), [(8000, 1), (16_000, 2), (24_000, 3), (48_000, 6)])
+@pytest.mark.parametrize(
+    ("rate", "bands"), [(8000, 1), (16_000, 2), (24_000, 2), (44_100, 1), (48_000, 4)]
+)
 def test_auto_takes_a_band_for_every_8_khz(rate: int, bands: int, tmp_path: Path) -> None:
     file = tmp_path / "x.wav"
     soundfile.write(file, frames(), rate)
@@ -237,9 +241,9 @@ def test_auto_takes_a_band_for_every_8_khz(rate: int, bands: int, tmp_path: Path
     assert codec.bands == bands
     known = Known(codec)
     load_corpus(config, Session(Catalogue(), lambda text: None), known)
-    with pytest.raises(ConfigError, match=rf"data\.bands=5: .* trained with {bands}"):
+    with pytest.raises(ConfigError, match=rf"data\.bands=8: .* trained with {bands}"):
         load_corpus(
-            DataConfig(kind="audio", path=[str(file)], bands="5"),
+            DataConfig(kind="audio", path=[str(file)], bands="8"),
             Session(Catalogue(), lambda text: None),
             known,
         )

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from seqkit.config import A_CODE, HIGHEST_RATE, MOST_BANDS
+from seqkit.config import A_CODE, BANDS, HIGHEST_RATE
 from seqkit.data.codecs.base import checked_symbols
 from seqkit.data.codecs.emphasis import emphasised, undone
 from seqkit.data.codecs.filter_bank import delay_of, joiner, splitter
@@ -68,7 +68,7 @@ class Quantiser(ABC):
             channels: C, 1 or 2.
             symbols_per_sample: 1, or 2 for a coarse and a fine digit.
             emphasis: a, from 0 to below 1; of sound that is not split.
-            bands: K, 1 to 8.
+            bands: K, 1, 2, 4 or 8.
             band_gains: applied to each band besides, (K,), 0 to leave one out; 1 by default.
             band_emphases: a in each band, (K,); 0 by default.
 
@@ -81,11 +81,13 @@ class Quantiser(ABC):
             ("sample_rate", sample_rate, 1, HIGHEST_RATE),
             ("channels", channels, 1, 2),
             ("symbols_per_sample", symbols_per_sample, 1, 2),
-            ("bands", bands, 1, MOST_BANDS),
+            ("bands", bands, 1, BANDS[-1]),
         ):
             check_type(name, value, int)
             if not least <= value <= most:
                 raise ValueError(f"{name} is {least} to {most}, not {value}")
+        if bands not in BANDS:
+            raise ValueError(f"bands is one of {BANDS}, not {bands}")
         _check_gains(gain, emphasis)
         for factor, share in itertools.zip_longest(band_gains, band_emphases, fillvalue=0.0):
             _check_gains(factor or 1.0, share)
