@@ -65,8 +65,9 @@ def test_a_network_is_heavy_by_its_size_and_its_rate() -> None:
     assert heavy(2, 384, 8000)
     assert not heavy(2, 20, 48000)
     assert heavy(1, 512, 16000)
-    assert not heavy(1, 512, 16000, places=2)
-    assert heavy(1, 512, 32000, places=2)
+    assert not heavy(1, 256, 16000, places=2)
+    assert heavy(1, 512, 16000, places=2)
+    assert heavy(1, 384, 32000, places=4)
 
 
 def test_of_a_short_part_nothing_is_known() -> None:
