@@ -171,12 +171,14 @@ def test_what_holds_no_sound_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text").mkdir()
     (tmp_path / "text" / "a.txt").write_text("a text")
     (tmp_path / "a.wav").write_text("a text")
+    (tmp_path / "nothing.wav").touch()
     soundfile.write(tmp_path / "silent.wav", np.zeros(5000), RATE)
     soundfile.write(tmp_path / "short.wav", noise(0.01), RATE)
     for name, said in [
         ("none.wav", "no such file"),
         ("empty", "no file of sound"),
         ("a.wav", "cannot be read as sound: it is text"),
+        ("nothing.wav", "cannot be read as sound: it is empty"),
         ("text", "no file of sound: 1 left out: 1 not sound; recipe=shakespeare learns"),
         ("silent.wav", "silent"),
         ("short.wav", "shorter"),
@@ -187,6 +189,8 @@ def test_what_holds_no_sound_is_refused(tmp_path: Path) -> None:
             assert name in str(caught.value)
     with pytest.raises(DataError, match="silent"):
         load(tmp_path / "silent.wav", tmp_path / "cache", gain="rms")
+    with pytest.raises(DataError, match="it is empty"):
+        load(tmp_path / "nothing.wav", tmp_path / "cache", sample_rate=RATE)
     opposite = np.outer(noise(0.5), (1, -1))
     soundfile.write(tmp_path / "opposite.wav", opposite, RATE)
     for gain in ("none", "peak"):

@@ -59,10 +59,10 @@ def plan(files: Mapping[str, Path], *, cut: Cut | None) -> list[Work]:
     Raises:
         DataError: a file cannot be read.
     """
-    shards, size = list[list[FileSlice]](), SHARD
+    shards, size = list[list[FileSlice]](), 0
     for name, file in files.items():
         for span in _slices(name, file, cut):
-            if size + span.size > SHARD:
+            if not shards or size + span.size > SHARD:
                 shards.append([])
                 size = 0
             shards[-1].append(span)
