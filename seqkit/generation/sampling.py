@@ -5,6 +5,7 @@ makes the same text from the same logits.
 """
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,21 @@ def probabilities(logits: Floats, sampling: Sampling) -> Floats:
 def draw(logits: Floats, uniform: Floats, sampling: Sampling) -> Integers:
     """One symbol for each stream (S,), given logits (S, V) and uniform numbers (S,)."""
     return np.asarray(drawn(logits, uniform[:, None], sampling, OnArrays()))
+
+
+def penalised(logits: Floats, recent: Iterable[Integers], penalty: float) -> Floats:
+    """Logits (S, V) with those of recent symbols (S,) divided by a penalty, or if negative times.
+
+    As in CTRL (Keskar et al., 2019): such symbols become less likely, whatever their logit's sign.
+    """
+    if penalty == 1:
+        return logits
+    places = np.stack([*recent], 1)
+    chosen = np.take_along_axis(logits, places, 1)
+    lower = np.where(chosen > 0, chosen / penalty, chosen * penalty)
+    less = logits.copy()
+    np.put_along_axis(less, places, lower, 1)
+    return less
 
 
 def drawn(logits: Any, uniforms: Any, sampling: Sampling, on: Any) -> Any:

@@ -5,7 +5,7 @@ one-hot input is a row of a table, and the matrices are stored as the products r
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 
 import numpy as np
@@ -17,7 +17,7 @@ from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.foundation.threads import shared_cores
 from seqkit.generation.engine import Drawing
 from seqkit.generation.engines.step_tables import StepTables, condition_rows
-from seqkit.generation.sampling import draw
+from seqkit.generation.sampling import draw, penalised
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.frames import fed_of, rows_of
@@ -243,21 +243,6 @@ class PreparedStep:
             h, c, _ = self._fused_cell(inputs, hidden, c, b, d)
             return h, c
         return cells.cell_step(self._cell, inputs + b, hidden + d, h, c, cell_clip=self._clip)
-
-
-def penalised(logits: Floats, recent: Iterable[Integers], penalty: float) -> Floats:
-    """Logits (S, V) with those of recent symbols (S,) divided by a penalty, or if negative times.
-
-    As in CTRL (Keskar et al., 2019): such symbols become less likely, whatever their logit's sign.
-    """
-    if penalty == 1:
-        return logits
-    places = np.stack([*recent], 1)
-    chosen = np.take_along_axis(logits, places, 1)
-    lower = np.where(chosen > 0, chosen / penalty, chosen * penalty)
-    less = logits.copy()
-    np.put_along_axis(less, places, lower, 1)
-    return less
 
 
 class TorchEngine:

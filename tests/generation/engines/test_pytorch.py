@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from seqkit.generation.engine import Drawing
-from seqkit.generation.engines.pytorch import TorchEngine, penalised
-from seqkit.generation.sampling import Sampling
+from seqkit.generation.engines.pytorch import TorchEngine
+from seqkit.generation.sampling import Sampling, penalised
 from tests.generation.engines.networks import (
     CONDITIONS,
     RULES,
