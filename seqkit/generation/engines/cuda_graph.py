@@ -133,6 +133,7 @@ class _Loop:
         """Set what the next steps start from; `row` is of the conditions of what follows."""
         self._symbols.copy_(symbols)
         self._keep(self.step.split(state, row))
+        self.rows.zero_()  # 0: nothing is known
 
     def advance(self, steps: int, rule: dict[str, float], fed: int) -> None:
         """Draw so many symbols: the first rows of `draws` become the first rows of `drawn`."""
