@@ -191,7 +191,10 @@ def told_right(saved: Checkpoint, device: torch.device) -> None:
     starts = np.round(part.starts / hop).astype(np.int64)
     codes = Part(part.codes[::hop], starts, labels=part.labels)
     other = part.labels % labels.sizes + 1
-    networks = {"samples": (saved.build(device), part), "codes": (slow.writer.to(device), codes)}
+    networks = {
+        "samples": (saved.build(device), part),
+        "codes": (slow.writer.char_rnn().to(device), codes),
+    }
     for kind, (network, whole) in networks.items():
         start = saved.codec.start if kind == "samples" else 0
         for name, told in (("right", part.labels), ("none", 0 * part.labels), ("other", other)):
@@ -202,7 +205,6 @@ def told_right(saved: Checkpoint, device: torch.device) -> None:
             if bounds is not None:
                 found["95 %"] = [bounds.low / np.log(2), bounds.high / np.log(2)]
             print(json.dumps(found), flush=True)
-    slow.writer.to("cpu")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from seqkit.foundation.errors import (
 
 if TYPE_CHECKING:
     from seqkit.api.model import Model, load
-    from seqkit.api.symbol_reader import ModelState
+    from seqkit.api.model_state import ModelState
     from seqkit.api.train import Run, train
     from seqkit.config import DynamicConfig, ModelConfig, SampleConfig
     from seqkit.data import codecs
@@ -69,7 +69,7 @@ _HOMES = {
     "seqkit.data.corpus": ("Corpus", "Part"),
     "seqkit.data.lanes": ("Lanes", "Window"),
     "seqkit.api.model": ("Model", "load"),
-    "seqkit.api.symbol_reader": ("ModelState",),
+    "seqkit.api.model_state": ("ModelState",),
     "seqkit.api.train": ("Run", "train"),
     "seqkit.model.char_rnn": ("CharRNN",),
     "seqkit.model.network": ("cross_entropy",),

@@ -11,6 +11,8 @@ Integers = npt.NDArray[np.int64]
 """Symbols as they are computed with, and places among them."""
 Floats = npt.NDArray[np.floating[Any]]
 """Logits, nats, draws and states: numbers of any floating type."""
+NamedArrays = dict[str, npt.NDArray[Any]]
+"""What a file of weights holds."""
 
 IGNORED = -100
 """The target of a place without one: it counts in no loss (PyTorch's `ignore_index`)."""

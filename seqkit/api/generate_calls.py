@@ -12,9 +12,9 @@ from seqkit.generation.continuation import continue_prompt, engine_for
 from seqkit.generation.engine import Engine
 from seqkit.generation.labelled import choose
 from seqkit.generation.request import Request
-from seqkit.model.char_rnn import CharRNN
+from seqkit.generation.trained import Trained
+from seqkit.model.arrays import NetworkArrays
 from seqkit.model.state import State
-from seqkit.runs.checkpoint import Checkpoint
 from seqkit.symbols import Integers, Symbols
 
 _LOG = logging.getLogger("seqkit")
@@ -85,25 +85,25 @@ class _Kept:
 class KeptEngine:
     """The engine of the last call, which the next one takes if it fits: a new one takes time."""
 
-    def __init__(self, network: CharRNN) -> None:
-        self._network = network
+    def __init__(self) -> None:
         self._kept: _Kept | None = None
 
     def blocks(
-        self, saved: Checkpoint, prompt: Symbols, request: Request, begin: tuple[State, int]
+        self, trained: Trained, prompt: Symbols, request: Request, begin: tuple[State, int]
     ) -> Iterator[Integers]:
         """What follows a prompt, of one stream, in blocks (N,): see `continue_prompt`.
 
-        `saved` is the checkpoint of the network, always the same but for its postfilter.
+        `trained` is always the same but for its postfilter, and that its network may be a module.
         Nothing else uses the engine until the last block, or until they are closed.
         """
         choice = None
-        if saved.labels is not None:
-            choice = choose(saved.labels, request.label, request.streams, request.sampling.seed)
+        if trained.labels is not None:
+            choice = choose(trained.labels, request.label, request.streams, request.sampling.seed)
         # It depends on the request but for its draws, on the labels, and on weights that it copied.
-        weights = [(weight.data_ptr(), weight._version) for weight in self._network.parameters()]
-        size, labels = request.size(saved.codec), choice and choice.weights.tolist()
-        trained = saved.trained(self._network)
+        weights, network = list[tuple[int, int]](), trained.model
+        if not isinstance(network, NetworkArrays):
+            weights = [(each.data_ptr(), each._version) for each in network.parameters()]
+        size, labels = request.size(trained.codec), choice and choice.weights.tolist()
         sampling = dataclasses.replace(request.sampling, seed=0)
         usual = dataclasses.replace(
             request, length=1, sampling=sampling, label=None, ending=None, like=None

@@ -8,31 +8,37 @@ import io
 import itertools
 import logging
 import os
+import sys
 from collections.abc import Iterator, Sequence
-from typing import Any, Generic, Literal, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack, overload
 
 import numpy as np
-import torch
 
 from seqkit.api.generate_calls import GenerateKeys, KeptEngine, config_of, left_out
-from seqkit.api.symbol_reader import ModelState, SymbolReader
-from seqkit.compression.compress import Predictor, compress, decompress
-from seqkit.compression.container import Reader
+from seqkit.api.model_state import ModelState, beginning, carried
 from seqkit.config import DynamicConfig
 from seqkit.data.sound import Wave
+from seqkit.foundation import driver
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
-from seqkit.foundation.device import exact_fp32, find_device, memory_errors
 from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.machine import Device, memory_errors
 from seqkit.foundation.settings import check_section, check_type
 from seqkit.foundation.wording import counted
 from seqkit.generation import like
 from seqkit.generation.ending import ending_of
+from seqkit.generation.engines.choose import as_module
 from seqkit.generation.medium import Medium, medium_of
 from seqkit.generation.request import as_trained, request_of, with_seed
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
 from seqkit.symbols import Floats, Integers, Symbols, symbol_dtype
+
+if TYPE_CHECKING:
+    import torch
+
+    from seqkit.api.symbol_reader import SymbolReader
+    from seqkit.model.char_rnn import CharRNN
 
 Content = TypeVar("Content")
 """What a codec stands for: str, bytes, or a wave, float32 (N,)."""
@@ -43,7 +49,15 @@ _LOG = logging.getLogger("seqkit")
 @contextlib.contextmanager
 def _own_settings() -> Iterator[None]:
     """Compute as seqkit does, whatever the caller has set; words for memory that runs out."""
-    with memory_errors("Try device='cpu'."), exact_fp32, torch.inference_mode(False):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(memory_errors("Try device='cpu'."))
+        if "torch" in sys.modules:
+            import torch
+
+            from seqkit.foundation.device import exact_fp32
+
+            stack.enter_context(exact_fp32)
+            stack.enter_context(torch.inference_mode(False))
         yield
 
 
@@ -54,28 +68,45 @@ class Model(Generic[Content]):
     that is not in the vocabulary; and DeviceError where memory runs out.
     """
 
-    def __init__(self, checkpoint: Checkpoint, device: torch.device) -> None:
+    def __init__(self, checkpoint: Checkpoint, device: Device) -> None:
         """The network of a checkpoint, on a device."""
         self.codec = checkpoint.codec
         self.config = checkpoint.config
         self.metrics = checkpoint.metrics
-        self.char_rnn = checkpoint.build(device)
+        self._network = checkpoint.network(device)
         self._checkpoint = checkpoint
         self._medium = medium_of(checkpoint.codec, checkpoint.newline)
-        self._reader = SymbolReader(self.char_rnn, checkpoint.codec)
-        self._engine = KeptEngine(self.char_rnn)
+        self._engine = KeptEngine()
 
     def __repr__(self) -> str:
         """What it is: `Model of text: 2 layers of 512 (lstm), 65 symbols, on cpu`."""
-        model = self.char_rnn.config
+        model = self._checkpoint.model
         layers = f"{counted(model.num_layers, 'layer')} of {model.hidden_size} ({model.cell})"
         symbols = counted(self.codec.size, "symbol")
         return f"Model of {self.codec.kind}: {layers}, {symbols}, on {self.device}"
 
     @property
-    def device(self) -> torch.device:
+    def device(self) -> "torch.device":
         """Where the network is."""
-        return self.char_rnn.head.weight.device
+        import torch
+
+        return torch.device(self._network.device)
+
+    @property
+    def char_rnn(self) -> "CharRNN":
+        """The network as PyTorch's module, which other calls then use: to read, or to learn."""
+        self._network = as_module(self._network)
+        return self._network
+
+    @property
+    def _reader(self) -> "SymbolReader":
+        """What reads with the module."""
+        from seqkit.api.symbol_reader import SymbolReader
+
+        return SymbolReader(self.char_rnn, self.codec)
+
+    def _begin(self, state: ModelState | None) -> ModelState:
+        return beginning(state, self._checkpoint.model, self.codec)
 
     @property
     def labels(self) -> dict[str, list[str]]:
@@ -127,7 +158,7 @@ class Model(Generic[Content]):
         """
         if return_state and self.labels:
             raise ConfigError("return_state: reading tells no labels, which this model learnt")
-        begin = self._reader.begin(state)
+        begin = self._begin(state)
         pieces = [*self._pieces(prompt, begin, keys)]
         whole = np.concatenate(pieces)
         content: Any = self._heard(keys).decode(whole[left_out(keys) * len(pieces[0]) :])
@@ -142,7 +173,7 @@ class Model(Generic[Content]):
         **keys: Unpack[GenerateKeys],
     ) -> Iterator[Content]:
         """What `generate` makes, piece by piece as it is made; a prompt is one piece."""
-        pieces = self._pieces(prompt, self._reader.begin(state), keys)
+        pieces = self._pieces(prompt, self._begin(state), keys)
         shown = itertools.islice(pieces, left_out(keys), None)
         contents: Iterator[Any] = self._heard(keys).decoded(shown)
         return (content for content in contents if len(content))  # one symbol may be no sample yet
@@ -152,7 +183,7 @@ class Model(Generic[Content]):
         self, prompt: Content | None = None, **keys: Unpack[GenerateKeys]
     ) -> Iterator[Symbols | Integers]:
         """The symbols of what `stream` makes after a prompt, piece by piece."""
-        pieces = self._pieces(prompt, self._reader.begin(None), keys)
+        pieces = self._pieces(prompt, self._begin(None), keys)
         return itertools.islice(pieces, 1, None)
 
     @_own_settings()
@@ -227,7 +258,7 @@ class Model(Generic[Content]):
         self, content: Content | None = None, *, state: ModelState | None = None
     ) -> ModelState:
         """The state after reading something; of nothing, the state that every call starts from."""
-        return self._reader.after(self._encode("content", content), self._reader.begin(state))
+        return self._reader.after(self._encode("content", content), self._begin(state))
 
     @_own_settings()
     def compress(self, content: bytes | Wave, learn: DynamicConfig | None = None) -> bytes:
@@ -240,6 +271,8 @@ class Model(Generic[Content]):
             whole = self._medium.encode("content", content)
         else:
             check_type("content", content, bytes)
+        from seqkit.compression.compress import Predictor, compress
+
         pieces: list[bytes] = []
         compress(
             Predictor(self.char_rnn, self.codec), [whole], len(whole), pieces.append, learn=learn
@@ -255,6 +288,9 @@ class Model(Generic[Content]):
             CheckpointError: another model, or another machine, compressed them.
         """
         check_type("packed", packed, bytes)
+        from seqkit.compression.compress import Predictor, decompress
+        from seqkit.compression.container import Reader
+
         predictor = Predictor(self.char_rnn, self.codec)
         pieces = list(decompress(predictor, Reader(io.BytesIO(packed), "packed")))
         if not self.sample_rate:
@@ -276,10 +312,10 @@ class Model(Generic[Content]):
         symbols = self._encode("prompt", prompt, config.sample.unknown)
         config, followed = like.follow(config, saved.codec, saved.slow, saved.recording, _LOG.info)
         length = self._medium.length(config.length, config.seconds)
-        ending = ending_of(config, self._medium, self.char_rnn.config, saved.slow)
+        ending = ending_of(config, self._medium, self._checkpoint.model, saved.slow)
         light = saved.runs_in_eight_bits
         request = request_of(config, length, ending, followed, eight_bits=light)
-        blocks = self._engine.blocks(saved, symbols, request, self._reader.on_device(begin))
+        blocks = self._engine.blocks(saved.trained(self._network), symbols, request, carried(begin))
         return self._with_settings(itertools.chain([symbols], blocks))
 
     def _with_settings(self, pieces: Iterator[Symbols | Integers]) -> Iterator[Symbols | Integers]:
@@ -319,4 +355,4 @@ def load(
     check_type("device", device, str)
     with _own_settings():
         saved = load_checkpoint(os.fspath(checkpoint), Catalogue(plugins), Console(quiet=True))
-        return Model(saved, find_device(device))
+        return Model(saved, driver.find_device(device))

@@ -1,37 +1,22 @@
 """Reading with explicit state: symbols in, logits and the state after them out."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from seqkit.api.model_state import ModelState, beginning, carried
 from seqkit.config import DynamicConfig
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Part
 from seqkit.evaluation import dynamic, protocols, scoring
 from seqkit.evaluation.scoring import Chunk
-from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_section, check_type
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.state import State
 from seqkit.symbols import Floats, Symbols
-
-
-class ModelState(NamedTuple):
-    """What a model has read: hidden and cell values (L, H), and the symbol that it sees next.
-
-    `past` (P K,) are the symbols before that as numbers, of a model with `model.lookback=K`;
-    `frame` (n,) those since the last step, of a model whose steps make P symbols: n is below P.
-    """
-
-    h: Floats
-    c: Floats
-    symbol: int
-    past: Floats = np.zeros(0, np.float32)
-    frame: Floats = np.zeros(0, np.float32)
 
 
 class SymbolReader:
@@ -41,34 +26,6 @@ class SymbolReader:
         self._network = network
         self._codec = codec
         self._shape = network.config.num_layers, network.config.hidden_size
-        self._places = network.config.frame
-        self._lookback = network.config.lookback * self._places
-
-    def begin(self, state: ModelState | None) -> ModelState:
-        """A given state, checked; else zeros and the codec's start symbol."""
-        if state is None:
-            zeros = np.zeros(self._shape, np.float32)
-            past, frame = (np.zeros(n, np.float32) for n in (self._lookback, self._places - 1))
-            return ModelState(zeros, zeros, self._codec.start, past, frame)
-        check_type("state", state, ModelState)
-        others = (
-            ("past", "(P K,)", (self._lookback,)),
-            ("frame", "(n,)", (min(np.size(state.frame), self._places - 1),)),
-        )
-        for name, letters, shape in (*((n, "(L, H)", self._shape) for n in "hc"), *others):
-            if (actual := np.shape(getattr(state, name))) != shape:
-                raise ConfigError(
-                    f"state.{name}: expected {letters} = {shape}, got {actual}: "
-                    "it is another model's"
-                )
-        if not 0 <= state.symbol < self._codec.size:
-            raise ConfigError(
-                f"state.symbol={state.symbol}: this model has {self._codec.size} symbols, from 0: "
-                "it is another model's"
-            )
-        parts = (state.h, state.c, state.past, state.frame)
-        h, c, *rest = (np.array(values, dtype=np.float32, order="C") for values in parts)
-        return ModelState(h, c, int(state.symbol), *rest)
 
     def after(self, symbols: npt.NDArray[Any], begin: ModelState) -> ModelState:
         """The state after symbols (N,)."""
@@ -76,7 +33,8 @@ class SymbolReader:
 
     def nats(self, symbols: Symbols, state: ModelState | None) -> tuple[Floats, ModelState]:
         """-ln p (N,) of symbols (N,), each given those before it, and the state after them."""
-        rows, after = self._rows(symbols, self.begin(state), lambda chunk: chunk.nats[:, 0])
+        begin = beginning(state, self._network.config, self._codec)
+        rows, after = self._rows(symbols, begin, lambda chunk: chunk.nats[:, 0])
         return np.concatenate([np.zeros(0, np.float32), *rows]), after
 
     def logits(self, symbols: Symbols, state: ModelState | None) -> tuple[Floats, ModelState]:
@@ -85,7 +43,7 @@ class SymbolReader:
         def row(chunk: Chunk) -> Tensor:
             return chunk.trace.logits[:, 0, : self._codec.size].float()
 
-        rows, after = self._rows(symbols, self.begin(state), row)
+        rows, after = self._rows(symbols, beginning(state, self._network.config, self._codec), row)
         # One more input gives the row of what follows, whichever symbol does.
         last, _ = self._rows(np.zeros(1, symbols.dtype), after, row)
         return np.concatenate([*rows, *last]), after
@@ -99,7 +57,7 @@ class SymbolReader:
             h = [network.activations(chunk.trace, layer, slice(None)) for layer in range(layers)]
             return torch.stack(h, 1)[:, :, 0]
 
-        rows, _ = self._rows(symbols, self.begin(None), row)
+        rows, _ = self._rows(symbols, beginning(None, self._network.config, self._codec), row)
         return np.concatenate([np.zeros((0, *self._shape), np.float32), *rows])
 
     @torch.inference_mode()
@@ -110,7 +68,8 @@ class SymbolReader:
         rows, after = list[Floats](), begin
         if not len(symbols):
             return rows, after
-        state, start = self.on_device(begin)
+        state, start = carried(begin)
+        state = state.on(self._network.device)
         part = Part.of(symbols.astype(np.uint32))
         scored = scoring.Scored(self._network, part, start)
         for chunk in scoring.chunks(scored, protocols.streaming(part), begin_state=state):
@@ -133,10 +92,3 @@ class SymbolReader:
             for places, nats in dynamic.nats(scored, settings):
                 in_order[places] = nats
         return in_order
-
-    def on_device(self, state: ModelState) -> tuple[State, int]:
-        """A state as the network takes it, (L, 1, H), and the symbol that is fed next."""
-        device = self._network.head.weight.device
-        parts = (state.h, state.c, state.past[None], state.frame[None])
-        moved = (torch.tensor(part, dtype=torch.float32, device=device)[:, None] for part in parts)
-        return State(*moved), int(state.symbol)

@@ -5,14 +5,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.machine import HOST
 from seqkit.foundation.run_folders import SUFFIX
 from seqkit.generation import labelled
 from seqkit.page.page import page_of
@@ -64,7 +63,7 @@ def _write_onnx(saved: Checkpoint, out: Path, config: Config, console: Console) 
     except (ImportError, OSError) as error:
         raise ConfigError(f"export: ONNX Runtime does not load: {error}") from error
     with console.progress("export"):
-        network = saved.build(torch.device("cpu"))
+        network = saved.network(HOST)
         properties: dict[str, Any] = {"codec": saved.codec.to_spec(), "start": saved.codec.start}
         if saved.labels is not None:
             network = network.with_choices(labelled.every(saved.labels))

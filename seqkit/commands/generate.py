@@ -7,7 +7,7 @@ from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.commands.sample_output import Sample
 from seqkit.config import Config
-from seqkit.foundation import device, disk
+from seqkit.foundation import disk, driver, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.stdout import Product
@@ -34,7 +34,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 
 def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Interrupts) -> None:
     saved = load_checkpoint(config.checkpoint, catalogue, console).as_heard(config.sample)
-    chosen = device.choose_device(config.device)
+    chosen = driver.choose_device(config.device)
     many = "takes" if config.takes > 1 else "streams"
     require_streams(saved.model, getattr(config, many), chosen, many)  # even names take memory
     drawn: list[str] = []  # told when nothing can fail any more
@@ -60,11 +60,11 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         least = medium.least_size(expected[0], shown.size + length)
         disk.require_space(expected[0], config.streams * least)
     advice = f"Try fewer {many}" + (", or device=cpu." if chosen.type == "cuda" else ".")
-    with device.memory_errors(advice):
+    with machine.memory_errors(advice):
         light = saved.runs_in_eight_bits
         request = request_of(config, length, ending, followed, extra=extra, eight_bits=light)
         with console.progress("setting up"):
-            trained = saved.trained(saved.build(chosen))
+            trained = saved.trained(saved.network(chosen))
             blocks = continue_prompt(trained, prompt, request, notice=console.notice)
         # What can fail has happened by now, before any file is opened.
         for text in drawn:

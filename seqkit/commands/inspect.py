@@ -8,7 +8,7 @@ from seqkit.config import Config
 from seqkit.foundation import stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
-from seqkit.model.char_rnn import count_parameters
+from seqkit.model.arrays import count_parameters
 from seqkit.runs.named_checkpoint import load_checkpoint
 
 

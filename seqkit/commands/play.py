@@ -6,7 +6,7 @@ import socket
 from pathlib import Path
 
 from seqkit.config import Config
-from seqkit.foundation import device, stdout
+from seqkit.foundation import driver, stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import CheckpointError, ConfigError
@@ -29,7 +29,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         from seqkit.play.server import Server
     except ImportError as error:
         raise ConfigError("play needs starlette and uvicorn: pip install 'seqkit[play]'") from error
-    names, chosen = _offered(config), device.choose_device(config.device)
+    names, chosen = _offered(config), driver.choose_device(config.device)
 
     def load(name: str) -> Loaded:
         saved = load_checkpoint(name, catalogue, Console(quiet=True))

@@ -14,7 +14,7 @@ from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, OutputError
 from seqkit.foundation.run_folders import is_run
-from seqkit.model.char_rnn import count_parameters
+from seqkit.model.arrays import count_parameters
 from seqkit.runs import record
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint_bytes import verified_record

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from seqkit.conditions import Conditions
 from seqkit.data.codecs import Codec
@@ -48,13 +47,13 @@ class Part:
     in_shards: bool = False
 
     def conditions(self, places: Integers) -> Conditions:
-        """What is known of the symbols at places (T, B), on the CPU."""
+        """What is known of the symbols at places (T, B), as arrays."""
         codes = labels = None
         if self.codes is not None:
-            codes = torch.from_numpy(self.codes[places].astype(np.int64))
+            codes = self.codes[places].astype(np.int64)
         if self.labels is not None:
             documents = np.searchsorted(self.starts, places, side="right") - 1
-            labels = torch.from_numpy(self.labels[documents])
+            labels = self.labels[documents]
         return Conditions(codes, labels)
 
     @property

@@ -26,7 +26,7 @@ from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.wording import command_line
-from seqkit.model.char_rnn import count_parameters
+from seqkit.model.arrays import count_parameters
 
 _FOR_TEXT, _FOR_LITTLE_SOUND, _FOR_MUCH_SOUND = "shakespeare", "my_sound", "wav_generation"
 _LITTLE_SOUND = 1200.0  # seconds, up to which a sound is for my_sound

@@ -27,11 +27,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import torch
+from numpy.lib.stride_tricks import sliding_window_view
 
-from seqkit.data.sound import Wave
+from seqkit.data.sound import Wave, hann
 from seqkit.data.sound.resample import STEEP, resample
 from seqkit.evaluation.likeness import SHARES, Frames, Matrix, distance, wasserstein
+from seqkit.symbols import Floats
 
 RATE = 32000
 """Hertz at which sounds are compared."""
@@ -77,15 +78,14 @@ def at_full_rate(wave: Wave, sample_rate: int) -> Wave:
 
 def hear(wave: Wave) -> FullBand:
     """The frames of a wave (N,) at `RATE`, of more than 1024 samples."""
-    edges, columns = _edges(), []
+    edges, rows = _edges(), []
     for power in _powers(wave):
-        sums = torch.stack([power[a:b].mean(0) for a, b in itertools.pairwise(edges)])
-        partials = 10 * (power[_PARTIALS] + _NOTHING).log10()
-        partials = partials.T.contiguous().sort(1).values
+        means = [power[:, a:b].mean(1) for a, b in itertools.pairwise(edges)]
+        partials = np.sort(10 * np.log10(power[:, _PARTIALS] + _NOTHING), 1)
         contrast = _percentile(partials, _HIGH) - _percentile(partials, _LOW)
-        level = 10 * (power.sum(0) + _NOTHING).log10()
-        columns.append(torch.cat([10 * (sums + _FLOOR).log10(), contrast[None], level[None]]))
-    table = torch.cat(columns, 1).double().numpy()  # (40, frames)
+        level = 10 * np.log10(power.sum(1) + _NOTHING)
+        rows.append([*10 * np.log10(np.stack(means) + _FLOOR), contrast, level])
+    table = np.concatenate(rows, 1).astype(np.float64)  # (40, frames)
     bands, contrast, level = table[:-2], table[-2], table[-1]
     heard = np.quantile(contrast[level > level.max() - _QUIET], SHARES)
     return FullBand(Frames(bands.mean(1), np.cov(bands)), heard)
@@ -103,22 +103,20 @@ def noise_from(wave: Wave, heard: FullBand) -> tuple[float, float]:
     return band, max(contrast, _LEAST_CONTRAST)
 
 
-def _powers(wave: Wave) -> Iterator[torch.Tensor]:
-    """P (1025, n) of the frames of a wave, some at a time."""
-    sound = torch.from_numpy(np.pad(wave, _SIZE // 2, mode="reflect"))
-    window, count = torch.hann_window(_SIZE), 1 + len(wave) // _HOP
-    for begin in range(0, count, _FRAMES):
-        last = min(begin + _FRAMES, count) - 1
-        piece = sound[begin * _HOP : last * _HOP + _SIZE]
-        spectrum = torch.stft(piece, _SIZE, _HOP, window=window, center=False, return_complex=True)
-        yield spectrum.abs().square() / _HOP**2
+def _powers(wave: Wave) -> Iterator[Floats]:
+    """P (n, 1025) of the frames of a wave, some at a time."""
+    windows = sliding_window_view(np.pad(wave, _SIZE // 2, mode="reflect"), _SIZE)[::_HOP]
+    for begin in range(0, len(windows), _FRAMES):
+        spectrum = np.fft.rfft(windows[begin : begin + _FRAMES] * hann(_SIZE))
+        yield np.square(np.abs(spectrum)) / np.float32(_HOP**2)
 
 
-def _percentile(ordered: torch.Tensor, share: float) -> torch.Tensor:
+def _percentile(ordered: Floats, share: float) -> Floats:
     """Of each row of ordered values (n, m), between neighbours by their distance, (n,)."""
     place = share * (ordered.shape[1] - 1)
     below = int(place)
-    return ordered[:, below].lerp(ordered[:, below + 1], place - below)
+    low, high = ordered[:, below], ordered[:, below + 1]
+    return low + np.float32(place - below) * (high - low)
 
 
 def _edges() -> npt.NDArray[np.int64]:

@@ -37,10 +37,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from seqkit.data.sound import Wave
-from seqkit.data.sound.torchaudio_import import torchaudio
 
 RATE = 8000
 """Hertz at which sounds are compared."""
@@ -217,8 +215,10 @@ def frames_of(wave: Wave) -> Frames:
 
 def distance(one: Frames, other: Frames) -> float:
     """The squared Fréchet distance of two normal distributions (Dowson and Landau, 1982)."""
-    parts = map(torch.from_numpy, (one.mean, one.covariance, other.mean, other.covariance))
-    return max(float(torchaudio().functional.frechet_distance(*parts)), 0.0)
+    apart = np.square(one.mean - other.mean).sum()
+    spread = np.trace(one.covariance) + np.trace(other.covariance)
+    values = np.linalg.eigvals(one.covariance @ other.covariance).astype(complex)
+    return max(float(apart + spread - 2 * np.sqrt(values).real.sum()), 0.0)
 
 
 def _edges() -> npt.NDArray[np.int64]:

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from seqkit.data.sound import Wave
 from seqkit.data.sound.resample import resample
@@ -23,7 +21,7 @@ from seqkit.evaluation.likeness import (
     level_of,
     scaled,
 )
-from seqkit.symbols import Integers
+from seqkit.symbols import Integers, NamedArrays
 
 NEEDED = Distances(0.10, 0.25, 0.45, 0.40, 0.12, 0.25)
 """Up to these a sound counts as like its recording, whatever the recording."""
@@ -204,8 +202,8 @@ class Recording:
     def _far(self, heard: Hearing) -> Distances:
         return scaled(distances(heard, Hearing(self.heard, self.full)), self.unit)
 
-    def tensors(self) -> dict[str, Tensor]:
-        """All of it as tensors, by name."""
+    def tensors(self) -> NamedArrays:
+        """All of it as arrays, by name."""
         spectra = {"mean": self.heard.spectra.mean, "covariance": self.heard.spectra.covariance}
         frames = {name: getattr(self.heard, name) for name in _KEPT}
         scalars = {name: np.array(getattr(self, name)) for name in _SCALARS}
@@ -215,15 +213,14 @@ class Recording:
             found["full_mean"] = self.full.bands.mean
             found["full_covariance"] = self.full.bands.covariance
             found["full_contrast"] = self.full.contrast
-        return {name: torch.from_numpy(values.astype(np.float64)) for name, values in found.items()}
+        return {name: values.astype(np.float64) for name, values in found.items()}
 
     @classmethod
-    def of_saved(cls, tensors: dict[str, Tensor]) -> "Recording":
-        """What `tensors` were taken from. Raises KeyError, TypeError, ValueError for others.
+    def of_saved(cls, own: NamedArrays) -> "Recording":
+        """What `tensors` gave. Raises KeyError, TypeError, ValueError for others.
 
         An older seqkit kept nothing at the higher rate, and pieces of several lengths.
         """
-        own = {name: values.numpy() for name, values in tensors.items()}
         spectra = Frames(own["mean"].reshape(BANDS), own["covariance"].reshape(BANDS, BANDS))
         halves, full = Distances(*own["halves"].tolist()), None
         if "full_factor" in own:

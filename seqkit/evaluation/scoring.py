@@ -19,7 +19,8 @@ from seqkit.foundation import machine
 from seqkit.foundation.errors import CheckpointError
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.foundation.threads import shared_cores
-from seqkit.model.char_rnn import CharRNN, count_parameters
+from seqkit.model.arrays import count_parameters
+from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import RunnableWeights, Trace, cross_entropy
 from seqkit.model.persistent_lstm import launch
 from seqkit.model.state import State

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 import seqkit
+from seqkit.foundation import machine
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.foundation.processes import Rank
 
@@ -23,10 +24,7 @@ _LARGE = 1 << 30  # bytes
 
 _FULL = "Another program fills the GPU (nvidia-smi tells which): end it, or give device=cpu"
 _EXACT = ("ieee", "ieee")
-_NO_MEMORY = (  # in messages of errors that are no OutOfMemoryError
-    *("can't allocate memory", "Storage size calculation overflowed"),
-    *("CUDA error: out of memory", "STATUS_ALLOC_FAILED"),
-)
+memory_errors = machine.memory_errors
 
 
 def choose_device(name: str) -> torch.device:
@@ -63,7 +61,7 @@ def find_device(name: str) -> torch.device:
         gpus = f"{count} GPU(s), cuda:0 to cuda:{count - 1}," if count else "no GPU"
         raise DeviceError(f"device={name}: PyTorch finds {gpus} on this machine; try device=auto")
     device = torch.device("cuda", index)
-    with memory_errors(_FULL):
+    with machine.memory_errors(_FULL):
         torch.cuda.synchronize(device)  # which sets it up
     return device
 
@@ -216,18 +214,3 @@ def _keep_memory() -> None:
         # A glibc that refuses the first option does better without the second, too.
         if library.mallopt(_MMAP_THRESHOLD, _LARGE):
             library.mallopt(_TRIM_THRESHOLD, _LARGE)
-
-
-@contextlib.contextmanager
-def memory_errors(advice: str) -> Iterator[None]:
-    """Turn PyTorch's out-of-memory errors into a DeviceError that says what to do."""
-    try:
-        yield
-    except torch.OutOfMemoryError as error:
-        # The rest of the message is about the allocator.
-        asked = str(error).splitlines()[0].partition(" Including non-PyTorch")[0]
-        raise DeviceError(f"out of memory: {asked} {advice}") from error
-    except RuntimeError as error:
-        if not any(sign in str(error) for sign in _NO_MEMORY):
-            raise
-        raise DeviceError(f"out of memory: {str(error).splitlines()[0]} {advice}") from error

@@ -1,8 +1,10 @@
-"""NVIDIA's driver, called before PyTorch is there."""
+"""The device of a command: NVIDIA's driver tells of GPUs before PyTorch is there."""
 
 import contextlib
 import ctypes
 import threading
+
+from seqkit.foundation.machine import HOST, Device
 
 
 def wake(device: str, local_rank: int) -> None:
@@ -15,6 +17,39 @@ def wake(device: str, local_rank: int) -> None:
     if kind in ("auto", "cuda") and (not number or number.isdecimal()):
         wanted = int(number or local_rank)
         threading.Thread(target=_set_up, args=(wanted,), daemon=True).start()
+
+
+def find_device(name: str) -> Device:
+    """See `device.find_device`, and its errors; a CPU is found without PyTorch."""
+    if _is_cpu(name):
+        return HOST
+    from seqkit.foundation import device
+
+    return device.find_device(name)
+
+
+def choose_device(name: str) -> Device:
+    """See `device.choose_device`, and its errors; a CPU is found without PyTorch."""
+    if _is_cpu(name):
+        return HOST
+    from seqkit.foundation import device
+
+    return device.choose_device(name)
+
+
+def _is_cpu(name: str) -> bool:
+    return name == "cpu" or (name == "auto" and not has_gpu())
+
+
+def has_gpu() -> bool:
+    """Whether the driver is there, and shows a GPU to this process."""
+    count = ctypes.c_int()
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+        failed = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
+        return not failed and count.value > 0
+    except (OSError, AttributeError):
+        return False
 
 
 def _set_up(number: int) -> None:

@@ -10,16 +10,46 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-
-import torch
+from typing import TYPE_CHECKING, Union
 
 from seqkit.foundation.errors import DeviceError
 from seqkit.foundation.wording import byte_count
 
-HOST = torch.device("cpu")
-"""The machine's own memory."""
+if TYPE_CHECKING:
+    import torch
+
+
+class Host(str):
+    """The name of the CPU as a device: PyTorch takes it for its own, and need not be there."""
+
+    __slots__ = ()
+    type = "cpu"
+
+
+HOST = Host("cpu")
+"""The machine's own processor and memory."""
+Device = Union["torch.device", Host]
 _SAFE = 0.6  # the share of free memory that advice fills: more may be needed than is estimated
+_NO_MEMORY = (  # in messages of errors that are no OutOfMemoryError
+    *("can't allocate memory", "Storage size calculation overflowed"),
+    *("CUDA error: out of memory", "STATUS_ALLOC_FAILED"),
+)
 _CACHE = ("inactive_file", "active_file")  # of memory.stat: what the kernel can give back
+
+
+@contextlib.contextmanager
+def memory_errors(advice: str) -> Iterator[None]:
+    """Turn errors of memory that runs out into a DeviceError that says what to do."""
+    try:
+        yield
+    except RuntimeError as error:
+        # The rest of the message of PyTorch's own error is about its allocator.
+        reason = str(error).splitlines()[0] if str(error) else ""
+        own = type(error).__name__ == "OutOfMemoryError"
+        if not own and not any(sign in str(error) for sign in _NO_MEMORY):
+            raise
+        reason = reason.partition(" Including non-PyTorch")[0] if own else reason
+        raise DeviceError(f"out of memory: {reason} {advice}") from error
 
 
 def own_cores(root: Path = Path("/")) -> int:
@@ -36,12 +66,22 @@ def own_cores(root: Path = Path("/")) -> int:
     return granted
 
 
+def ends_at_avx2(root: Path = Path("/")) -> bool:
+    """Whether AVX2 is the widest arithmetic of an x86 processor; `root` as in `own_cores`."""
+    flags = set[str]()
+    with contextlib.suppress(OSError):
+        lines = (root / "proc/cpuinfo").read_text().splitlines()
+        flags.update(next((line for line in lines if line.startswith("flags")), "").split())
+    wider = {"avx512f", "avx512vl", "avx512bw", "avx512dq"}
+    return {"avx2", "fma"} <= flags and not wider <= flags
+
+
 def require(
     needed: int,
     free: int | None,
     purpose: str,
     advice: str,
-    device: torch.device = HOST,
+    device: Device = HOST,
 ) -> None:
     """Refuse what cannot fit into the free memory.
 
@@ -75,13 +115,15 @@ def largest(needed: Callable[[int], int], free: int | None, below: int) -> int:
     return bisect.bisect_right(range(1, below), _SAFE * room, key=needed)
 
 
-def free_bytes(device: torch.device, root: Path = Path("/")) -> int | None:
+def free_bytes(device: Device, root: Path = Path("/")) -> int | None:
     """What can still be allocated on a device; None where that is not known.
 
     Swap counts as free. Without Linux's /proc (macOS) all the memory that there is does. `root` is
     where the system's files are looked for.
     """
     if device.type == "cuda":
+        import torch
+
         kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return int(torch.cuda.mem_get_info(device)[0] + kept)
     try:

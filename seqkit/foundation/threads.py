@@ -15,10 +15,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import torch
 from threadpoolctl import ThreadpoolController
 
-from seqkit.foundation.machine import HOST, own_cores
+from seqkit.foundation.machine import HOST, Device, own_cores
 
 FEW = 4
 """Threads for small operations: what takes seconds in these can take minutes in 32."""
@@ -33,7 +32,7 @@ _SET_BY_USER = (
 
 @contextlib.contextmanager
 def shared_cores(
-    device: torch.device = HOST, *, most: int = sys.maxsize, exactly: int | None = None
+    device: Device = HOST, *, most: int = sys.maxsize, exactly: int | None = None
 ) -> Iterator[Callable[[], None]]:
     """Keep this process, while a block runs, from waiting for cores that other programs have.
 
@@ -42,10 +41,10 @@ def shared_cores(
                 adapt()
                 compute(batch)
 
-    NumPy's BLAS takes one thread. PyTorch, after a pause, begins with one; `adapt`, called in the
-    thread that computes, takes as many as others left cores, and never more than there were before.
-    A block puts the number back that its thread had, and the last one that of the BLAS. A generator
-    must not yield within a block: whoever takes from it computes, too.
+    NumPy's BLAS takes one thread. PyTorch, if it is there, begins with one after a pause; `adapt`,
+    called in the thread that computes, takes as many as others left cores, and never more than
+    there were before. A block puts the number back that its thread had, and the last one that of
+    the BLAS. A generator must not yield within a block: whoever takes from it computes, too.
 
     PyTorch keeps its number on a GPU, where the last digits of sums depend on it, where operations
     have to repeat to the bit, where the environment says how OpenMP is to run, and where the system
@@ -56,6 +55,11 @@ def shared_cores(
         most: threads of PyTorch, at most.
         exactly: threads of PyTorch, if their number has to stay.
     """
+    torch = sys.modules.get("torch")
+    if torch is None:
+        with _GOVERNOR.block():
+            yield lambda: None
+        return
     fixed = torch.are_deterministic_algorithms_enabled() or are_given()
     adapts = sys.platform == "linux" and device.type == "cpu" and not fixed
     counts = _COUNTS.of_thread
@@ -82,8 +86,18 @@ def are_given() -> bool:
     return any(name in os.environ for name in _SET_BY_USER)
 
 
+def own_threads() -> int:
+    """How many threads a library takes at most: as many as PyTorch, if it is there."""
+    if (torch := sys.modules.get("torch")) is not None:
+        return int(torch.get_num_threads())
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    return int(given) if given.isdecimal() and int(given) else own_cores()
+
+
 def lasting() -> int:
     """How many threads of PyTorch suit work that keeps their number, as things are now."""
+    import torch
+
     with shared_cores() as adapt:
         time.sleep(_EVERY)
         adapt()
@@ -110,6 +124,7 @@ def _take(number: int) -> None:
     One in which PyTorch has not run yet begins with what any of them set last; so another one sets
     again what that was.
     """
+    torch = sys.modules["torch"]
     if number != torch.get_num_threads():
         with _TAKING, ThreadPoolExecutor(1) as other:
             before = other.submit(torch.get_num_threads).result()

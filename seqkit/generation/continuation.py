@@ -1,30 +1,38 @@
 """A model continues a prompt."""
 
+import contextlib
 from collections import deque
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from seqkit.conditions import Conditions
 from seqkit.data.codecs import Quantiser
 from seqkit.data.labels import Labels
 from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.machine import Device
 from seqkit.generation import novel, sound_faults, takes
 from seqkit.generation.ending import cut, cut_at, noting_ends
 from seqkit.generation.engine import Blocks, Engine, generate_blocks
-from seqkit.generation.engines.choose import check_engine, choose_engine, wasm_engine
-from seqkit.generation.engines.pytorch import TorchEngine
+from seqkit.generation.engines.choose import (
+    as_module,
+    build_engine,
+    check_engine,
+    choose_engine,
+    torch_engine,
+    wasm_engine,
+)
 from seqkit.generation.labelled import Choice, choose
 from seqkit.generation.like import levelled
 from seqkit.generation.loop import looped
 from seqkit.generation.request import Request, require_streams
+from seqkit.generation.sampling import guided
 from seqkit.generation.slow_tier import Writing
 from seqkit.generation.stream_conditions import StreamConditions
 from seqkit.generation.trained import Trained
-from seqkit.model.char_rnn import CharRNN
+from seqkit.model.arrays import Network
 from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers, Symbols
 
@@ -64,7 +72,7 @@ def continue_prompt(
             or there is no such label.
     """
     model, codec, slow = trained.model, trained.codec, trained.slow
-    require_streams(model.config, request.streams, model.head.weight.device)
+    require_streams(model.config, request.streams, model.device)
     choice = _choice(trained.labels, request, notice)
     size, strength = request.size(codec), request.label_strength
     exact = request.engine == "wasm"  # all is read and made in integers, as in the page
@@ -85,14 +93,13 @@ def continue_prompt(
         if request.like is not None:
             written = slow.following(codec, request.like.codes)
         else:
-            engine_of = wasm_engine if exact else None
             writing = Writing(
                 streams=request.streams,
                 seed=seed,
                 choice=choice,
                 strength=strength,
                 ends=of_codes,
-                engine_of=engine_of,
+                engine_of=partial(engine_of_codes, request, model.device),
             )
             written = slow.written(codec, codes, writing)
         if of_codes:
@@ -105,8 +112,7 @@ def continue_prompt(
     state = begin or (model.zero_state(1), codec.start)
     score = engine.score if engine.reads else partial(score_by_network, model, size)
     logits, after = feed_prompt(score, state, read, conditions)
-    if isinstance(engine, TorchEngine):
-        logits = engine.guided(logits)
+    logits = guided(logits, strength)
     blocks = generate_blocks(
         engine, logits, after, request.length, request.sampling, conditions=conditions.of_new
     )
@@ -187,12 +193,12 @@ def engine_for(
     model, size = trained.model, request.size(trained.codec)
     weights = None if choice is None else choice.weights
     if request.engine == "wasm":
-        check_engine(model.config, size, request, model.head.weight.device)
+        check_engine(model.config, size, request, model.device)
         return wasm_engine(model, size, weights)
     labelled = model if weights is None else model.with_choices(weights)
     strength = request.label_strength if trained.slow is None else 1.0
     if strength != 1 or request.repetition_penalty != 1:
-        return TorchEngine(labelled, size, strength, request.repetition_penalty)
+        return torch_engine(labelled, size, strength, request.repetition_penalty)
 
     def tell_once(text: str) -> None:
         if text not in trained.notices:
@@ -200,6 +206,20 @@ def engine_for(
             notice(text)
 
     return choose_engine(labelled, size, request, tell_once)
+
+
+def engine_of_codes(
+    request: Request, device: Device, writer: Network, size: int, writing: Writing
+) -> Engine:
+    """What runs the writer of codes: in fp32, unless all is to be as in the page."""
+    labels = None if writing.choice is None else writing.choice.weights
+    if request.engine == "wasm":
+        return wasm_engine(writer, size, labels)
+    labelled = writer if labels is None else writer.with_choices(labels)
+    if device.type == "cpu" and request.engine != "torch" and writing.strength == 1:
+        with contextlib.suppress(ConfigError):  # ONNX Runtime does not load
+            return build_engine("onnx", "fp32", labelled, size, writing.streams)
+    return torch_engine(labelled, size, writing.strength)
 
 
 def feed_prompt(
@@ -219,21 +239,23 @@ def feed_prompt(
             end = min(place + _BLOCK, len(prompt))
             _, after = score(fed[place:end], after, conditions.of_prompt(place, end, choice))
         states.append(after)
-    rows = torch.from_numpy(of_stream)
-    spread = State(*(torch.cat(parts, 1)[:, rows] for parts in zip(*states, strict=True)))
+    parts = zip(*(after.arrays() for after in states), strict=True)
+    spread = State(*(np.concatenate(part, 1)[:, of_stream] for part in parts))
     logits, after = score(np.repeat(fed[-1:], len(of_stream), 1), spread, conditions.of_new(0, 1))
     return logits[0], after
 
 
-@torch.inference_mode()
 def score_by_network(
-    model: CharRNN, size: int, symbols: Integers, state: State, conditions: Conditions
+    model: Network, size: int, symbols: Integers, state: State, conditions: Conditions
 ) -> tuple[Floats, State]:
     """What `Engine.score` does, but for the prepared weights; `size` is the codec's V."""
-    device = model.head.weight.device
-    fed = torch.from_numpy(symbols).to(device)
-    logits, after = model(fed, state, conditions=conditions.to(device))
-    return logits[..., :size].float().cpu().numpy(), after
+    import torch
+
+    network = as_module(model)
+    fed, begin = torch.from_numpy(symbols).to(network.device), state.on(network.device)
+    with torch.inference_mode():
+        logits, after = network(fed, begin, conditions=conditions.to(network.device))
+    return logits[..., :size].float().cpu().numpy(), after.arrays()
 
 
 def _choice(

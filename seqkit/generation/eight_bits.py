@@ -1,15 +1,13 @@
 """Which networks a CPU runs in 8 bits, and what that costs them in quality."""
 
 import numpy as np
-from torch import from_numpy
 
 from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.generation.engine import Engine
 from seqkit.generation.engines.choose import build_engine
+from seqkit.model.arrays import Network
 from seqkit.model.cells import GATES
-from seqkit.model.char_rnn import CharRNN
-from seqkit.model.network import cross_entropy
 from seqkit.symbols import Floats
 
 _HEAVY = 6e9  # products a second; a core next to other programs makes about as many in fp32
@@ -29,7 +27,7 @@ def is_heavy(model: ModelConfig, rate: float) -> bool:
     return rate * (recurrent / places + head) > _HEAVY
 
 
-def added_nats(model: CharRNN, size: int, part: Part, start: int) -> float | None:
+def added_nats(model: Network, size: int, part: Part, start: int) -> float | None:
     """How many nats per symbol 8 bits add to fp32, by the engine that adds more, on stretches.
 
     None: the part is too short to tell. `start` is the codec's start symbol, `size` its V.
@@ -49,7 +47,9 @@ def added_nats(model: CharRNN, size: int, part: Part, start: int) -> float | Non
 
     def nats(engine: Engine) -> Floats:
         logits, _ = engine.score(fed, model.zero_state(lanes), conditions)
-        return cross_entropy(from_numpy(logits), from_numpy(targets), "none").numpy()
+        shifted = logits - logits.max(-1, keepdims=True)
+        chosen = np.take_along_axis(shifted, targets[..., None], -1)[..., 0]
+        return np.asarray(np.log(np.exp(shifted).sum(-1)) - chosen)
 
     exact = nats(build_engine("onnx", "fp32", model, size, lanes))
     names = ("onnx", "wasm") if model.config.cell == "lstm" else ("onnx",)

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from torch import Tensor, from_numpy
 
 from seqkit.data.labels import Combination, Labels, distinct
 from seqkit.foundation.errors import ConfigError
@@ -31,7 +30,7 @@ class Choice(NamedTuple):
     words: what the labels of each stream are called.
     """
 
-    weights: Tensor
+    weights: Floats
     streams: Integers
     words: list[str]
 
@@ -59,10 +58,10 @@ def choose(labels: Labels, asked: str | None, streams: int, seed: int) -> Choice
     shares = [labels.shares(each) | wanted for each in map(tuple, combinations.tolist())]
     weights = np.stack([_row(labels, each) for each in ({}, *shares)])
     words = [labels.words(shares[place]) for place in places]
-    return Choice(from_numpy(weights), places + 1, words)
+    return Choice(weights, places + 1, words)
 
 
-def every(labels: Labels) -> Tensor:
+def every(labels: Labels) -> Floats:
     """The choices of all combinations, (n, R), none first; the first label changes from row to row.
 
     Raises:
@@ -75,9 +74,9 @@ def every(labels: Labels) -> Tensor:
     return choices(labels, [each[::-1] for each in itertools.product(*numbers)])
 
 
-def choices(labels: Labels, combinations: Iterable[Combination]) -> Tensor:
+def choices(labels: Labels, combinations: Iterable[Combination]) -> Floats:
     """The choices of n combinations, (n, R)."""
-    return from_numpy(np.stack([_row(labels, labels.shares(each)) for each in combinations]))
+    return np.stack([_row(labels, labels.shares(each)) for each in combinations])
 
 
 def _parsed(labels: Labels, asked: str) -> Shares:

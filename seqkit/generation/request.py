@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
-
 from seqkit.config import Config, ModelConfig, check
 from seqkit.data.codecs import Codec
 from seqkit.foundation import machine
 from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.machine import Device
 from seqkit.foundation.randomness import SEEDS
 from seqkit.generation.ending import Ending
 from seqkit.generation.like import Followed
@@ -134,9 +133,7 @@ def stream_bytes(model: ModelConfig, on_gpu: bool) -> int:
     return (each_layer * model.num_layers + each_unit) * h + each_symbol * model.vocabulary_size
 
 
-def require_streams(
-    model: ModelConfig, streams: int, device: torch.device, key: str = "streams"
-) -> None:
+def require_streams(model: ModelConfig, streams: int, device: Device, key: str = "streams") -> None:
     """Refuse streams that cannot fit; `key` asks for them.
 
     Raises:

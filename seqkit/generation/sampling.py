@@ -62,6 +62,18 @@ def penalised(logits: Floats, recent: Iterable[Integers], penalty: float) -> Flo
     return less
 
 
+def guided(logits: Floats, strength: float) -> Floats:
+    """The logits (S, V) to draw from, of those of 2 S streams, the second half without labels.
+
+    That is u + strength · (l - u), l with labels and u without (Ho and Salimans, "Classifier-free
+    diffusion guidance", 2022). With a strength of 1 they are as they were given, (S, V).
+    """
+    if strength == 1:
+        return logits
+    labelled, unlabelled = np.split(logits, 2)
+    return np.asarray(unlabelled + np.float32(strength) * (labelled - unlabelled))
+
+
 def drawn(logits: Any, uniforms: Any, sampling: Sampling, on: Any) -> Any:
     """The rule of the draw, on arrays or on what stands for them in a graph.
 

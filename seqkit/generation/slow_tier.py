@@ -2,12 +2,10 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import Quantiser
@@ -16,12 +14,11 @@ from seqkit.data.sound.slow_codes import Codebook
 from seqkit.foundation.randomness import uniforms
 from seqkit.foundation.settings import check_section
 from seqkit.generation.engine import Engine, generate_blocks
-from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.labelled import Choice
-from seqkit.generation.sampling import Sampling
+from seqkit.generation.sampling import Sampling, guided
 from seqkit.generation.stream_conditions import StreamConditions, Written
-from seqkit.model.char_rnn import CharRNN
-from seqkit.symbols import Integers, Symbols, symbol_dtype
+from seqkit.model.arrays import NetworkArrays, shapes
+from seqkit.symbols import Integers, NamedArrays, Symbols, symbol_dtype
 
 _STREAM = 1 << 33  # of draws; no sample has it
 _GOLDEN = (5**0.5 - 1) / 2  # multiples of which, modulo 1, are spread evenly, however many
@@ -29,9 +26,6 @@ _READ = 100  # codes that the writer reads before it writes
 _OF_BOOK, _WRITER = ("mean", "basis", "centres"), "writer."
 _BOOKS: dict[str, type[Codebook]] = {book.kind: book for book in (Codebook, PitchBook)}
 _SEEDS = (1 << 63) - 1
-
-EngineOf = Callable[[CharRNN, int, Tensor | None], Engine]
-"""What builds an engine for a network, V symbols and choices of labels."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +35,7 @@ class Writing:
     streams, seed: how many streams there are, and the seed of their draws.
     choice, strength: their labels, and how far these go: see `Request.label_strength`.
     ends: whether a stream ends with its document; from there on its codes are below 0.
-    engine_of: builds what runs the writer; by default PyTorch does.
+    engine_of: builds what runs a network that writes, of V symbols.
     """
 
     streams: int
@@ -49,7 +43,7 @@ class Writing:
     choice: Choice | None = None
     strength: float = 1.0
     ends: bool = False
-    engine_of: EngineOf | None = None
+    engine_of: "Callable[[NetworkArrays, int, Writing], Engine]" = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -58,12 +52,12 @@ class SlowTier:
 
     codebook: what the codes stand for.
     codes: of the recording, (frames,).
-    writer: the network that writes codes, on the CPU.
+    writer: the network that writes codes.
     """
 
     codebook: Codebook
     codes: Symbols
-    writer: CharRNN
+    writer: NetworkArrays
 
     def record(self) -> dict[str, Any]:
         """What a checkpoint keeps beside `tensors`."""
@@ -72,15 +66,15 @@ class SlowTier:
         kind = {} if book.kind == Codebook.kind else {"kind": book.kind}
         return {"sample_rate": book.sample_rate, "writer": config} | kind
 
-    def tensors(self) -> dict[str, Tensor]:
+    def tensors(self) -> NamedArrays:
         """The numbers of codebook, codes and writer, by name."""
         book = self.codebook
-        tensors = {name: torch.from_numpy(getattr(book, name)) for name in _OF_BOOK}
-        tensors["codes"] = torch.from_numpy(self.codes.astype(np.int64))
-        return tensors | {_WRITER + name: part for name, part in self.writer.state_dict().items()}
+        tensors: NamedArrays = {name: getattr(book, name) for name in _OF_BOOK}
+        tensors["codes"] = self.codes.astype(np.int64)
+        return tensors | {_WRITER + name: part for name, part in self.writer.weights.items()}
 
     @classmethod
-    def of_saved(cls, record: dict[str, Any], tensors: dict[str, Tensor]) -> "SlowTier":
+    def of_saved(cls, record: dict[str, Any], tensors: NamedArrays) -> "SlowTier":
         """What `record` and `tensors` were taken from.
 
         Raises:
@@ -88,26 +82,17 @@ class SlowTier:
         """
         config = ModelConfig(**record["writer"])
         check_section(config, "slow.writer.")
-        writer = CharRNN(config)
         weights = {k.removeprefix(_WRITER): v for k, v in tensors.items() if k.startswith(_WRITER)}
-        writer.load_state_dict(weights)
-        parts = (tensors[name].numpy() for name in _OF_BOOK)
+        if {name: part.shape for name, part in weights.items()} != shapes(config):
+            raise ValueError("weights that do not fit the writer of codes")
+        parts = (tensors[name] for name in _OF_BOOK)
         book = _BOOKS[record.get("kind", Codebook.kind)](int(record["sample_rate"]), *parts)
-        codes = tensors["codes"].numpy()
+        codes = tensors["codes"]
         if not len(codes) or codes.min() < 0 or codes.max() >= book.size:
             raise ValueError("codes that are not in the codebook")
         if config.symbols != book.size:
             raise ValueError(f"a writer of {config.symbols} codes for {book.size}")
-        return cls(book, codes.astype(symbol_dtype(book.size)), writer)
-
-    @torch.no_grad()
-    def begin(self, model: CharRNN) -> None:
-        """Let a new network's embedding of the codes begin with what the codes stand for."""
-        assert model.conditions is not None
-        weight, features = model.conditions.weight, torch.from_numpy(self.codebook.features)
-        width = min(weight.shape[1], features.shape[1])
-        weight[0] = 0
-        weight[1 : len(features) + 1, :width] = features[:, :width].to(weight.device)
+        return cls(book, codes.astype(symbol_dtype(book.size)), NetworkArrays(config, weights))
 
     def of_prompt(self, codec: Quantiser, prompt: Symbols) -> Symbols:
         """The codes of a prompt's symbols (N,)."""
@@ -151,21 +136,16 @@ class SlowTier:
 
     def _blocks(self, before: Integers, writing: Writing) -> Iterator[Integers]:
         """Codes in blocks (n, S), after those before, (n, S), without end or up to it."""
-        writer, labels, choices = self.writer, None, np.zeros(writing.streams, np.int64)
+        writer, choices = self.writer, np.zeros(writing.streams, np.int64)
         if writing.choice is not None:
-            labels, choices = writing.choice.weights, writing.choice.of_streams(writing.strength)
+            choices = writing.choice.of_streams(writing.strength)
             before = np.tile(before, len(choices) // before.shape[1])
         conditions, size = StreamConditions(choices), self.codebook.size + writing.ends
-        engine: Engine
-        if writing.engine_of is not None:
-            engine = writing.engine_of(writer, size, labels)
-        else:
-            labelled = writer if labels is None else writer.with_choices(labels)
-            engine = TorchEngine(labelled, size, writing.strength)
+        engine = writing.engine_of(writer, size, writing)
         begin = writer.zero_state(len(choices))
         logits, state = engine.score(before, begin, conditions.of_new(0, len(before)))
         sampling = Sampling(1.0, seed=(writing.seed ^ _STREAM) & _SEEDS)
-        last = engine.guided(logits[-1]) if isinstance(engine, TorchEngine) else logits[-1]
+        last = guided(logits[-1], writing.strength)
         first_codes = last[:, : self.codebook.size]  # no document is empty
         blocks = generate_blocks(
             engine, first_codes, state, 1 << 62, sampling, conditions=conditions.of_new

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from seqkit.conditions import Conditions
 from seqkit.symbols import Integers, Symbols
@@ -31,13 +30,13 @@ class StreamConditions:
         """Of the prompt's symbols from `begin` to `end`, as one stream with this choice."""
         codes = None
         if self.codes is not None:
-            codes = torch.from_numpy(self.codes[begin:end, None].astype(np.int64))
-        return Conditions(codes, torch.full((end - begin, 1, 1), choice))
+            codes = self.codes[begin:end, None].astype(np.int64)
+        return Conditions(codes, np.full((end - begin, 1, 1), choice))
 
     def of_new(self, place: int, count: int) -> Conditions:
         """Of so many new symbols of all streams from a place on."""
         codes = None
         if self.written is not None:
-            codes = torch.from_numpy(self.written(place, count)).expand(count, len(self.choices))
-        choices = torch.from_numpy(self.choices).expand(count, len(self.choices))
-        return Conditions(codes, choices[..., None])
+            written = self.written(place, count)
+            codes = np.repeat(written, len(self.choices) // written.shape[1], 1)
+        return Conditions(codes, np.tile(self.choices, (count, 1))[..., None])

@@ -11,7 +11,7 @@ from seqkit.data.sound.postfilter import OFF, Postfilter
 from seqkit.evaluation.recited import Index
 from seqkit.evaluation.recording import Recording
 from seqkit.generation.slow_tier import SlowTier
-from seqkit.model.char_rnn import CharRNN
+from seqkit.model.arrays import Network
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Trained:
     index: of its training data.
     """
 
-    model: CharRNN
+    model: Network
     codec: Codec
     slow: SlowTier | None = None
     recording: Recording | None = None

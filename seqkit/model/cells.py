@@ -17,30 +17,30 @@ as in cuDNN; RNN: Elman, 1990.) Cells without a c pass it through unchanged.
 state after it: nothing crosses it, neither values forwards nor gradients backwards.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import torch
-from torch import Tensor, nn
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 """G, the number of gates of each cell."""
 
 
 class LayerWeights(NamedTuple):
-    """One layer's parameters: w for its input, u for its state, and their biases b and d."""
+    """One layer's weights, tensors or arrays: w for its input, u for its state, biases b and d."""
 
-    w: Tensor
-    u: Tensor
-    b: Tensor
-    d: Tensor
+    w: Any
+    u: Any
+    b: Any
+    d: Any
 
 
 class Outputs(NamedTuple):
     """A layer's outputs y (T, B, H), and its state h and c (B, H) after the last step."""
 
-    y: Tensor
-    h: Tensor
-    c: Tensor
+    y: "Tensor"
+    h: "Tensor"
+    c: "Tensor"
 
 
 def activation_name(cell: str) -> str:
@@ -50,8 +50,10 @@ def activation_name(cell: str) -> str:
 
 def make_layer(
     cell: str, input_size: int, hidden_size: int, num_layers: int = 1, dropout: float = 0.0
-) -> nn.RNNBase:
+) -> "nn.RNNBase":
     """A PyTorch layer, which owns the parameters; or a stack of `num_layers`."""
+    from torch import nn
+
     sizes = (input_size, hidden_size, num_layers)
     match cell:
         case "lstm":
@@ -62,7 +64,7 @@ def make_layer(
             return nn.RNN(*sizes, nonlinearity=cell.removeprefix("rnn_"), dropout=dropout)
 
 
-def weights_of(layer: nn.Module) -> LayerWeights:
+def weights_of(layer: "nn.Module") -> LayerWeights:
     """The parameters of a layer that `make_layer` made."""
     names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
     return LayerWeights(*(getattr(layer, name) for name in names))
@@ -71,17 +73,19 @@ def weights_of(layer: nn.Module) -> LayerWeights:
 def unrolled(
     cell: str,
     weights: LayerWeights,
-    x: Tensor,
-    h: Tensor,
-    c: Tensor,
+    x: "Tensor",
+    h: "Tensor",
+    c: "Tensor",
     *,
-    resets: Tensor | None = None,
+    resets: "Tensor | None" = None,
     cell_clip: float = 0.0,
 ) -> Outputs:
     """A layer's equations, step by step, on any device and in any dtype.
 
     `cell_clip` above 0 keeps the LSTM's c in ±cell_clip. For shapes see above.
     """
+    from torch import stack
+
     wx = x @ weights.w.T + weights.b
     y = []
     for t in range(len(x)):
@@ -90,12 +94,12 @@ def unrolled(
             over = resets[t, :, None]
             h, c = h.masked_fill(over, 0), c.masked_fill(over, 0)
         y.append(h)
-    return Outputs(torch.stack(y), h, c)
+    return Outputs(stack(y), h, c)
 
 
 def cell_step(
-    cell: str, wx: Tensor, uh: Tensor, h: Tensor, c: Tensor, *, cell_clip: float
-) -> tuple[Tensor, Tensor]:
+    cell: str, wx: "Tensor", uh: "Tensor", h: "Tensor", c: "Tensor", *, cell_clip: float
+) -> "tuple[Tensor, Tensor]":
     """The next h and c (B, H), from wx = w x_t + b and uh = u h_{t-1} + d and the last h and c."""
     match cell:
         case "lstm":

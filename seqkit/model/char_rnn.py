@@ -33,6 +33,7 @@ from seqkit.model.frames import FrameHead, FrameWeights
 from seqkit.model.linear_predictor import LinearPredictor
 from seqkit.model.network import RunnableWeights
 from seqkit.model.state import State
+from seqkit.symbols import Floats
 
 
 class CharRNN(nn.Module):
@@ -96,6 +97,11 @@ class CharRNN(nn.Module):
             self.frame.initialise(generator)
 
     @property
+    def device(self) -> torch.device:
+        """Where it is."""
+        return self.head.weight.device
+
+    @property
     def tables(self) -> dict[str, nn.Embedding]:
         """The embeddings that it has, by name, in the order in which it reads them."""
         names = ("embedding", "conditions", "labels", "predicted")
@@ -121,7 +127,7 @@ class CharRNN(nn.Module):
         return LinearPredictor(self.get_buffer("levels"), self.get_buffer("weights"))
 
     @torch.no_grad()
-    def with_choices(self, weights: Tensor) -> "CharRNN":
+    def with_choices(self, weights: Floats) -> "CharRNN":
         """The network with one label in place of all, whose numbers are n choices; it generates.
 
         It shares the other weights.
@@ -133,7 +139,7 @@ class CharRNN(nn.Module):
         shared = {id(tensor): tensor for tensor in (*self.parameters(), *self.buffers())}
         network = copy.deepcopy(self, shared)
         network.config = dataclasses.replace(self.config, labels=[len(weights) - 1])
-        chosen = weights.to(self.labels.weight) @ self.labels.weight
+        chosen = torch.from_numpy(weights).to(self.labels.weight) @ self.labels.weight
         network.labels = nn.Embedding.from_pretrained(chosen)  # type: ignore[no-untyped-call]
         return network
 
@@ -215,25 +221,3 @@ class CharRNN(nn.Module):
     ) -> tuple[Tensor, State]:
         """Run T steps with the parameters as they are: see `RunnableWeights`."""
         return self.runnable_weights()(symbols, state, masks, resets, conditions=conditions)
-
-
-def count_parameters(config: ModelConfig) -> int:
-    """How many elements all parameters of a network have."""
-    v, h, layers = config.vocabulary_size, config.hidden_size, config.num_layers
-    of_a_row = config.input_width + (2 * layers - 1) * h + 2 * layers  # of w, u and the biases
-    rows = config.input_rows if config.input == "embedding" else 0
-    places, z = config.frame, config.head_size
-    rows += places * v if config.lookback else 0
-    conditions = config.conditions * config.condition_size + config.label_rows * config.label_size
-    tables = rows * config.embedding_size + conditions
-    head = (h + 1) * v
-    if places > 1:
-        added = places - 1 + places * bool(config.lookback)  # tables of rows
-        head = places * (h + 1) * z + added * v * z + places * (z + 1) * v
-    return tables + cells.GATES[config.cell] * h * of_a_row + head
-
-
-def count_fixed(config: ModelConfig) -> int:
-    """How many elements it has that are not learnt: those of its linear predictor."""
-    weights = max(config.conditions, 1) * config.frame * config.lookback
-    return config.vocabulary_size + weights if config.lookback else 0

@@ -21,6 +21,7 @@ from torch.nn import functional as F
 
 from seqkit.conditions import Conditions
 from seqkit.config import ModelConfig
+from seqkit.model.state import fed_of
 
 _FEW = 1024  # symbols up to which an embedding is a product with one-hot rows
 _SPREAD = 0.2  # of rows that are added to W h
@@ -186,8 +187,3 @@ def rows_at(numbers: Tensor, table: Tensor) -> Tensor:
         return rows[..., 0, :] if places == 1 else rows.sum(-2)
     # For few rows a product has a faster gradient than a look-up, and needs no atomics.
     return hot(numbers, len(table), table.dtype) @ table
-
-
-def fed_of(frame: Tensor, places: int) -> int:
-    """How many inputs of the step under way were fed, by `State.frame`; 0: the next makes one."""
-    return (frame.shape[2] + 1) % places

@@ -1,13 +1,14 @@
 """What a network carries from one input to the next."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
 
 
 class State(NamedTuple):
     """The recurrent state: hidden values h and cell values c, each (L, B, H).
+
+    Tensors where PyTorch computes, and NumPy's arrays where an engine takes and gives them.
 
     Only the LSTM has cell values; elsewhere c is zeros. `past` (1, B, K) has the last K samples,
     the latest last, of a network that predicts linearly: see `LinearPredictor`. If a step makes P
@@ -15,15 +16,34 @@ class State(NamedTuple):
     from 1: see `frames`. It is (1, B, 0) if P is 1.
     """
 
-    h: Tensor
-    c: Tensor
-    past: Tensor
-    frame: Tensor
+    h: Any
+    c: Any
+    past: Any
+    frame: Any
 
     def detached(self) -> "State":
-        """The same values, through which no gradient flows back."""
+        """The same tensors, through which no gradient flows back."""
         return State(*(values.detach() for values in self))
 
-    def begun_anew(self, fresh: Tensor) -> "State":
-        """The same values, and zeros in the lanes in which `fresh` (B,) is true."""
-        return State(*(torch.where(fresh[:, None], 0, values) for values in self))
+    def begun_anew(self, fresh: Any) -> "State":
+        """The same tensors, and zeros in the lanes in which `fresh` (B,) is true."""
+        return State(*(values.masked_fill(fresh[:, None], 0) for values in self))
+
+    def on(self, device: Any) -> "State":
+        """As tensors on a device."""
+        import torch
+
+        return State(*(torch.as_tensor(values, device=device) for values in self))
+
+    def arrays(self) -> "State":
+        """As NumPy's arrays, in fp32."""
+        return State(*map(_array, self))
+
+
+def _array(values: Any) -> Any:
+    return values if isinstance(values, np.ndarray) else values.detach().float().cpu().numpy()
+
+
+def fed_of(frame: Any, places: int) -> int:
+    """How many inputs of the step under way were fed, by `State.frame`; 0: the next makes one."""
+    return int((frame.shape[2] + 1) % places)

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from seqkit.config import Config
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser
@@ -17,14 +15,16 @@ from seqkit.data.sound.pitch import PitchBook
 from seqkit.data.sound.postfilter import Postfilter, window_of
 from seqkit.foundation import templates
 from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.machine import HOST
 from seqkit.foundation.wording import counted
 from seqkit.generation import labelled
 from seqkit.generation.engines.wasm_layout import pack, program
 from seqkit.generation.request import as_trained
 from seqkit.generation.sampling import sampling_of
 from seqkit.generation.slow_tier import SlowTier
-from seqkit.model.char_rnn import CharRNN
+from seqkit.model.arrays import Network
 from seqkit.runs.checkpoint import Checkpoint
+from seqkit.symbols import Floats
 
 _MOST = 50_000_000  # bytes of a page
 
@@ -35,7 +35,7 @@ def page_of(saved: Checkpoint, title: str) -> bytes:
     Raises:
         ConfigError: its network, its codec or its size is none for a page.
     """
-    network, codec = saved.build(torch.device("cpu")), saved.codec
+    network, codec = saved.network(HOST), saved.codec
     if not isinstance(codec, Bytes | Characters | Quantiser):
         raise ConfigError(
             f"the codec {codec.name} is a plug-in's: pages know characters, bytes and sound"
@@ -101,7 +101,7 @@ def _of_codec(codec: Codec, postfilter: Postfilter) -> dict[str, Any]:
     return {"vocabulary": [codec.decode([symbol]) for symbol in range(codec.size)]}
 
 
-def _of_codes(slow: SlowTier, per_instant: int, labels: Tensor | None) -> dict[str, Any]:
+def _of_codes(slow: SlowTier, per_instant: int, labels: Floats | None) -> dict[str, Any]:
     """The network that writes codes, how long each is heard, and what those of each note are."""
     book = slow.codebook
     notes = np.round(book.notes).astype(int).tolist() if isinstance(book, PitchBook) else []
@@ -113,7 +113,7 @@ def _of_codes(slow: SlowTier, per_instant: int, labels: Tensor | None) -> dict[s
     }
 
 
-def _packed(network: CharRNN, size: int, labels: Tensor | None) -> dict[str, Any]:
+def _packed(network: Network, size: int, labels: Floats | None) -> dict[str, Any]:
     arranged, weights = pack(network, size, labels)
     return {"arranged": arranged, "weights": _text(weights)}
 

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from seqkit.api.generate_calls import GenerateKeys
 from seqkit.api.model import Model
-from seqkit.api.symbol_reader import ModelState
+from seqkit.api.model_state import ModelState
 from seqkit.config import SampleConfig
 from seqkit.data.codecs import Quantiser
 from seqkit.data.sound import writer
 from seqkit.data.sound.reader import SoundReader
 from seqkit.data.sound.resample import resampled
 from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.machine import Device
 from seqkit.foundation.stdout import to_bytes
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.symbols import Integers, Symbols
@@ -36,7 +36,7 @@ Pieces = Generator[tuple[bytes, int], None, None]
 class Loaded:
     """A model, beside its checkpoint. One thread at a time may use it."""
 
-    def __init__(self, saved: Checkpoint, device: torch.device, sample: SampleConfig) -> None:
+    def __init__(self, saved: Checkpoint, device: Device, sample: SampleConfig) -> None:
         """With sample.engine=auto, LSTMs on a CPU run as in a page, and make its symbols."""
         saved = saved.as_heard(sample)
         self.saved, self.codec, self.model = saved, saved.codec, Model[Any](saved, device)

@@ -6,16 +6,14 @@ Reading one imports and executes nothing; `checkpoint_bytes` has the bytes.
 import dataclasses
 import functools
 import json
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import safetensors
-import safetensors.torch
-import torch
-from torch import Tensor
+import safetensors.numpy
 
 from seqkit.config import Config, DataConfig, ModelConfig, SampleConfig
 from seqkit.data import codecs
@@ -31,9 +29,13 @@ from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableErr
 from seqkit.foundation.settings import check_section, check_type
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.generation.trained import Trained
-from seqkit.model.char_rnn import CharRNN, count_fixed, count_parameters
-from seqkit.runs.checkpoint_bytes import parts, verified_record
+from seqkit.model.arrays import Network, NetworkArrays, count_fixed, count_parameters, shapes
+from seqkit.runs.checkpoint_bytes import Values, on_cpu, parts, verified_record
 from seqkit.runs.layout import RunFiles
+from seqkit.symbols import NamedArrays
+
+if TYPE_CHECKING:
+    from seqkit.model.char_rnn import CharRNN
 
 FORMAT = 1
 _NEXT_TO_NOTHING = 0.005  # nats per symbol
@@ -46,6 +48,7 @@ _NOT_USABLE = (KeyError, TypeError, ValueError, RuntimeError, safetensors.Safete
 class Checkpoint:
     """What a checkpoint holds.
 
+    Tensors are arrays in what was read, and may be PyTorch's in what is to be saved.
     `training` and the tensors under training names are there in `last` and `previous` only.
     `file` and `digest` are of the file that it was read from; one that has no path of the user's, a
     ready-made or a shared one, has a `name`. `eight_bits`: whether the network's
@@ -54,13 +57,13 @@ class Checkpoint:
 
     model: ModelConfig
     codec: Codec
-    weights: dict[str, Tensor]
+    weights: dict[str, Values]
     config: dict[str, Any]
     data: dict[str, Any]
     metrics: dict[str, Any]
     versions: dict[str, str]
     training: dict[str, Any] | None = None
-    training_tensors: dict[str, Tensor] = field(default_factory=dict)
+    training_tensors: dict[str, Values] = field(default_factory=dict)
     slow: SlowTier | None = None
     recording: Recording | None = None
     labels: Labels | None = None
@@ -144,17 +147,16 @@ class Checkpoint:
             "postfilter": dataclasses.asdict(self.postfilter),
             "training": self.training,
         }
-        groups = {_WEIGHTS: self.weights}
+        groups: dict[str, Mapping[str, Values]] = {_WEIGHTS: self.weights}
         groups[_SLOW] = self.slow.tensors() if self.slow else {}
         groups[_RECORDING] = self.recording.tensors() if self.recording else {}
         tensors = {prefix + k: v for prefix, group in groups.items() for k, v in group.items()}
         tensors |= self.training_tensors
         if self.eight_bits:
             tensors = _in_eight_bits(tensors)
-        on_cpu = {name: value.cpu() for name, value in tensors.items()}
-        return parts(on_cpu, json.dumps(record))
+        return parts(tensors, json.dumps(record))
 
-    def trained(self, model: CharRNN) -> Trained:
+    def trained(self, model: Network) -> Trained:
         """A network that was built from it, with all that generation needs."""
         return Trained(
             model,
@@ -172,25 +174,35 @@ class Checkpoint:
         file = RunFiles(self.file.absolute().parent.parent).recited
         return Index.read(file, self.codec, self.data.get("sha256"))
 
-    def build(self, device: torch.device) -> CharRNN:
+    def network(self, device: machine.Device) -> Network:
+        """What generates, on a device: on a CPU without PyTorch. Raises as `build`."""
+        return self._arrays() if device.type == "cpu" else self.build(device)
+
+    def build(self, device: machine.Device) -> "CharRNN":
         """The network with its weights, on a device.
 
         Raises CheckpointError where they do not fit it, or are not finite.
         """
-        model = CharRNN(self.model)
-        try:
-            model.load_state_dict(self.weights)
-        except RuntimeError as error:
-            raise CheckpointError(
-                f"the checkpoint's weights do not fit its own model: {error}"
-            ) from error
-        for name, weight in model.named_parameters():
-            if not all(math.isfinite(x) for x in torch.stack(weight.detach().aminmax()).tolist()):
+        return self._arrays().char_rnn().to(device)
+
+    def _arrays(self) -> NetworkArrays:
+        arrays = {name: on_cpu(values) for name, values in self.weights.items()}
+        wide = {name: values.astype(np.float32, copy=False) for name, values in arrays.items()}
+        network, expected = NetworkArrays(self.model, wide), shapes(self.model)
+        for name in sorted(expected.keys() | network.weights.keys()):
+            weight = network.weights.get(name)
+            if weight is None or weight.shape != expected.get(name):
+                found = "none" if weight is None else weight.shape
+                raise CheckpointError(
+                    f"the checkpoint's weights do not fit its own model: {name}: {found} in place "
+                    f"of {expected.get(name, 'none')}"
+                )
+            if not np.isfinite([weight.min(), weight.max()]).all():
                 raise CheckpointError(
                     f"the checkpoint's weights give no numbers: they are not finite ({name}): use "
                     "another checkpoint"
                 )
-        return model.to(device)
+        return network
 
 
 def load(path: Path, catalogue: Catalogue) -> Checkpoint:
@@ -219,7 +231,7 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
         )
     try:
         _check_record(record)
-        stored = safetensors.torch.load(content)
+        stored = safetensors.numpy.load(content)
         tensors = _in_full(stored)
         model = ModelConfig(**record["model"])
         check_section(model, "model.")
@@ -227,7 +239,7 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
         if model.symbols < codec.size or (model.ends and model.symbols > codec.size):
             raise ValueError(f"{model.symbols} logits for {codec.size} symbols")
         weights = _group(tensors, _WEIGHTS)
-        count = sum(values.numel() for values in weights.values())
+        count = sum(values.size for values in weights.values())
         expected = count_parameters(model) + count_fixed(model)
         if count != expected:  # before a network is made that may be larger than any memory
             raise ValueError(f"{count} weights do not fit a network of {expected}")
@@ -257,14 +269,14 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
             training_tensors={k: v for k, v in tensors.items() if not k.startswith(named)},
             file=path,
             digest=digest,
-            eight_bits=any(value.dtype == torch.int8 for value in stored.values()),
+            eight_bits=any(value.dtype == np.int8 for value in stored.values()),
         )
     except (ConfigError, *_NOT_USABLE) as error:
         # Its digest fits: nothing is damaged, and the seqkit that wrote it may know how to read it.
         raise UnreadableError(f"{path}: not a checkpoint that can be used: {error}") from error
 
 
-def _group(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+def _group(tensors: NamedArrays, prefix: str) -> NamedArrays:
     """The tensors whose names begin so, by the rest of their names."""
     return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
 
@@ -272,7 +284,7 @@ def _group(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
 def read_recording(path: Path) -> Recording | None:
     """What a checkpoint keeps of its recording, if anything. Raises CheckpointError."""
     try:
-        with safetensors.safe_open(path, "pt") as content:
+        with safetensors.safe_open(path, "np") as content:
             names = [name for name in content.keys() if name.startswith(_RECORDING)]  # noqa: SIM118
             tensors = _group({name: content.get_tensor(name) for name in names}, _RECORDING)
         return Recording.of_saved(tensors) if tensors else None
@@ -280,25 +292,26 @@ def read_recording(path: Path) -> Recording | None:
         raise CheckpointError(f"{path}: not a checkpoint that can be used: {error}") from error
 
 
-def _in_eight_bits(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+def _in_eight_bits(tensors: Mapping[str, Values]) -> dict[str, Values]:
     """The tensors with the network's learnt matrices in int8, and a scale for each of their rows.
 
     The largest number of a row becomes 127. The weights of the linear prediction stay as they are.
     """
     stored = dict(tensors)
-    for name, value in tensors.items():
-        if name.startswith(_WEIGHTS) and name != f"{_WEIGHTS}weights" and value.ndim == 2:
-            scale = value.float().abs().amax(1).clamp_min(torch.finfo(torch.float32).tiny) / 127
-            stored[name] = (value / scale[:, None]).round().to(torch.int8)
+    for name, given in tensors.items():
+        if name.startswith(_WEIGHTS) and name != f"{_WEIGHTS}weights" and given.ndim == 2:
+            value = on_cpu(given).astype(np.float32)
+            scale = np.maximum(np.abs(value).max(1), np.finfo(np.float32).tiny) / np.float32(127)
+            stored[name] = np.round(value / scale[:, None]).astype(np.int8)
             stored[name + _SCALE] = scale
     return stored
 
 
-def _in_full(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+def _in_full(tensors: NamedArrays) -> NamedArrays:
     """The tensors with those of int8 as what they stand for: each row times its scale."""
     restored = dict(tensors)
     for name, value in tensors.items():
-        if value.dtype == torch.int8:
+        if value.dtype == np.int8:
             scale = restored.pop(name + _SCALE)
             restored[name] = value * scale.reshape(len(value), *[1] * (value.ndim - 1))
     return restored

@@ -14,19 +14,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import torch
-from torch import Tensor
+import numpy as np
+import numpy.typing as npt
 
 from seqkit.foundation.errors import CheckpointError
 
+Values = Any
+"""A tensor, or an array of NumPy's."""
 _TYPES = {
-    torch.float64: "F64",
-    torch.float32: "F32",
-    torch.float16: "F16",
-    torch.bfloat16: "BF16",
-    torch.int64: "I64",
-    torch.int32: "I32",
-    torch.int8: "I8",
+    **{"float64": "F64", "float32": "F32", "float16": "F16"},
+    **{"int64": "I64", "int32": "I32", "int8": "I8"},
 }
 _ALIGNMENT = 8  # bytes, of the tensors' first
 _ZEROS = b"0" * 64  # what stands in the place of the digest while it is taken
@@ -37,28 +34,34 @@ _NOT_OURS = (
 )  # what reading a header of another shape than a checkpoint's leads to
 
 
-def parts(tensors: Mapping[str, Tensor], record: str) -> list[bytes | memoryview]:
+def on_cpu(values: Values) -> npt.NDArray[Any]:
+    """As an array, which shares the memory of a tensor on the CPU."""
+    return values if isinstance(values, np.ndarray) else np.asarray(values.detach().cpu().numpy())
+
+
+def parts(tensors: Mapping[str, Values], record: str) -> list[bytes | memoryview]:
     """A checkpoint's file in parts: its header with the digest, and the content of each tensor.
 
     Args:
-        tensors: on the CPU; the content shares the memory of those that are contiguous.
+        tensors: the content shares the memory of those on the CPU that are contiguous.
         record: what the file says beside its tensors, as JSON.
     """
     # The widest types first, so that each is aligned.
-    ordered = sorted(tensors.items(), key=lambda item: (-item[1].itemsize, item[0]))
+    arrays = {name: on_cpu(values) for name, values in tensors.items()}
+    ordered = sorted(arrays.items(), key=lambda item: (-item[1].itemsize, item[0]))
     entries: dict[str, object] = {"__metadata__": {"digest": _ZEROS.decode(), "seqkit": record}}
     end = 0
     for name, tensor in ordered:
         begin, end = end, end + tensor.nbytes
         entries[name] = {
-            "dtype": _TYPES[tensor.dtype],
+            "dtype": _TYPES[tensor.dtype.name],
             "shape": list(tensor.shape),
             "data_offsets": [begin, end],
         }
     text = json.JSONEncoder(separators=(",", ":")).encode(entries).encode()
     text += b" " * (-len(text) % _ALIGNMENT)
     header = struct.pack("<Q", len(text)) + text
-    contents = [tensor.detach().reshape(-1).view(torch.uint8).numpy().data for _, tensor in ordered]
+    contents = [tensor.reshape(-1).view(np.uint8).data for _, tensor in ordered]
     digest = hashlib.sha256(header)
     for content in contents:
         digest.update(content)

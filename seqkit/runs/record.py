@@ -14,7 +14,7 @@ import numpy as np
 from seqkit.config import Config, ModelConfig, values_of
 from seqkit.foundation import disk
 from seqkit.foundation.errors import SeqkitError
-from seqkit.model.char_rnn import count_parameters
+from seqkit.model.arrays import count_parameters
 from seqkit.runs.layout import RunFiles, is_locked
 from seqkit.runs.resume import newest_record, read_config
 from seqkit.symbols import Floats

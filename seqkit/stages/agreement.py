@@ -1,5 +1,6 @@
 """Whether all processes were started for the same command."""
 
+import numpy as np
 import torch
 
 from seqkit.config import Config, values_of
@@ -44,6 +45,6 @@ def check_checkpoint(saved: Checkpoint, ranks: Ranks) -> None:
     """Raises ConfigError where a process has read another checkpoint than rank 0."""
     if ranks.alone:
         return
-    weights = sum(float(values.double().sum()) for values in saved.weights.values())
+    weights = sum(float(values.sum(dtype=np.float64)) for values in saved.weights.values())
     step = saved.metrics.get("step")
     ranks.check_same({"the checkpoint's step": step, "the sum of its weights": weights})

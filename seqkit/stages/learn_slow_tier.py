@@ -15,6 +15,7 @@ from seqkit.data.sound.slow_codes import Codebook
 from seqkit.foundation.console import Progress
 from seqkit.foundation.threads import shared_cores
 from seqkit.generation.slow_tier import SlowTier
+from seqkit.model.arrays import NetworkArrays
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.training.plan import Plan
@@ -50,7 +51,8 @@ def learn_writer(
         begins = np.arange(times)[:, None] * len(codes) + starts[kept]
         of_documents = np.tile(part.labels[kept], (times, 1))
         row = dataclasses.replace(row, starts=begins.ravel(), labels=of_documents)
-    return SlowTier(book, codes, _writer(row, book.size, seed, progress, labels))
+    writer = NetworkArrays.of(_writer(row, book.size, seed, progress, labels))
+    return SlowTier(book, codes, writer)
 
 
 def _writer(row: Part, size: int, seed: int, progress: Progress, labels: Sequence[int]) -> CharRNN:

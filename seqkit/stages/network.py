@@ -18,6 +18,7 @@ from seqkit.runs.checkpoint import Checkpoint
 from seqkit.stages.conditions import ConditionedParts
 from seqkit.stages.read_corpus import Reading
 from seqkit.stages.sources import Origin
+from seqkit.symbols import Floats
 from seqkit.training import kernel_choice
 
 _OF_DATA = (
@@ -121,10 +122,19 @@ def build(
         return dataclasses.replace(origin, model=model).build(chosen)
     network = CharRNN(model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
     if conditions.slow is not None:
-        conditions.slow.begin(network)
+        _begin_with(conditions.slow.codebook.features, network)
     if conditions.predictor is not None:
         network.set_linear_predictor(conditions.predictor)
     return network
+
+
+@torch.no_grad()
+def _begin_with(features: Floats, model: CharRNN) -> None:
+    """Let a new network's embedding of the codes begin with what the codes stand for, (K, E)."""
+    assert model.conditions is not None
+    weight, width = model.conditions.weight, min(model.config.condition_size, features.shape[1])
+    weight[0] = 0
+    weight[1 : len(features) + 1, :width] = torch.from_numpy(features[:, :width]).to(weight.device)
 
 
 def execution(

@@ -261,7 +261,8 @@ def _restore(trainer: Trainer, changed: Sequence[str], claim: Claim, reading: Re
     if saved is None:
         return False
     averaged = bool(saved.config.get("train", {}).get("average"))
-    trainer.restore(saved.training or {}, saved.training_tensors, averaged=averaged)
+    tensors = {name: torch.tensor(values) for name, values in saved.training_tensors.items()}
+    trainer.restore(saved.training or {}, tensors, averaged=averaged)
     others = saved.data.get("sha256") != reading.corpus.sha256
     judged_anew = others or resume.reads_otherwise(changed) or trainer.scores_otherwise
     if judged_anew:

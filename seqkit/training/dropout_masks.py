@@ -13,9 +13,9 @@ from torch import Tensor
 
 from seqkit.config import ModelConfig, TrainConfig
 from seqkit.foundation.errors import DeviceError
-from seqkit.foundation.randomness import dropout_keys, dropout_masks, dropout_threshold
 from seqkit.kernels.nvrtc import NUMBERS, Kernel, Value, dtype_number
 from seqkit.model.cells import GATES
+from seqkit.training.hashed import dropout_keys, dropout_masks, dropout_threshold
 
 _THREADS = 256
 _INPUT, _STATE, _WEIGHTS = range(3)  # places of keys, after those of the L layers' outputs

@@ -8,7 +8,7 @@ from seqkit.config import Config, ModelConfig
 from seqkit.evaluation import scoring
 from seqkit.foundation import machine
 from seqkit.foundation.device import DTYPES
-from seqkit.model.char_rnn import count_parameters
+from seqkit.model.arrays import count_parameters
 from seqkit.model.fused_calls import TENSOR_CORE, round_up
 
 # Bytes that a CPU holds at the end of a forward pass for each unit of each layer, step and lane,

@@ -16,8 +16,8 @@ from torch import Tensor
 from seqkit.conditions import Conditions
 from seqkit.data.lanes import Window
 from seqkit.data.reading_errors import Errors
-from seqkit.foundation.randomness import dropout_keys, hashes, normal, uniform
 from seqkit.training.dropout_masks import masks
+from seqkit.training.hashed import dropout_keys, hashes, normal, uniform
 
 _SILENT_START, _SILENT = 0.5, 0.07  # share of windows that silence begins: of fresh lanes, others
 _GONE = 0.04  # share of the time at which nothing but silence is read

@@ -21,6 +21,7 @@ from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.session import Session
 from seqkit.generation.slow_tier import SlowTier
+from seqkit.model.arrays import NetworkArrays
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint, load
 from seqkit.stages.conditions import learn_codes
@@ -114,7 +115,7 @@ def test_codes_of_sound_are_found_once(tmp_path: Path, monkeypatch: pytest.Monke
     codes, writer = np.ones(1, np.uint8), CharRNN(ModelConfig(vocabulary_size=book.size))
     config, record = dataclasses.asdict(Config(data=data)), corpus.record()
     saved = Checkpoint(writer.config, corpus.codec, {}, config, record, {}, {})
-    saved.slow = SlowTier(book, codes, writer)
+    saved.slow = SlowTier(book, codes, NetworkArrays.of(writer))
     described, describe = list[int](), Codebook.describe
 
     def counted(self: Codebook, wave: Samples) -> Floats:

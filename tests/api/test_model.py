@@ -12,7 +12,7 @@ import torch
 
 import seqkit
 from seqkit.api.model import Model
-from seqkit.api.symbol_reader import ModelState
+from seqkit.api.model_state import ModelState
 from seqkit.foundation.errors import DeviceError
 from seqkit.generation import continuation
 from seqkit.generation.engines import choose

@@ -27,7 +27,7 @@ def test_it_is_the_loss_in_int8_less_the_networks_own() -> None:
     fed = np.concatenate([[[7]], symbols[:-1]])
     state, targets = model.zero_state(1), torch.from_numpy(symbols)
     with torch.inference_mode():
-        logits, _ = model(torch.from_numpy(fed), state, conditions=known)
+        logits, _ = model(torch.from_numpy(fed), state, conditions=known.to("cpu"))
     expected = cross_entropy(logits, targets, "none")
     costs = []
     for name in ("onnx", "wasm"):

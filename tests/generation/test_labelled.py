@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,12 +16,13 @@ from seqkit.data.labels import Labels
 from seqkit.data.sound.part import SoundPart
 from seqkit.foundation.console import unseen
 from seqkit.foundation.errors import ConfigError
-from seqkit.generation.continuation import continue_prompt, feed_prompt
+from seqkit.foundation.machine import HOST
+from seqkit.generation.continuation import continue_prompt, engine_of_codes, feed_prompt
 from seqkit.generation.ending import Ending, without_ended
 from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.labelled import choose, every
 from seqkit.generation.request import Request
-from seqkit.generation.sampling import Sampling
+from seqkit.generation.sampling import Sampling, guided
 from seqkit.generation.slow_tier import Writing
 from seqkit.generation.stream_conditions import StreamConditions
 from seqkit.generation.trained import Trained
@@ -37,7 +39,8 @@ CODEC = Characters("xyz", 0)
 
 def rows(labels: Labels, asked: str | None, streams: int = 1) -> list[list[float]]:
     choice = choose(labels, asked, streams, 0)
-    return choice.weights[torch.from_numpy(choice.streams)].tolist()
+    found: list[list[float]] = choice.weights[choice.streams].tolist()
+    return found
 
 
 def test_values_name_their_rows() -> None:
@@ -153,8 +156,7 @@ def test_strength_goes_on_from_what_is_said_without(model: CharRNN) -> None:
     near = text(model, label="a", label_strength=1 + 1e-9, engine="torch")
     assert np.array_equal(near, text(model, label="a", engine="torch"))
     both = np.array([[2.0, -1.0, 0.5], [1.0, 1.0, 0.0]], np.float32)
-    guided = TorchEngine(model, 3, 2.0).guided(both)
-    np.testing.assert_allclose(guided, [[3.0, -3.0, 1.0]])
+    np.testing.assert_allclose(guided(both, 2.0), [[3.0, -3.0, 1.0]])
 
 
 def test_a_model_without_labels_takes_none(model: CharRNN) -> None:
@@ -177,7 +179,9 @@ def test_a_writer_of_codes_writes_the_document_of_its_label_and_ends() -> None:
     slow = learn_writer(coded(sound, book), codec, book, 1, [2], unseen)
     for name, own in (("a", 0), ("b", 1)):
         choice = choose(AUTHORS, name, 4, 0)
-        writing = Writing(4, 5, choice, ends=True)
+        writing = Writing(
+            4, 5, choice, ends=True, engine_of=partial(engine_of_codes, Request(1), HOST)
+        )
         codes = slow.written(codec, np.zeros(0, np.uint8), writing)
         found = codes(0, 4 * rate)[:: slow.codebook.hop]
         lengths = (found >= 0).sum(0)

@@ -20,6 +20,7 @@ from seqkit.generation import like
 from seqkit.generation.like import Followed
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.generation.stream_conditions import StreamConditions
+from seqkit.model.arrays import NetworkArrays
 from seqkit.model.char_rnn import CharRNN
 from seqkit.stages.conditions import coded, learn_codes
 
@@ -42,7 +43,7 @@ def tier(kind: str, learnt: Wave = LEARNT) -> SlowTier:
     part = Part.of(CODEC.encode(learnt))
     book = learn_codes(SoundPart(part, CODEC), 1, kind)
     config = ModelConfig(num_layers=1, hidden_size=4, vocabulary_size=book.size)
-    return SlowTier(book, book.codes(book.describe(learnt)), CharRNN(config))
+    return SlowTier(book, book.codes(book.describe(learnt)), NetworkArrays.of(CharRNN(config)))
 
 
 @pytest.fixture(scope="module", params=["codes", "pitch"])

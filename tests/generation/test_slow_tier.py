@@ -1,6 +1,7 @@
 """The slow tier writes a recording's own codes on, asked for in any pieces, and is kept whole."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from seqkit.data.corpus import Part
 from seqkit.data.sound import Wave
 from seqkit.data.sound.part import SoundPart
 from seqkit.foundation.console import unseen
+from seqkit.foundation.machine import HOST
 from seqkit.generation import continuation
 from seqkit.generation.engine import Engine
 from seqkit.generation.engines.choose import wasm_engine
@@ -18,10 +20,10 @@ from seqkit.generation.request import Request
 from seqkit.generation.sampling import Sampling
 from seqkit.generation.slow_tier import SlowTier, Writing
 from seqkit.generation.trained import Trained
-from seqkit.model.char_rnn import CharRNN
+from seqkit.model.arrays import Network
 from seqkit.stages.conditions import coded, learn_codes
 from seqkit.stages.learn_slow_tier import learn_writer
-from seqkit.symbols import Symbols
+from seqkit.symbols import Floats, Symbols
 from tests.generation.engines.networks import network
 
 RATE = 2000
@@ -43,6 +45,11 @@ def slow() -> SlowTier:
     return learn_writer(coded(sound, book), CODEC, book, 1, [], unseen)
 
 
+def writing(streams: int, seed: int) -> Writing:
+    """What a command asks of the writer."""
+    return Writing(streams, seed, engine_of=partial(continuation.engine_of_codes, Request(1), HOST))
+
+
 def note_of(slow: SlowTier, code: int) -> int:
     """Which of the three notes has a code most often among its frames."""
     frames = slow.codes.reshape(-1, 3, 20)  # six times three notes of twenty frames
@@ -50,7 +57,7 @@ def note_of(slow: SlowTier, code: int) -> int:
 
 
 def test_it_writes_the_notes_in_their_order(slow: SlowTier) -> None:
-    rows = slow.written(CODEC, NOTHING, Writing(2, 3))(0, 400 * HOP)
+    rows = slow.written(CODEC, NOTHING, writing(2, 3))(0, 400 * HOP)
     assert not torch.is_inference_mode_enabled()
     assert (rows.reshape(400, HOP, 2) == rows[::HOP, None]).all()
     for stream in rows[::HOP].T:
@@ -64,12 +71,12 @@ def test_it_writes_the_notes_in_their_order(slow: SlowTier) -> None:
 
 
 def test_what_it_writes_does_not_depend_on_how_it_is_asked(slow: SlowTier) -> None:
-    whole = slow.written(CODEC, NOTHING, Writing(2, 3))(0, 3000)
-    codes = slow.written(CODEC, NOTHING, Writing(2, 3))
+    whole = slow.written(CODEC, NOTHING, writing(2, 3))(0, 3000)
+    codes = slow.written(CODEC, NOTHING, writing(2, 3))
     begins = [0, 1, 7, HOP, HOP + 3, 900, 2999, 3000]
     pieces = [codes(a, b - a) for a, b in itertools.pairwise(begins)]
     assert np.array_equal(np.concatenate(pieces), whole)
-    other = slow.written(CODEC, NOTHING, Writing(2, 4))(0, 3000)
+    other = slow.written(CODEC, NOTHING, writing(2, 4))(0, 3000)
     assert not np.array_equal(other, whole)
 
 
@@ -79,7 +86,7 @@ def test_a_prompt_is_told_by_its_own_codes_and_continued(slow: SlowTier) -> None
     own = coded(SoundPart(Part.of(prompt), CODEC), slow.codebook).codes
     assert own is not None
     assert np.array_equal(of_prompt, own)
-    following = slow.written(CODEC, of_prompt, Writing(1, 5))(0, 5 * HOP)[:, 0]
+    following = slow.written(CODEC, of_prompt, writing(1, 5))(0, 5 * HOP)[:, 0]
     changes = np.flatnonzero(np.diff(following)) + 1
     assert ((changes + 11) % HOP == 0).all()  # frames go on where the prompt's were
     assert {note_of(slow, code) for code in following.tolist()} <= {1, 2}
@@ -88,7 +95,7 @@ def test_a_prompt_is_told_by_its_own_codes_and_continued(slow: SlowTier) -> None
 def test_it_is_kept_whole_and_what_is_foreign_is_refused(slow: SlowTier) -> None:
     record, tensors = slow.record(), slow.tensors()
     again = SlowTier.of_saved(record, tensors)
-    first, second = (tier.written(CODEC, NOTHING, Writing(1, 6))(0, 900) for tier in (slow, again))
+    first, second = (tier.written(CODEC, NOTHING, writing(1, 6))(0, 900) for tier in (slow, again))
     assert np.array_equal(first, second)
     codes = tensors["codes"]
     for wrong in (codes + 200, codes - 9, codes[:0]):
@@ -105,7 +112,7 @@ def test_in_integers_the_writer_runs_in_them_too(
 ) -> None:
     built = []
 
-    def engine_of(model: CharRNN, size: int, labels: torch.Tensor | None = None) -> Engine:
+    def engine_of(model: Network, size: int, labels: Floats | None = None) -> Engine:
         built.append(model)
         return wasm_engine(model, size, labels)
 

@@ -119,9 +119,9 @@ def test_labels_stand_beside_them_as_the_sum_of_their_rows() -> None:
 def test_a_network_with_choices_of_labels_shares_all_else() -> None:
     net = model(input="embedding", labels=[2, 3], label_size=3)
     symbols, state = inputs()
-    weights = torch.zeros(2, 7)
+    weights = np.zeros((2, 7), np.float32)
     weights[:, [0, 3]] = 1.0
-    weights[1] = torch.tensor([0, 0.5, 0.5, 0, 0, 0, 1])
+    weights[1] = [0, 0.5, 0.5, 0, 0, 0, 1]
     chosen = net.with_choices(weights)
     shared = {id(weight) for weight in net.parameters()}
     assert {name for name, weight in chosen.named_parameters() if id(weight) not in shared} == {

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from safetensors.torch import save_file
+from safetensors.numpy import save_file
 
 from seqkit.evaluation.likeness import Distances
 from seqkit.evaluation.recording import Judgement, Recording

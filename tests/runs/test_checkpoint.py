@@ -6,6 +6,7 @@ import pickle
 import struct
 from pathlib import Path
 
+import numpy as np
 import pytest
 import safetensors
 import torch
@@ -52,7 +53,7 @@ def test_everything_comes_back(saved: Path) -> None:
     assert loaded.codec.to_spec() == original.codec.to_spec()
     assert (loaded.config, loaded.metrics) == (original.config, original.metrics)
     assert loaded.training == original.training
-    assert torch.equal(loaded.training_tensors["state.h"], torch.ones(2, 3, 6))
+    assert np.array_equal(loaded.training_tensors["state.h"], np.ones((2, 3, 6)))
     for name, value in loaded.build(torch.device("cpu")).state_dict().items():
         assert torch.equal(value, original.weights[name])
 
@@ -68,10 +69,10 @@ def test_eight_bits_are_read_as_nearly_the_weights_that_they_were(saved: Path) -
     assert loaded.digest != whole.digest
     assert loaded.weights.keys() == whole.weights.keys()
     for name, value in whole.weights.items():
-        assert loaded.weights[name].dtype == torch.float32
-        step = value.abs().amax(-1, keepdim=True) / 127
+        assert loaded.weights[name].dtype == np.float32
+        step = np.abs(value).max(-1, keepdims=True) / 127
         limit = step / 2 if value.ndim == 2 else 0 * step
-        assert bool(((loaded.weights[name] - value).abs() <= limit * 1.001).all()), name
+        assert (np.abs(loaded.weights[name] - value) <= limit * 1.001).all(), name
     loaded.build(torch.device("cpu"))
     loaded.save(saved)
     again = checkpoint.load(saved, Catalogue())

@@ -5,9 +5,9 @@ import torch
 
 from seqkit.config import ModelConfig, TrainConfig
 from seqkit.foundation.errors import DeviceError
-from seqkit.foundation.randomness import dropout_keys, dropout_masks
 from seqkit.training import dropout_masks as dropout
 from seqkit.training.dropout_masks import DropoutMasks
+from seqkit.training.hashed import dropout_keys, dropout_masks
 
 CPU = torch.device("cpu")
 

@@ -13,7 +13,8 @@ from seqkit.compose import compose
 from seqkit.config import ModelConfig
 from seqkit.foundation import catalogue
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.model.char_rnn import CharRNN, count_parameters
+from seqkit.model.arrays import count_parameters
+from seqkit.model.char_rnn import CharRNN
 from seqkit.training.footprint import TrainingShape, advice, shape_of
 from tests.conftest import Tell, environment
 from tests.warm_python import python

@@ -32,7 +32,8 @@ def codes_of(window: Window) -> Tensor:
     """Those of the lanes, (B,), which are the same at all steps."""
     codes = window.conditions.codes
     assert codes is not None and (codes == codes[0]).all()
-    return codes[0]
+    found: Tensor = codes[0]
+    return found
 
 
 def read(errors: Errors, step: int, seed: int = 5, first: int = 0, lanes: int = B) -> Window:
@@ -157,7 +158,8 @@ def test_a_tenth_of_the_lanes_reads_a_code_but_no_labels(wrong: float) -> None:
         assert (codes_of(found) == (1 if wrong else 3)).all()
         labels = found.conditions.labels
         assert labels is not None and (labels == labels[0]).all()
-        return labels[0]
+        of_lanes: Tensor = labels[0]
+        return of_lanes
 
     labels = labels_of(STEPS)
     assert {*map(tuple, labels.tolist())} == {(0, 0), (4, 2)}

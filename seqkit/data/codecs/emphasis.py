@@ -8,11 +8,11 @@ adds comes out lower where they are quiet: it falls as they do. A sound that doe
 by it, so a is chosen by what a quantiser would cost.
 """
 
+from itertools import accumulate
+
 import numpy as np
-import torch
 
 from seqkit.data.sound import Frames
-from seqkit.data.sound.torchaudio_import import torchaudio
 from seqkit.symbols import Floats
 
 CHOICES = (0.0, 0.3, 0.5, 0.7, 0.85, 0.95)
@@ -27,14 +27,12 @@ def emphasised(frames: Frames, share: float | Floats, before: Frames) -> Frames:
 
 def undone(frames: Frames, share: float | Floats, before: Floats) -> Floats:
     """x of y (n, C), in float64, so that it is the same in pieces; x before is `before` (1, C)."""
-    wave = frames.astype(np.float64)
-    if not len(wave):
-        return wave
-    wave[0] += share * before[0]
-    shares = torch.as_tensor(share, dtype=torch.float64)
-    numerator = torch.stack([torch.ones_like(shares), torch.zeros_like(shares)], -1)
-    denominator = torch.stack([torch.ones_like(shares), -shares], -1)
-    filtered = torchaudio().functional.lfilter(
-        torch.from_numpy(wave.T), denominator, numerator, clamp=False
-    )
-    return np.asarray(filtered.numpy().T)
+    shares = np.broadcast_to(share, frames.shape[1:]).tolist()
+    columns = zip(frames.T.tolist(), shares, before[0].tolist(), strict=True)
+    return np.array([_summed(*column) for column in columns], np.float64).T
+
+
+def _summed(values: list[float], share: float, before: float) -> list[float]:
+    """The sums of values, before each of which the last one fades to a share."""
+    sums = accumulate(values, lambda last, value: value + share * last, initial=before)
+    return [*sums][1:]

@@ -20,14 +20,12 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from seqkit.config import A_CODE, BANDS, HIGHEST_RATE
 from seqkit.data.codecs.base import checked_symbols
 from seqkit.data.codecs.emphasis import emphasised, undone
 from seqkit.data.codecs.filter_bank import delay_of, joiner, splitter
 from seqkit.data.sound import Frames, Wave
-from seqkit.data.sound.torchaudio_import import torchaudio
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_type
 from seqkit.symbols import Floats, Integers, Symbols, symbol_dtype
@@ -359,13 +357,15 @@ class MuLaw(Quantiser):
         return widths * (2 * math.log1p(mu) / mu**2) ** 2 / 12
 
     def _encode(self, wave: Wave) -> npt.NDArray[np.int64]:
-        encode = torchaudio().functional.mu_law_encoding  # which checks no range
-        levels: Integers = encode(torch.from_numpy(wave), self.levels).numpy()
+        mu = np.float32(self.levels - 1)
+        curved = np.sign(wave) * np.log1p(mu * np.abs(wave)) / np.log1p(mu)
+        levels: Integers = ((curved + 1) / 2 * mu + np.float32(0.5)).astype(np.int64)
         return levels
 
     def _decode(self) -> Wave:
-        decode = torchaudio().functional.mu_law_decoding
-        wave: Wave = decode(torch.arange(self.levels), self.levels).numpy()
+        mu = np.float32(self.levels - 1)
+        curved = np.arange(self.levels, dtype=np.float32) / mu * 2 - 1
+        wave: Wave = np.sign(curved) * (np.exp(np.abs(curved) * np.log1p(mu)) - 1) / mu
         return wave
 
 

@@ -23,3 +23,8 @@ def stretch(wave: Samples, begin: int, end: int) -> Wave:
     """The samples from `begin` to before `end`, beyond the wave those of silence."""
     first, last = max(begin, 0), min(end, len(wave))
     return np.pad(wave[first:last], (first - begin, end - last))
+
+
+def hann(size: int) -> Wave:
+    """A periodic Hann window (size,)."""
+    return (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(size) / size)).astype(np.float32)

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-import torch
+from numpy.lib.stride_tricks import sliding_window_view
 
-from seqkit.data.sound import Wave
+from seqkit.data.sound import Wave, hann
 from seqkit.data.sound.reader import read_whole
-from seqkit.data.sound.torchaudio_import import torchaudio
 from seqkit.foundation import disk
 from seqkit.foundation.wording import visible_line
 from seqkit.symbols import Floats
@@ -93,14 +92,12 @@ def log_mel(wave: Wave, sample_rate: int) -> Floats:
     at most 256. mel = 2595 log10(1 + f / 700) (O'Shaughnessy, 1987).
     """
     size = 1 << max(6, math.ceil(math.log2(sample_rate * 0.03)))
-    transform = torchaudio().transforms.MelSpectrogram(
-        sample_rate,
-        n_fft=_PADDING * size,
-        win_length=size,
-        hop_length=size // 4,
-        f_max=sample_rate / 2,
-        n_mels=min(size // 8, _BANDS),
-        pad_mode="constant",
-    )
-    power = transform(torch.from_numpy(np.array(wave, np.float32))).numpy() / _PADDING
-    return np.asarray(10 * np.log10(power + 1e-10))
+    frames = sliding_window_view(np.pad(wave, size // 2), size)[:: size // 4]
+    spectra = np.fft.rfft(frames * hann(size), _PADDING * size)
+    count, bins = min(size // 8, _BANDS), np.linspace(0, sample_rate / 2, spectra.shape[1])
+    edges = 700 * ((1 + sample_rate / 2 / 700) ** np.linspace(0, 1, count + 2)[:, None] - 1)
+    widths = np.diff(edges, axis=0)
+    rising, falling = (bins - edges[:-2]) / widths[:-1], (edges[2:] - bins) / widths[1:]
+    bands = np.minimum(rising, falling).clip(0).astype(np.float32)
+    power = bands @ np.square(np.abs(spectra)).T / np.float32(_PADDING)
+    return np.asarray(10 * np.log10(power + np.float32(1e-10)))

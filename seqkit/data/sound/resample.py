@@ -7,15 +7,12 @@ in lowest terms, the filter has `out` phases, and a table of them is convolved w
 import functools
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn import functional as F
+from numpy.lib.stride_tricks import sliding_window_view
 
 from seqkit.data.sound import Frames, Wave
-from seqkit.data.sound.torchaudio_import import torchaudio
+from seqkit.symbols import Floats
 
 Filter = tuple[int, float]
 """Zero crossings of a sinc on each side; its corner as a share of the lower Nyquist frequency."""
@@ -72,9 +69,7 @@ class Resampler:
         ready = self._read // self._in - self._context
         if not last and ready <= self._done:
             return np.zeros_like(piece[:0])
-        with torch.inference_mode():
-            kept = torch.from_numpy(self._kept)
-            whole = torch.stack([*map(self._whole, kept.unbind(1))], 1).numpy()
+        whole = np.stack([*map(self._whole, self._kept.T)], 1)
         new: Frames = whole[(self._done - self._first) * self._out :]
         if last:
             return new
@@ -85,34 +80,39 @@ class Resampler:
         return new
 
     @functools.cached_property
-    def _filters(self) -> Any:
-        """A module with the table `kernel`, (out, 1, 2 * width + in), and `width`."""
-        transform = torchaudio().transforms.Resample
-        width, corner = self._zeros, self._corner
-        return transform(self._in, self._out, lowpass_filter_width=width, rolloff=corner)
+    def _filters(self) -> Floats:
+        """The table of the filter's phases, (2 * width + in, out)."""
+        places = np.arange(-self._width, self._width + self._in) / self._in
+        phases = np.arange(self._out, dtype=np.float32) / np.float32(self._out)  # as torchaudio
+        return self._taps((places[:, None] - phases) * self._in).astype(np.float32)
 
-    def _whole(self, wave: Tensor) -> Tensor:
+    def _taps(self, times: Floats) -> Floats:
+        """The filter at times in samples of the input."""
+        t = times * self._scale
+        window = np.cos(np.clip(t / self._zeros, -1, 1) * np.pi / 2) ** 2
+        return np.asarray(np.sinc(t) * window * self._scale)
+
+    def _whole(self, wave: Wave) -> Wave:
         """The resampling of a wave (n,), with silence around it."""
-        count = -(-wave.numel() * self._out // self._in)
+        count = -(-len(wave) * self._out // self._in)
         if self._out * (2 * self._width + self._in) > _LARGEST_TABLE:
             return self._interpolated(wave, count)
-        # Not `filters(wave)`: that counts in float32, and may lose the last sample.
         filters = self._filters
-        padded = F.pad(wave, (filters.width, filters.width + self._in))
-        groups = F.conv1d(padded[None, None], filters.kernel, stride=self._in)[0]  # (out, groups)
-        return groups.T.reshape(-1)[:count]
+        padded = np.pad(wave, (self._width, self._width + self._in))
+        groups = sliding_window_view(padded, len(filters))[:: self._in]
+        rows = max(_TAPS // len(filters), 1)
+        blocks = [groups[at : at + rows] @ filters for at in range(0, len(groups), rows)]
+        return np.concatenate(blocks).reshape(-1)[:count].astype(np.float32, copy=False)
 
-    def _interpolated(self, wave: Tensor, count: int) -> Tensor:
+    def _interpolated(self, wave: Wave, count: int) -> Wave:
         """The same by a filter that is computed anew for every output sample, (count,)."""
         offsets = np.arange(-self._width, self._width + 1)
-        padded = np.pad(wave.numpy(), self._width + 1).astype(np.float64)
+        padded = np.pad(wave, self._width + 1).astype(np.float64)
         blocks = [np.zeros(0)]
         rows = max(_TAPS // offsets.size, 1)
         for begin in range(0, count, rows):
             scaled = np.arange(begin, min(begin + rows, count), dtype=np.int64) * self._in
             centre, phase = scaled // self._out, scaled % self._out / self._out
-            t = (offsets - phase[:, None]) * self._scale
-            window = np.cos(np.clip(t / self._zeros, -1, 1) * np.pi / 2) ** 2
-            taps = padded[centre[:, None] + offsets + self._width + 1]
-            blocks.append((np.sinc(t) * window * taps).sum(1) * self._scale)
-        return torch.from_numpy(np.concatenate(blocks).astype(np.float32))
+            taps = self._taps(offsets - phase[:, None])
+            blocks.append((padded[centre[:, None] + offsets + self._width + 1] * taps).sum(1))
+        return np.concatenate(blocks).astype(np.float32)

@@ -12,9 +12,9 @@ from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-import torch
+from numpy.lib.stride_tricks import sliding_window_view
 
-from seqkit.data.sound import Samples, stretch
+from seqkit.data.sound import Samples, hann, stretch
 from seqkit.symbols import Floats, Symbols, symbol_dtype
 
 FRAMES = 50
@@ -155,10 +155,9 @@ def _levels(
     """The mean power between edges in hertz, in decibels, of frames in the middle of a window."""
     hop, size = _hop(rate), 2 * round(rate * seconds / 2)
     begin = frames.start * hop - (size - hop) // 2
-    sound = torch.from_numpy(stretch(wave, begin, begin + (len(frames) - 1) * hop + size))
-    window = torch.hann_window(size)
-    spectra = torch.stft(sound, size, hop, window=window, center=False, return_complex=True)
-    powers = (spectra.abs().square() / size).T.double().numpy()
+    sound = stretch(wave, begin, begin + (len(frames) - 1) * hop + size)
+    spectra = np.fft.rfft(sliding_window_view(sound, size)[::hop] * hann(size))
+    powers = (np.square(np.abs(spectra)) / np.float32(size)).astype(np.float64)
     # Bands that are narrower than the spectrum's bins take their share of them.
     places = np.clip(edges * size / rate + 0.5, 0, size // 2 + 1)
     low = np.minimum(places.astype(np.int64), size // 2)

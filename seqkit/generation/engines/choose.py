@@ -2,19 +2,20 @@
 
 import itertools
 from collections.abc import Callable
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from seqkit.config import ModelConfig
+from seqkit.foundation import machine
 from seqkit.foundation.errors import ConfigError, DeviceError
+from seqkit.foundation.machine import Device
 from seqkit.generation.engine import Engine
-from seqkit.generation.engines import cuda_graph, fused
-from seqkit.generation.engines.cuda_graph import CudaGraphEngine
-from seqkit.generation.engines.fused import FusedEngine
-from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.request import Request
-from seqkit.model.char_rnn import CharRNN
+from seqkit.model.arrays import Network, NetworkArrays
+from seqkit.symbols import Floats
+
+if TYPE_CHECKING:
+    from seqkit.generation.engines.pytorch import TorchEngine
+    from seqkit.model.char_rnn import CharRNN
 
 PRECISIONS = {
     "torch": ("fp32",),
@@ -27,7 +28,7 @@ PRECISIONS = {
 
 
 def choose_engine(
-    model: CharRNN, size: int, request: Request, notice: Callable[[str], None]
+    model: Network, size: int, request: Request, notice: Callable[[str], None]
 ) -> Engine:
     """The engine for sample.engine and sample.precision.
 
@@ -44,10 +45,10 @@ def choose_engine(
     Raises:
         ConfigError, DeviceError: what was asked for by name cannot run.
     """
-    names, precision = _candidates(request, model.head.weight.device)
+    names, precision = _candidates(request, model.device)
     light = request.eight_bits and request.precision == "auto"
     alone = request.streams == 1 and model.config.cell == "lstm" and names[0] == "onnx"
-    slow = torch.backends.cpu.get_cpu_capability() == "AVX2"  # for ONNX Runtime's products in int8
+    slow = machine.ends_at_avx2()  # for ONNX Runtime's products in int8
     if light and alone and slow and request.engine == "auto":
         names = ["wasm", *names]
 
@@ -66,7 +67,7 @@ def choose_engine(
     return built(names[-1])
 
 
-def check_engine(config: ModelConfig, size: int, request: Request, device: torch.device) -> None:
+def check_engine(config: ModelConfig, size: int, request: Request, device: Device) -> None:
     """Refuse at once what `choose_engine` would refuse for a model of this config.
 
     Nothing is built; `size` is the codec's V.
@@ -77,29 +78,37 @@ def check_engine(config: ModelConfig, size: int, request: Request, device: torch
     names, _ = _candidates(request, device)
     match names[-1]:  # it takes the most networks
         case "fused":
+            from seqkit.generation.engines import fused
+
             fused.lay_out_on(device, config, size, request.streams)
         case "cuda_graph":
+            from seqkit.generation.engines import cuda_graph
+
             cuda_graph.check(device, size)
         case "onnx" | "wasm" as name:
             _imported(name)
 
 
-def build_engine(name: str, precision: str, model: CharRNN, size: int, streams: int) -> Engine:
+def build_engine(name: str, precision: str, model: Network, size: int, streams: int) -> Engine:
     """The engine of this name. Raises ConfigError or DeviceError where it cannot run."""
     match name:
         case "fused":
-            return FusedEngine(model, size, streams)
+            from seqkit.generation.engines.fused import FusedEngine
+
+            return FusedEngine(as_module(model), size, streams)
         case "cuda_graph":
-            return CudaGraphEngine(model, size, streams, precision)
+            from seqkit.generation.engines.cuda_graph import CudaGraphEngine
+
+            return CudaGraphEngine(as_module(model), size, streams, precision)
         case "onnx":
             return _imported(name)(model, size, precision)
         case "wasm":
             return wasm_engine(model, size)
         case _:
-            return TorchEngine(model, size)
+            return torch_engine(model, size)
 
 
-def _candidates(request: Request, device: torch.device) -> tuple[list[str], str]:
+def _candidates(request: Request, device: Device) -> tuple[list[str], str]:
     """The engines to try in turn, and their precision."""
     name, precision = request.engine, request.precision
     if precision == "auto":
@@ -120,7 +129,21 @@ def _candidates(request: Request, device: torch.device) -> tuple[list[str], str]
     raise ConfigError(f"{wanted}: sample.engine={name} computes in {computes}")
 
 
-def wasm_engine(model: CharRNN, size: int, labels: Tensor | None = None) -> Engine:
+def torch_engine(
+    model: Network, size: int, strength: float = 1.0, penalty: float = 1.0
+) -> "TorchEngine":
+    """The torch engine: see there."""
+    from seqkit.generation.engines.pytorch import TorchEngine
+
+    return TorchEngine(as_module(model), size, strength, penalty)
+
+
+def as_module(model: Network) -> "CharRNN":
+    """The network as PyTorch has it."""
+    return model.char_rnn() if isinstance(model, NetworkArrays) else model
+
+
+def wasm_engine(model: Network, size: int, labels: Floats | None = None) -> Engine:
     """The wasm engine, with choices of labels: see `wasm_layout.pack`. Raises ConfigError."""
     return _imported("wasm")(model, size, labels)
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from seqkit.foundation.errors import DeviceError
+from seqkit.foundation.machine import Device
 from seqkit.generation.sampling import Sampling
 from seqkit.symbols import Integers
 
@@ -22,7 +23,7 @@ def rule_of(sampling: Sampling, size: int) -> dict[str, float]:
     }
 
 
-def require_gpu(device: torch.device, engine: str) -> None:
+def require_gpu(device: Device, engine: str) -> None:
     """Refuse a CPU: DeviceError."""
     if device.type != "cuda":
         raise DeviceError(f"sample.engine={engine} needs a GPU: use device=cuda, or another engine")

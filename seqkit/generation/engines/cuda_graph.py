@@ -11,10 +11,11 @@ from torch import Tensor
 from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.foundation.device import DTYPES
 from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.machine import Device
 from seqkit.generation.engine import Drawing
+from seqkit.generation.engines.condition_rows import condition_rows
 from seqkit.generation.engines.cuda import copied_out, require_gpu, rule_of
 from seqkit.generation.engines.pytorch import Carried, PreparedStep
-from seqkit.generation.engines.step_tables import condition_rows
 from seqkit.generation.sampling import Sampling
 from seqkit.kernels.graph import GraphedCall
 from seqkit.kernels.nvrtc import Kernel
@@ -26,7 +27,7 @@ _SIZES = (64, 8, 1)  # steps in a graph; a block is cut into these
 _MOST_SYMBOLS = 16384
 
 
-def check(device: torch.device, size: int) -> None:
+def check(device: Device, size: int) -> None:
     """Refuse what the engine cannot run: DeviceError, ConfigError. `size` is the codec's V."""
     require_gpu(device, "cuda_graph")
     if size > _MOST_SYMBOLS:
@@ -69,7 +70,7 @@ class CudaGraphEngine:
         for block, known in drawing.blocks():
             uniforms = torch.from_numpy(block).pin_memory().to(self._device, non_blocking=True)
             rows = condition_rows(loop.step.config, known)
-            rows = None if rows is None else rows.to(self._device)
+            rows = None if rows is None else torch.as_tensor(rows, device=self._device)
             if not begun:
                 first = None if rows is None else rows[0]
                 loop.set(torch.from_numpy(drawing.symbols), drawing.state, first)

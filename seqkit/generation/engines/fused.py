@@ -15,11 +15,13 @@ from torch import Tensor
 from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError, DeviceError
+from seqkit.foundation.machine import Device
 from seqkit.generation.engine import Drawing
+from seqkit.generation.engines.condition_rows import condition_rows
 from seqkit.generation.engines.cuda import copied_out, require_gpu, rule_of
 from seqkit.generation.engines.fused_layout import MOST_STREAMS, Gpu, Layout, lay_out
 from seqkit.generation.engines.fused_many_layout import ManyLayout, lay_out_many
-from seqkit.generation.engines.step_tables import StepTables, condition_rows
+from seqkit.generation.engines.step_tables import StepTables
 from seqkit.generation.sampling import Sampling
 from seqkit.kernels.nvrtc import HOPPER, LSTM_CELL, Kernel, Value
 from seqkit.model.char_rnn import CharRNN
@@ -31,9 +33,7 @@ _FEW = 3  # streams up to which the kernel for few is faster on a Hopper GPU
 _PATIENCE = 1 << 21  # polls before a warp gives up, after a second or two
 
 
-def lay_out_on(
-    device: torch.device, config: ModelConfig, size: int, streams: int
-) -> Layout | ManyLayout:
+def lay_out_on(device: Device, config: ModelConfig, size: int, streams: int) -> Layout | ManyLayout:
     """The layout for a network on this device; `size` is the codec's V.
 
     Raises:
@@ -108,7 +108,8 @@ class FusedEngine:
     @torch.inference_mode()
     def _blocks(self, drawing: Drawing) -> Iterator[Tensor]:
         """The rows that `_launch` gives of each block, queued on the GPU."""
-        fed, state = torch.from_numpy(drawing.symbols).to(self._device, torch.int32), drawing.state
+        fed = torch.from_numpy(drawing.symbols).to(self._device, torch.int32)
+        state = drawing.state.on(self._device)
         rule = rule_of(drawing.sampling, self._layout.V)
         for block, known in drawing.blocks():
             uniforms = torch.from_numpy(block).pin_memory().to(self._device, non_blocking=True)
@@ -125,9 +126,9 @@ class FusedEngine:
         fed = torch.from_numpy(symbols).to(self._device, torch.int32)
         logits = torch.empty(*fed.shape, self._layout.V, device=self._device)
         others = {"first": fed[0], "forced": fed, "logits": logits}
-        drawn, state = self._launch(len(fed), state, conditions, others)
+        drawn, state = self._launch(len(fed), state.on(self._device), conditions, others)
         _checked(drawn.cpu().numpy())
-        return logits.cpu().numpy(), state
+        return logits.cpu().numpy(), state.arrays()
 
     def _launch(
         self, steps: int, state: State, conditions: Conditions, others: Mapping[str, Any]
@@ -144,7 +145,7 @@ class FusedEngine:
         if weights.conditions is not None:
             rows = torch.zeros(steps, layout.S, dtype=torch.int32)
             if (known := condition_rows(self._config, conditions)) is not None:
-                rows.copy_(known)
+                rows.copy_(torch.as_tensor(known))
             rows = rows.pin_memory().to(self._device, non_blocking=True)
         arguments: dict[str, Value] = {
             "weights": weights.fragments,

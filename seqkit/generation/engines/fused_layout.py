@@ -9,7 +9,8 @@ from torch import Tensor
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.generation.engines.step_tables import StepTables, condition_count
+from seqkit.generation.engines.condition_rows import condition_count
+from seqkit.generation.engines.step_tables import StepTables
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.fused_calls import round_up

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import DeviceError
+from seqkit.generation.engines.condition_rows import condition_count
 from seqkit.generation.engines.fused_layout import (
     MOST_SYMBOLS,
     Gpu,
@@ -15,7 +16,7 @@ from seqkit.generation.engines.fused_layout import (
     Spread,
     check_limits,
 )
-from seqkit.generation.engines.step_tables import StepTables, condition_count
+from seqkit.generation.engines.step_tables import StepTables
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.fused_calls import round_up

@@ -12,17 +12,16 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import onnxruntime
-import torch
 from onnx import TensorProto, helper
 
 from seqkit.conditions import NO_CONDITIONS, Conditions
+from seqkit.foundation import threads
 from seqkit.generation.engine import Drawing
+from seqkit.generation.engines.condition_rows import condition_rows
 from seqkit.generation.engines.onnx_graph import Feeding, Graph, OnnxStep, Value, stacked
-from seqkit.generation.engines.step_tables import condition_rows
 from seqkit.generation.sampling import Sampling, drawn
-from seqkit.model.char_rnn import CharRNN
-from seqkit.model.frames import fed_of
-from seqkit.model.state import State
+from seqkit.model.arrays import Network
+from seqkit.model.state import State, fed_of
 from seqkit.symbols import Floats, Integers
 
 _OPSET = 18
@@ -37,10 +36,10 @@ _How = tuple[Sampling | None, int]  # as `many_steps` takes them
 class OnnxEngine:
     """Generates with ONNX Runtime, in fp32 or with int8 products."""
 
-    def __init__(self, model: CharRNN, size: int, precision: str = "fp32") -> None:
+    def __init__(self, model: Network, size: int, precision: str = "fp32") -> None:
         """`size` is the codec's V, `precision` fp32 or int8."""
         self._step = OnnxStep(model, size, int8=precision == "int8")
-        self._threads = torch.get_num_threads()
+        self._threads = threads.own_threads()
         self._sessions: dict[tuple[_How, int], onnxruntime.InferenceSession] = {}
         self.multiple = self._step.places
         self._frame = () if self.multiple == 1 else (self.multiple,)
@@ -67,17 +66,19 @@ class OnnxEngine:
             raise ValueError(f"{len(symbols)} symbols are no multiple of {self.multiple}")
         how = None, fed_of(state.frame, self.multiple)
         *after, logits = self._run(how, self._split(state), symbols, conditions)
-        tensors = [torch.from_numpy(values).to(state.h.device) for values in after]
-        count, layers = state.frame.shape[2], 2 * self._step.layers
-        known, tensors = tensors[:count], tensors[count:]
-        h, c = torch.stack(tensors[0:layers:2]), torch.stack(tensors[1:layers:2])
-        past = tensors[layers][None].flatten(2) if self._step.lookback else state.past
-        frame = torch.stack(known, 1)[None].to(h) + 1 if known else state.frame
+        before, count, layers = state.arrays(), state.frame.shape[2], 2 * self._step.layers
+        known, after = after[:count], after[count:]
+        h, c = np.stack(after[0:layers:2]), np.stack(after[1:layers:2])
+        past, frame = before.past, before.frame
+        if self._step.lookback:
+            past = after[layers].reshape(1, len(after[layers]), -1)
+        if known:
+            frame = np.stack(known, 1)[None].astype(np.float32) + 1
         return logits, State(h, c, past, frame)
 
     def _split(self, state: State) -> list[Arrays]:
         """The state as `many_steps` takes it."""
-        h, c, past, frame = (values.float().cpu().numpy() for values in state)
+        h, c, past, frame = state.arrays()
         known = [column.astype(np.int64) - 1 for column in frame[0].T]
         layers = [array for pair in zip(h, c, strict=True) for array in pair]
         past = past.reshape(*past.shape[:2], *self._frame, self._step.lookback)
@@ -98,7 +99,7 @@ class OnnxEngine:
         session, inputs = self._sessions[how, threads], [*carried, self._by_step(rows)]
         if self._step.conditions:
             known = condition_rows(self._step.config, conditions)
-            numbers = np.zeros(rows.shape, np.int64) if known is None else known.numpy()
+            numbers = np.zeros(rows.shape, np.int64) if known is None else np.asarray(known)
             inputs.append(self._by_step(numbers))
         names = [value.name for value in session.get_inputs()]
         *after, made = session.run(None, dict(zip(names, inputs, strict=True)))

@@ -13,12 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from torch import Tensor
-from torch.nn import functional as F
 
-from seqkit.generation.engines.step_tables import StepTables, condition_count
+from seqkit.generation.engines.condition_rows import condition_count
 from seqkit.model import cells
-from seqkit.model.char_rnn import CharRNN
+from seqkit.model.arrays import Network, NetworkArrays
 from seqkit.symbols import Floats
 
 _BLOCK = 256  # weights that share a scale, at most; a power of two
@@ -157,9 +155,9 @@ Layers = list[tuple[Value, Value]]
 class OnnxStep:
     """Adds a network's step to graphs."""
 
-    def __init__(self, model: CharRNN, size: int, int8: bool = False) -> None:
+    def __init__(self, model: Network, size: int, int8: bool = False) -> None:
         """`size` is the codec's V; logits that the model has beyond it are left out."""
-        self._model = model
+        self._network = NetworkArrays.of(model)
         self.config = model.config
         self.size = size
         self.int8 = int8
@@ -183,23 +181,23 @@ class OnnxStep:
         `condition_rows`. The past is (S, K), or (S, P, K) if P is not 1. Returns the state and the
         past after the step, and the symbols (S,) that are predicted, if any.
         """
-        config, graph, tables = self.config, read[0].graph, StepTables.of(self._model)
-        looked_up = [*zip(self._by_place(tables.symbols, self.places > 1), read, strict=True)]
-        if tables.conditions is not None and rows is not None:
-            looked_up.append((tables.conditions, rows))
+        config, graph, tables = self.config, read[0].graph, self._network.gate_tables()
+        of_conditions = self._network.condition_table()
+        looked_up = [*zip(self._by_place(tables["embedding"], self.places > 1), read, strict=True)]
+        if of_conditions is not None and rows is not None:
+            looked_up.append((of_conditions, rows))
         predicted = list[Value]()
-        if tables.predicted is not None:
+        if "predicted" in tables:
             past, predicted = self.predict(rows, past, read)
-            looked_up += zip(self._by_place(tables.predicted), predicted, strict=True)
+            looked_up += zip(self._by_place(tables["predicted"]), predicted, strict=True)
         gru = self.cell == "gru"  # which multiplies the state's part of the sums alone
         step: Any = cells.cell_step  # of tensors, and here of values
         x, after = read[0], Layers()
-        for layer, (h, c) in zip(self._model.layers, state, strict=True):
-            w, u, b, d = map(_numpy, cells.weights_of(layer))
+        for layer, (h, c) in enumerate(state):
+            w, u, b, d = self._network.layer(layer)
             hidden: Value | Literal[0] = 0
             if not after:
-                lookups = [(_numpy(table), at) for table, at in looked_up]
-                lookups[0] = lookups[0][0] + (b if gru else b + d), read[0]
+                lookups = [(looked_up[0][0] + (b if gru else b + d), read[0]), *looked_up[1:]]
                 inputs = functools.reduce(
                     operator.add, (graph.constant(t).node("Gather", at) for t, at in lookups)
                 )
@@ -217,11 +215,12 @@ class OnnxStep:
         self, rows: Value | None, past: Value, read: list[Value] | None = None
     ) -> tuple[Value, list[Value]]:
         """The past with the samples of what was `read`, and what is predicted: see `advance`."""
-        predictor, many = StepTables.of(self._model).predictor, self.places > 1
+        predictor, many = self._network.prediction(), self.places > 1
         assert predictor is not None
-        levels, axis = F.pad(predictor.levels, (0, int(many))), 1 + many  # the last one is of -1
-        tables = levels, predictor.borders, predictor.weights
-        values, borders, weights = (past.graph.constant(_numpy(part)) for part in tables)
+        levels, axis = np.pad(predictor.levels, (0, int(many))), 1 + many  # the last one is of -1
+        by_row = np.repeat(predictor.weights, max(self.config.label_rows, 1), 0)
+        tables = levels, predictor.borders, by_row
+        values, borders, weights = map(past.graph.constant, tables)
         if read is not None:
             symbols = stacked(read, 1) if many else read[0]
             last = values.node("Gather", symbols).node("Unsqueeze", [axis])
@@ -236,28 +235,28 @@ class OnnxStep:
         """W h + a of so many places from the first on, (S, M) each: see `frames`. Is P 1, h."""
         bottom, *others = (h for h, _ in state)
         x = bottom.node("Sum", *others) if self.config.skip_connections else state[-1][0]
-        if self._model.frame is None:
+        if self.places == 1:
             return [x]
         size = self.config.head_size
-        parts = map(_numpy, self._model.frame.hidden.parameters())
+        parts = self._network.head("frame.hidden")
         weight, bias = (part[first * size : (first + count) * size] for part in parts)
         return self._product(x, weight, bias).chunk(count, 1)
 
     def head_row(self, table: int, place: int, symbols: Value) -> Value:
         """Of symbols (S,) the rows (S, M) in one of `FrameHead.tables`."""
-        assert self._model.frame is not None
-        rows = self._model.frame.tables()[table][place]
-        return symbols.graph.constant(_numpy(rows)).node("Gather", symbols)
+        rows = self._network.frame_tables()[table][place]
+        return symbols.graph.constant(rows).node("Gather", symbols)
 
     def logits(self, x: Value, place: int) -> Value:
         """The logits (S, V) of a place, of what its head reads, (S, M), or (S, H) if P is 1."""
-        parts = (_numpy(part) for part in self._model.head.parameters())
+        parts = self._network.head()
         by_place = (part.reshape(self.places, -1, *part.shape[1:]) for part in parts)
         return self._product(x, *(part[place, : self.size] for part in by_place))
 
-    def _by_place(self, table: Tensor, none: bool = False) -> list[Tensor]:
+    def _by_place(self, table: Floats, none: bool = False) -> list[Floats]:
         """A table's rows of each place; `none`: the first is of no symbol, and comes last."""
-        return [part.roll(-none, 0) for part in table.reshape(self.places, -1, table.shape[1])]
+        by_place = table.reshape(self.places, -1, table.shape[1])
+        return [np.roll(part, -none, 0) for part in by_place]
 
     def _product(self, x: Value, weight: Floats, bias: Floats | None = None) -> Value:
         """x (S, K) times weight (N, K), plus a bias (N,)."""
@@ -327,8 +326,3 @@ def quantise(weight: Floats, block: int) -> tuple[npt.NDArray[np.uint8], Floats]
     blocks = padded.reshape(len(weight), -1, block)
     scales = np.maximum(np.abs(blocks).max(-1), np.finfo(np.float32).tiny) / 127
     return (np.round(blocks / scales[..., None]) + 128).astype(np.uint8), scales
-
-
-def _numpy(tensor: Any) -> Floats:
-    values: Floats = tensor.detach().float().cpu().numpy()
-    return values

@@ -16,12 +16,13 @@ from torch.nn import functional as F
 from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.foundation.threads import shared_cores
 from seqkit.generation.engine import Drawing
-from seqkit.generation.engines.step_tables import StepTables, condition_rows
-from seqkit.generation.sampling import draw, penalised
+from seqkit.generation.engines.condition_rows import condition_rows
+from seqkit.generation.engines.step_tables import StepTables
+from seqkit.generation.sampling import draw, guided, penalised
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.frames import fed_of, rows_of
-from seqkit.model.state import State
+from seqkit.model.frames import rows_of
+from seqkit.model.state import State, fed_of
 from seqkit.symbols import Floats, Integers
 
 _PENALISED = 64  # symbols
@@ -105,6 +106,7 @@ class PreparedStep:
     @torch.inference_mode()
     def split(self, state: State, row: Tensor | None = None) -> Carried:
         """The state in the form that a step takes; `row` is that of what follows."""
+        state = state.on(self._table.device)
         h, c = (self._prepared(values) for values in state[:2])
         layers = [*chain.from_iterable(zip(h.unbind(), c.unbind(), strict=True))]
         past = [] if self._predictor is None else [*state.past.float()]
@@ -140,7 +142,7 @@ class PreparedStep:
         """Feed symbols (S,): the logits (S, V) of what follows, in fp32, and the state after.
 
         `row` (S,) is one of `condition_rows`, of what follows; None: nothing is known. `fed` says
-        how many inputs of the step under way were fed, see `frames.fed_of`.
+        how many inputs of the step under way were fed, see `state.fed_of`.
         """
         count = 2 * len(self._hidden)
         layers, past = carried[:count], carried[count : count + (self._predictor is not None)]
@@ -224,12 +226,14 @@ class PreparedStep:
             logits, carried = self(each, carried, row, fed)
             fed = (fed + 1) % self.places
             rows.append(logits)
-        return torch.stack(rows).cpu().numpy(), self._joined(carried, fed)
+        return torch.stack(rows).cpu().numpy(), self._joined(carried, fed).arrays()
 
     def rows_of(self, conditions: Conditions, count: int) -> list[Tensor | None]:
         """What each of so many inputs takes of conditions, (S,), where the step runs."""
         rows = condition_rows(self.config, conditions)
-        return [None] * count if rows is None else [*rows.to(self._table.device)]
+        if rows is None:
+            return [None] * count
+        return [*torch.as_tensor(rows, device=self._table.device)]
 
     def on_device(self, symbols: Integers) -> Tensor:
         """Symbols where the step runs."""
@@ -257,20 +261,12 @@ class TorchEngine:
         """`size` is the codec's V; `penalty` is of symbols that were drawn lately (`penalised`).
 
         With another `strength` than 1 states and conditions are those of 2 S streams, of which the
-        second half has no labels. It draws from the logits u + strength · (l - u), l with
-        labels and u without (Ho and Salimans, "Classifier-free diffusion guidance", 2022).
+        second half has no labels: see `sampling.guided`.
         """
         self._step = PreparedStep(model, size)
         self._device = model.head.weight.device
         self._strength, self._penalty = strength, penalty
         self.reads = self._device.type == "cpu"
-
-    def guided(self, logits: Floats) -> Floats:
-        """The logits (S, V) to draw from, made of those of all streams."""
-        if self._strength == 1:
-            return logits
-        labelled, unlabelled = np.split(logits, 2)
-        return np.asarray(unlabelled + np.float32(self._strength) * (labelled - unlabelled))
 
     def sample(self, drawing: Drawing) -> Iterator[Integers]:
         """See Engine."""
@@ -287,8 +283,9 @@ class TorchEngine:
                     fed = self._step.on_device(np.tile(symbols, copies))
                     logits, carried = self._step(fed, carried, row, place)
                     place = (place + 1) % self._step.places
-                    guided = penalised(self.guided(logits.cpu().numpy()), recent, self._penalty)
-                    symbols = draw(guided, uniform, drawing.sampling)
+                    chosen = guided(logits.cpu().numpy(), self._strength)
+                    likely = penalised(chosen, recent, self._penalty)
+                    symbols = draw(likely, uniform, drawing.sampling)
                     drawn.append(symbols)
                     recent.append(symbols)
             yield np.stack(drawn)

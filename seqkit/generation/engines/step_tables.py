@@ -6,39 +6,17 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from seqkit.conditions import Conditions
-from seqkit.config import ModelConfig
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.linear_predictor import LinearPredictor
-
-
-def condition_count(config: ModelConfig) -> int:
-    """How many rows a network's `StepTables.conditions` has; 0: it reads none."""
-    if not config.conditions and not config.labels:
-        return 0
-    return max(config.conditions, 1) * max(config.label_rows, 1)
-
-
-def condition_rows(config: ModelConfig, conditions: Conditions) -> Tensor | None:
-    """The rows (N, S) of `StepTables.conditions` for what is known of symbols (N, S).
-
-    None: a network of this config has no such table, or nothing is known, which is row 0.
-    """
-    codes, labels = conditions
-    if not condition_count(config) or (codes is None and labels is None):
-        return None
-    if codes is None or labels is None:
-        return codes if labels is None else labels[..., 0]
-    return codes * max(config.label_rows, 1) + labels[..., 0]
 
 
 class StepTables(NamedTuple):
     """The tables of a network, without the biases of its gates.
 
     symbols: of each symbol, (V, G·H).
-    conditions: of each code with each number of its one label, (C·n, G·H): see `condition_rows`.
-        None: it reads neither.
+    conditions: of each code with each number of its one label, (C·n, G·H): see
+        `condition_rows`. None: it reads neither.
     predicted: of each symbol that is predicted linearly, (V, G·H), if it reads that.
     predictor: what predicts it, with weights for each row of `conditions`.
     """

@@ -10,16 +10,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 import wasmtime
-from torch import Tensor
 
 from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.generation.engine import Drawing
 from seqkit.generation.engines.wasm_layout import pack, program
-from seqkit.model.char_rnn import CharRNN
-from seqkit.model.frames import fed_of
-from seqkit.model.state import State
+from seqkit.model.arrays import Network
+from seqkit.model.state import State, fed_of
 from seqkit.symbols import Floats, Integers
 
 _CODES, _LABELS, _SYMBOLS = 8 << 10, 12 << 10, 16 << 10  # places in step.c's buffers, after draws
@@ -33,7 +30,7 @@ class WasmEngine:
     reads = True
 
     def __init__(
-        self, model: CharRNN, size: int, labels: Tensor | None = None, *, relaxed: bool = True
+        self, model: Network, size: int, labels: Floats | None = None, *, relaxed: bool = True
     ) -> None:
         """`size` is the codec's V, `labels` the choices of labels: see `wasm_layout.pack`.
 
@@ -90,12 +87,12 @@ class WasmEngine:
         """Write those of some steps of a stream; of what nothing is known they are zeros."""
         codes, labels = conditions
         for place, part in ((_CODES, codes), (_LABELS, None if labels is None else labels[..., 0])):
-            row = np.zeros(_ROOM) if part is None else part[steps, stream].numpy()
+            row = np.zeros(_ROOM) if part is None else np.asarray(part[steps, stream])
             self._write(self._io + place, row.astype("<i4"))
 
     def _hold(self, state: State) -> list[int]:
         """Write the state of S streams to memory: where that of each lies."""
-        h, c, past, frame = (values.float().cpu().numpy().swapaxes(0, 1) for values in state)
+        h, c, past, frame = (values.swapaxes(0, 1) for values in state.arrays())
         wide = [(0, 0), (0, 0), (0, self._hidden - h.shape[2])]
         rows = [np.pad(part, wide).reshape(len(h), -1) for part in (h, c)]
         places, lookback = self._config.frame, self._config.lookback
@@ -121,7 +118,7 @@ class WasmEngine:
         seen = rows[:, 2 * layers * width : end].reshape(streams, places, -1)
         past = seen[..., -lookback % 4 :].reshape(1, streams, -1)
         frame = rows[None, :, end + 1 :][..., : (int(rows[0, end]) - 1) % places]
-        return State(*(torch.from_numpy(part.copy()) for part in (h, c, past, frame)))
+        return State(*(part.copy() for part in (h, c, past, frame)))
 
     def _call(self, name: str, *arguments: float) -> Any:
         return self._exports[name](self._store, *arguments)

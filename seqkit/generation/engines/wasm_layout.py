@@ -9,13 +9,9 @@ rows are made with it.
 from importlib import resources
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn import functional as F
 
 from seqkit.foundation.errors import ConfigError
-from seqkit.model import cells
-from seqkit.model.char_rnn import CharRNN
+from seqkit.model.arrays import Network, NetworkArrays
 from seqkit.symbols import Floats
 
 _ALIGNED = 16  # bytes, and hidden units
@@ -30,8 +26,7 @@ def program(relaxed: bool) -> bytes:
     return (resources.files("seqkit.generation.engines") / name).read_bytes()
 
 
-@torch.no_grad()
-def pack(model: CharRNN, size: int, labels: Tensor | None = None) -> tuple[list[float], bytes]:
+def pack(model: Network, size: int, labels: Floats | None = None) -> tuple[list[float], bytes]:
     """What step.c's `arrange` takes, the number of layers and H rounded up first; and weights.
 
     Args:
@@ -46,20 +41,21 @@ def pack(model: CharRNN, size: int, labels: Tensor | None = None) -> tuple[list[
     config = model.config
     if config.cell != "lstm":
         raise ConfigError(f"sample.engine=wasm and pages run LSTMs, and this is a {config.cell}")
-    wide = model.copied().cpu().double()
-    layers, tables = [*map(cells.weights_of, wide.layers)], wide.gate_tables()
-    chosen = tables.get("labels") if labels is None else labels.double() @ tables["labels"]
-    symbols = F.pad(tables["embedding"], (0, 0, int(config.frame == 1), 0))  # the first row is none
-    tabled = [own for own in (symbols, tables.get("conditions"), chosen) if own is not None]
+    own = NetworkArrays.of(model)
+    wide = own.in_float64()
+    tables = wide.gate_tables()
+    chosen = tables.get("labels") if labels is None else labels.astype(float) @ tables["labels"]
+    first = int(config.frame == 1)  # a row that is none
+    symbols = np.pad(tables["embedding"], ((first, 0), (0, 0)))
+    tabled = [rows for rows in (symbols, tables.get("conditions"), chosen) if rows is not None]
     parts = [part for rows in tabled for part in _table(_parted(rows.T).T)]
-    if (predictor := model.linear_predictor) is not None:
-        levels, borders, weights = (
-            part.cpu().numpy() for part in (predictor.levels, predictor.borders, predictor.weights)
-        )
+    if (predictor := own.prediction()) is not None:
+        levels, borders, weights = predictor
         parts += _table(_parted(tables["predicted"].T).T)
         parts += [np.append(np.float32(0), levels), np.append(borders, np.float32(np.inf))]
         parts.append(_filled(weights, -1, 4, first=True))
-    for index, (w, u, b, d) in enumerate(layers):
+    for index in range(config.num_layers):
+        w, u, b, d = wide.layer(index)
         joined = [_filled(_parted(part), 1, _ALIGNED) for part in ([w, u] if index else [u])]
         parts += _matrix(np.concatenate(joined, 1), _parted(b + d), 1 / _UNITS)
     parts += _heads(wide, size)
@@ -76,19 +72,17 @@ def pack(model: CharRNN, size: int, labels: Tensor | None = None) -> tuple[list[
     return [*shape, *read, *rest], content
 
 
-def _heads(model: CharRNN, size: int) -> list[np.ndarray]:
+def _heads(model: NetworkArrays, size: int) -> list[np.ndarray]:
     """What makes logits of h: a matrix; or of P places what makes z of h, and a matrix each."""
-    config, frame, parts = model.config, model.frame, list[np.ndarray]()
+    config, parts = model.config, list[np.ndarray]()
     unit, least = (config.num_layers if config.skip_connections else 1) / _UNITS, -_UNITS
-    if frame is not None:
-        weight, bias = (
-            _parted(own, config.frame) for own in (frame.hidden.weight, frame.hidden.bias)
-        )
+    if config.frame > 1:
+        weight, bias = (_parted(own, config.frame) for own in model.head("frame.hidden"))
         parts += _matrix(_filled(weight, 1, _ALIGNED), bias, unit)
-        for rows in frame.tables():
-            parts += _table(_filled(rows.flatten(0, 1).numpy(), 1, _ALIGNED))
+        for rows in model.frame_tables():
+            parts += _table(_filled(rows.reshape(-1, rows.shape[2]), 1, _ALIGNED))
         unit, least = 1, 0  # step.c finds the unit of z, which is never below 0
-    heads = (np.split(own.numpy(), config.frame) for own in (model.head.weight, model.head.bias))
+    heads = (np.split(own, config.frame) for own in model.head())
     for weight, bias in zip(*heads, strict=True):
         matrix = _filled(_filled(weight[:size], 1, _ALIGNED), 0, _ROWS)
         parts += _matrix(matrix, _filled(bias[:size], 0, _ROWS), unit, least)
@@ -119,9 +113,9 @@ def _scales(rows: Floats, most: int) -> Floats:
     return np.asarray(np.maximum(np.abs(rows).max(1), np.finfo(np.float32).tiny * most) / most)
 
 
-def _parted(rows: Tensor, parts: int = 4) -> Floats:
+def _parted(rows: Floats, parts: int = 4) -> Floats:
     """Rows (N, …) of so many parts, by default of the gates i f g o, with each part filled up."""
-    return np.concatenate([_filled(p, 0, _ALIGNED) for p in np.split(rows.numpy(), parts)])
+    return np.concatenate([_filled(p, 0, _ALIGNED) for p in np.split(rows, parts)])
 
 
 def _filled(values: Floats, axis: int, multiple: int, first: bool = False) -> Floats:

@@ -124,9 +124,9 @@ def differences(
         given = torch.from_numpy(symbols).to(device)
         expected, expected_after = model(given, state, conditions=conditions.to(device))
     gap = np.abs(logits - expected[..., :size].cpu().numpy()).max()
-    pairs = zip(after, expected_after, strict=True)
-    ends = [(found.cpu() - wanted.cpu()).abs().flatten() for found, wanted in pairs]
-    return float(gap), float(torch.cat(ends).max())
+    pairs = zip(after, expected_after.arrays(), strict=True)
+    ends = [np.abs(found - wanted).ravel() for found, wanted in pairs]
+    return float(gap), float(np.concatenate(ends).max())
 
 
 def check_draws(

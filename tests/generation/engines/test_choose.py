@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from seqkit.config import ModelConfig
+from seqkit.foundation import machine
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.generation.engine import Engine, generate_blocks
 from seqkit.generation.engines.choose import PRECISIONS, build_engine, check_engine, choose_engine
@@ -51,7 +52,7 @@ def test_auto_on_a_cpu_is_onnx_in_fp32_without_a_word() -> None:
 def test_a_request_for_8_bits_has_them_with_a_word(
     name: str, precision: str, in_8_bits: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
+    monkeypatch.setattr(machine, "ends_at_avx2", lambda: False)
     engine, told = chosen(name, precision, eight_bits=True)
     symbols, state = np.zeros((40, 1), np.int64), network(1, 8, 5).zero_state(1)
     of_fp32, _ = OnnxEngine(network(1, 8, 5), 5).score(symbols, state)
@@ -60,7 +61,7 @@ def test_a_request_for_8_bits_has_them_with_a_word(
 
 
 def test_with_avx2_alone_wasm_is_the_engine_of_8_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
+    monkeypatch.setattr(machine, "ends_at_avx2", lambda: True)
     engine, told = chosen(eight_bits=True)
     assert isinstance(engine, WasmEngine)
     assert told == ["the wasm engine computes in int8"]
@@ -102,7 +103,7 @@ def test_on_a_gpu_that_is_not_there_precisions_and_sizes_are_checked() -> None:
 
 
 def test_without_onnx_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
+    monkeypatch.setattr(machine, "ends_at_avx2", lambda: False)
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     monkeypatch.delitem(sys.modules, "seqkit.generation.engines.onnx")
     engine, told = chosen()

@@ -154,7 +154,7 @@ def test_a_state_may_be_any_place_of_a_frame(places: int, fed: int) -> None:
     assert np.abs(logits - expected).max() < 1e-3
     for one, other in zip(after, end, strict=True):
         assert one.shape == other.shape
-        assert torch.allclose(one, other, atol=1e-4)
+        np.testing.assert_allclose(one, other, atol=1e-4)
 
 
 @pytest.mark.parametrize("places", [2, 4])

@@ -15,7 +15,6 @@ from tests.generation.engines.networks import (
     differences,
     flat,
     network,
-    random_state,
 )
 
 
@@ -39,7 +38,7 @@ def test_a_clip_of_the_cell_values_is_kept() -> None:
     engine = TorchEngine(model, 9)
     assert differences(engine, model, 9, streams=1, steps=20)[0] < 1e-5
     _, after = engine.score(np.zeros((5, 1), np.int64), model.zero_state(1))
-    assert after.c.abs().max() <= 0.05
+    assert np.abs(after.c).max() <= 0.05
 
 
 def test_symbols_are_drawn_by_the_rule() -> None:
@@ -55,8 +54,6 @@ def test_on_a_gpu(cell: str) -> None:
     logits, state = differences(engine, model, 33, streams=3, steps=200)
     assert logits < 1e-3
     assert state < 1e-4
-    _, after = engine.score(np.zeros((5, 3), np.int64), random_state(model, 3))
-    assert after.h.is_cuda
 
 
 def test_skip_connections_are_known() -> None:

@@ -1,0 +1,60 @@
+"""Where reading and generating go on from, as scripts have it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from seqkit.config import ModelConfig
+from seqkit.data.codecs import Codec
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.settings import check_type
+from seqkit.model.state import State
+from seqkit.symbols import Floats
+
+
+class ModelState(NamedTuple):
+    """What a model has read: hidden and cell values (L, H), and the symbol that it sees next.
+
+    `past` (P K,) are the symbols before that as numbers, of a model with `model.lookback=K`;
+    `frame` (n,) those since the last step, of a model whose steps make P symbols: n is below P.
+    """
+
+    h: Floats
+    c: Floats
+    symbol: int
+    past: Floats = np.zeros(0, np.float32)
+    frame: Floats = np.zeros(0, np.float32)
+
+
+def beginning(state: ModelState | None, config: ModelConfig, codec: Codec) -> ModelState:
+    """A given state, checked; else zeros and the codec's start symbol."""
+    whole, places = (config.num_layers, config.hidden_size), config.frame
+    lookback = config.lookback * places
+    if state is None:
+        zeros = np.zeros(whole, np.float32)
+        past, frame = (np.zeros(n, np.float32) for n in (lookback, places - 1))
+        return ModelState(zeros, zeros, codec.start, past, frame)
+    check_type("state", state, ModelState)
+    others = (
+        ("past", "(P K,)", (lookback,)),
+        ("frame", "(n,)", (min(np.size(state.frame), places - 1),)),
+    )
+    for name, letters, shape in (*((n, "(L, H)", whole) for n in "hc"), *others):
+        if (actual := np.shape(getattr(state, name))) != shape:
+            raise ConfigError(
+                f"state.{name}: expected {letters} = {shape}, got {actual}: it is another model's"
+            )
+    if not 0 <= state.symbol < codec.size:
+        raise ConfigError(
+            f"state.symbol={state.symbol}: this model has {codec.size} symbols, from 0: "
+            "it is another model's"
+        )
+    parts = (state.h, state.c, state.past, state.frame)
+    h, c, *rest = (np.array(values, dtype=np.float32, order="C") for values in parts)
+    return ModelState(h, c, int(state.symbol), *rest)
+
+
+def carried(state: ModelState) -> tuple[State, int]:
+    """A state as engines take it, (L, 1, H), and the symbol that is fed next."""
+    parts = (state.h, state.c, state.past[None], state.frame[None])
+    return State(*(np.asarray(part, np.float32)[:, None] for part in parts)), state.symbol

@@ -1,0 +1,169 @@
+"""A network as NumPy's arrays: its weights, for engines that make its steps without PyTorch."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, Union
+
+import numpy as np
+
+from seqkit.config import ModelConfig
+from seqkit.foundation.machine import HOST, Device
+from seqkit.model.cells import GATES, LayerWeights
+from seqkit.model.state import State
+from seqkit.symbols import Floats
+
+if TYPE_CHECKING:
+    from seqkit.model.char_rnn import CharRNN
+
+Network = Union["CharRNN", "NetworkArrays"]
+"""What generates: on a GPU, or while it learns, a module; else arrays."""
+
+
+class Prediction(NamedTuple):
+    """A `LinearPredictor`'s levels (V,), borders (V - 1,) and weights (C, K) or (C, P, K)."""
+
+    levels: Floats
+    borders: Floats
+    weights: Floats
+
+
+@dataclass(frozen=True)
+class NetworkArrays:
+    """The weights of a `CharRNN` by the names that it gives them, on the CPU."""
+
+    config: ModelConfig
+    weights: Mapping[str, Floats]
+
+    @classmethod
+    def of(cls, network: Network) -> "NetworkArrays":
+        """A network as arrays, in fp32."""
+        if isinstance(network, NetworkArrays):
+            return network
+        tensors = network.state_dict().items()
+        weights = {name: values.float().cpu().numpy() for name, values in tensors}
+        return cls(network.config, weights)
+
+    @property
+    def device(self) -> Device:
+        """Where it is."""
+        return HOST
+
+    def in_float64(self) -> "NetworkArrays":
+        """The same with wider numbers."""
+        weights = {name: values.astype(np.float64) for name, values in self.weights.items()}
+        return replace(self, weights=weights)
+
+    def char_rnn(self) -> "CharRNN":
+        """The module with these weights, in memory of its own."""
+        import torch
+
+        from seqkit.model.char_rnn import CharRNN
+
+        module = CharRNN(self.config)
+        module.load_state_dict({name: torch.tensor(part) for name, part in self.weights.items()})
+        return module
+
+    def with_choices(self, weights: Floats) -> "NetworkArrays":
+        """See `CharRNN.with_choices`."""
+        chosen = {"labels.weight": weights.astype(np.float32) @ self.weights["labels.weight"]}
+        config = replace(self.config, labels=[len(weights) - 1])
+        return NetworkArrays(config, {**self.weights, **chosen})
+
+    def zero_state(self, batch_size: int) -> State:
+        """See `CharRNN.zero_state`."""
+        config, lanes = self.config, batch_size
+        h, c = (np.zeros((config.num_layers, lanes, config.hidden_size), np.float32) for _ in "hc")
+        past = np.zeros((1, lanes, config.frame * config.lookback), np.float32)
+        return State(h, c, past, np.zeros((1, lanes, config.frame - 1), np.float32))
+
+    def layer(self, number: int) -> LayerWeights:
+        """The weights of a layer."""
+        kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        return LayerWeights(*(self.weights[f"layers.{number}.{kind}_l0"] for kind in kinds))
+
+    def head(self, name: str = "head") -> tuple[Floats, Floats]:
+        """The matrix and the bias of a linear layer."""
+        return self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
+
+    def gate_tables(self) -> dict[str, Floats]:
+        """See `CharRNN.gate_tables`."""
+        w = self.layer(0).w
+        if self.config.input != "embedding":
+            return {"embedding": w.T}
+        names = ("embedding", "conditions", "labels", "predicted")
+        tables = {n: self.weights[f"{n}.weight"] for n in names if f"{n}.weight" in self.weights}
+        ends = np.cumsum([table.shape[1] for table in tables.values()])
+        columns = np.split(w, ends[:-1], 1)
+        pairs = zip(tables.items(), columns, strict=True)
+        return {name: table @ part.T for (name, table), part in pairs}
+
+    def condition_table(self) -> Floats | None:
+        """What each code with each number of its one label adds to the gates, (C·n, G·H)."""
+        tables = self.gate_tables()
+        parts = [tables[name] for name in ("conditions", "labels") if name in tables]
+        if len(parts) < 2:
+            return parts[0] if parts else None
+        both: Floats = parts[0][:, None] + parts[1]
+        return both.reshape(-1, both.shape[2])
+
+    def prediction(self) -> Prediction | None:
+        """What makes the linear prediction that it reads, if it reads one."""
+        if not self.config.lookback:
+            return None
+        levels = self.weights["levels"]
+        return Prediction(levels, (levels[1:] + levels[:-1]) / 2, self.weights["weights"])
+
+    def frame_tables(self) -> list[Floats]:
+        """See `FrameHead.tables`."""
+        names = ("frame.drawn", "frame.predicted")
+        found = [self.weights[name] for name in names if name in self.weights]
+        return [rows.reshape(-1, self.config.vocabulary_size, rows.shape[1]) for rows in found]
+
+
+def shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
+    """The shapes of all weights of a network, by name."""
+    v, h, places, z = config.vocabulary_size, config.hidden_size, config.frame, config.head_size
+    found: dict[str, tuple[int, ...]] = {}
+    if config.input == "embedding":
+        found["embedding.weight"] = config.input_rows, config.embedding_size
+    if codes := config.conditions:
+        found["conditions.weight"] = codes, config.condition_size
+    if rows := config.label_rows:
+        found["labels.weight"] = rows, config.label_size
+    if k := config.lookback:
+        found["predicted.weight"] = places * v, config.embedding_size
+        found["levels"] = (v,)
+        found["weights"] = (max(codes, 1), places, k) if places > 1 else (max(codes, 1), k)
+    gates = GATES[config.cell] * h
+    for layer in range(config.num_layers):
+        sizes = (gates, h if layer else config.input_width), (gates, h), (gates,), (gates,)
+        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        found |= {f"layers.{layer}.{n}_l0": s for n, s in zip(names, sizes, strict=True)}
+    if places > 1:
+        found |= {"frame.hidden.weight": (places * z, h), "frame.hidden.bias": (places * z,)}
+        found["frame.drawn"] = (places - 1) * v, z
+        found |= {"frame.predicted": (places * v, z)} if k else {}
+    found |= {"head.weight": (places * v, z if places > 1 else h), "head.bias": (places * v,)}
+    return found
+
+
+def count_parameters(config: ModelConfig) -> int:
+    """How many elements all parameters of a network have."""
+    v, h, layers = config.vocabulary_size, config.hidden_size, config.num_layers
+    of_a_row = config.input_width + (2 * layers - 1) * h + 2 * layers  # of w, u and the biases
+    rows = config.input_rows if config.input == "embedding" else 0
+    places, z = config.frame, config.head_size
+    rows += places * v if config.lookback else 0
+    conditions = config.conditions * config.condition_size + config.label_rows * config.label_size
+    tables = rows * config.embedding_size + conditions
+    head = (h + 1) * v
+    if places > 1:
+        added = places - 1 + places * bool(config.lookback)  # tables of rows
+        head = places * (h + 1) * z + added * v * z + places * (z + 1) * v
+    return tables + GATES[config.cell] * h * of_a_row + head
+
+
+def count_fixed(config: ModelConfig) -> int:
+    """How many elements it has that are not learnt: those of its linear predictor."""
+    weights = max(config.conditions, 1) * config.frame * config.lookback
+    return config.vocabulary_size + weights if config.lookback else 0
