@@ -1,15 +1,11 @@
-"""Recipes and overrides become one checked Config.
+"""Recipes and overrides become one Config.
 
 Hydra composes `conf/config.yaml`, its groups and a recipe; its runner, logging and output
-folders are not used. Keys of free text never pass through its override grammar.
+folders are not used.
 """
 
-import re
 import typing
-from collections.abc import Iterable
-from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -21,51 +17,19 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBase
 from seqkit import config as schema
 from seqkit.compose.loading import choices, composed, configs
 from seqkit.config import Config
-from seqkit.foundation import config_file
-from seqkit.foundation.catalogue import Catalogue, take_modules, user_recipe_folders
+from seqkit.foundation.catalogue import Catalogue, user_recipe_folders
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.settings import KEYED, nearest
+from seqkit.foundation.settings import nearest
 
-_PLACES = (  # that name files and folders
-    *("checkpoint", "data.path", "init_from", "like", "out", "prompt_audio", "prompt_file"),
-    *("run_dir", "runs"),
-)
-_WORDS = ("column", "document", "label", "label_column", "pattern")
-FREE_TEXT = (*_PLACES, *(f"data.{word}" for word in _WORDS), "label", "prompt", "until")
-"""Keys whose values arrive letter for letter as the shell hands them over."""
-REPEATED = "data.path"
-"""One of them, each value of which counts; of the others the last one does."""
-_POWER = re.compile(r"\+?(\d{1,10})e\+?(\d{1,2})", re.IGNORECASE)
-"""1e3, which Hydra takes for a fraction."""
 _NAMED = ("recipe", "shape")  # groups whose files set keys of the root; the name is kept
 _TYPES = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
-_RENAMED = "data.quantiser"  # in 0.1.0
-_GROUPS = tuple(item.name for item in fields(Config) if is_dataclass(item.type))
 
 
-class Composed(NamedTuple):
-    """A checked config, and what can be named in it: its `plugins` are in the catalogue."""
-
-    config: Config
-    catalogue: Catalogue
-
-
-def compose(arguments: list[str], config_dirs: list[Path]) -> Composed:
-    """One config from `key=value` arguments, and the catalogue that it was made with.
-
-    Args:
-        arguments: as the shell hands them over.
-        config_dirs: the user's folders, which come before seqkit's own and those of plug-ins.
-            Recipes are looked for in a folder itself and in its `recipe` and `recipes`.
-
-    Raises:
-        ConfigError: an unknown key or recipe, a wrong type, a value out of range, or a faulty
-            plug-in.
-    """
-    arguments, modules = take_modules(arguments)
-    overrides, free = separate(arguments)
+def composed_by_hydra(
+    overrides: list[str], catalogue: Catalogue, config_dirs: list[Path]
+) -> Config:
+    """The config of overrides, not yet checked as a whole. Raises as `arguments.compose`."""
     named: dict[str, str | None] = {}
-    catalogue = Catalogue(modules)
     with configs(catalogue, config_dirs) as loader:
         for override in parse(overrides, loader):
             if override.is_sweep_override():
@@ -86,98 +50,7 @@ def compose(arguments: list[str], config_dirs: list[Path]) -> Composed:
             ) from error
     assert isinstance(config, Config)
     config.recipe, config.shape = (named.get(group) for group in _NAMED)
-    _set_free_text(config, free)
-    config.plugins = list(dict.fromkeys([*modules, *config.plugins]))
-    if config.plugins != modules:  # a recipe names some, too
-        catalogue = Catalogue(config.plugins)
-    if config.train.max_minutes > 0:
-        _lift_steps(config, given_keys(arguments))
-    schema.check(config)
-    return Composed(config, catalogue)
-
-
-def going_on(composed: Composed, stored: Config, arguments: Iterable[str]) -> Composed:
-    """The config of a run that goes on without a recipe: its own, with the keys that are given.
-
-    Args:
-        composed: the config of the arguments alone.
-        stored: the run's.
-        arguments: of the command line.
-
-    Raises:
-        ConfigError: a value that does not suit the run's, or a plug-in that it needs is not named.
-    """
-    keys, by_the_clock = given_keys(arguments), stored.train.max_minutes > 0
-    config_file.check_plugins(stored, composed.catalogue)
-    config = config_file.with_given(stored, composed.config, keys)
-    if config.train.max_minutes > 0 and not by_the_clock:
-        _lift_steps(config, keys)
-    schema.check(config)
-    return composed._replace(config=config)
-
-
-def _lift_steps(config: Config, keys: Iterable[str]) -> None:
-    """Let the clock alone end a training, unless its steps were given, too."""
-    if "train.max_steps" not in keys:
-        config.train.max_steps = None
-
-
-def given_keys(arguments: Iterable[str]) -> list[str]:
-    """The keys that were typed, without values, each once."""
-    return list(dict.fromkeys(argument.partition("=")[0] for argument in arguments))
-
-
-def separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
-    """Hydra's overrides, and each key of free text with its value; every key is checked."""
-    known = [name for name, _ in schema.options()]
-    whole = {name for name, item in schema.options() if item.type in (int, int | None)}
-    overrides, free = [], []
-    for argument in arguments:
-        key, sign, value = argument.partition("=")
-        if not sign:
-            raise ConfigError(
-                f"{argument!r} is not key=value: {KEYED}; --help after the command lists its keys"
-            )
-        if key in FREE_TEXT:
-            free.append((key, value))
-            continue
-        if key not in known and key not in _GROUPS:
-            if key == _RENAMED:
-                raise ConfigError(f"{key} is called data.codec now")
-            raise ConfigError(
-                f"unknown key {key}{nearest(key, [*known, *_GROUPS])} --help after the command "
-                "lists its keys"
-            )
-        if key == "data.split" and "[" not in value:
-            value = f"[{value}]"  # else one list, or several of a sweep
-        elif key in whole:
-            value = ",".join(map(_whole, value.split(",")))
-        overrides.append(f"{key}={value}")
-    return overrides, free
-
-
-def _set_free_text(config: Config, free: list[tuple[str, str]]) -> None:
-    """Put the values of free text into the config, in the place of a recipe's."""
-    for key, value in free:
-        if "\0" in value:
-            raise ConfigError(f"{key}: it contains a NUL character")
-        if key in _PLACES and (value == "~" or value.startswith("~/")):
-            raise ConfigError(
-                f"{key}={value}: the shell left ~ as it is: write $HOME in its place "
-                "(or ./~ for what is called so)"
-            )
-        if not value and key != "prompt":
-            raise ConfigError(f"{key}= is empty: give a value, or leave the key out")
-        if key != REPEATED:
-            schema.set_value(config, key, value)
-    if paths := [value for key, value in free if key == REPEATED]:
-        config.data.path = paths
-
-
-def _whole(value: str) -> str:
-    """A whole number that is written as 1e3 in digits; all else as it is."""
-    power = _POWER.fullmatch(value)
-    return str(int(power[1]) * 10 ** int(power[2])) if power else value
+    return config
 
 
 def parse(overrides: list[str], loader: ConfigLoader) -> list[Override]:
@@ -197,7 +70,7 @@ def _check_choice(
 ) -> None:
     """Refuse a recipe, or an option of a group, that does not exist or cannot be used."""
     group = override.key_or_group
-    if override.type != OverrideType.CHANGE or group not in (*_GROUPS, *_NAMED):
+    if override.type != OverrideType.CHANGE or group not in (*schema.groups(), *_NAMED):
         return
     choice = str(override.value())
     known = choices(loader, group)

@@ -11,7 +11,8 @@ from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
 from hydra.errors import HydraException
 
 from seqkit import config as schema
-from seqkit.compose.composing import REPEATED, explain, parse, separate
+from seqkit.compose.arguments import REPEATED, separate
+from seqkit.compose.composing import explain, parse
 from seqkit.compose.loading import configs
 from seqkit.foundation.catalogue import Catalogue, take_modules
 from seqkit.foundation.errors import ConfigError

@@ -3,7 +3,7 @@
 import math
 import operator
 from collections.abc import Iterator
-from dataclasses import Field, dataclass, field, replace
+from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from seqkit.config.data import DataConfig
@@ -181,6 +181,11 @@ class Config:
     def fixed_seed(self) -> int:
         """The seed of what repeats by default: training and bench."""
         return self.seed or 0
+
+
+def groups() -> list[str]:
+    """The names of the groups of keys."""
+    return [item.name for item in fields(Config) if is_dataclass(item.type)]
 
 
 def options() -> Iterator[tuple[str, Field[Any]]]:
