@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import seqkit
 from seqkit import commands
-from seqkit.commands import COMMANDS, help_texts
+from seqkit.commands import COMMANDS, welcome
 from seqkit.commands.interrupts import SIGNALS, ended_by_signals
 from seqkit.foundation import driver, processes, stdout
 from seqkit.foundation.console import Console
@@ -106,6 +106,11 @@ def _main(arguments: list[str]) -> int:
     if options.version or command == "version":
         stdout.write(seqkit.__version__)
         return 0
+    if not arguments and stdout.Product().terminal:
+        stdout.write(welcome.screen())
+        return 0
+    from seqkit.commands import help_texts
+
     if not arguments or (asks and (not words or "=" in words[0])):
         stdout.write(help_texts.overview(options.config_dir, words))
         return 0
