@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis
+import numpy as np
 import pytest
 import torch
 
@@ -280,7 +281,7 @@ def weights(run: Path, name: str = "last") -> dict[str, torch.Tensor]:
 def same(first: Path, second: Path) -> bool:
     """Whether two runs ended with the same weights, to the bit."""
     one, two = weights(first), weights(second)
-    return one.keys() == two.keys() and all(torch.equal(one[name], two[name]) for name in one)
+    return one.keys() == two.keys() and all(np.array_equal(one[name], two[name]) for name in one)
 
 
 def start(run: Path, text: Path, *more: str) -> "subprocess.Popen[str]":

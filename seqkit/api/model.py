@@ -83,7 +83,7 @@ class Model(Generic[Content]):
         model = self._checkpoint.model
         layers = f"{counted(model.num_layers, 'layer')} of {model.hidden_size} ({model.cell})"
         symbols = counted(self.codec.size, "symbol")
-        return f"Model of {self.codec.kind}: {layers}, {symbols}, on {self.device}"
+        return f"Model of {self.codec.kind}: {layers}, {symbols}, on {self._network.device}"
 
     @property
     def device(self) -> "torch.device":

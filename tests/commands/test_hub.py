@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.conftest import SENTENCE, SMALL, TINY, Run, weights
@@ -37,7 +38,7 @@ def test_rows_learn_what_as_many_files_learn(
     expected = weights(tmp_path / "filesrun")
     for name in ("rows", "shards"):
         found = weights(tmp_path / f"{name}run")
-        assert all(found[key].equal(values) for key, values in expected.items())
+        assert all(np.array_equal(found[key], values) for key, values in expected.items())
 
 
 def test_rows_are_learnt_with_the_labels_of_another_column(run: Run, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -53,7 +54,7 @@ def test_weights_that_give_no_numbers_are_said_to(
     value: float, changed: Changed, run: Run, tmp_path: Path
 ) -> None:
     def change(last: Checkpoint) -> None:
-        last.weights = {name: torch.full_like(own, value) for name, own in last.weights.items()}
+        last.weights = {name: np.full_like(own, value) for name, own in last.weights.items()}
 
     file, page = changed(change) / "checkpoints" / "last.safetensors", tmp_path / "x.html"
     for words in (["score", f"out={page}"], ["score"], ["evaluate", "json=true"]):
