@@ -142,8 +142,8 @@ class DataConfig:
         maximum=1000,
     )
     copy_noise: float = option(
-        3.0,
-        "noise among these errors: its deviation in levels of 256 at most",
+        1.7,
+        "noise among these errors: its deviation in levels of 256",
         minimum=0,
         maximum=64,
     )

@@ -10,7 +10,7 @@ from seqkit.config import DataConfig, ModelConfig, check_model
 from seqkit.data import reading_errors
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.reading_errors import NOISES, Errors
+from seqkit.data.reading_errors import Errors
 from seqkit.data.sound import pitch, prediction, slow_codes
 from seqkit.data.sound.part import SoundPart
 from seqkit.data.sound.pitch import PitchBook
@@ -76,8 +76,7 @@ def find_conditions(
     if origin.checkpoint is None and model.lookback:
         predictor = ranks.shared(lambda: _predictor_of(part, codec, config.data, model, book))
     recording = ranks.shared(lambda: _recording_to_keep(reading, parts))
-    steps, seed = config.train.sequence_length, config.fixed_seed
-    errors = reading_errors.errors_of(codec, config.data, steps, seed, book)
+    errors = reading_errors.errors_of(codec, config.data, config.train.sequence_length)
     errors = _with_labels(errors, parts.corpus)
     return ConditionedParts(model, part, judged, slow, predictor, recording, errors)
 
@@ -144,7 +143,7 @@ def _slow_tier(
 def _predictor_of(
     part: Part, codec: Quantiser, data: DataConfig, model: ModelConfig, book: Codebook | None
 ) -> LinearPredictor:
-    """What predicts sound whose past has, on average, the noise of `data.copy_noise`.
+    """What predicts sound whose past has the noise of `data.copy_noise`.
 
     Of P symbols in a frame each has weights of its own, for those at its place in frames before.
     """
@@ -153,7 +152,7 @@ def _predictor_of(
     symbols = part.symbols[:count]
     wave = values[symbols]
     step = data.copy_noise * codec.levels / 256 * np.gradient(values)[symbols]
-    noise = np.mean(np.square(NOISES)) * np.square(step)
+    noise = np.square(step)
     size, hop = 1, codec.symbols_of(codec.sample_rate / slow_codes.FRAMES)
     if book is not None:
         size, hop = book.size, book.hop * codec.symbols_per_instant

@@ -61,9 +61,8 @@ def _writer(row: Part, size: int, seed: int, progress: Progress, labels: Sequenc
     codes = row.symbols[:]
     readings = np.tile(np.arange(size + bool(labels)), (_TABLES, 1))
     wrong = draw.random(readings.shape) < _WRONG
-    wrong[0] = False
     readings[wrong] = draw.choice(codes, wrong.sum())
-    errors = Errors(share=1.0, steps=1, readings=readings, replaced=1.0)
+    errors = Errors(share=1.0, steps=1, readings=readings)
     config = ModelConfig(
         num_layers=1,
         hidden_size=192,

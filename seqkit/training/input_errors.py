@@ -19,9 +19,8 @@ from seqkit.data.reading_errors import Errors
 from seqkit.training.dropout_masks import masks
 from seqkit.training.hashed import dropout_keys, hashes, normal, uniform
 
-_SILENT_START, _SILENT = 0.5, 0.07  # share of windows that silence begins: of fresh lanes, others
-_GONE = 0.04  # share of the time at which nothing but silence is read
-_HELD, _OF_STEP = 7, 3  # keys of what is drawn for some windows, and for each
+_SILENT = 0.5  # share of the fresh lanes that begin with silence
+_HELD, _OF_STEP = 3, 3  # keys of what is drawn for some windows, and for each
 _UNLABELLED = 0.1  # share of the time at which no labels are read
 _SEED = 1 << 40  # what makes their seeds others than that of dropout masks
 
@@ -30,16 +29,13 @@ class InputErrors:
     """Applies `Errors` to windows whose first lane is the lane `first` of all."""
 
     def __init__(self, errors: Errors, seed: int, device: torch.device, first: int = 0) -> None:
-        def table(values: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Tensor:
-            return torch.from_numpy(values).to(device)
-
         self._errors = errors
         self._seed = seed
         self._first = first
-        self._readings = table(errors.readings)
-        self._codes = None if errors.codes is None else table(errors.codes)
-        self._silence = table(errors.silence)
-        self._noise = torch.tensor(errors.noise, device=device)
+        self._silence = torch.from_numpy(errors.silence).to(device)
+        self._readings: Tensor | None = None
+        if errors.readings is not None:
+            self._readings = torch.from_numpy(errors.readings).to(device)
         # What a recorded graph reads of the step's number.
         self._keys = torch.zeros(_HELD + _OF_STEP, dtype=torch.int32, device=device)
 
@@ -61,36 +57,24 @@ class InputErrors:
         if not errors.share:
             return dataclasses.replace(window, conditions=Conditions(codes, labels))
         lane = torch.arange(self._first, self._first + lanes, dtype=torch.int32, device=device)
-        drawn = uniform(hashes(self._keys[:-1], lane))
-        wrong, size, other, code, unread, gone, _, silent, length = drawn
-        wrong = wrong < errors.share
-
-        # Another reading of every symbol, the same for some windows.
-        replaced = wrong & (other < errors.replaced)
-        others = len(self._readings) - 1
-        row = (other / max(errors.replaced, 1e-9) * others).long().clamp(max=others - 1) + 1
-        read = self._readings[torch.where(replaced, row, 0), window.inputs]
-
-        # Noise of one size for some windows.
-        if any(errors.noise):
+        wrong, row, _, silent, length = uniform(hashes(self._keys[:-1], lane))
+        wrong, read = wrong < errors.share, window.inputs
+        if self._readings is not None:
+            row = (row * len(self._readings)).long()
+            read = torch.where(wrong, self._readings[row, read], read)
+        if errors.noise:
             place = torch.arange(steps, dtype=torch.int32, device=device)
             noise = normal(hashes(self._keys[-1:], lane * steps + place[:, None]))[0]
-            size = self._noise[(size * len(errors.noise)).long()] * wrong
-            read = (read + noise * size).round().long().clamp(0, self._readings.shape[1] - 1)
+            noisy = (read + noise * errors.noise).round().long()
+            read = torch.where(wrong, noisy.clamp(0, errors.symbols - 1), read)
 
-        # Silence in the place of the beginning of some windows. The first input is before them,
-        # and so within a frame if that has several symbols.
+        # Silence where a lane begins. The first input is before the window, and so within a frame
+        # if that has several symbols.
         if phases := len(self._silence):
             first = min(phases - 1, 1)
-            share = torch.where(fresh, _SILENT_START, _SILENT)
             most = min(errors.silent_steps, steps - first)
-            count = (1 + (length * most).long()) // phases * phases * (wrong & (silent < share))
+            is_silent = wrong & fresh & (silent < _SILENT)
+            count = (1 + (length * most).long()) // phases * phases * is_silent
             place = torch.arange(steps, device=device)[:, None] - first
-            is_silent = (place >= 0) & (place < count) | wrong & (gone < _GONE)
-            read = torch.where(is_silent, self._silence[place % phases], read)
-
-        if codes is not None and self._codes is not None:
-            mistaken = self._codes[(code * len(self._codes)).long(), codes]
-            mistaken = torch.where(unread < errors.uncoded, 0, mistaken)
-            codes = torch.where(wrong, mistaken, codes)
+            read = torch.where((place >= 0) & (place < count), self._silence[place % phases], read)
         return dataclasses.replace(window, inputs=read, conditions=Conditions(codes, labels))

@@ -32,13 +32,11 @@ def errors() -> Errors:
     return Errors(
         share=0.9,
         steps=2,
+        noise=2.0,
+        symbols=V,
         readings=np.stack([np.arange(V), draw.integers(0, V, V)]),
-        replaced=0.3,
-        noise=(0.0, 2.0),
         silence=np.array([V // 2]),
         silent_steps=4,
-        codes=draw.integers(0, CODES, (3, CODES)),
-        uncoded=0.2,
     )
 
 
