@@ -1,8 +1,12 @@
-// What kernels for Hopper GPUs (sm_90a) share.
+// What kernels for Hopper GPUs (sm_90a) share. BF16: numbers of 16 bits are bf16, not fp16.
 
 __device__ __forceinline__ unsigned packed(float low, float high) {
   unsigned both;
+#if BF16
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+#else
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+#endif
   return both;
 }
 
@@ -12,7 +16,9 @@ __device__ __forceinline__ unsigned address_of(const void *shared) {
 
 // What this thread wrote to shared memory becomes visible to wgmma and to bulk copies.
 __device__ __forceinline__ void publish_to_async() {
+#if !defined(GRID) || !GRID || WGMMA
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
 }
 
 // ---- mbarriers: each counts the bytes of one exchange ----

@@ -104,6 +104,7 @@ class Kernel:
         constants: Mapping[str, int],
         device: torch.device,
         exact: bool = False,
+        architecture: str | None = None,
     ) -> None:
         """Compile the kernel `name`.
 
@@ -113,6 +114,8 @@ class Kernel:
             constants: macros to define.
             device: the GPU to compile for and load onto.
             exact: use instructions that only this architecture has, and no later one (sm_90a).
+            architecture: another one than the GPU's own: compute_80 gives code for every GPU from
+                that capability on, which the driver finishes.
 
         Raises:
             DeviceError: this PyTorch has no NVRTC, the code does not compile, or the GPU refuses
@@ -124,7 +127,8 @@ class Kernel:
         self._device = device
         self._driver, nvrtc = _libraries()
         major, minor = torch.cuda.get_device_capability(device)
-        options = [f"--gpu-architecture=sm_{major}{minor}{'a' if exact else ''}", "--std=c++17"]
+        architecture = architecture or f"sm_{major}{minor}{'a' if exact else ''}"
+        options = [f"--gpu-architecture={architecture}", "--std=c++17"]
         options += [f"-D{key}={int(value)}" for key, value in constants.items()]
         _, *version = nvrtc.nvrtcVersion()
         made_of = ["NVRTC {}.{}".format(*version), *options, source]
@@ -226,6 +230,8 @@ class Kernel:
 def compiled(name: str, source: str, options: Sequence[str]) -> bytes:
     """The machine code (a cubin) of CUDA C++, whose file is called `name`; it takes no GPU.
 
+    For a virtual architecture, like compute_80, its PTX.
+
     Raises:
         DeviceError: this PyTorch has no NVRTC, or the code does not compile.
     """
@@ -240,8 +246,12 @@ def compiled(name: str, source: str, options: Sequence[str]) -> bytes:
             lines = log.rstrip(b"\0").decode().splitlines()
             first = next((line for line in lines if line), "no log")
             raise DeviceError(f"NVRTC cannot compile with {options[0]}: {first}")
-        code = bytearray(nvrtc.nvrtcGetCUBINSize(program)[1])
-        nvrtc.nvrtcGetCUBIN(program, code)
+        if any("compute_" in option for option in options):
+            code = bytearray(nvrtc.nvrtcGetPTXSize(program)[1])
+            nvrtc.nvrtcGetPTX(program, code)
+        else:
+            code = bytearray(nvrtc.nvrtcGetCUBINSize(program)[1])
+            nvrtc.nvrtcGetCUBIN(program, code)
         return bytes(code)
     finally:
         nvrtc.nvrtcDestroyProgram(program)

@@ -27,13 +27,18 @@ struct Backward {
   float *dbias;                   // (tiles, 4H): dgates, summed over the steps and lanes of a tile
   int *error;
   int steps, lanes, tiles;        // T, B, ceil(B / LANES)
+  unsigned char *exchange;        // with GRID: of each group 2 buffers of all parts, zeros at first
 };
 
-#define PARTS ((H / 16 + 7) / 8)        // rows of 16 units that a warp multiplies
+// Rows of 16 units that a warp multiplies; with GRID an even number.
+#define PARTS (GRID ? (H / 16 + 15) / 16 * 2 : (H / 16 + 7) / 8)
 // Groups of parts, each sent as soon as it is made. A store takes two fragments, which must not be
 // in two groups; and mma, for 8 lanes, is fastest on all parts in turn.
-#define GROUPS (LANES == 8 || PARTS != 4 ? 1 : OCTETS % 2 ? 2 : 4)
+#define GROUPS (GRID ? PARTS / 2 : LANES == 8 || PARTS != 4 ? 1 : OCTETS % 2 ? 2 : 4)
 #define FRAGMENTS (PARTS * OCTETS / GROUPS)  // of 16 units x 8 lanes, in a group
+#define LOADS ((BLOCKS + 8 / OCTETS - 1) / (8 / OCTETS))  // with GRID: pieces that a thread adds up
+#define BATCH (LOADS < 4 ? LOADS : 4)   // of which so many are awaited together
+#define BATCHES ((LOADS + BATCH - 1) / BATCH)
 #define WORDS (128 * OCTETS)            // pairs of cells in a block
 #define PAIRS ((WORDS + THREADS - 1) / THREADS)  // of a thread
 #define OPERAND (LANES * 4 * UNITS * 2) // bytes of a block's dgates
@@ -41,7 +46,12 @@ struct Backward {
 #define STAGE (OPERAND + SLICE + LANES * DY_ROW)  // gates, c', dy
 #define DGATES 1024                     // 2 buffers of dgates, operands with k = gate, unit
 #define ARRIVED (DGATES + 2 * OPERAND)  // 2 buffers of parts of dh, one of each block
-#define KEPT (ARRIVED + 2 * BLOCKS * SLICE)  // STAGES steps of what the forward pass kept
+#define SPLIT (8 / OCTETS)              // with GRID: threads that share the parts of a piece
+// STAGES steps of what the forward pass kept. With GRID sums of parts are before it, in fp32.
+#define KEPT (ARRIVED + (GRID ? SPLIT : BLOCKS) * 2 * SLICE)
+#define WEIGHTS (KEPT + STAGES * STAGE) // those that are not in registers
+#define FIRST_PARTS (RESIDENT / 8)      // of a warp, whose weights are in registers
+#define LAST_BIT 1u                     // of one of eight sums, which is free for the exchange
 
 // A pair of cells: units `unit` and `unit + 1` (of the block) of lane `octet * 8 + column`. Pairs
 // are numbered as the sums of a product lie in the threads that send them: four of two octets in one
@@ -67,6 +77,7 @@ __device__ __forceinline__ Factors factors_of(float2 i_f, float2 g_o, float c, f
           c_before * f * (1.0f - f), i * (1.0f - g * g), f};
 }
 
+#if !GRID
 __device__ __forceinline__ void send16(unsigned target, const unsigned (&v)[4], unsigned barrier) {
   asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 "
                "[%0], {%1, %2, %3, %4}, [%5];"
@@ -78,6 +89,7 @@ __device__ __forceinline__ void send8(unsigned target, unsigned v0, unsigned v1,
                "[%0], {%1, %2}, [%3];"
                :: "r"(target), "r"(v0), "r"(v1), "r"(barrier) : "memory");
 }
+#endif
 
 __device__ __forceinline__ void add_eight(float (&sums)[8], uint4 values) {
   const unsigned words[4] = {values.x, values.y, values.z, values.w};
@@ -90,19 +102,19 @@ __device__ __forceinline__ void add_eight(float (&sums)[8], uint4 values) {
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Backward p) {
   extern __shared__ __align__(128) unsigned char memory[];
-  const unsigned shared = address_of(memory), rank = rank_in_cluster();
+  const unsigned shared = address_of(memory), rank = rank_in_group();
   const int thread = threadIdx.x, warp = thread / 32, in_warp = thread % 32;
   const int row = in_warp / 4, pair = in_warp % 4;
   const int own = rank * UNITS;  // the block's first unit
   const int B = p.lanes, T = p.steps;
   Watch watch{p.error};
 
-  if (thread == 0) make_barriers(shared, 2);
+  if (!GRID && thread == 0) make_barriers(shared, 2);
   cluster_barrier();
 
   // Part `warp * PARTS + m` has 16 units of dh; rows `row` and `row + 8` of the product are two
   // neighbours among them, which then leave as one word. k is a gate and one of the block's units.
-  unsigned ut[PARTS][8][4];
+  unsigned ut[PARTS < FIRST_PARTS ? PARTS : FIRST_PARTS][8][4];
 #pragma unroll
   for (int m = 0; m < PARTS; m++)
 #pragma unroll
@@ -115,8 +127,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
         const bool exists = number < H / 16;
         const unsigned here = exists ? *(const unsigned *)at : 0;
         const unsigned below = exists ? *(const unsigned *)(at + H) : 0;
-        ut[m][k][2 * part] = __byte_perm(here, below, 0x5410);
-        ut[m][k][2 * part + 1] = __byte_perm(here, below, 0x7632);
+        const unsigned one = __byte_perm(here, below, 0x5410);
+        const unsigned two = __byte_perm(here, below, 0x7632);
+        if (m < FIRST_PARTS) {
+          ut[m % FIRST_PARTS][k][2 * part] = one, ut[m % FIRST_PARTS][k][2 * part + 1] = two;
+        } else {
+          unsigned char *more = memory + WEIGHTS + ((m - FIRST_PARTS) * 8 + k) * MORE_WEIGHTS;
+          *more_weights(more, 2 * part) = one, *more_weights(more, 2 * part + 1) = two;
+        }
       }
 
   Pair cells[PAIRS];
@@ -159,6 +177,55 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
       return unpacked(*(const unsigned *)(values + (long long)(first + lane) * H + own + cell.unit));
     };
     // Add up what all blocks sent in exchange `number`.
+#if GRID
+    // Where block `source` puts its part for block `target`.
+    auto slice_of = [&](int number, int source, int target) {
+      const long long buffer = (long long)(blockIdx.x / BLOCKS) * 2 + number % 2;
+      return p.exchange + ((buffer * BLOCKS + target) * BLOCKS + source) * SLICE;
+    };
+    auto add_parts = [&](int number, float2 (&dh)[PAIRS]) {
+      const int split = thread / (32 * OCTETS), piece = thread % (32 * OCTETS);
+      const unsigned char *from = slice_of(number, split, rank) + piece * 16;
+      auto place_of = [&](int batch, int i) {
+        const int source = (batch * BATCH + i) * SPLIT;
+        return split < SPLIT && split + source < BLOCKS ? from + source * SLICE : nullptr;
+      };
+      uint4 got[BATCHES][BATCH];
+      auto ask = [&](int batch) {
+#pragma unroll
+        for (int i = 0; i < BATCH; i++)
+          if (place_of(batch, i)) got[batch][i] = load_piece(place_of(batch, i));
+      };
+      float total[8] = {};
+      ask(0);
+#pragma unroll
+      for (int batch = 0; batch < BATCHES; batch++) {
+        auto place = [&](int i) { return place_of(batch, i); };
+        await_pieces(got[batch], place, LAST_BIT, number, watch);
+        if (batch == 0 && BATCHES > 1) ask(1);
+#pragma unroll
+        for (int i = 0; i < BATCH; i++)
+          if (place(i)) add_eight(total, got[batch][i]);
+        if (batch + 2 < BATCHES) ask(batch + 2);
+      }
+      float4 *sums = (float4 *)(memory + ARRIVED);
+      if (split < SPLIT) {
+        sums[thread * 2] = make_float4(total[0], total[1], total[2], total[3]);
+        sums[thread * 2 + 1] = make_float4(total[4], total[5], total[6], total[7]);
+      }
+      __syncthreads();
+#pragma unroll
+      for (int i = 0; i < PAIRS; i++) {
+        if (!has(i)) continue;
+#pragma unroll
+        for (int other = 0; other < SPLIT; other++) {
+          const float2 part = ((const float2 *)sums)[other * WORDS + i * THREADS + thread];
+          dh[i].x += part.x, dh[i].y += part.y;
+        }
+      }
+      if (watch.over) dh[0].x = __int_as_float(0x7fffffff);
+    };
+#else
     auto add_parts = [&](int number, float2 (&dh)[PAIRS]) {
       watch.await(shared + number % 2 * 8, number / 2 % 2);
       const unsigned char *parts = memory + ARRIVED + number % 2 * BLOCKS * SLICE;
@@ -174,6 +241,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
       }
       if (watch.over) dh[0].x = __int_as_float(0x7fffffff);
     };
+#endif
 
     float sums[8] = {};  // of the dgates that this thread writes
     // dgates of step t, to global memory and to the sums.
@@ -209,7 +277,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
 #pragma unroll 1
     for (int step = 0; step < T; step++, exchange++) {
       const int t = T - 1 - step;
-      if (thread == 0 && !watch.over) expect(shared + exchange % 2 * 8, BLOCKS * SLICE);
+      if (!GRID && thread == 0 && !watch.over) expect(shared + exchange % 2 * 8, BLOCKS * SLICE);
 
       // All that does not need dh is ready before the parts of dh are waited for.
       const unsigned char *stage = memory + KEPT + step % STAGES * STAGE;
@@ -229,6 +297,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
         dh[i].x += dy.x, dh[i].y += dy.y;
       }
       if (step) add_parts(exchange - 1, dh);
+      if (GRID) fetch(step + STAGES - 1);  // after the polls, which it would hold up
 
       const int dgates = DGATES + exchange % 2 * OPERAND;
 #pragma unroll
@@ -250,7 +319,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
         }
       }
       publish_to_async();
-      stages_arrived<STAGES - 3>();
+      stages_arrived<GRID ? STAGES - 2 : STAGES - 3>();
       __syncthreads();
 
       // One group of parts travels while the next is made.
@@ -265,7 +334,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
         for (int k = 0; k < 8; k++)
 #pragma unroll
           for (int m = group * (PARTS / GROUPS); m < (group + 1) * (PARTS / GROUPS); m++)
-            multiply(sum[m], ut[m][k], b[k], k > 0);
+            if (m < FIRST_PARTS)
+              multiply(sum[m], ut[m % FIRST_PARTS][k], b[k], k > 0);
+            else
+              multiply(sum[m], shared + WEIGHTS + ((m - FIRST_PARTS) * 8 + k) * MORE_WEIGHTS, b[k],
+                       k > 0);
         end_products();
         products_done();
 #pragma unroll
@@ -280,6 +353,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
           const bool pairs = f + 1 < PARTS * OCTETS;
           const float *one = &sum[f / OCTETS][f % OCTETS * 4];
           const float *two = &sum[(f + pairs) / OCTETS][(f + pairs) % OCTETS * 4];
+#if GRID
+          const uint4 w = make_uint4(packed(one[0], one[2]), packed(one[1], one[3]),
+                                     packed(two[0], two[2]), packed(two[1], two[3]));
+          if (place % 2 == 0)
+            send_piece(slice_of(exchange, rank, peer_rank) + place / 2 * 512 + in_warp * 16, w,
+                       LAST_BIT, exchange);
+#else
           const unsigned peer = at_peer(shared, peer_rank), barrier = peer + exchange % 2 * 8;
           const unsigned target = peer + ARRIVED + (exchange % 2 * BLOCKS + rank) * SLICE +
                                   place / 2 * 512 + in_warp * 16 + place % 2 * 8;
@@ -289,12 +369,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
             send16(target, w, barrier);
           else if (place % 2 == 0 || f == 0)
             send8(target, w[0], w[1], barrier);
+#endif
         }
       }
 
       // While they travel:
       write(t, memory + dgates);
-      fetch(step + STAGES - 1);
+      if (!GRID) fetch(step + STAGES - 1);
     }
 
     add_parts(exchange - 1, dh);

@@ -1,21 +1,27 @@
 // What both passes of the persistent LSTM layer share: sizes, exchange and products.
 //
-// A cluster of BLOCKS thread blocks, one on each of as many SMs, works on one tile of LANES lanes
-// and keeps the whole of u (W_hh, 4H x H) in its registers for all steps. A block owns UNITS hidden
-// units: their 4 * UNITS gate rows, and their cells. What the blocks owe each other at every step
-// travels straight from shared memory to shared memory and announces itself on an mbarrier there.
-// docs/how/kernel.md has a picture.
+// A group of BLOCKS thread blocks, one on each of as many SMs, works on one tile of LANES lanes and
+// keeps the whole of u (W_hh, 4H x H) in its registers for all steps; beyond RESIDENT, in its shared
+// memory. A block owns UNITS hidden units: their 4 * UNITS gate rows, and their cells.
 //
-// Constants: H, a multiple of 64 up to 512; LANES, 8, 16, 24 or 32; PATIENCE, clock cycles.
+// What the blocks owe each other at every step travels in one of two ways. Where a group is a
+// cluster, straight from shared memory to shared memory, and announces itself on an mbarrier there.
+// With GRID through L2, on any GPU that runs all blocks at once: grid.cu. docs/how/kernel.md has a
+// picture.
+//
+// Constants: H, a multiple of 64, up to 512 in a cluster; LANES, 8, 16, 24 or 32; PATIENCE, clock
+// cycles. GRID; WGMMA, whether the GPU has it; BF16, whether numbers are bf16, not fp16.
 
-typedef unsigned short half;  // the bits of an fp16; arithmetic is done in fp32
+typedef unsigned short half;  // the bits of a number of 16 bits; arithmetic is done in fp32
 
 #define UNITS 32
 #define BLOCKS (H / UNITS)
 #define THREADS 256
 #define OCTETS (LANES / 8)           // tensor cores take lanes by the eight
 #define SLICE (LANES * UNITS * 2)    // bytes of one value of every cell of a block, in fp16
-#define STAGES 4                     // steps whose operands are under way from global memory
+#define STAGES (GRID ? 3 : 4)        // steps whose operands are under way from global memory
+#define RESIDENT 32                  // products of 16 x 16 whose weights a warp has in registers
+#define MORE_WEIGHTS 4096            // bytes of each other one, of eight warps, in shared memory
 
 // ---- numbers ----
 
@@ -31,8 +37,12 @@ __device__ __forceinline__ float sigmoid_of(float x) {
 
 __device__ __forceinline__ float2 unpacked(unsigned both) {
   float2 v;
+#if BF16
+  v.x = __uint_as_float(both << 16), v.y = __uint_as_float(both & 0xffff0000u);
+#else
   asm("{.reg .f16 a, b; mov.b32 {a, b}, %2; cvt.f32.f16 %0, a; cvt.f32.f16 %1, b;}"
       : "=f"(v.x), "=f"(v.y) : "r"(both));
+#endif
   return v;
 }
 
@@ -40,12 +50,14 @@ __device__ __forceinline__ float number(half bits) { return unpacked(bits).x; }
 __device__ __forceinline__ half rounded(float x) { return (half)packed(x, 0.0f); }
 // As fp16 at most: a cell that counts would be infinite in the next window. NaN stays NaN.
 __device__ __forceinline__ half saturated(float x) {
+  if (BF16) return rounded(x);
   return rounded(x > 65504.0f ? 65504.0f : x < -65504.0f ? -65504.0f : x);
 }
 
 // ---- clusters and shared memory ----
 
-__device__ __forceinline__ unsigned rank_in_cluster() {
+__device__ __forceinline__ unsigned rank_in_group() {
+  if (GRID) return blockIdx.x % BLOCKS;
   unsigned rank;
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
@@ -59,6 +71,7 @@ __device__ __forceinline__ unsigned at_peer(unsigned address, unsigned rank) {
 }
 
 __device__ __forceinline__ void cluster_barrier() {
+  if (GRID) return;
   asm volatile("barrier.cluster.arrive.release.aligned;\n"
                "barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
@@ -94,11 +107,14 @@ struct Watch {
   __device__ __forceinline__ void insist(unsigned barrier, unsigned parity) {
     const long long begun = clock64();
     while (!phase_ended(barrier, parity))
-      if (clock64() - begun > (long long)PATIENCE) {
-        over = true;
-        *error = 1;
-        return;
-      }
+      if (gives_up(begun)) return;
+  }
+
+  __device__ __forceinline__ bool gives_up(long long begun) {
+    if (clock64() - begun <= (long long)PATIENCE) return false;
+    over = true;
+    *error = 1;
+    return true;
   }
 };
 
@@ -110,34 +126,76 @@ struct Watch {
 
 #define R(i) "+f"(sum[i])
 #define QUAD(i) R(i), R(i + 1), R(i + 2), R(i + 3)
+#if BF16
+#define KIND "bf16"
+#else
+#define KIND "f16"
+#endif
 
-#if LANES == 8  // mma of single warps, which takes less time for so few lanes than wgmma
+// Weights in shared memory lie in blocks of 8 rows x 8 values, too: MORE_WEIGHTS bytes are [warps by
+// the four][half of k][64 / 8 rows]. Here is one of the four words that a thread has of them.
+__device__ __forceinline__ unsigned *more_weights(unsigned char *weights, int part) {
+  const int warp = threadIdx.x / 32, in_warp = threadIdx.x % 32;
+  return (unsigned *)(weights + warp / 4 * 2048 + part / 2 * 1024 +
+                      (warp % 4 * 2 + part % 2) * 128 + in_warp * 4);
+}
 
-#define SETS 4  // of sums, added to in turn: a product waits for the one that it adds to
+#if LANES == 8 || !WGMMA  // mma of single warps; for 8 lanes it takes less time than wgmma
 
-typedef uint2 Operand;  // 16 values of k
+#define SETS (LANES == 8 ? 4 : LANES == 16 ? 2 : 1)  // of sums, in turn: a product waits for its own
+
+struct Operand {
+  unsigned lanes[OCTETS][2];  // 16 values of k
+};
 
 __device__ __forceinline__ Operand operand(unsigned address, int k) {
   Operand b;
-  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
-               : "=r"(b.x), "=r"(b.y)
-               : "r"(address + k * 2 * ALONG_K + threadIdx.x % 16 * 16) : "memory");
+  const unsigned first = address + k * 2 * ALONG_K;
+#pragma unroll
+  for (int e = 0; e + 1 < OCTETS; e += 2)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(b.lanes[e][0]), "=r"(b.lanes[e][1]), "=r"(b.lanes[e + 1][0]),
+                   "=r"(b.lanes[e + 1][1])
+                 : "r"(first + threadIdx.x / 8 % 2 * ALONG_K + (e + threadIdx.x / 16 % 2) * 128 +
+                       threadIdx.x % 8 * 16) : "memory");
+  if (OCTETS % 2)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(b.lanes[OCTETS - 1][0]), "=r"(b.lanes[OCTETS - 1][1])
+                 : "r"(first + (OCTETS == 1 ? threadIdx.x % 16 * 16
+                                            : (OCTETS - 1) * 128 + threadIdx.x / 8 % 2 * ALONG_K +
+                                              threadIdx.x % 8 * 16)) : "memory");
   return b;
 }
 
 // `keep`: add to `sum`; else replace it.
 __device__ __forceinline__ void multiply(
-    float (&sum)[4], const unsigned (&a)[4], Operand b, bool keep) {
-  if (!keep) sum[0] = sum[1] = sum[2] = sum[3] = 0.0f;
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, "
-               "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-               : QUAD(0) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.x), "r"(b.y));
+    float (&sums)[OCTETS * 4], const unsigned (&a)[4], const Operand &b, bool keep) {
+#pragma unroll
+  for (int e = 0; e < OCTETS; e++) {
+    float *sum = &sums[e * 4];
+    if (!keep) sum[0] = sum[1] = sum[2] = sum[3] = 0.0f;
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." KIND "." KIND ".f32 {%0, %1, %2, %3}, "
+                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : QUAD(0) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.lanes[e][0]),
+                   "r"(b.lanes[e][1]));
+  }
+}
+
+__device__ __forceinline__ void multiply(
+    float (&sum)[OCTETS * 4], unsigned weights, const Operand &b, bool keep) {
+  unsigned a[4];
+  const int warp = threadIdx.x / 32, in_warp = threadIdx.x % 32;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3])
+               : "r"(weights + warp / 4 * 2048 + in_warp / 16 * 1024 +
+                     (warp % 4 * 2 + in_warp / 8 % 2) * 128 + in_warp % 8 * 16) : "memory");
+  multiply(sum, a, b, keep);
 }
 
 __device__ __forceinline__ void begin_products() {}
 __device__ __forceinline__ void end_products() {}
 __device__ __forceinline__ void products_done() {}
-__device__ __forceinline__ void settled(float (&sum)[4]) {}
+__device__ __forceinline__ void settled(float (&sum)[OCTETS * 4]) {}
 
 #else  // wgmma of four warps, which reads b from shared memory by itself
 
@@ -145,34 +203,58 @@ __device__ __forceinline__ void settled(float (&sum)[4]) {}
 
 typedef unsigned long long Operand;  // a descriptor
 
-__device__ __forceinline__ Operand operand(unsigned address, int k) {
-  const unsigned first = address + k * 2 * ALONG_K, along_lanes = 128;
-  return (Operand)(first >> 4 & 0x3fff) | (Operand)(ALONG_K >> 4) << 16 |
+// Of blocks of 128 bytes, neighbours along lanes or rows, so many bytes apart along k.
+__device__ __forceinline__ Operand descriptor(unsigned first, unsigned along_k) {
+  const unsigned along_lanes = 128;
+  return (Operand)(first >> 4 & 0x3fff) | (Operand)(along_k >> 4) << 16 |
          (Operand)(along_lanes >> 4) << 32;
 }
+
+__device__ __forceinline__ Operand operand(unsigned address, int k) {
+  return descriptor(address + k * 2 * ALONG_K, ALONG_K);
+}
+
+#if LANES == 16
+#define SUMS "{%0, %1, %2, %3, %4, %5, %6, %7}"
+#define SUM_OPERANDS QUAD(0), QUAD(4)
+#define A_AND_B "{%8, %9, %10, %11}, %12"
+#define KEEP "%13"
+#define TWO_DESCRIPTORS "%8, %9"
+#define KEEP_AFTER_TWO "%10"
+#elif LANES == 24
+#define SUMS "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11}"
+#define SUM_OPERANDS QUAD(0), QUAD(4), QUAD(8)
+#define A_AND_B "{%12, %13, %14, %15}, %16"
+#define KEEP "%17"
+#define TWO_DESCRIPTORS "%12, %13"
+#define KEEP_AFTER_TWO "%14"
+#else
+#define SUMS "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}"
+#define SUM_OPERANDS QUAD(0), QUAD(4), QUAD(8), QUAD(12)
+#define A_AND_B "{%16, %17, %18, %19}, %20"
+#define KEEP "%21"
+#define TWO_DESCRIPTORS "%16, %17"
+#define KEEP_AFTER_TWO "%18"
+#endif
+#define TEXT(x) TEXT_OF(x)
+#define TEXT_OF(x) #x
+#define WGMMA_OF "wgmma.mma_async.sync.aligned.m64n" TEXT(LANES) "k16.f32." KIND "." KIND " " SUMS ", "
 
 // `keep`: add to `sum`; else replace it.
 __device__ __forceinline__ void multiply(
     float (&sum)[OCTETS * 4], const unsigned (&a)[4], Operand b, bool keep) {
-#define A_AND_B "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)keep)
-#if LANES == 16
-  asm volatile("{.reg .pred p; setp.ne.b32 p, %13, 0;\n"
-               "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 "
-               "{%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11}, %12, p, 1, 1, 0;}"
-               : QUAD(0), QUAD(4) : A_AND_B);
-#elif LANES == 24
-  asm volatile("{.reg .pred p; setp.ne.b32 p, %17, 0;\n"
-               "wgmma.mma_async.sync.aligned.m64n24k16.f32.f16.f16 "
-               "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11}, "
-               "{%12, %13, %14, %15}, %16, p, 1, 1, 0;}"
-               : QUAD(0), QUAD(4), QUAD(8) : A_AND_B);
-#else
-  asm volatile("{.reg .pred p; setp.ne.b32 p, %21, 0;\n"
-               "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 "
-               "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
-               "{%16, %17, %18, %19}, %20, p, 1, 1, 0;}"
-               : QUAD(0), QUAD(4), QUAD(8), QUAD(12) : A_AND_B);
-#endif
+  asm volatile("{.reg .pred p; setp.ne.b32 p, " KEEP ", 0;\n" WGMMA_OF A_AND_B ", p, 1, 1, 0;}"
+               : SUM_OPERANDS
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)keep));
+}
+
+__device__ __forceinline__ void multiply(
+    float (&sum)[OCTETS * 4], unsigned weights, Operand b, bool keep) {
+  asm volatile("{.reg .pred p; setp.ne.b32 p, " KEEP_AFTER_TWO ", 0;\n"
+               WGMMA_OF TWO_DESCRIPTORS ", p, 1, 1, 0, 0;}"
+               : SUM_OPERANDS
+               : "l"(descriptor(weights + threadIdx.x / 128 * 2048, 1024)), "l"(b),
+                 "r"((int)keep));
 }
 
 __device__ __forceinline__ void begin_products() { wgmma_begin(); }

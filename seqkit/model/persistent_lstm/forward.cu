@@ -25,19 +25,25 @@ struct Forward {
   half *gates, *cells;       // (T, tiles, ...), (T + 1, tiles, ...): kept for the backward pass
   int *error;
   int steps, lanes, tiles;   // T, B, ceil(B / LANES)
+  unsigned char *exchange;   // with GRID: of each group 2 buffers of BLOCKS slices, zeros at first
 };
 
-#define CHUNKS (BLOCKS % 4 ? 2 : 4)        // products begin when the first chunk of h is there
+// Products begin when the first chunk of h is there.
+#define CHUNKS (BLOCKS % 4 || GRID && BLOCKS * OCTETS < 96 ? 2 : 4)
 #define SLOTS (BLOCKS / CHUNKS)            // slices in a chunk
 #define ROW (4 * UNITS * 2 + 16)           // bytes of a lane's inputs; 16 against bank conflicts
 #define HIDDEN 1024                        // 2 buffers of h: BLOCKS slices, each an operand
-#define OUTGOING (HIDDEN + 2 * BLOCKS * SLICE)  // 2 buffers of the block's own slice
+#define OUTGOING (HIDDEN + (GRID ? 1 : 2) * BLOCKS * SLICE)  // 2 buffers of the block's own slice
 #define INPUTS (OUTGOING + 2 * SLICE)      // STAGES steps of inputs
+#define WEIGHTS (INPUTS + STAGES * LANES * ROW)  // those that are not in registers
+#define CHUNK (SLOTS * SLICE)
+#define PER_CHUNK ((CHUNK / 16 + THREADS - 1) / THREADS)  // 16-byte pieces of a thread
+#define FREE_BIT 0x4000u                   // of a number between -1 and 1, as those of h are
 #define PIECES ((LANES * 16 + THREADS - 1) / THREADS)  // a thread's 16-byte pieces of a step
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forward p) {
   extern __shared__ __align__(128) unsigned char memory[];
-  const unsigned shared = address_of(memory), rank = rank_in_cluster();
+  const unsigned shared = address_of(memory), rank = rank_in_group();
   const int thread = threadIdx.x, warp = thread / 32, in_warp = thread % 32;
   // In a product's sums a thread has two rows and, of each eight lanes, two. The rows are laid out
   // so that these are two gates of one unit: i and f, or in the upper half of the warp g and o.
@@ -48,12 +54,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
   const int B = p.lanes, T = p.steps;
   Watch watch{p.error};
 
-  if (thread == 0) make_barriers(shared, 2 * CHUNKS);
+  if (!GRID && thread == 0) make_barriers(shared, 2 * CHUNKS);
   cluster_barrier();  // all barriers are ready before the first slice travels
 
   // Slices are kept in the order in which a block wants them, its own first: slot s of a block
   // holds the slice of block rank + s.
-  unsigned u[H / 16][4];
+  unsigned u[H / 16 < RESIDENT ? H / 16 : RESIDENT][4];
   const int gate = upper * 2;             // and gate + 1
   const long long first_row = (long long)gate * H + own + unit;
 #pragma unroll
@@ -62,7 +68,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
     for (int part = 0; part < 4; part++) {
       const int source = (rank + k / 2) % BLOCKS;
       const int at = source * UNITS + k % 2 * 16 + part / 2 * 8 + 2 * pair;
-      u[k][part] = *(const unsigned *)(p.u + (first_row + part % 2 * H) * H + at);
+      const unsigned word = *(const unsigned *)(p.u + (first_row + part % 2 * H) * H + at);
+      if (k < RESIDENT) u[k % RESIDENT][part] = word;
+      else *more_weights(memory + WEIGHTS + (k - RESIDENT) * MORE_WEIGHTS, part) = word;
     }
   float bias[2];
 #pragma unroll
@@ -71,15 +79,29 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
     bias[i] = number(p.b[at]) + number(p.d[at]);
   }
 
+#if !GRID
   const int slot = in_warp * 8 + warp;    // two threads of each warp send, each to one block
   const bool sends = slot < BLOCKS;
   const unsigned peer = at_peer(shared, (rank + BLOCKS - slot % BLOCKS) % BLOCKS);
+#endif
   // The block's slice as 16-byte pieces: 8 units of a lane.
   const int slice_lane = thread / 32 * 8 + thread % 8, slice_units = thread / 8 % 4 * 8;
   const bool has_piece = thread < LANES * 4;
   const int slice_at = (slice_units / 8 * OCTETS + thread / 32) * 128 + thread % 8 * 16;
   int exchange = 0;
 
+#if GRID
+  // The slices of h, in the order of their blocks.
+  auto buffer = [&](int number) {
+    return p.exchange + ((long long)(blockIdx.x / BLOCKS) * 2 + number % 2) * BLOCKS * SLICE;
+  };
+  auto expect_exchange = [&](int number) {};
+  auto send_slice = [&](int number) {
+    if (!has_piece || watch.over) return;
+    const uint4 piece = *(const uint4 *)(memory + OUTGOING + number % 2 * SLICE + slice_at);
+    send_piece(buffer(number) + rank * SLICE + slice_at, piece, FREE_BIT, number);
+  };
+#else
   auto expect_exchange = [&](int number) {
     if (thread < CHUNKS && !watch.over)
       expect(shared + (number % 2 * CHUNKS + thread) * 8, SLOTS * SLICE);
@@ -93,6 +115,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
                  "[%0], [%1], %2, [%3];"
                  :: "r"(target), "r"(source), "r"(SLICE), "r"(barrier) : "memory");
   };
+#endif
 
   for (int tile = blockIdx.x / BLOCKS; tile < p.tiles; tile += gridDim.x / BLOCKS) {
     const int first = tile * LANES, count = min(LANES, B - first);
@@ -167,16 +190,24 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
     publish_to_async();
     stages_arrived<STAGES - 2>();
     __syncthreads();
-    expect_exchange(exchange);
-    send_slice(exchange);
+    if (GRID) {
+      exchange--;  // every block reads h0 by itself
+    } else {
+      expect_exchange(exchange);
+      send_slice(exchange);
+    }
 
 #pragma unroll 1
     for (int t = 0; t < T; t++, exchange++) {
       const bool last = t + 1 == T;
       if (!last) expect_exchange(exchange + 1);
-      fetch(t + STAGES - 1);
-      look_up(t + STAGES);
-      const unsigned next_resets = resets_at(t + 1);
+      unsigned next_resets = 0;
+      auto fetch_ahead = [&]() {
+        fetch(t + STAGES - 1);
+        look_up(t + STAGES);
+        next_resets = resets_at(t + 1);
+      };
+      if (!GRID) fetch_ahead();
 
       float sum[SETS][OCTETS * 4];
       const unsigned char *inputs = memory + INPUTS + t % STAGES * LANES * ROW;
@@ -186,16 +217,71 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
         const half x = *(const half *)(inputs + lane * ROW + ((gate + which) * UNITS + unit) * 2);
         sum[0][i] = number(x) + bias[which];
       }
-      const unsigned h = shared + HIDDEN + exchange % 2 * BLOCKS * SLICE;
+      auto multiply_chunk = [&](unsigned h, int chunk) {
+        begin_products();
+#pragma unroll
+        for (int k = chunk * SLOTS * 2; k < (chunk + 1) * SLOTS * 2; k++) {
+          const bool keep = k == 0 || k >= SETS;
+          if (k < RESIDENT)
+            multiply(sum[k % SETS], u[k % RESIDENT], operand(h, k), keep);
+          else
+            multiply(sum[k % SETS], shared + WEIGHTS + (k - RESIDENT) * MORE_WEIGHTS,
+                     operand(h, k), keep);
+        }
+        end_products();
+      };
+#if GRID
+      // Piece i of a chunk, in the order of the operand; its place in the exchange, or null.
+      const unsigned char *from = buffer(exchange);
+      auto number_of = [&](int chunk, int i) {
+        const int number = i * THREADS + thread;
+        return number < CHUNK / 16 ? chunk * (CHUNK / 16) + number : -1;
+      };
+      auto place_of = [&](int chunk, int i) {
+        const int number = number_of(chunk, i), at = number * 16 + rank * SLICE;
+        return number < 0 ? nullptr : from + (at < BLOCKS * SLICE ? at : at - BLOCKS * SLICE);
+      };
+      auto h0_of = [&](int number) {
+        const int slot = number / (32 * OCTETS), inside = number % (32 * OCTETS);
+        const int lane = inside % (8 * OCTETS), units = inside / (8 * OCTETS) * 8;
+        const long long at = (long long)(first + lane) * H + (rank + slot) % BLOCKS * UNITS + units;
+        return lane < count ? *(const uint4 *)(p.h0 + at) : make_uint4(0, 0, 0, 0);
+      };
+      uint4 got[CHUNKS][PER_CHUNK];
+      auto ask = [&](int chunk) {
+#pragma unroll
+        for (int i = 0; i < PER_CHUNK; i++)
+          if (place_of(chunk, i) && t) got[chunk][i] = load_piece(place_of(chunk, i));
+      };
+      ask(0);
+#pragma unroll
+      for (int chunk = 0; chunk < CHUNKS; chunk++) {
+        auto place = [&](int i) { return place_of(chunk, i); };
+        if (t) await_pieces(got[chunk], place, FREE_BIT, exchange, watch);
+        // Not before, because most values come at the same time: polling for all only costs time.
+        if (chunk == 0 && CHUNKS > 1) ask(1);
+        if (chunk + 2 < CHUNKS) ask(chunk + 2);
+#pragma unroll
+        for (int i = 0; i < PER_CHUNK; i++) {
+          const int number = number_of(chunk, i);
+          if (number < 0) continue;
+          uint4 piece = got[chunk][i];
+          piece.x &= ~FREE_BIT;
+          if (!t) piece = h0_of(number);
+          *(uint4 *)(memory + HIDDEN + number * 16) = piece;
+        }
+        publish_to_async();
+        __syncthreads();
+        if (chunk + 1 == CHUNKS) fetch_ahead();  // after the polls, which it would hold up
+        multiply_chunk(shared + HIDDEN, chunk);
+      }
+#else
 #pragma unroll
       for (int chunk = 0; chunk < CHUNKS; chunk++) {
         watch.await(shared + (exchange % 2 * CHUNKS + chunk) * 8, exchange / 2 % 2);
-        begin_products();
-#pragma unroll
-        for (int k = chunk * SLOTS * 2; k < (chunk + 1) * SLOTS * 2; k++)
-          multiply(sum[k % SETS], u[k], operand(h, k), k == 0 || k >= SETS);
-        end_products();
+        multiply_chunk(shared + HIDDEN + exchange % 2 * BLOCKS * SLICE, chunk);
       }
+#endif
       products_done();
 #pragma unroll
       for (int set = 0; set < SETS; set++) settled(sum[set]);

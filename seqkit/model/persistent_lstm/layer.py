@@ -24,8 +24,9 @@ def persistent_layer(
     failed: Tensor,
     resets: Tensor | None = None,
     side_stream: SideStream | None = None,
+    grid: bool = False,
 ) -> Outputs:
-    """All T steps of an LSTM layer, in fp16.
+    """All T steps of an LSTM layer, in fp16; without clusters also in bf16.
 
     Args:
         weights: of the layer; w may have more columns than there are inputs.
@@ -34,13 +35,14 @@ def persistent_layer(
         failed: see `launch.check`.
         resets: (T, B), true where the output and the state after the step are zero.
         side_stream: where the gradients of w and u are made; they may be used once that is joined.
+        grid: blocks exchange values through L2 and are no clusters.
 
     Raises:
         DeviceError: the GPU refuses the kernels.
     """
     if x.is_floating_point() and (missing := weights.w.shape[1] - x.shape[-1]):
         x = F.pad(x, (0, missing))
-    y, h, c = _Layer.apply(x, resets, h, c, *weights, failed, side_stream)
+    y, h, c = _Layer.apply(x, resets, h, c, *weights, failed, side_stream, grid)
     return Outputs(y, h, c)
 
 
@@ -60,6 +62,7 @@ class _Layer(torch.autograd.Function):
         d: Tensor,
         failed: Tensor,
         side_stream: SideStream | None,
+        grid: bool,
     ) -> tuple[Tensor, Tensor, Tensor]:
         symbols = None if x.is_floating_point() else x.contiguous()
         # A row of w.T is what a symbol adds to the gates: no product is needed.
@@ -67,7 +70,7 @@ class _Layer(torch.autograd.Function):
         flags = None if resets is None else resets.contiguous()
         h0, c0 = h.contiguous(), c.contiguous()
         steps, (lanes, hidden) = len(x), h0.shape
-        tiling = launch.tiling(lanes, launch.clusters_at_once(h0.device, hidden, lanes))
+        tiling = launch.layer_tiling(h0.device, hidden, lanes, grid=grid)
         places = tiling.tiles * tiling.lanes * hidden
         y, c_last = h0.new_empty(steps + 1, lanes, hidden), torch.empty_like(h0)
         # In an order that only the kernels know.
@@ -76,7 +79,7 @@ class _Layer(torch.autograd.Function):
         arguments |= {"u": u, "b": b, "d": d, "h0": h0, "c0": c0}
         arguments |= {"y": y, "c_last": c_last, "gates": gates, "cells": cells}
         arguments |= {"error": failed, "steps": steps, "lanes": lanes, "tiles": tiling.tiles}
-        launch.launch("forward", arguments, h0.device, hidden, tiling)
+        launch.launch("forward", arguments, h0, tiling)
         ctx.save_for_backward(x, w, u, y, gates, cells)
         ctx.tiling, ctx.failed, ctx.side_stream = tiling, failed, side_stream
         ctx.set_materialize_grads(False)
@@ -99,13 +102,13 @@ class _Layer(torch.autograd.Function):
         arguments |= {"dh_last": dh_last, "dc_last": dc_last, "dgates": dgates}
         arguments |= {"dh0": dh0, "dc0": dc0, "dbias": dbias, "error": ctx.failed}
         arguments |= {"steps": steps, "lanes": lanes, "tiles": ctx.tiling.tiles}
-        launch.launch("backward", arguments, dy.device, hidden, ctx.tiling)
+        launch.launch("backward", arguments, dh0, ctx.tiling)
         dx = dgates @ w if ctx.needs_input_grad[0] else None
         bias = dbias.sum(0).to(w.dtype)
         stream = ctx.side_stream
         with contextlib.nullcontext() if stream is None else stream.running(dgates, y, x):
             dw, du = _weight_gradients(dgates, x, y[:-1], w.shape[1])
-        return dx, None, dh0, dc0, dw, du, bias, bias, None, None
+        return dx, None, dh0, dc0, dw, du, bias, bias, None, None, None
 
 
 def _weight_gradients(
