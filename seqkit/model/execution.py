@@ -19,9 +19,13 @@ KERNELS = {
     "layerwise": "one call a layer",
     "stacked": "one call for all layers",
     "persistent": "a persistent kernel a layer",
+    "grid": "a persistent kernel a layer, without clusters",
     "unrolled": "step by step",
 }
 """The kernels that can run the layers, each with what people read of it."""
+
+PERSISTENT = ("persistent", "grid")
+"""seqkit's own, in clusters and without: docs/how/kernel.md."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,8 @@ class Execution:
 
     Attributes:
         kernel: layerwise (one fused call a layer), stacked (one for all layers), persistent
-            (seqkit's own kernel, once a layer) or unrolled (the equations, step by step).
+            (seqkit's own kernel, once a layer), grid (the same without clusters of blocks) or
+            unrolled (the equations, step by step).
         precision: fp32, bf16 or fp16.
         lanes: B or more. Lanes beyond B are idle: they fill up the tiles that a GPU works in.
     """
@@ -80,10 +85,11 @@ def plainest_kernel(config: ModelConfig) -> str:
     return "unrolled" if config.backend == "unrolled" else "layerwise"
 
 
-def has_persistent_shape(config: ModelConfig) -> bool:
-    """Whether the persistent kernel runs layers like these: docs/how/kernel.md."""
-    hidden = config.hidden_size
-    return config.cell == "lstm" and hidden % 64 == 0 and hidden <= launch.WIDEST
+def persistent_kernels(config: ModelConfig) -> list[str]:
+    """Those of `PERSISTENT` that run layers of this shape on some GPU: docs/how/kernel.md."""
+    widest = {"persistent": launch.WIDEST, "grid": launch.WIDEST_GRID}
+    fits = config.cell == "lstm" and config.hidden_size % 64 == 0
+    return [kernel for kernel in PERSISTENT if fits and config.hidden_size <= widest[kernel]]
 
 
 def usable_kernels(config: ModelConfig, *, separators: bool) -> list[str]:
@@ -91,13 +97,13 @@ def usable_kernels(config: ModelConfig, *, separators: bool) -> list[str]:
 
     `separators`: whether its lanes have separators between documents.
     """
-    if config.backend in ("persistent", "unrolled"):
-        return [config.backend]
+    if config.backend == "persistent":
+        return persistent_kernels(config)
+    if config.backend == "unrolled":
+        return ["unrolled"]
     kernels = ["layerwise"]
     # Between the layers of one call there is no place for dropout, nor for a separator's channel,
     # and of all outputs only the top layer's come out of it.
     if not (any(config.unit_dropout) or config.skip_connections or separators):
         kernels.append("stacked")
-    if config.backend == "auto" and has_persistent_shape(config):
-        kernels.append("persistent")
-    return kernels
+    return kernels + (persistent_kernels(config) if config.backend == "auto" else [])

@@ -11,6 +11,7 @@ from seqkit.config import ModelConfig
 from seqkit.kernels.graph import SideStream
 from seqkit.model import cells, fused_calls
 from seqkit.model.cells import LayerWeights
+from seqkit.model.execution import PERSISTENT
 from seqkit.model.frames import FrameWeights, Steps, hot, rows_at, rows_of
 from seqkit.model.linear_predictor import LinearPredictor
 from seqkit.model.persistent_lstm.layer import persistent_layer
@@ -78,7 +79,7 @@ class RunnableWeights(NamedTuple):
         elif self.kernel == "layerwise":
             marked = separators and cell == "lstm"
             layers = [fused_calls.pack([layer], cell, marked)[0] for layer in layers]
-        elif self.kernel == "persistent":
+        elif self.kernel in PERSISTENT:
             layers[0] = layers[0]._replace(w=_padded(layers[0].w, 1))
             failed = torch.zeros(1, dtype=torch.int32, device=device)
         weight, bias = self.head_weight, self.head_bias
@@ -225,7 +226,7 @@ class RunnableWeights(NamedTuple):
             numbers = rows_of(symbols, self.config.vocabulary_size + 1)
         if "embedding" in self.tables:
             return rows_at(numbers, self.tables["embedding"])
-        if self.kernel == "persistent" and self.frame is None:
+        if self.kernel in PERSISTENT and self.frame is None:
             return symbols[..., 0]
         packed = self.layers[0].w.shape[1]
         size = packed if resets is None else self.config.input_rows
@@ -268,10 +269,14 @@ class RunnableWeights(NamedTuple):
             match self.kernel:
                 case "unrolled":
                     out = cells.unrolled(cell, *inputs, resets=resets, cell_clip=self.config.clip)
-                case "persistent":
+                case "persistent" | "grid":
                     assert self.failed is not None
                     out = persistent_layer(
-                        *inputs, failed=self.failed, resets=resets, side_stream=self.side_stream
+                        *inputs,
+                        failed=self.failed,
+                        resets=resets,
+                        side_stream=self.side_stream,
+                        grid=self.kernel == "grid",
                     )
                 case _:
                     out = fused_calls.fused_layer(cell, *inputs, resets=resets)

@@ -1,5 +1,6 @@
 """How a network runs on this device: a rule chooses the kernel, a short trial the precision."""
 
+import dataclasses
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -12,7 +13,13 @@ from seqkit.kernels.graph import GraphedCall
 from seqkit.kernels.timing import interleave
 from seqkit.model import fused_calls
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.execution import Execution, has_persistent_shape, plainest_kernel, usable_kernels
+from seqkit.model.execution import (
+    PERSISTENT,
+    Execution,
+    persistent_kernels,
+    plainest_kernel,
+    usable_kernels,
+)
 from seqkit.model.fused_calls import TENSOR_CORE, round_up
 from seqkit.model.network import cross_entropy
 from seqkit.model.persistent_lstm import launch
@@ -44,27 +51,36 @@ def choose_execution(
     """
     if before is not None and supported(before, model, lanes, precisions):
         return before
-    if model.config.backend == "persistent":
-        _check_persistent(model, width(model, lanes), precisions)
+    count, insists = width(model, lanes), model.config.backend == "persistent"
+    if insists:
+        _check_persistent(model, count, precisions)
+    grid = [Execution("grid", precision, count) for precision in precisions]
+    grid = [execution for execution in grid if supported(execution, model, lanes, precisions)]
     kernel = _kernel(model, lanes, precisions)
     if kernel == "persistent":
-        return Execution(kernel, "fp16", width(model, lanes))
-    tried = [Execution(kernel, precision, width(model, lanes)) for precision in precisions]
+        return Execution(kernel, "fp16", count)
+    if insists:
+        return grid[0]
+    tried = [Execution(kernel, precision, count) for precision in precisions]
     cut = lanes.has_separators and not model.config.resets_in_one_call
-    if len(tried) == 1 or not timed or not _on_gpu(model) or kernel == "unrolled" or cut:
+    if not timed or not _on_gpu(model) or kernel == "unrolled" or cut:
         return tried[0]
-    return min(tried, key=lambda execution: _milliseconds(model, lanes, execution))
+    if len(tried) + len(grid[:1]) == 1:
+        return tried[0]
+    # In whichever precision, the kernel without clusters takes the same time.
+    return min(tried + grid[:1], key=lambda execution: _milliseconds(model, lanes, execution))
 
 
 def _kernel(model: CharRNN, lanes: Lanes, precisions: Collection[str]) -> str:
-    """The persistent kernel wherever it runs; then one call for all layers; then one a layer.
+    """The persistent kernel in clusters wherever it runs; then one call for all layers, or a layer.
 
-    The persistent kernel was the fastest at every shape measured: docs/how/kernel.md.
+    That in clusters was the fastest at every shape measured: docs/how/kernel.md.
     """
     usable = usable_kernels(model.config, separators=lanes.has_separators)
     if not _on_gpu(model):
         return plainest_kernel(model.config)
-    if "persistent" in usable and "fp16" in precisions and not _refusal(model, width(model, lanes)):
+    clusters = Execution("persistent", "fp16", width(model, lanes))
+    if "persistent" in usable and "fp16" in precisions and not _refusal(model, clusters):
         return "persistent"
     several = model.config.num_layers > 1 and lanes.widest >= _STACKED_FROM
     return "stacked" if several and "stacked" in usable else plainest_kernel(model.config)
@@ -85,16 +101,19 @@ def supported(
     else:
         fits = execution.lanes == lanes.widest  # idle lanes only cost time on a CPU
     known = execution.kernel in usable_kernels(model.config, separators=lanes.has_separators)
-    persistent = execution.kernel == "persistent"
-    if persistent and (execution.precision != "fp16" or _refusal(model, execution.lanes)):
+    if not (fits and known and execution.precision in precisions):
         return False
-    return fits and known and execution.precision in precisions
+    return execution.kernel not in PERSISTENT or not _refusal(model, execution)
 
 
 def _milliseconds(model: CharRNN, lanes: Lanes, execution: Execution) -> float:
-    """The median time of a forward and backward pass."""
-    run, _ = forward_backward(model, lanes, execution)
+    """The median time of a forward and backward pass; for ever, if a kernel is refused."""
     device = model.head.weight.device
+    try:
+        run, failed = forward_backward(model, lanes, execution)
+        launch.check(failed)
+    except DeviceError:
+        return float("inf")
     return interleave({"": lambda: run}, device, rounds=1, calls=_CALLS)[""].quantile(0.5)
 
 
@@ -128,9 +147,10 @@ def advice(model: CharRNN, execution: Execution) -> list[str]:
             f"model.hidden_size={hidden}: the fast kernels of this GPU take multiples of "
             f"{TENSOR_CORE}"
         )
-    expected = _on_gpu(model) and config.backend == "auto" and has_persistent_shape(config)
-    if expected and (reason := _refusal(model, execution.lanes)):
-        notes.append(f"cuDNN runs the layers: the persistent kernel {reason}")
+    expected = _on_gpu(model) and config.backend == "auto" and execution.kernel not in PERSISTENT
+    if expected and (kernels := persistent_kernels(config)):
+        reason = _refusal(model, dataclasses.replace(execution, kernel=kernels[-1]))
+        notes.append(f"cuDNN runs the layers: the persistent kernel {reason or 'is slower here'}")
     fused = execution.kernel != "unrolled"
     if fused and fused_calls.has_wrong_gradients(config.cell, hidden, device, execution.dtype):
         notes.append(
@@ -143,19 +163,29 @@ def advice(model: CharRNN, execution: Execution) -> list[str]:
 def _check_persistent(model: CharRNN, lanes: int, precisions: Collection[str]) -> None:
     """Raise ConfigError or DeviceError if the persistent kernel cannot run, though asked for."""
     config = model.config
-    if not has_persistent_shape(config):
+    if not (kernels := persistent_kernels(config)):
         raise ConfigError(
             "model.backend=persistent runs an LSTM whose model.hidden_size is a multiple of 64 up "
-            f"to 512, not {config.cell} with {config.hidden_size}: use model.backend=cudnn"
+            f"to 1024, not {config.cell} with {config.hidden_size}: use model.backend=cudnn"
         )
-    if "fp16" not in precisions and _on_gpu(model):
-        raise ConfigError("model.backend=persistent computes in fp16: leave train.precision=auto")
-    if reason := _refusal(model, lanes):
-        raise DeviceError(f"model.backend=persistent {reason}: use model.backend=cudnn")
+    wanted = [precision for precision in precisions if precision != "fp32"]
+    if not wanted and _on_gpu(model):
+        raise ConfigError("model.backend=persistent has 16 bits: leave train.precision=auto")
+    tried = [Execution(kernel, (wanted or ["fp16"])[0], lanes) for kernel in kernels]
+    if all(reasons := [_refusal(model, execution) for execution in tried]):
+        raise DeviceError(f"model.backend=persistent {reasons[-1]}: use model.backend=cudnn")
 
 
-def _refusal(model: CharRNN, lanes: int) -> str | None:
-    return launch.refusal(model.head.weight.device, model.config.hidden_size, lanes)
+def _refusal(model: CharRNN, execution: Execution) -> str | None:
+    """Why one of the persistent kernels cannot run this way here; None if it can."""
+    device, hidden = model.head.weight.device, model.config.hidden_size
+    if execution.precision == "fp32":
+        return "has 16 bits"
+    if execution.kernel == "grid":
+        return launch.grid_refusal(device, hidden, execution.lanes, execution.dtype)
+    if execution.precision != "fp16":
+        return "computes in fp16"
+    return launch.refusal(device, hidden, execution.lanes)
 
 
 def _on_gpu(model: CharRNN) -> bool:

@@ -11,6 +11,7 @@ from seqkit.data.windows import Windows
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.kernels.graph import GraphedCall, SideStream
 from seqkit.model.char_rnn import CharRNN
+from seqkit.model.execution import PERSISTENT
 from seqkit.model.network import cross_entropy
 from seqkit.model.persistent_lstm import launch
 from seqkit.model.state import State
@@ -48,7 +49,7 @@ class TrainingStep:
         # Not zero once the persistent kernel gave up; from then on nothing changes any more.
         self._gave_up: Tensor | None = None
         self._network, self._side = self.weights.network, SideStream(device)
-        if execution.kernel == "persistent":
+        if execution.kernel in PERSISTENT:
             self._gave_up = self._network.failed
             self._network = self._network._replace(side_stream=self._side)
         scaled = execution.precision == "fp16"

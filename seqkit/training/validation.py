@@ -16,7 +16,7 @@ from seqkit.evaluation import protocols, scoring
 from seqkit.foundation.errors import DivergedError
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.execution import Execution
+from seqkit.model.execution import PERSISTENT, Execution
 from seqkit.model.network import cross_entropy
 from seqkit.symbols import Integers
 from seqkit.training.events import Validated
@@ -157,7 +157,7 @@ class Validation:
 
         That is found by logits that are kept, of all symbols or of some, spread over the part.
         """
-        kernel = "persistent" if self._execution.kernel == "persistent" else None
+        kernel = self._execution.kernel if self._execution.kernel in PERSISTENT else None
         network = model.runnable_weights(dtype=self._execution.dtype, kernel=kernel)
 
         def run(segments: Integers, watch_part: Callable[[int], None]) -> Iterable[_Predicted]:

@@ -66,7 +66,7 @@ def card(device: torch.device) -> Card:
     about = torch.cuda.get_device_properties(device)
     capability = about.major, about.minor
     architecture = f"sm_{about.major}{about.minor}{'a' if capability == (9, 0) else ''}"
-    shared = about.shared_memory_per_block_optin
+    shared = getattr(about, "shared_memory_per_block_optin", about.shared_memory_per_block)
     return Card(about.name, capability, about.multi_processor_count, shared, architecture)
 
 
