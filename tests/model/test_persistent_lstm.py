@@ -6,20 +6,16 @@ from types import SimpleNamespace
 import pytest
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from seqkit.foundation.errors import DeviceError
 from seqkit.kernels.graph import GraphedCall
-from seqkit.kernels.nvrtc import HOPPER, LSTM_CELL, Kernel
-from seqkit.model import cells, fused_calls
-from seqkit.model.cells import LayerWeights
+from seqkit.kernels.nvrtc import Kernel
 from seqkit.model.persistent_lstm import launch
 from seqkit.model.persistent_lstm.launch import Tiling, tiling
 from seqkit.model.persistent_lstm.layer import persistent_layer
+from tests.model.lstm_case import GPU, RESULTS, ROUNDED, Case, distances, random_shape
 
-GPU = torch.device("cuda", 0)
-RESULTS = ["y", "h", "c", "dw", "du", "db", "dd", "dh0", "dc0", "dx"]
-ROUNDED = 1e-3  # of the norm: a few roundings of fp16, 2.4e-4 each
+HALF = ROUNDED[torch.float16]
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 15, 66])
@@ -96,72 +92,6 @@ def test_a_cpu_is_refused() -> None:
     assert "needs a GPU" in str(launch.refusal(torch.device("cpu"), 512, 8))
 
 
-class Case:
-    """A layer, what it is given, and the gradients of its results."""
-
-    def __init__(self, seed: int, shape: tuple[int, int, int], *, symbols: bool, share: float):
-        steps, lanes, hidden = shape
-        self._generator = torch.Generator(GPU).manual_seed(seed)
-        width = int(torch.randint(1, 20, (), generator=self._generator, device=GPU)) * 8
-        w = self.normal(4 * hidden, width) * (0.5 if symbols else width**-0.5)
-        u = self.normal(4 * hidden, hidden) * hidden**-0.5
-        biases = self.normal(2, 4 * hidden) * 0.2
-        self.weights = LayerWeights(*(v.half() for v in (w, u, *biases)))
-        self.symbols = torch.randint(width, (steps, lanes), generator=self._generator, device=GPU)
-        one_hot = F.one_hot(self.symbols, width).half()
-        self.x = one_hot if symbols else self.normal(steps, lanes, width).half()
-        self.given = self.symbols if symbols else self.x
-        self.h, self.c = self.normal(2, lanes, hidden).half() * 0.5
-        chance = torch.rand(steps, lanes, generator=self._generator, device=GPU)
-        self.resets = chance < share if share else None
-        shapes = (steps, lanes, hidden), (lanes, hidden), (lanes, hidden)
-        self.gradients = [self.normal(*size).half() for size in shapes]
-
-    def normal(self, *shape: int) -> Tensor:
-        return torch.randn(shape, generator=self._generator, device=GPU)
-
-    def persistent(self) -> list[Tensor]:
-        leaves = [value.requires_grad_() for value in (*self.weights, self.h, self.c)]
-        if self.given is self.x:
-            leaves.append(self.x.requires_grad_())
-        failed = torch.zeros(1, dtype=torch.int32, device=GPU)
-        given = self.weights, self.given, self.h, self.c
-        out = persistent_layer(*given, failed=failed, resets=self.resets)
-        gradients = torch.autograd.grad(out, leaves, self.gradients)
-        launch.check(failed)
-        return [*out, *gradients]
-
-    def cudnn(self) -> list[Tensor]:
-        leaves = [v.requires_grad_() for v in (*self.weights, self.h, self.c, self.x)]
-        state = self.h, self.c
-        out = fused_calls.fused_layer("lstm", self.weights, self.x, *state, resets=self.resets)
-        return [*out, *torch.autograd.grad(out, leaves, self.gradients)]
-
-    def exact(self) -> list[Tensor]:
-        """In fp64, by the equations, which tests/model/test_cells.py holds to NumPy's."""
-        values = *self.weights, self.h, self.c, self.x
-        leaves = [value.detach().double().requires_grad_() for value in values]
-        weights, (h, c, x) = LayerWeights(*leaves[:4]), leaves[4:]
-        out = cells.unrolled("lstm", weights, x, h, c, resets=self.resets)
-        given = [gradient.double() for gradient in self.gradients]
-        return [*out, *torch.autograd.grad(out, leaves, given)]
-
-
-def distances(found: list[Tensor], exact: list[Tensor]) -> dict[str, float]:
-    """Of each result, the norm of its error over its norm."""
-    pairs = zip(RESULTS, found, exact, strict=False)
-    errors = {name: ((a - b).norm() / (b.norm() + 1e-12)).detach() for name, a, b in pairs}
-    return {name: float(error) for name, error in errors.items()}
-
-
-def random_shape(generator: torch.Generator) -> tuple[int, int, int]:
-    """T, B and H; T B is bounded, because fp64 keeps every step."""
-    draw = torch.rand(3, generator=generator)
-    steps = int(600 ** draw[0])
-    lanes = min(int(300 ** draw[1]), 20_000 // steps)
-    return max(steps, 1), max(lanes, 1), (int(draw[2] * 8) + 1) * 64
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("seed", range(100))
 def test_it_is_the_equations(seed: int) -> None:
@@ -169,7 +99,7 @@ def test_it_is_the_equations(seed: int) -> None:
     case = Case(seed, shape, symbols=seed % 2 == 1, share=0.03 * (seed % 3))
     exact = case.exact()
     found = distances(case.persistent(), exact)
-    assert max(found.values()) < ROUNDED, (shape, found)
+    assert max(found.values()) < HALF, (shape, found)
 
 
 @pytest.mark.gpu
@@ -189,7 +119,7 @@ def test_every_tile_and_several_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
         for hidden in (64, 320, 512):
             case = Case(tile, (5, 17 * tile + 3, hidden), symbols=False, share=0.1)
             found = distances(case.persistent(), case.exact())
-            assert max(found.values()) < ROUNDED, (tile, hidden, found)
+            assert max(found.values()) < HALF, (tile, hidden, found)
 
 
 @pytest.mark.gpu
@@ -250,8 +180,7 @@ def test_it_can_be_recorded() -> None:
 @pytest.mark.parametrize("name", ["forward", "backward"])
 def test_blocks_that_wait_in_vain_give_up(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one block of each cluster that sends nothing."""
-    folder = Path(launch.__file__).parent
-    common, text = ((folder / f"{file}.cu").read_text() for file in ("common", name))
+    text = Path(launch.__file__).with_name(f"{name}.cu").read_text()
     sending = {"forward": "if (!sends ||", "backward": "if (number >= H / 16 ||"}[name]
     assert text.count(sending) == 1
     mute = text.replace(sending, sending + " rank == 1 ||")
@@ -260,8 +189,9 @@ def test_blocks_that_wait_in_vain_give_up(name: str, monkeypatch: pytest.MonkeyP
     def with_a_mute_block(wanted: str, device: torch.device, hidden: int, tile: int) -> Kernel:
         if wanted != name:
             return real(wanted, device, hidden, tile)
-        constants = {"H": hidden, "LANES": tile, "PATIENCE": 1 << 20}
-        sources: list[Path | str] = [HOPPER, LSTM_CELL, common, mute]
+        choices = {"GRID": 0, "WGMMA": 1, "BF16": 0, "PATIENCE": 1 << 20}
+        constants = launch._constants(hidden, tile) | choices
+        sources: list[Path | str] = [*launch._sources(name)[:-1], mute]
         kernel = Kernel(
             f"lstm_{name}", sources=sources, constants=constants, device=device, exact=True
         )

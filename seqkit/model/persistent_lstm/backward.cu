@@ -179,34 +179,36 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
     // Add up what all blocks sent in exchange `number`.
 #if GRID
     // Where block `source` puts its part for block `target`.
+    unsigned char *buffers = p.exchange + blockIdx.x / BLOCKS * (2LL * BLOCKS * BLOCKS * SLICE);
     auto slice_of = [&](int number, int source, int target) {
-      const long long buffer = (long long)(blockIdx.x / BLOCKS) * 2 + number % 2;
-      return p.exchange + ((buffer * BLOCKS + target) * BLOCKS + source) * SLICE;
+      return buffers + (((number & 1) * BLOCKS + target) * BLOCKS + source) * SLICE;
     };
     auto add_parts = [&](int number, float2 (&dh)[PAIRS]) {
+      // Threads for which there is no part read the last block's, too.
       const int split = thread / (32 * OCTETS), piece = thread % (32 * OCTETS);
-      const unsigned char *from = slice_of(number, split, rank) + piece * 16;
+      const unsigned char *from = slice_of(number, 0, rank) + piece * 16;
+      auto source_of = [&](int batch, int i) { return (batch * BATCH + i) * SPLIT + split; };
       auto place_of = [&](int batch, int i) {
-        const int source = (batch * BATCH + i) * SPLIT;
-        return split < SPLIT && split + source < BLOCKS ? from + source * SLICE : nullptr;
+        return from + min(source_of(batch, i), BLOCKS - 1) * SLICE;
       };
       uint4 got[BATCHES][BATCH];
       auto ask = [&](int batch) {
 #pragma unroll
-        for (int i = 0; i < BATCH; i++)
-          if (place_of(batch, i)) got[batch][i] = load_piece(place_of(batch, i));
+        for (int i = 0; i < BATCH; i++) got[batch][i] = load_piece(place_of(batch, i));
       };
       float total[8] = {};
-      ask(0);
+#pragma unroll
+      for (int batch = 0; batch < BATCHES && batch < AHEAD; batch++) ask(batch);
+      TICK(2);
 #pragma unroll
       for (int batch = 0; batch < BATCHES; batch++) {
         auto place = [&](int i) { return place_of(batch, i); };
         await_pieces(got[batch], place, LAST_BIT, number, watch);
-        if (batch == 0 && BATCHES > 1) ask(1);
+        TICK(3 + batch);
 #pragma unroll
         for (int i = 0; i < BATCH; i++)
-          if (place(i)) add_eight(total, got[batch][i]);
-        if (batch + 2 < BATCHES) ask(batch + 2);
+          if (source_of(batch, i) < BLOCKS) add_eight(total, got[batch][i]);
+        if (batch + AHEAD < BATCHES) ask(batch + AHEAD);
       }
       float4 *sums = (float4 *)(memory + ARRIVED);
       if (split < SPLIT) {
@@ -296,7 +298,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
         c[i] = before;
         dh[i].x += dy.x, dh[i].y += dy.y;
       }
+      TICK(1);
       if (step) add_parts(exchange - 1, dh);
+      TICK(10);
       if (GRID) fetch(step + STAGES - 1);  // after the polls, which it would hold up
 
       const int dgates = DGATES + exchange % 2 * OPERAND;
@@ -322,28 +326,30 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
       stages_arrived<GRID ? STAGES - 2 : STAGES - 3>();
       __syncthreads();
 
+      TICK(11);
       // One group of parts travels while the next is made.
       float sum[PARTS][OCTETS * 4];
-      Operand b[8];
-#pragma unroll
-      for (int k = 0; k < 8; k++) b[k] = operand(shared + dgates, k);
 #pragma unroll
       for (int group = 0; group < GROUPS; group++) {
+        TICK(13);
         begin_products();
 #pragma unroll
-        for (int k = 0; k < 8; k++)
+        for (int k = 0; k < 8; k++) {
+          const Operand b = operand(shared + dgates, k);
 #pragma unroll
           for (int m = group * (PARTS / GROUPS); m < (group + 1) * (PARTS / GROUPS); m++)
             if (m < FIRST_PARTS)
-              multiply(sum[m], ut[m % FIRST_PARTS][k], b[k], k > 0);
+              multiply(sum[m], ut[m % FIRST_PARTS][k], b, k > 0);
             else
-              multiply(sum[m], shared + WEIGHTS + ((m - FIRST_PARTS) * 8 + k) * MORE_WEIGHTS, b[k],
+              multiply(sum[m], shared + WEIGHTS + ((m - FIRST_PARTS) * 8 + k) * MORE_WEIGHTS, b,
                        k > 0);
+        }
         end_products();
         products_done();
 #pragma unroll
         for (int m = group * (PARTS / GROUPS); m < (group + 1) * (PARTS / GROUPS); m++)
           settled(sum[m]);
+        TICK(12);
 #pragma unroll
         for (int f = group * FRAGMENTS; f < (group + 1) * FRAGMENTS; f++) {
           const int number = warp * PARTS + f / OCTETS, peer_rank = number / 2;
@@ -356,9 +362,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
 #if GRID
           const uint4 w = make_uint4(packed(one[0], one[2]), packed(one[1], one[3]),
                                      packed(two[0], two[2]), packed(two[1], two[3]));
-          if (place % 2 == 0)
-            send_piece(slice_of(exchange, rank, peer_rank) + place / 2 * 512 + in_warp * 16, w,
-                       LAST_BIT, exchange);
+          if ((f / OCTETS % 2 * OCTETS + f % OCTETS) % 2 == 0)
+            send_piece(slice_of(exchange, rank, warp * (PARTS / 2) + f / OCTETS / 2) +
+                           in_warp * 16 + (f / OCTETS % 2 * OCTETS + f % OCTETS) / 2 * 512,
+                       w, LAST_BIT, exchange);
 #else
           const unsigned peer = at_peer(shared, peer_rank), barrier = peer + exchange % 2 * 8;
           const unsigned target = peer + ARRIVED + (exchange % 2 * BLOCKS + rank) * SLICE +
@@ -373,9 +380,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
         }
       }
 
+      TICK(13);
       // While they travel:
       write(t, memory + dgates);
       if (!GRID) fetch(step + STAGES - 1);
+      TICK(14);
     }
 
     add_parts(exchange - 1, dh);
@@ -401,5 +410,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
     }
     __syncthreads();  // before the next tile's kept values arrive there
   }
+  TOCK
   cluster_barrier();  // nobody ends while others may still send to it
 }

@@ -29,7 +29,9 @@ struct Forward {
 };
 
 // Products begin when the first chunk of h is there.
+#ifndef CHUNKS
 #define CHUNKS (BLOCKS % 4 || GRID && BLOCKS * OCTETS < 96 ? 2 : 4)
+#endif
 #define SLOTS (BLOCKS / CHUNKS)            // slices in a chunk
 #define ROW (4 * UNITS * 2 + 16)           // bytes of a lane's inputs; 16 against bank conflicts
 #define HIDDEN 1024                        // 2 buffers of h: BLOCKS slices, each an operand
@@ -93,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
 #if GRID
   // The slices of h, in the order of their blocks.
   auto buffer = [&](int number) {
-    return p.exchange + ((long long)(blockIdx.x / BLOCKS) * 2 + number % 2) * BLOCKS * SLICE;
+    return p.exchange + ((long long)(blockIdx.x / BLOCKS) * 2 + (number & 1)) * BLOCKS * SLICE;
   };
   auto expect_exchange = [&](int number) {};
   auto send_slice = [&](int number) {
@@ -197,8 +199,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
       send_slice(exchange);
     }
 
+    uint2 new_gates[OCTETS];
+    auto keep = [&](int t) {
+      half *step_gates = kept_gates + 4 * (long long)t * kept_step;
+      half *step_cells = kept_cells + (long long)(t + 1) * kept_step;
+#pragma unroll
+      for (int e = 0; e < OCTETS; e++) {
+        const int at = kept_place(e, 0, 0);
+        *(uint2 *)(step_gates + 4 * at) = new_gates[e];
+        step_cells[at] = saturated(c[e]);
+      }
+    };
+
 #pragma unroll 1
     for (int t = 0; t < T; t++, exchange++) {
+      TICK(0);
       const bool last = t + 1 == T;
       if (!last) expect_exchange(exchange + 1);
       unsigned next_resets = 0;
@@ -209,6 +224,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
       };
       if (!GRID) fetch_ahead();
 
+      TICK(16);
       float sum[SETS][OCTETS * 4];
       const unsigned char *inputs = memory + INPUTS + t % STAGES * LANES * ROW;
 #pragma unroll
@@ -231,15 +247,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
         end_products();
       };
 #if GRID
-      // Piece i of a chunk, in the order of the operand; its place in the exchange, or null.
+      // Piece i of a chunk, in the order of the operand, and its place in the exchange. Threads
+      // for which there is none read the last one, too.
       const unsigned char *from = buffer(exchange);
       auto number_of = [&](int chunk, int i) {
-        const int number = i * THREADS + thread;
-        return number < CHUNK / 16 ? chunk * (CHUNK / 16) + number : -1;
+        return chunk * (CHUNK / 16) + min(i * THREADS + thread, CHUNK / 16 - 1);
       };
       auto place_of = [&](int chunk, int i) {
-        const int number = number_of(chunk, i), at = number * 16 + rank * SLICE;
-        return number < 0 ? nullptr : from + (at < BLOCKS * SLICE ? at : at - BLOCKS * SLICE);
+        const int at = number_of(chunk, i) * 16 + rank * SLICE;
+        return from + (at < BLOCKS * SLICE ? at : at - BLOCKS * SLICE);
       };
       auto h0_of = [&](int number) {
         const int slot = number / (32 * OCTETS), inside = number % (32 * OCTETS);
@@ -250,30 +266,32 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
       uint4 got[CHUNKS][PER_CHUNK];
       auto ask = [&](int chunk) {
 #pragma unroll
-        for (int i = 0; i < PER_CHUNK; i++)
-          if (place_of(chunk, i) && t) got[chunk][i] = load_piece(place_of(chunk, i));
+        for (int i = 0; i < PER_CHUNK; i++) got[chunk][i] = load_piece(place_of(chunk, i));
       };
-      ask(0);
+#pragma unroll
+      for (int chunk = 0; chunk < CHUNKS && chunk < AHEAD; chunk++) ask(chunk);
+      if (KEPT_LATER && t) keep(t - 1);
+      TICK(1);
 #pragma unroll
       for (int chunk = 0; chunk < CHUNKS; chunk++) {
         auto place = [&](int i) { return place_of(chunk, i); };
         if (t) await_pieces(got[chunk], place, FREE_BIT, exchange, watch);
-        // Not before, because most values come at the same time: polling for all only costs time.
-        if (chunk == 0 && CHUNKS > 1) ask(1);
-        if (chunk + 2 < CHUNKS) ask(chunk + 2);
+        TICK(2 + chunk);
 #pragma unroll
         for (int i = 0; i < PER_CHUNK; i++) {
           const int number = number_of(chunk, i);
-          if (number < 0) continue;
           uint4 piece = got[chunk][i];
           piece.x &= ~FREE_BIT;
           if (!t) piece = h0_of(number);
           *(uint4 *)(memory + HIDDEN + number * 16) = piece;
         }
+        if (chunk + AHEAD < CHUNKS) ask(chunk + AHEAD);
         publish_to_async();
         __syncthreads();
         if (chunk + 1 == CHUNKS) fetch_ahead();  // after the polls, which it would hold up
+        TICK(10);
         multiply_chunk(shared + HIDDEN, chunk);
+        TICK(11);
       }
 #else
 #pragma unroll
@@ -286,8 +304,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
 #pragma unroll
       for (int set = 0; set < SETS; set++) settled(sum[set]);
 
+      TICK(12);
       float new_h[OCTETS];
-      uint2 new_gates[OCTETS];
 #pragma unroll
       for (int e = 0; e < OCTETS; e++) {
         float total[4];
@@ -337,23 +355,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
       publish_to_async();
       stages_arrived<STAGES - 2>();
       __syncthreads();
+      TICK(13);
       if (!last) send_slice(exchange + 1);
+      TICK(14);
 
       if (has_piece && slice_lane < count)
         *(uint4 *)(y + (long long)(t + 1) * B * H) = *(const uint4 *)(slice + slice_at);
-      half *step_gates = kept_gates + 4 * (long long)t * kept_step;
-      half *step_cells = kept_cells + (long long)(t + 1) * kept_step;
-#pragma unroll
-      for (int e = 0; e < OCTETS; e++) {
-        const int at = kept_place(e, 0, 0);
-        *(uint2 *)(step_gates + 4 * at) = new_gates[e];
-        step_cells[at] = saturated(c[e]);
-      }
+      if (!KEPT_LATER || last) keep(t);
+      TICK(15);
     }
 #pragma unroll
     for (int e = 0; e < OCTETS; e++)
       if (e * 8 + column < count)
         p.c_last[(long long)(first + e * 8 + column) * H + own + unit] = saturated(c[e]);
   }
+  TOCK
   cluster_barrier();  // nobody ends while others may still read its slice
 }

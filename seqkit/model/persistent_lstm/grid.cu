@@ -21,7 +21,8 @@ __device__ __forceinline__ void send_piece(void *place, uint4 piece, unsigned bi
                :: "l"(place), "l"(low), "l"(high) : "memory");
 }
 
-// Poll until pieces are those of exchange `number`. `place(i)` is where piece i is, or null.
+// Poll until pieces, which have been loaded, are those of exchange `number`; i is at `place(i)`.
+// Loads have no conditions, because what is loaded under one is waited for at once.
 template <int COUNT, typename Place>
 __device__ __forceinline__ void await_pieces(
     uint4 (&pieces)[COUNT], Place place, unsigned bit, int number, Watch &watch) {
@@ -29,7 +30,7 @@ __device__ __forceinline__ void await_pieces(
   auto missing = [&]() {
     bool some = false;
 #pragma unroll
-    for (int i = 0; i < COUNT; i++) some |= place(i) && (pieces[i].x & bit) != expected;
+    for (int i = 0; i < COUNT; i++) some |= (pieces[i].x & bit) != expected;
     return some;
   };
   if (missing() && !watch.over) {
@@ -37,7 +38,7 @@ __device__ __forceinline__ void await_pieces(
     do {
 #pragma unroll
       for (int i = 0; i < COUNT; i++)
-        if (place(i) && (pieces[i].x & bit) != expected) pieces[i] = load_piece(place(i));
+        if ((pieces[i].x & bit) != expected) pieces[i] = load_piece(place(i));
     } while (missing() && !watch.gives_up(begun));
   }
   __syncwarp();

@@ -1,0 +1,188 @@
+"""The persistent layer without clusters: the equations, on any card, the same every time."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from seqkit.foundation.errors import DeviceError
+from seqkit.kernels.graph import GraphedCall
+from seqkit.kernels.nvrtc import Kernel
+from seqkit.model.persistent_lstm import launch
+from seqkit.model.persistent_lstm.launch import Card, Tiling, grid_tiling
+from seqkit.model.persistent_lstm.layer import persistent_layer
+from tests.model.lstm_case import GPU, RESULTS, ROUNDED, Case, distances, random_shape
+
+KB = 1024
+H100 = Card("H100", (9, 0), 132, 227 * KB, "sm_90a")
+A100 = Card("A100", (8, 0), 108, 163 * KB, "compute_80")
+RTX_3060 = Card("RTX 3060", (8, 6), 28, 99 * KB, "compute_80")
+RTX_4090 = Card("RTX 4090", (8, 9), 128, 99 * KB, "compute_80")
+CARDS = [H100, A100, RTX_3060, RTX_4090]
+
+
+@pytest.mark.parametrize(
+    ("about", "hidden", "lanes", "expected"),
+    [
+        (H100, 512, 128, Tiling(16, 8, 8, True)),
+        (H100, 512, 25, Tiling(8, 4, 4, True)),
+        (H100, 1024, 128, Tiling(32, 4, 4, True)),
+        (A100, 512, 128, Tiling(24, 6, 6, True)),
+        (A100, 1024, 128, Tiling(8, 16, 3, True)),
+        (RTX_3060, 512, 32, Tiling(32, 1, 1, True)),
+        (RTX_3060, 1024, 32, None),
+        (RTX_4090, 512, 64, Tiling(8, 8, 8, True)),
+    ],
+)
+def test_sizes_are_those_that_a_card_has_room_for(
+    about: Card, hidden: int, lanes: int, expected: Tiling | None
+) -> None:
+    assert grid_tiling(lanes, hidden, about) == expected
+
+
+@pytest.mark.parametrize("about", CARDS)
+@pytest.mark.parametrize("lanes", [1, 8, 25, 300, 5000])
+@pytest.mark.parametrize("hidden", [64, 320, 512, 768])
+def test_every_lane_has_a_place_and_every_block_a_multiprocessor(
+    about: Card, lanes: int, hidden: int
+) -> None:
+    if (found := grid_tiling(lanes, hidden, about)) is None:
+        assert hidden == 768
+        return
+    assert (found.tiles - 1) * found.lanes < lanes <= found.tiles * found.lanes
+    assert 1 <= found.clusters <= found.tiles
+    assert found.clusters * launch.blocks(hidden) <= about.multiprocessors
+
+
+def test_what_a_card_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def said(about: Card, hidden: int) -> str | None:
+        monkeypatch.setattr(launch, "card", lambda device: about)
+        return launch.grid_refusal(torch.device("cuda", 60), hidden, 32, torch.float16)
+
+    assert "capability 8.0" in str(said(Card("T4", (7, 5), 40, 64 * KB, "sm_75"), 512))
+    assert "needs 32 multiprocessors and RTX 3060 has 28" in str(said(RTX_3060, 1024))
+    assert "99 KB" in str(said(RTX_4090, 1024))
+    cpu = launch.grid_refusal(torch.device("cpu"), 512, 32, torch.float16)
+    assert "needs a GPU" in str(cpu)
+
+
+@pytest.fixture(params=CARDS, ids=lambda about: about.name)
+def about(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Card]:
+    """A card that the GPU at hand stands for: its multiprocessors, memory and instructions."""
+    found: Card = request.param
+    if torch.cuda.is_available():  # the tests' GPU may be no Hopper
+        real = launch.card(GPU)
+        if found is H100:
+            found = real
+        elif real.shared < found.shared or real.multiprocessors < found.multiprocessors:
+            pytest.skip(f"{real.name} is smaller than {found.name}")
+    monkeypatch.setattr(launch, "card", lambda device: found)
+    yield found
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("seed", range(12))
+def test_it_is_the_equations(about: Card, seed: int, dtype: torch.dtype) -> None:
+    shape = random_shape(torch.Generator().manual_seed(seed))
+    case = Case(seed, shape, symbols=seed % 2 == 1, share=0.03 * (seed % 3), dtype=dtype)
+    found = distances(case.persistent(grid=True), case.exact())
+    assert max(found.values()) < ROUNDED[dtype], (shape, found)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("tile", launch.TILES)
+@pytest.mark.parametrize("hidden", [64, 320, 576, 640, 768, 1024])
+def test_every_tile_and_several_rounds(
+    about: Card, tile: int, hidden: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch, "TILES", (tile,))
+    if grid_tiling(8, hidden, about) is None:
+        pytest.skip(f"{about.name} has no room for it")
+    case = Case(tile, (5, 9 * tile + 3, hidden), symbols=False, share=0.1)
+    found = distances(case.persistent(grid=True), case.exact())
+    assert max(found.values()) < ROUNDED[torch.float16], (tile, hidden, found)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shape", [(1, 1, 64), (2, 300, 128), (3, 9, 512), (600, 30, 384)])
+def test_it_is_as_exact_as_cudnn(about: Card, shape: tuple[int, int, int]) -> None:
+    case = Case(3, shape, symbols=False, share=0.0)
+    exact = case.exact()
+    ours = distances(case.persistent(grid=True), exact)
+    theirs = distances(case.cudnn(), exact)
+    for name in RESULTS:
+        assert ours[name] < 1.5 * theirs[name] + 1e-4, (name, ours, theirs)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("lanes", "hidden"), [(25, 512), (128, 512), (50, 128)])
+def test_it_repeats_to_the_bit_in_whatever_memory(about: Card, lanes: int, hidden: int) -> None:
+    case = Case(2, (20, lanes, hidden), symbols=True, share=0.05)
+    first = case.persistent(grid=True)
+    for run in range(200):
+        if run % 50 == 0:
+            rows = torch.full((1 << 28,), torch.nan, device=GPU)
+            del rows  # the allocator hands this memory out again as it is
+        found = case.persistent(grid=True)
+        assert all(torch.equal(a, b) for a, b in zip(first, found, strict=True))
+
+
+@pytest.mark.gpu
+def test_it_can_be_recorded(about: Card) -> None:
+    case, again = (Case(4, (9, 40, 192), symbols=False, share=0.1) for _ in range(2))
+    expected = again.persistent(grid=True)
+    leaves = [v.requires_grad_() for v in (*case.weights, case.h, case.c, case.x)]
+    found: list[Tensor] = []
+    failed = torch.zeros(1, dtype=torch.int32, device=GPU)
+
+    def run() -> None:
+        given = case.weights, case.x, case.h, case.c
+        out = persistent_layer(*given, failed=failed, resets=case.resets, grid=True)
+        found[:] = [*out, *torch.autograd.grad(out, leaves, case.gradients)]
+
+    replay = GraphedCall(run, GPU)
+    for _ in range(3):
+        replay()
+    launch.check(failed)
+    assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["forward", "backward"])
+def test_blocks_that_wait_in_vain_give_up(
+    about: Card, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With one block of each group that sends nothing."""
+    text = Path(launch.__file__).with_name(f"{name}.cu").read_text()
+    sending = {"forward": "if (!has_piece ||", "backward": "if (number >= H / 16 ||"}[name]
+    assert text.count(sending) == 1
+    mute = text.replace(sending, sending + " rank == 1 ||")
+    real = launch._grid_kernel
+
+    def with_a_mute_block(
+        wanted: str, device: torch.device, hidden: int, tile: int, dtype: torch.dtype
+    ) -> Kernel:
+        if wanted != name:
+            return real(wanted, device, hidden, tile, dtype)
+        choices = {"GRID": 1, "WGMMA": about.has_wgmma, "BF16": 0, "PATIENCE": 1 << 20}
+        kernel = Kernel(
+            f"lstm_{name}",
+            sources=[*launch._sources(name)[:-1], mute],
+            constants=launch._constants(hidden, tile) | choices,
+            device=device,
+            architecture=about.architecture,
+        )
+        kernel.reserve(launch._shared(name, hidden, tile, True))
+        return kernel
+
+    case = Case(5, (6, 20, 256), symbols=False, share=0.0)
+    expected = case.persistent(grid=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(launch, "_grid_kernel", with_a_mute_block)
+        with pytest.raises(DeviceError, match="in vain"):
+            case.persistent(grid=True)
+    found = case.persistent(grid=True)
+    assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
