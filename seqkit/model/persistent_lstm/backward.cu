@@ -37,7 +37,10 @@ struct Backward {
 #define GROUPS (GRID ? PARTS / 2 : LANES == 8 || PARTS != 4 ? 1 : OCTETS % 2 ? 2 : 4)
 #define FRAGMENTS (PARTS * OCTETS / GROUPS)  // of 16 units x 8 lanes, in a group
 #define LOADS ((BLOCKS + 8 / OCTETS - 1) / (8 / OCTETS))  // with GRID: pieces that a thread adds up
-#define BATCH (LOADS < 4 ? LOADS : 4)   // of which so many are awaited together
+#ifndef MOST
+#define MOST 8
+#endif
+#define BATCH (LOADS < MOST ? LOADS : MOST)   // of which so many are awaited together
 #define BATCHES ((LOADS + BATCH - 1) / BATCH)
 #define WORDS (128 * OCTETS)            // pairs of cells in a block
 #define PAIRS ((WORDS + THREADS - 1) / THREADS)  // of a thread
@@ -197,18 +200,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
         for (int i = 0; i < BATCH; i++) got[batch][i] = load_piece(place_of(batch, i));
       };
       float total[8] = {};
-#pragma unroll
-      for (int batch = 0; batch < BATCHES && batch < AHEAD; batch++) ask(batch);
-      TICK(2);
+      ask(0);
 #pragma unroll
       for (int batch = 0; batch < BATCHES; batch++) {
         auto place = [&](int i) { return place_of(batch, i); };
         await_pieces(got[batch], place, LAST_BIT, number, watch);
-        TICK(3 + batch);
 #pragma unroll
         for (int i = 0; i < BATCH; i++)
           if (source_of(batch, i) < BLOCKS) add_eight(total, got[batch][i]);
-        if (batch + AHEAD < BATCHES) ask(batch + AHEAD);
+        if (batch + 1 < BATCHES) ask(batch + 1);
       }
       float4 *sums = (float4 *)(memory + ARRIVED);
       if (split < SPLIT) {
@@ -298,9 +298,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
         c[i] = before;
         dh[i].x += dy.x, dh[i].y += dy.y;
       }
-      TICK(1);
       if (step) add_parts(exchange - 1, dh);
-      TICK(10);
       if (GRID) fetch(step + STAGES - 1);  // after the polls, which it would hold up
 
       const int dgates = DGATES + exchange % 2 * OPERAND;
@@ -326,12 +324,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
       stages_arrived<GRID ? STAGES - 2 : STAGES - 3>();
       __syncthreads();
 
-      TICK(11);
       // One group of parts travels while the next is made.
       float sum[PARTS][OCTETS * 4];
-#pragma unroll
-      for (int group = 0; group < GROUPS; group++) {
-        TICK(13);
+      auto multiply_group = [&](int group) {
         begin_products();
 #pragma unroll
         for (int k = 0; k < 8; k++) {
@@ -345,11 +340,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
                        k > 0);
         }
         end_products();
-        products_done();
+      };
+      if (GRID) multiply_group(0);
+#pragma unroll
+      for (int group = 0; group < GROUPS; group++) {
+        const bool more = GRID && group + 1 < GROUPS;
+        if (!GRID || more) multiply_group(group + more);
+        if (more) products_done<1>();
+        else products_done<0>();
 #pragma unroll
         for (int m = group * (PARTS / GROUPS); m < (group + 1) * (PARTS / GROUPS); m++)
           settled(sum[m]);
-        TICK(12);
 #pragma unroll
         for (int f = group * FRAGMENTS; f < (group + 1) * FRAGMENTS; f++) {
           const int number = warp * PARTS + f / OCTETS, peer_rank = number / 2;
@@ -380,11 +381,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
         }
       }
 
-      TICK(13);
       // While they travel:
       write(t, memory + dgates);
       if (!GRID) fetch(step + STAGES - 1);
-      TICK(14);
     }
 
     add_parts(exchange - 1, dh);
@@ -410,6 +409,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
     }
     __syncthreads();  // before the next tile's kept values arrive there
   }
-  TOCK
   cluster_barrier();  // nobody ends while others may still send to it
 }

@@ -23,20 +23,6 @@ typedef unsigned short half;  // the bits of a number of 16 bits; arithmetic is 
 #define RESIDENT 32                  // products of 16 x 16 whose weights a warp has in registers
 #define MORE_WEIGHTS 4096            // bytes of each other one, of eight warps, in shared memory
 
-#if PROFILE
-__shared__ long long ticks_[32]; __shared__ long long last_;
-#define TICK(i) do { if (threadIdx.x == 0) { const long long now_ = clock64(); ticks_[i] += now_ - last_; last_ = now_; } } while (0)
-#define TOCK if (threadIdx.x == 0 && blockIdx.x == 5 % gridDim.x) for (int i = 0; i < 32; i++) p.error[8 + i] = ticks_[i] / p.steps;
-#else
-#define TICK(i)
-#define TOCK
-#endif
-#ifndef AHEAD
-#define AHEAD 2
-#endif
-#ifndef KEPT_LATER
-#define KEPT_LATER 0
-#endif
 // ---- numbers ----
 
 __device__ __forceinline__ float tanh_of(float x) {
@@ -85,11 +71,6 @@ __device__ __forceinline__ unsigned at_peer(unsigned address, unsigned rank) {
 }
 
 __device__ __forceinline__ void cluster_barrier() {
-#if PROFILE
-  if (threadIdx.x < 32) ticks_[threadIdx.x] = 0;
-  last_ = clock64();
-  __syncthreads();
-#endif
   if (GRID) return;
   asm volatile("barrier.cluster.arrive.release.aligned;\n"
                "barrier.cluster.wait.acquire.aligned;" ::: "memory");
@@ -213,7 +194,7 @@ __device__ __forceinline__ void multiply(
 
 __device__ __forceinline__ void begin_products() {}
 __device__ __forceinline__ void end_products() {}
-__device__ __forceinline__ void products_done() {}
+template <int BUT> __device__ __forceinline__ void products_done() {}
 __device__ __forceinline__ void settled(float (&sum)[OCTETS * 4]) {}
 
 #else  // wgmma of four warps, which reads b from shared memory by itself
@@ -278,7 +259,8 @@ __device__ __forceinline__ void multiply(
 
 __device__ __forceinline__ void begin_products() { wgmma_begin(); }
 __device__ __forceinline__ void end_products() { wgmma_end(); }
-__device__ __forceinline__ void products_done() { wgmma_done(); }
+// All but the newest `BUT` of what `end_products` ended.
+template <int BUT> __device__ __forceinline__ void products_done() { wgmma_done<BUT>(); }
 
 // The compiler must not read `sum` before the products are done.
 __device__ __forceinline__ void settled(float (&sum)[OCTETS * 4]) {

@@ -29,9 +29,7 @@ struct Forward {
 };
 
 // Products begin when the first chunk of h is there.
-#ifndef CHUNKS
-#define CHUNKS (BLOCKS % 4 || GRID && BLOCKS * OCTETS < 96 ? 2 : 4)
-#endif
+#define CHUNKS (GRID ? (BLOCKS * OCTETS > 32 ? 2 : 1) : BLOCKS % 4 ? 2 : 4)
 #define SLOTS (BLOCKS / CHUNKS)            // slices in a chunk
 #define ROW (4 * UNITS * 2 + 16)           // bytes of a lane's inputs; 16 against bank conflicts
 #define HIDDEN 1024                        // 2 buffers of h: BLOCKS slices, each an operand
@@ -199,21 +197,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
       send_slice(exchange);
     }
 
-    uint2 new_gates[OCTETS];
-    auto keep = [&](int t) {
-      half *step_gates = kept_gates + 4 * (long long)t * kept_step;
-      half *step_cells = kept_cells + (long long)(t + 1) * kept_step;
-#pragma unroll
-      for (int e = 0; e < OCTETS; e++) {
-        const int at = kept_place(e, 0, 0);
-        *(uint2 *)(step_gates + 4 * at) = new_gates[e];
-        step_cells[at] = saturated(c[e]);
-      }
-    };
-
 #pragma unroll 1
     for (int t = 0; t < T; t++, exchange++) {
-      TICK(0);
       const bool last = t + 1 == T;
       if (!last) expect_exchange(exchange + 1);
       unsigned next_resets = 0;
@@ -224,7 +209,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
       };
       if (!GRID) fetch_ahead();
 
-      TICK(16);
       float sum[SETS][OCTETS * 4];
       const unsigned char *inputs = memory + INPUTS + t % STAGES * LANES * ROW;
 #pragma unroll
@@ -268,15 +252,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
 #pragma unroll
         for (int i = 0; i < PER_CHUNK; i++) got[chunk][i] = load_piece(place_of(chunk, i));
       };
-#pragma unroll
-      for (int chunk = 0; chunk < CHUNKS && chunk < AHEAD; chunk++) ask(chunk);
-      if (KEPT_LATER && t) keep(t - 1);
-      TICK(1);
+      ask(0);
 #pragma unroll
       for (int chunk = 0; chunk < CHUNKS; chunk++) {
         auto place = [&](int i) { return place_of(chunk, i); };
         if (t) await_pieces(got[chunk], place, FREE_BIT, exchange, watch);
-        TICK(2 + chunk);
 #pragma unroll
         for (int i = 0; i < PER_CHUNK; i++) {
           const int number = number_of(chunk, i);
@@ -285,13 +265,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
           if (!t) piece = h0_of(number);
           *(uint4 *)(memory + HIDDEN + number * 16) = piece;
         }
-        if (chunk + AHEAD < CHUNKS) ask(chunk + AHEAD);
+        if (chunk + 1 < CHUNKS) ask(chunk + 1);
         publish_to_async();
         __syncthreads();
         if (chunk + 1 == CHUNKS) fetch_ahead();  // after the polls, which it would hold up
-        TICK(10);
         multiply_chunk(shared + HIDDEN, chunk);
-        TICK(11);
       }
 #else
 #pragma unroll
@@ -300,12 +278,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
         multiply_chunk(shared + HIDDEN + exchange % 2 * BLOCKS * SLICE, chunk);
       }
 #endif
-      products_done();
+      products_done<0>();
 #pragma unroll
       for (int set = 0; set < SETS; set++) settled(sum[set]);
 
-      TICK(12);
       float new_h[OCTETS];
+      uint2 new_gates[OCTETS];
 #pragma unroll
       for (int e = 0; e < OCTETS; e++) {
         float total[4];
@@ -355,20 +333,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
       publish_to_async();
       stages_arrived<STAGES - 2>();
       __syncthreads();
-      TICK(13);
       if (!last) send_slice(exchange + 1);
-      TICK(14);
 
       if (has_piece && slice_lane < count)
         *(uint4 *)(y + (long long)(t + 1) * B * H) = *(const uint4 *)(slice + slice_at);
-      if (!KEPT_LATER || last) keep(t);
-      TICK(15);
+      half *step_gates = kept_gates + 4 * (long long)t * kept_step;
+      half *step_cells = kept_cells + (long long)(t + 1) * kept_step;
+#pragma unroll
+      for (int e = 0; e < OCTETS; e++) {
+        const int at = kept_place(e, 0, 0);
+        *(uint2 *)(step_gates + 4 * at) = new_gates[e];
+        step_cells[at] = saturated(c[e]);
+      }
     }
 #pragma unroll
     for (int e = 0; e < OCTETS; e++)
       if (e * 8 + column < count)
         p.c_last[(long long)(first + e * 8 + column) * H + own + unit] = saturated(c[e]);
   }
-  TOCK
   cluster_barrier();  // nobody ends while others may still read its slice
 }
