@@ -14,6 +14,7 @@ _SAMPLE_RATE = 16000  # Hz, that real time is measured against
 _TRAINING_RATIOS = (
     ("seqkit", "bare"),
     ("bare", "bare_persistent"),
+    ("bare", "bare_grid"),
     ("plain", "seqkit"),
     ("plain_best", "seqkit"),
     ("unrolled", "seqkit"),  # what model.backend=unrolled costs, on a GPU with its launches

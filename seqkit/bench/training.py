@@ -4,6 +4,7 @@ seqkit                    the whole training step: batch, network, loss, gradien
 seqkit_forward_backward   of it the network and its loss, forward and backward
 bare                      of that the recurrent layers alone, by cuDNN, forward and backward
 bare_persistent           the same by the persistent kernel (only where it runs)
+bare_grid                 the same by that without clusters (only where it runs)
 unrolled                  the whole step with model.backend=unrolled, launched one by one
 
 On a GPU a row is one CUDA graph unless it says otherwise.
@@ -24,7 +25,7 @@ from seqkit.kernels.graph import GraphedCall
 from seqkit.kernels.timing import Build, Row
 from seqkit.model import fused_calls
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.execution import Execution
+from seqkit.model.execution import PERSISTENT, Execution
 from seqkit.model.network import cross_entropy
 from seqkit.model.persistent_lstm.layer import persistent_layer
 from seqkit.model.state import State
@@ -56,7 +57,7 @@ def rows(
         choose_execution, lanes=lanes, precisions=precisions, timed=config.model.autotune
     )
     execution = by_cudnn = choose(model)
-    if execution.kernel == "persistent":
+    if execution.kernel in PERSISTENT:
         plain = dataclasses.replace(config.model, backend="cudnn")
         by_cudnn = choose(_model(config, plain, device))
     unrolled = dataclasses.replace(config.model, backend="unrolled")
@@ -68,9 +69,10 @@ def rows(
         "bare": partial(record, partial(_bare, config, device, by_cudnn)),
         "unrolled": partial(_trainer, config, unrolled, device, slow, notice),
     }
-    persistent = Execution("persistent", "fp16", execution.lanes)
-    if supported(persistent, model, lanes, precisions):
-        built["bare_persistent"] = partial(record, partial(_bare, config, device, persistent))
+    for kernel in PERSISTENT:
+        own = Execution(kernel, "fp16", execution.lanes)
+        if supported(own, model, lanes, precisions):
+            built[f"bare_{kernel}"] = partial(record, partial(_bare, config, device, own))
     symbols = config.train.batch_size * config.train.sequence_length
     return {name: Row(build, symbols) for name, build in built.items()}, execution
 
@@ -156,7 +158,7 @@ def _bare(config: Config, device: torch.device, execution: Execution) -> Callabl
     shape = (config.train.sequence_length, execution.lanes, config.model.input_width)
     x = torch.randn(shape, device=device, dtype=leaves[0].dtype)
     h = torch.zeros_like(model.zero_state(execution.lanes).h, dtype=x.dtype)
-    if execution.kernel == "persistent" and config.model.input == "one_hot":
+    if execution.kernel in PERSISTENT and config.model.input == "one_hot":
         x = window(config, device, execution.lanes)[0]
     dy = torch.ones((*shape[:2], config.model.hidden_size), device=device, dtype=h.dtype)
     cell = config.model.cell
@@ -169,7 +171,8 @@ def _bare(config: Config, device: torch.device, execution: Execution) -> Callabl
             for index, layer in enumerate(layers):
                 state = h[index], h[index]
                 if failed is not None:
-                    y = persistent_layer(layer, y, *state, failed=failed).y
+                    grid = execution.kernel == "grid"
+                    y = persistent_layer(layer, y, *state, failed=failed, grid=grid).y
                 else:
                     y = fused_calls.fused_layer(cell, layer, y, *state).y
         torch.autograd.grad(y, leaves, dy)

@@ -16,6 +16,7 @@ from seqkit.data.shards import reading
 from seqkit.doctor import advice
 from seqkit.doctor.examine import examine
 from seqkit.doctor.faults import Fault
+from seqkit.doctor.kernel import kernel_of
 from seqkit.doctor.sound import decibels
 from seqkit.doctor.text import RETURN
 from seqkit.evaluation import baselines
@@ -78,10 +79,13 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
         config.data.path = paths  # the command line to copy has the URL
         training, composed = facts["split"]["training"], partial(config_of_recipe, catalogue)
         recommended = advice.advise(config, training, corpus, chosen, composed)
+        recipe = composed(recommended["recipe"]) if recommended else config
+        kernel = kernel_of(recipe, chosen)
     return {
         **facts,
         "faults": [*map(str, faults)],
         "device": device.describe(chosen),
+        "kernel": kernel,
         "recommendation": recommended,
     }
 
@@ -131,7 +135,8 @@ def _shown_data(facts: Mapping[str, Any]) -> str:
     seconds = recommended["seconds"]
     ends = f"; about {duration(seconds)}" if seconds else ""
     weights = f"{recommended['parameters']:,} weights{ends}."
-    return "\n".join([*lines, "Train with", f"  {recommended['command']}", weights])
+    lines += ["Train with", f"  {recommended['command']}", weights]
+    return "\n".join([*lines, *([f"Layers: {facts['kernel']}."] if facts["kernel"] else [])])
 
 
 def _shown_run(facts: Mapping[str, Any]) -> str:

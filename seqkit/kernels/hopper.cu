@@ -54,7 +54,6 @@ __device__ __forceinline__ void wgmma_end() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-// All groups but the newest `BUT` are.
-template <int BUT = 0> __device__ __forceinline__ void wgmma_done() {
-  asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(BUT) : "memory");
+__device__ __forceinline__ void wgmma_done() {
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }

@@ -113,9 +113,9 @@ def test_a_rule_chooses_the_kernel(change: dict[str, object], kernel: str, timed
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({}, "model.backend=persistent needs a GPU of capability 9.0"),
-        ({"hidden": 100}, "a multiple of 64 up to 512, not lstm with 100"),
-        ({"hidden": 1024}, "not lstm with 1024"),
+        ({}, "model.backend=persistent needs a GPU of capability 8.0"),
+        ({"hidden": 100}, "a multiple of 64 up to 1024, not lstm with 100"),
+        ({"hidden": 1088}, "not lstm with 1088"),
         ({"cell": "gru"}, "not gru with 128"),
     ],
 )
@@ -132,13 +132,45 @@ def test_a_gpu_without_the_persistent_kernel_trains_by_cudnn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(launch, "clusters_at_once", lambda device, hidden, lanes: 0)
+    monkeypatch.setattr(launch, "grid_tiling", lambda lanes, hidden, about: None)
     model, lanes = setting("cuda")
     found = choose_execution(model, lanes, precisions=["fp16"])
     assert found.kernel == "layerwise"
     assert "cuDNN runs the layers" in advice(model, found)[0]
     model, lanes = setting("cuda", backend="persistent")
-    with pytest.raises(DeviceError, match=r"needs clusters of 4 blocks.*use model.backend=cudnn"):
+    with pytest.raises(DeviceError, match=r"needs 4 multiprocessors.*use model.backend=cudnn"):
         choose_execution(model, lanes, precisions=["fp16"])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("ours", "kernel"), [(1.0, "grid"), (3.0, "layerwise")])
+def test_the_kernel_without_clusters_runs_where_it_was_measured_faster(
+    monkeypatch: pytest.MonkeyPatch, ours: float, kernel: str
+) -> None:
+    def milliseconds(model: CharRNN, lanes: Lanes, execution: Execution) -> float:
+        return ours if execution.kernel == "grid" else 2.0
+
+    monkeypatch.setattr(kernel_choice, "_milliseconds", milliseconds)
+    monkeypatch.setattr(launch, "clusters_at_once", lambda device, hidden, lanes: 0)
+    model, lanes = setting("cuda")
+    found = choose_execution(model, lanes, precisions=["fp16", "bf16"])
+    assert found.kernel == kernel
+    said = [note for note in advice(model, found) if "is slower here" in note]
+    assert len(said) == (kernel != "grid")
+    assert choose_execution(model, lanes, precisions=["fp16"], timed=False).kernel == "layerwise"
+    insists, lanes = setting("cuda", backend="persistent")
+    assert choose_execution(insists, lanes, precisions=["fp16"]).kernel == "grid"
+
+
+@pytest.mark.gpu
+def test_a_kernel_that_the_gpu_refuses_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*given: object, **named: object) -> None:
+        raise DeviceError("too many blocks in cooperative launch")
+
+    monkeypatch.setattr(launch, "clusters_at_once", lambda device, hidden, lanes: 0)
+    monkeypatch.setattr(launch, "launch", refused)
+    model, lanes = setting("cuda")
+    assert choose_execution(model, lanes, precisions=["fp16"]).kernel == "layerwise"
 
 
 @pytest.mark.gpu

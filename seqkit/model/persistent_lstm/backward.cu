@@ -37,10 +37,7 @@ struct Backward {
 #define GROUPS (GRID ? PARTS / 2 : LANES == 8 || PARTS != 4 ? 1 : OCTETS % 2 ? 2 : 4)
 #define FRAGMENTS (PARTS * OCTETS / GROUPS)  // of 16 units x 8 lanes, in a group
 #define LOADS ((BLOCKS + 8 / OCTETS - 1) / (8 / OCTETS))  // with GRID: pieces that a thread adds up
-#ifndef MOST
-#define MOST 8
-#endif
-#define BATCH (LOADS < MOST ? LOADS : MOST)   // of which so many are awaited together
+#define BATCH (LOADS < 8 ? LOADS : 8)   // of which so many are awaited together
 #define BATCHES ((LOADS + BATCH - 1) / BATCH)
 #define WORDS (128 * OCTETS)            // pairs of cells in a block
 #define PAIRS ((WORDS + THREADS - 1) / THREADS)  // of a thread
@@ -326,7 +323,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
 
       // One group of parts travels while the next is made.
       float sum[PARTS][OCTETS * 4];
-      auto multiply_group = [&](int group) {
+#pragma unroll
+      for (int group = 0; group < GROUPS; group++) {
         begin_products();
 #pragma unroll
         for (int k = 0; k < 8; k++) {
@@ -340,14 +338,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
                        k > 0);
         }
         end_products();
-      };
-      if (GRID) multiply_group(0);
-#pragma unroll
-      for (int group = 0; group < GROUPS; group++) {
-        const bool more = GRID && group + 1 < GROUPS;
-        if (!GRID || more) multiply_group(group + more);
-        if (more) products_done<1>();
-        else products_done<0>();
+        products_done();
 #pragma unroll
         for (int m = group * (PARTS / GROUPS); m < (group + 1) * (PARTS / GROUPS); m++)
           settled(sum[m]);

@@ -194,7 +194,7 @@ __device__ __forceinline__ void multiply(
 
 __device__ __forceinline__ void begin_products() {}
 __device__ __forceinline__ void end_products() {}
-template <int BUT> __device__ __forceinline__ void products_done() {}
+__device__ __forceinline__ void products_done() {}
 __device__ __forceinline__ void settled(float (&sum)[OCTETS * 4]) {}
 
 #else  // wgmma of four warps, which reads b from shared memory by itself
@@ -259,8 +259,7 @@ __device__ __forceinline__ void multiply(
 
 __device__ __forceinline__ void begin_products() { wgmma_begin(); }
 __device__ __forceinline__ void end_products() { wgmma_end(); }
-// All but the newest `BUT` of what `end_products` ended.
-template <int BUT> __device__ __forceinline__ void products_done() { wgmma_done<BUT>(); }
+__device__ __forceinline__ void products_done() { wgmma_done(); }
 
 // The compiler must not read `sum` before the products are done.
 __device__ __forceinline__ void settled(float (&sum)[OCTETS * 4]) {

@@ -278,7 +278,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
         multiply_chunk(shared + HIDDEN + exchange % 2 * BLOCKS * SLICE, chunk);
       }
 #endif
-      products_done<0>();
+      products_done();
 #pragma unroll
       for (int set = 0; set < SETS; set++) settled(sum[set]);
 
