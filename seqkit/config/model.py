@@ -24,8 +24,8 @@ class ModelConfig:
     )
     backend: str = option(
         "auto",
-        "what trains the layers: cudnn (on a CPU oneDNN), persistent (seqkit's kernel for Hopper "
-        "GPUs; docs/how/kernel.md), auto (the fastest of these), or the equations step by step",
+        "what trains the layers: cudnn (on a CPU oneDNN), persistent (seqkit's kernel; "
+        "docs/how/kernel.md), auto (the fastest of these), or the equations step by step",
         choices=("auto", "cudnn", "persistent", "unrolled"),
     )
     cell_clip: float = option(

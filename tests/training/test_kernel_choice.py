@@ -142,34 +142,45 @@ def test_a_gpu_without_the_persistent_kernel_trains_by_cudnn(
         choose_execution(model, lanes, precisions=["fp16"])
 
 
-@pytest.mark.gpu
+@pytest.fixture
+def other_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The CPU stands for a GPU that has no clusters."""
+    monkeypatch.setattr(kernel_choice, "_on_gpu", lambda model: True)
+    monkeypatch.setattr(launch, "refusal", lambda *given: "needs Hopper")
+    monkeypatch.setattr(launch, "grid_refusal", lambda *given: None)
+
+
+@pytest.mark.usefixtures("other_gpu")
 @pytest.mark.parametrize(("ours", "kernel"), [(1.0, "grid"), (3.0, "layerwise")])
+@pytest.mark.parametrize("hidden", [128, 1024])
 def test_the_kernel_without_clusters_runs_where_it_was_measured_faster(
-    monkeypatch: pytest.MonkeyPatch, ours: float, kernel: str
+    monkeypatch: pytest.MonkeyPatch, hidden: int, ours: float, kernel: str
 ) -> None:
     def milliseconds(model: CharRNN, lanes: Lanes, execution: Execution) -> float:
         return ours if execution.kernel == "grid" else 2.0
 
     monkeypatch.setattr(kernel_choice, "_milliseconds", milliseconds)
-    monkeypatch.setattr(launch, "clusters_at_once", lambda device, hidden, lanes: 0)
-    model, lanes = setting("cuda")
+    model, lanes = setting("cpu", hidden)
     found = choose_execution(model, lanes, precisions=["fp16", "bf16"])
-    assert found.kernel == kernel
+    assert found == Execution(kernel, "fp16", 32)
+    assert choose_execution(model, lanes, precisions=["bf16"]) == Execution(kernel, "bf16", 32)
+    assert choose_execution(model, lanes, precisions=["fp32"]).kernel == "layerwise"
     said = [note for note in advice(model, found) if "is slower here" in note]
     assert len(said) == (kernel != "grid")
     assert choose_execution(model, lanes, precisions=["fp16"], timed=False).kernel == "layerwise"
-    insists, lanes = setting("cuda", backend="persistent")
+    insists, lanes = setting("cpu", hidden, backend="persistent")
     assert choose_execution(insists, lanes, precisions=["fp16"]).kernel == "grid"
 
 
-@pytest.mark.gpu
+@pytest.mark.usefixtures("other_gpu")
 def test_a_kernel_that_the_gpu_refuses_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*given: object, **named: object) -> None:
-        raise DeviceError("too many blocks in cooperative launch")
+    def forward_backward(model: CharRNN, lanes: Lanes, execution: Execution) -> tuple[object, None]:
+        if execution.kernel == "grid":
+            raise DeviceError("too many blocks in cooperative launch")
+        return (lambda: None), None
 
-    monkeypatch.setattr(launch, "clusters_at_once", lambda device, hidden, lanes: 0)
-    monkeypatch.setattr(launch, "launch", refused)
-    model, lanes = setting("cuda")
+    monkeypatch.setattr(kernel_choice, "forward_backward", forward_backward)
+    model, lanes = setting("cpu")
     assert choose_execution(model, lanes, precisions=["fp16"]).kernel == "layerwise"
 
 
