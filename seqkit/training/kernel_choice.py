@@ -1,6 +1,7 @@
 """How a network runs on this device: a rule chooses the kernel, a short trial the precision."""
 
 import dataclasses
+import itertools
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -54,21 +55,22 @@ def choose_execution(
     count, insists = width(model, lanes), model.config.backend == "persistent"
     if insists:
         _check_persistent(model, count, precisions)
-    grid = [Execution("grid", precision, count) for precision in precisions]
-    grid = [execution for execution in grid if supported(execution, model, lanes, precisions)]
     kernel = _kernel(model, lanes, precisions)
     if kernel == "persistent":
         return Execution(kernel, "fp16", count)
+    # In whichever precision, the kernel without clusters takes the same time.
+    tried = [Execution("grid", precision, count) for precision in precisions]
+    grid = (execution for execution in tried if supported(execution, model, lanes, precisions))
     if insists:
-        return grid[0]
+        return next(grid)
     tried = [Execution(kernel, precision, count) for precision in precisions]
     cut = lanes.has_separators and not model.config.resets_in_one_call
     if not timed or not _on_gpu(model) or kernel == "unrolled" or cut:
         return tried[0]
-    if len(tried) + len(grid[:1]) == 1:
+    tried += itertools.islice(grid, 1)
+    if len(tried) == 1:
         return tried[0]
-    # In whichever precision, the kernel without clusters takes the same time.
-    return min(tried + grid[:1], key=lambda execution: _milliseconds(model, lanes, execution))
+    return min(tried, key=lambda execution: _milliseconds(model, lanes, execution))
 
 
 def _kernel(model: CharRNN, lanes: Lanes, precisions: Collection[str]) -> str:
@@ -171,9 +173,12 @@ def _check_persistent(model: CharRNN, lanes: int, precisions: Collection[str]) -
     wanted = [precision for precision in precisions if precision != "fp32"]
     if not wanted and _on_gpu(model):
         raise ConfigError("model.backend=persistent has 16 bits: leave train.precision=auto")
-    tried = [Execution(kernel, (wanted or ["fp16"])[0], lanes) for kernel in kernels]
-    if all(reasons := [_refusal(model, execution) for execution in tried]):
-        raise DeviceError(f"model.backend=persistent {reasons[-1]}: use model.backend=cudnn")
+    reason: str | None = None
+    for kernel in kernels:
+        precision = "fp16" if "fp16" in wanted else next(iter(wanted), "fp16")
+        if not (reason := _refusal(model, Execution(kernel, precision, lanes))):
+            return
+    raise DeviceError(f"model.backend=persistent {reason}: use model.backend=cudnn")
 
 
 def _refusal(model: CharRNN, execution: Execution) -> str | None:
