@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from seqkit.config import Config, SampleConfig, check
 from seqkit.foundation.settings import check_type
-from seqkit.generation.continuation import continue_prompt, engine_for
+from seqkit.generation.continuation import continue_prompt, engine_for, finish
 from seqkit.generation.engine import Engine
 from seqkit.generation.labelled import choose
 from seqkit.generation.request import Request
@@ -116,7 +116,7 @@ class KeptEngine:
         blocks = continue_prompt(
             trained, prompt, request, notice=_LOG.info, begin=begin, engine=kept.engine
         )
-        return _until_free(blocks, kept)
+        return _until_free(finish(trained, request, prompt, blocks, notice=_LOG.info), kept)
 
 
 def _until_free(blocks: Iterator[Integers], kept: _Kept) -> Iterator[Integers]:

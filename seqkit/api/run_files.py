@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,8 @@ from seqkit.foundation.machine import HOST
 from seqkit.foundation.session import Notice
 from seqkit.foundation.threads import shared_cores
 from seqkit.foundation.wording import counted
-from seqkit.generation import labelled, novel
-from seqkit.generation.continuation import continue_prompt
+from seqkit.generation import labelled
+from seqkit.generation.continuation import continue_prompt, finish
 from seqkit.generation.eight_bits import added_nats, is_heavy
 from seqkit.generation.ending import ending_of
 from seqkit.generation.engine import Blocks
@@ -35,7 +36,7 @@ from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN
 from seqkit.report import run_page
 from seqkit.report.diagnosis import record_of
-from seqkit.runs.checkpoint import load
+from seqkit.runs.checkpoint import Checkpoint, load
 from seqkit.runs.observers import draw
 from seqkit.stages.training import Training
 from seqkit.symbols import Symbols
@@ -122,23 +123,34 @@ def sample(
     model: CharRNN,
     request: Request,
     notice: Notice,
-    recording: Recording | None = None,
-    streams: int = 1,
+    best: Checkpoint | None = None,
+    recites: Callable[[Recital], object] | None = None,
 ) -> Blocks:
-    """What a model of a training makes of the prompt: blocks (N, S)."""
+    """What a model of a training makes of the prompt: blocks (N, S).
+
+    `best` has the model of the closing sample, of which `recites` is told how much of it recites.
+    """
     config = dataclasses.replace(training.config, until=None)  # which a training does not read
     ending = ending_of(config, training.closing.medium, model.config, training.conditions.slow)
     sampling = request.sampling
     if training.corpus.labels is not None:  # each sample has labels that are drawn anew
         seed = sampling.seed + training.trainer.progress.step
         sampling = dataclasses.replace(sampling, seed=seed)
-    alone = dataclasses.replace(
-        request, streams=streams, sampling=sampling, ending=ending, novel=False
+    closing, streams = training.closing, training.closing.streams if best else 1
+    request = dataclasses.replace(
+        request, streams=streams, sampling=sampling, ending=ending, novel=False, judged=False
     )
     corpus, slow = training.corpus, training.conditions.slow
-    labels, notices = corpus.labels, training.notices
-    trained = Trained(model, corpus.codec, slow, recording, labels, notices=notices)
-    return continue_prompt(trained, training.closing.prompt, alone, notice=notice)
+    recording, index = (training.conditions.recording, best.index) if best else (None, None)
+    trained = Trained(
+        *(model, corpus.codec, slow, recording, corpus.labels),
+        notices=training.notices,
+        index=index,
+    )
+    blocks = continue_prompt(trained, closing.prompt, request, notice=notice)
+    if best and training.config.train.max_minutes:
+        blocks = _in_time(blocks, training, notice)
+    return finish(trained, request, closing.prompt, blocks, notice=notice, recites=recites)
 
 
 def closing_sample(training: Training, notice: Notice) -> Blocks:
@@ -149,11 +161,6 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
     best = training.chosen
     light = best.runs_in_eight_bits
     request = request_of(training.config, training.closing.length, eight_bits=light)
-    request = dataclasses.replace(request, judged=False)
-    model, recording = best.build(training.device), training.conditions.recording
-    blocks = sample(training, model, request, notice, recording, training.closing.streams)
-    if training.config.train.max_minutes:
-        blocks = _in_time(blocks, training, notice)
 
     def recites(said: Recital) -> None:
         notice(f"the closing sample is {said.words}")
@@ -162,7 +169,7 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
         except SeqkitError as error:
             notice(f"not kept for the report: {error}")
 
-    return novel.told(blocks, best.index, training.closing.prompt, recites)
+    return sample(training, best.build(training.device), request, notice, best, recites)
 
 
 def _in_time(blocks: Blocks, training: Training, notice: Notice) -> Blocks:

@@ -28,7 +28,7 @@ from seqkit.foundation.processes import ALONE
 from seqkit.foundation.ranks import Ranks, joined
 from seqkit.foundation.threads import shared_cores
 from seqkit.foundation.wording import counted, json_text
-from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.continuation import continue_prompt, finish
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import as_trained, request_of
 from seqkit.runs.checkpoint import Checkpoint
@@ -161,7 +161,8 @@ def _likeness(
     with device.memory_errors(advice), console.progress("generate", length) as bar:
         trained = dataclasses.replace(saved.trained(saved.build(chosen)), recording=None)
         prompt, blocks, done = np.zeros(0, np.uint8), list[Integers](), 0
-        for block in continue_prompt(trained, prompt, request, notice=console.notice):
+        made = continue_prompt(trained, prompt, request, notice=console.notice)
+        for block in finish(trained, request, prompt, made, notice=console.notice):
             blocks.append(block)
             done += len(block)
             bar.update(done)

@@ -71,7 +71,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
             console.notice(text)
         sample = Sample(blocks, medium, shown, request.length, console, interrupts, config.streams)
         sample.between = "\n" if saved.document == "line" else sample.between
-        sample.finish = partial(finish, trained, request, shown, notice=console.notice)
+        sample.finish = partial(finish, trained, request, prompt, notice=console.notice)
         if to_stdout:
             (sample.print_all if config.streams > 1 else sample.print_one)()
             return

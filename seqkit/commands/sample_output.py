@@ -94,7 +94,7 @@ class Sample:
         """Write the streams to stdout, one below the other; after a signal as far as they came."""
         written: list[list[Symbols | Integers]] = [[self.prompt] for _ in range(self.streams)]
         with self.interrupts.held():
-            for block in self._shown(self.interrupts.each(self.blocks)):
+            for block in self.finish(self._shown(self.interrupts.each(self.blocks))):
                 for pieces, symbols in zip(written, block.T, strict=True):
                     pieces.append(without_ended(symbols))
             product = Product()

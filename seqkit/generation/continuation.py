@@ -11,6 +11,7 @@ import numpy.typing as npt
 from seqkit.conditions import Conditions
 from seqkit.data.codecs import Quantiser
 from seqkit.data.labels import Labels
+from seqkit.evaluation.recited import Recital
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import Device
 from seqkit.generation import novel, sound_faults, takes
@@ -52,9 +53,7 @@ def continue_prompt(
     begin: tuple[State, int] | None = None,
     engine: Engine | None = None,
 ) -> Blocks:
-    """The new symbols, in blocks (N, S); sound is watched, and judged by its recording.
-
-    Takes and loops are not yet: see `finish`.
+    """The new symbols, in blocks (N, S), of which nothing is told yet: see `finish`.
 
     After the ending of a stream that has one stands `ending.ENDED`.
 
@@ -126,48 +125,33 @@ def continue_prompt(
     if request.novel:
         draw = partial(continue_prompt, notice=lambda _: None, begin=begin, engine=engine)
         blocks = novel.redrawn(blocks, trained, prompt, request, draw)
-    if request.takes > 1:
-        return blocks
-    blocks = novel.told(blocks, trained.index, prompt, lambda said: notice(said.words))
-    if not isinstance(codec, Quantiser) or request.extra:
-        return blocks
-    before = prompt if request.include_prompt else prompt[:0]
-    return _reported(trained, request, before, blocks, notice)
+    return blocks
 
 
 def finish(
     trained: Trained,
     request: Request,
-    before: Symbols,
+    prompt: Symbols,
     blocks: Blocks,
     *,
     notice: Callable[[str], None],
+    recites: Callable[[Recital], object] | None = None,
 ) -> Blocks:
     """What becomes of the blocks that `continue_prompt` makes: loops, the best take, or they.
 
-    `before` stands before them in the result.
+    `notice` is told in the end how much of them recites, unless `recites` is; and of sound that
+    follows no other its faults, and whether it is like the recording.
     """
+    codec, recording = trained.codec, trained.recording
+    before = prompt if request.include_prompt else prompt[:0]
     if request.extra:
-        assert isinstance(trained.codec, Quantiser)
-        blocks = looped(blocks, trained.codec, request.length - request.extra)
-        if request.takes == 1:
-            return _reported(trained, request, before, blocks, notice)
+        assert isinstance(codec, Quantiser)
+        blocks = looped(blocks, codec, request.length - request.extra)
     if request.takes > 1:
         blocks = takes.best(trained, request, before, blocks, notice=notice)
-        blocks = novel.told(blocks, trained.index, before, lambda said: notice(said.words))
-    return blocks
-
-
-def _reported(
-    trained: Trained,
-    request: Request,
-    before: Symbols,
-    blocks: Blocks,
-    notice: Callable[[str], None],
-) -> Blocks:
-    """Blocks of sound, of which faults are told, and whether it is like the recording."""
-    codec, recording = trained.codec, trained.recording
-    assert isinstance(codec, Quantiser)
+    blocks = novel.told(blocks, trained.index, prompt, recites or (lambda s: notice(s.words)))
+    if request.takes > 1 or request.like or not isinstance(codec, Quantiser):
+        return blocks
     blocks = sound_faults.watched(blocks, codec, before, notice, recording)
     if recording is None or not request.judged:
         return blocks

@@ -1,6 +1,5 @@
 """Samples that recite their training data: that is told, or they are drawn again from there on."""
 
-import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -51,7 +50,6 @@ def redrawn(
             "sample.novel=true: this checkpoint is in no run that keeps recited.safetensors, to "
             "know its training data by: give checkpoint=RUN_FOLDER"
         )
-    silent = dataclasses.replace(trained, recording=None, index=None)
     streams = streams_of(blocks, codec)
     for number, _ in enumerate(streams):
         while (recited := np.flatnonzero(index.places(streams[number], prompt) >= 0)).size:
@@ -63,7 +61,7 @@ def redrawn(
                 )
             begin = 0 if isinstance(codec, Quantiser) else max(recited[0] - draws % _BACK, 0)
             kept, again = streams[number][:begin], request.again(draws, request.length - begin)
-            rest = streams_of(draw(silent, np.concatenate([prompt, kept]), again), codec)
+            rest = streams_of(draw(trained, np.concatenate([prompt, kept]), again), codec)
             streams[number] = np.concatenate([kept, *rest[number : number + 1]])
     most = max(map(len, streams), default=0)
     rows = [np.append(each.astype(int), np.full(most - len(each), ENDED)) for each in streams]

@@ -12,7 +12,7 @@ from seqkit.evaluation.recited import Index, Recital
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.randomness import SEEDS
 from seqkit.generation import novel
-from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.continuation import continue_prompt, finish
 from seqkit.generation.ending import ENDED, Ending, streams_of
 from seqkit.generation.engine import Blocks
 from seqkit.generation.labelled import choose
@@ -66,8 +66,7 @@ def test_a_stream_is_drawn_again_from_where_it_recites() -> None:
     made[80:180, 1] = DATA[700:800]
     asked: list[tuple[Symbols, Request]] = []
 
-    def draw(silent: Trained, prompt: Symbols, request: Request) -> Blocks:
-        assert silent.index is None
+    def draw(known: Trained, prompt: Symbols, request: Request) -> Blocks:
         asked.append((prompt, request))
         rest = noise(len(asked) + 5, (request.length, 2))
         if len(asked) == 1:
@@ -93,7 +92,7 @@ def test_a_stream_is_drawn_again_from_where_it_recites() -> None:
 
 
 def test_what_recites_for_ever_is_refused_and_so_is_a_model_without_an_index() -> None:
-    def draw(silent: Trained, prompt: Symbols, request: Request) -> Blocks:
+    def draw(known: Trained, prompt: Symbols, request: Request) -> Blocks:
         return iter([DATA[-request.length :, None].astype(np.int64)])
 
     request = Request(length=100, novel=True)
@@ -112,7 +111,7 @@ def test_documents_are_drawn_again_whole_and_end_where_they_end() -> None:
     made[:3, 0], made[:5, 1], made[:2, 2] = names[1], noise(1, (5,)), noise(2, (2,))
     drawn = iter([names[4], np.array([7, 8], np.uint8)])
 
-    def draw(silent: Trained, prompt: Symbols, request: Request) -> Blocks:
+    def draw(known: Trained, prompt: Symbols, request: Request) -> Blocks:
         assert not len(prompt)
         name = next(drawn)
         rows = np.full((len(name), 3), ENDED)
@@ -137,11 +136,14 @@ def test_every_engine_draws_only_what_is_new(engine: str) -> None:
     first = whole(continue_prompt(bare, NOTHING, request, notice=print))
     known = trained(None, first[:, 1].astype(np.uint8))
     said: list[str] = []
-    again = whole(continue_prompt(known, NOTHING, request, notice=said.append))
+    tell = said.append
+    blocks = continue_prompt(known, NOTHING, request, notice=tell)
+    again = whole(finish(known, request, NOTHING, blocks, notice=tell))
     assert np.array_equal(again, first)
     assert said[-1].startswith("recited: 50 %")
     request = Request(120, 2, engine=engine, sampling=Sampling(0.7, seed=1), novel=True)
-    other = whole(continue_prompt(known, NOTHING, request, notice=said.append))
+    blocks = continue_prompt(known, NOTHING, request, notice=tell)
+    other = whole(finish(known, request, NOTHING, blocks, notice=tell))
     assert other.shape == first.shape
     assert np.array_equal(other[:, 0], first[:, 0])
     assert said[-1].startswith("new: ")
@@ -157,7 +159,7 @@ def test_sound_is_drawn_again_whole() -> None:
     fresh = rng.integers(0, 256, copy.shape)
     asked: list[Request] = []
 
-    def draw(silent: Trained, prompt: Symbols, request: Request) -> Blocks:
+    def draw(known: Trained, prompt: Symbols, request: Request) -> Blocks:
         asked.append(request)
         return iter([fresh])
 
