@@ -1,5 +1,6 @@
 """`generate`: a checkpoint continues a prompt."""
 
+import dataclasses
 from functools import partial
 from pathlib import Path
 
@@ -25,8 +26,9 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 
     With include_prompt=false, only what is new.
 
-    Several streams of text are printed one below the other, or written to numbered files. Sound
-    without `out` goes to new files, whose names are printed.
+    Several streams of text are printed one below the other, or written to numbered files; those of
+    a model that learnt several documents of a file to one. Sound without `out` goes to new files,
+    whose names are printed.
     """
     with ended_by_signals() as interrupts:
         _run(config, catalogue, console, interrupts)
@@ -49,7 +51,8 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     prompt = medium.read_prompt(config, console.notice)
     shown = prompt if config.include_prompt else prompt[:0]
     ending = ending_of(config, medium, saved.model, saved.slow)
-    files = outputs.free_files(config)
+    is_list = config.streams > 1 and saved.document != "file"  # then one file has all streams
+    files = outputs.free_files(dataclasses.replace(config, streams=1) if is_list else config)
     to_stdout = config.out == "-" or (config.out is None and medium.printed)
     if to_stdout:
         medium.check_stream(config.streams, Product().terminal)
@@ -70,10 +73,13 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         for text in drawn:
             console.notice(text)
         sample = Sample(blocks, medium, shown, request.length, console, interrupts, config.streams)
-        sample.between = "\n" if saved.document == "line" else sample.between
+        sample.document = saved.document
         sample.finish = partial(finish, trained, request, prompt, notice=console.notice)
         if to_stdout:
-            (sample.print_all if config.streams > 1 else sample.print_one)()
+            (sample.write_all if config.streams > 1 else sample.print_one)()
+            return
+        if is_list:
+            sample.write_all(files[0], overwrite=config.overwrite)
             return
         if not files:
             files = outputs.new_files(folder, config.streams, medium.suffix)

@@ -8,9 +8,9 @@ from itertools import chain
 from pathlib import Path
 
 from seqkit.commands.interrupts import Interrupts
-from seqkit.commands.outputs import allow_open_files
+from seqkit.commands.outputs import allow_open_files, result_stream
 from seqkit.foundation.console import Console
-from seqkit.foundation.stdout import Product
+from seqkit.foundation.stdout import Product, to_bytes
 from seqkit.generation.ending import without_ended
 from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import Medium
@@ -24,8 +24,8 @@ class Sample:
     """What is being made: `blocks` of symbols after a prompt, `length` of each stream in all.
 
     Where `interrupts` are held, a signal ends the symbols, and is raised when all is written.
-    `between` stands on stdout between two streams. `finish` turns what is made into what is
-    written, which may be of fewer streams.
+    `document` is what a document was to the training, `data.document`. `finish` turns what is made
+    into what is written, which may be of fewer streams.
     """
 
     blocks: Blocks
@@ -35,7 +35,7 @@ class Sample:
     console: Console
     interrupts: Interrupts
     streams: int = 1
-    between: str = "\n\n"
+    document: str = "file"
     finish: Callable[[Blocks], Blocks] = iter
     speed = ""
     """In words; empty as long as it is not known."""
@@ -60,15 +60,19 @@ class Sample:
                         write(without_ended(symbols))
                 if self.interrupts.received and not count and not self.prompt.size:
                     raise KeyboardInterrupt
-            speed = f"; {self.speed}" if self.speed else ""
-            shown = ", ".join(map(str, files))
-            if len(files) > _MANY:
-                shown = f"{files[0]} … {files[-1]}"
-            written = "written"
-            if count < self.length and self.interrupts.received:
-                what = "files end" if len(files) > 1 else "file ends"
-                written = f"the {what} early, and can be used; written"
-            self.console.notice(f"{written}: {shown}{speed}")
+            self._tell(files, count)
+
+    def _tell(self, files: list[Path], count: int) -> None:
+        """Tell that files of `count` symbols are written."""
+        speed = f"; {self.speed}" if self.speed else ""
+        shown = ", ".join(map(str, files))
+        if len(files) > _MANY:
+            shown = f"{files[0]} … {files[-1]}"
+        written = "written"
+        if count < self.length and self.interrupts.received:
+            what = "files end" if len(files) > 1 else "file ends"
+            written = f"the {what} early, and can be used; written"
+        self.console.notice(f"{written}: {shown}{speed}")
 
     def print_one(self) -> None:
         """Write the prompt and one stream to stdout while it is made.
@@ -90,19 +94,28 @@ class Sample:
                     self.console.notice(f"generated at {self.speed}")
             product.end()
 
-    def print_all(self) -> None:
-        """Write the streams to stdout, one below the other; after a signal as far as they came."""
+    def write_all(self, file: Path | None = None, *, overwrite: bool = False) -> None:
+        """Write the streams one below the other, to stdout or a file; after a signal what there is.
+
+        Those of a model that learnt lines are lines, and a list of documents ends with a line end.
+        Raises OutputError as `result_stream` does.
+        """
+        between, count = "\n" if self.document == "line" else "\n\n", 0
         written: list[list[Symbols | Integers]] = [[self.prompt] for _ in range(self.streams)]
         with self.interrupts.held():
             for block in self.finish(self._shown(self.interrupts.each(self.blocks))):
+                count += len(block)
                 for pieces, symbols in zip(written, block.T, strict=True):
                     pieces.append(without_ended(symbols))
-            product = Product()
-            for index, pieces in enumerate(written):
-                product.write(self.between if index else "")
-                for content in self.medium.rendered(pieces):
-                    product.write(content)
-            product.end()
+            with result_stream(file, overwrite=overwrite) as write:
+                for index, pieces in enumerate(written):
+                    write(to_bytes(between if index else ""))
+                    for content in self.medium.rendered(pieces):
+                        write(to_bytes(content))
+                if self.document != "file" or (file is None and Product().terminal):
+                    write(b"\n")
+            if file is not None:
+                self._tell([file], count)
 
     def _shown(self, blocks: Blocks) -> Iterator[Integers]:
         """Hand on blocks, with a progress bar, and measure the speed."""

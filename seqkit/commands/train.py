@@ -89,8 +89,8 @@ def _print_sample(training: Training, console: Console) -> None:
             blocks, medium, closing.prompt, closing.length, console, interrupts, closing.streams
         )
         if medium.printed:
-            sample.between = "\n" if training.config.data.document == "line" else sample.between
-            (sample.print_all if closing.streams > 1 else sample.print_one)()
+            sample.document = training.config.data.document
+            (sample.write_all if closing.streams > 1 else sample.print_one)()
         else:
             file = closing_file(training)
             try:

@@ -34,8 +34,9 @@ def listed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("engine", ["torch", "onnx", "wasm"])
 def test_names_are_made_one_a_line(engine: str, run: Run, listed: Path) -> None:
     words = ["generate", f"checkpoint={listed}", f"sample.engine={engine}", "temperature=1"]
-    made = run.ok(*words, "streams=60", "seed=2").out.decode().split("\n")
-    assert len(made) == 60
+    shown = run.ok(*words, "streams=60", "seed=2").out.decode()
+    made = shown.removesuffix("\n").split("\n")
+    assert shown.endswith("\n") and len(made) == 60
     assert sum(name in NAMES for name in made) > 50
     assert len(run.ok(*words, "streams=1", "length=40").out) == 40  # what is asked for counts
     begun = run.ok(*words, "prompt=b", "seed=1").out.decode()
@@ -45,11 +46,22 @@ def test_names_are_made_one_a_line(engine: str, run: Run, listed: Path) -> None:
 def test_a_training_shows_ten(run: Run, listed: Path, tmp_path: Path) -> None:
     data = f"data.path={listed.parent / 'names.txt'}"
     shown = run.ok(*LINES, data, f"run_dir={tmp_path / 'a'}", "train.max_steps=100")
-    assert len(shown.out.decode().split("\n")) == 10
+    assert len(shown.out.decode().splitlines()) == 10
     for document, between in (("bbb\\n", "\n\n"), ("line", "\n")):
         words = [data, f"run_dir={tmp_path / document[:4]}", f"data.document={document}"]
         shown = run.ok(*LINES, *words, "train.max_steps=1", "temperature=0")
         assert shown.out.decode().count(between) >= 9
+
+
+def test_a_list_goes_to_one_file(run: Run, listed: Path, trained: Path, tmp_path: Path) -> None:
+    file, words = tmp_path / "names.txt", ["streams=20", "seed=2", f"out={tmp_path / 'names.txt'}"]
+    told = run.ok("generate", f"checkpoint={listed}", *words, "quiet=false")
+    assert told.out == b"" and f"written: {file}" in told.err
+    shown = run.ok("generate", f"checkpoint={listed}", *words[:2]).out
+    assert [*tmp_path.iterdir()] == [file] and file.read_bytes() == shown
+    assert "exists" in run.fails(6, "generate", f"checkpoint={listed}", *words)
+    run.ok("generate", f"checkpoint={trained}", *words, "length=9")
+    assert len([*tmp_path.iterdir()]) == 21  # other text has a file for each
 
 
 def test_what_is_known_of_a_list_counts_for_others(run: Run, listed: Path, tmp_path: Path) -> None:

@@ -113,5 +113,5 @@ def test_streams_on_stdout_are_kept_when_they_are_interrupted(
 
     with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
         prompt, console = CODEC.encode("a"), Console(quiet=True)
-        Sample(made(), medium_of(CODEC), prompt, 2, console, interrupts, 2).print_all()
+        Sample(made(), medium_of(CODEC), prompt, 2, console, interrupts, 2).write_all()
     assert capfdbinary.readouterr().out == b"abca\n\nacda"
