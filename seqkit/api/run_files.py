@@ -163,7 +163,7 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
     request = request_of(training.config, training.closing.length, eight_bits=light)
 
     def recites(said: Recital) -> None:
-        notice(f"the closing sample is {said.words}")
+        notice(f"the closing sample: {said.words}")
         try:
             training.folder.complete_summary({"recital": said._asdict()})
         except SeqkitError as error:

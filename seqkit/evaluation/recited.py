@@ -94,16 +94,18 @@ class Index:
         share = sum(map(len, runs)) / max(sum(map(len, samples)), 1)
         if isinstance(self.codec, Quantiser):
             rate = self.codec.symbol_rate
-            least, what = round(copied.SHORTEST * rate), "a copy of the recording"
+            least, what = round(copied.SHORTEST * rate), "sound is a copy of the recording"
+            none = what
             length = f"{len(longest) / rate:.1f} s, from {duration(longest[0] / rate)} of it on"
         else:
-            least = _RUN - 1 + int(self.kept["stride"])
-            what = f"in the training data, in runs of {least} symbols or more or as a document"
-            length = counted(len(longest), "symbol")
+            least, text = _RUN - 1 + int(self.kept["stride"]), self.codec.kind == "text"
+            what = "text stands in the training data word for word"
+            none = f"text stands in the training data in a run of {least} symbols or more"
+            length = counted(len(longest), "character" if text else "byte")
         if not share:
             is_long = max(map(len, samples), default=0) >= least
-            return Recital(0.0, 0, f"new: none of it is {what}") if is_long else None
-        words = f"recited: {percent(share)} of it is {what}; the longest run has {length}"
+            return Recital(0.0, 0, f"nothing of this {none}") if is_long else None
+        words = f"{percent(share)} of this {what} (longest run {length})"
         return Recital(share, len(longest), words)
 
 

@@ -137,7 +137,7 @@ def judge(record: Record) -> Verdict:
     if sample is not None:
         finding += f" Its last sample {sample.words}."
     if recital := record.text("recital", "words"):
-        finding += f" Its closing sample is {recital}."
+        finding += f" Its closing sample: {recital}."
     shown = diagnosis(record)
     command = _more(record, settings) if shown in ("short", "falling") else ""
     return Verdict(finding, _advice(record, settings, shown), command)

@@ -48,7 +48,9 @@ def test_what_stands_in_the_training_data_is_told(run: Run, trained: Path, tmp_p
     shutil.copytree(trained, copied)
     words = ["generate", "length=300", "temperature=0.1", "seed=1", "quiet=false"]
     said = run.ok(*words, f"checkpoint={copied}")
-    assert re.fullmatch(r"recited: \d+ % of it .* has \d+ symbols\n", said.err)
+    assert re.fullmatch(
+        r"\d+ % of this text .* word for word \(longest run \d+ characters\)\n", said.err
+    )
     alone = tmp_path / "alone.safetensors"
     shutil.copy(copied / "checkpoints/best.safetensors", alone)
     assert run.ok(*words, f"checkpoint={alone}").err == ""
@@ -56,7 +58,7 @@ def test_what_stands_in_the_training_data_is_told(run: Run, trained: Path, tmp_p
     assert (refused.code, refused.out) == (2, b"")
     assert "recited.safetensors" in refused.err
     new = run.ok(*words, f"checkpoint={copied}", "temperature=1.5", "sample.novel=true")
-    assert new.err.startswith("new: ")
+    assert new.err.startswith("nothing of this text ")
     assert len(new.out) == 300
 
 
@@ -177,7 +179,7 @@ def test_on_a_terminal_that_stands_below_the_text(trained: Path, tmp_path: Path)
         while terminal.read():
             pass
         rows = [row for row in terminal.screen.rows if row.strip()]
-    assert rows[-1].startswith("new: none of it is in the training data")
+    assert rows[-1].startswith("nothing of this text stands in the training data")
 
 
 def test_a_training_says_of_its_closing_sample_how_much_it_recites(
@@ -191,5 +193,5 @@ def test_a_training_says_of_its_closing_sample_how_much_it_recites(
     said = json.loads((folder / "summary.json").read_bytes())["recital"]
     assert 0 < said["share"] <= 1
     assert said["longest"] >= 50
-    assert said["words"].startswith("recited: ")
-    assert f"Its closing sample is {said['words']}." in (folder / "report.html").read_text()
+    assert "% of this text stands in the training data" in said["words"]
+    assert f"Its closing sample: {said['words']}." in (folder / "report.html").read_text()

@@ -62,7 +62,7 @@ def test_other_notes_silence_and_short_sounds_are_no_copies() -> None:
     index = Index.of(Part.of(codec.encode(learnt)), codec)
     for wave in (melody(3, 5, 8000), np.zeros(40000, np.float32)):
         said = index.recital([index.places(codec.encode(wave), NOTHING)])
-        assert said == (0, 0, "new: none of it is a copy of the recording")
+        assert said == (0, 0, "nothing of this sound is a copy of the recording")
     short = codec.encode(learnt[50000:62000])
     assert index.recital([index.places(short, NOTHING)]) is None
     of_short = Index.of(Part.of(short), codec)

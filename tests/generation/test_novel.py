@@ -140,13 +140,13 @@ def test_every_engine_draws_only_what_is_new(engine: str) -> None:
     blocks = continue_prompt(known, NOTHING, request, notice=tell)
     again = whole(finish(known, request, NOTHING, blocks, notice=tell))
     assert np.array_equal(again, first)
-    assert said[-1].startswith("recited: 50 %")
+    assert said[-1].startswith("50 % of this text")
     request = Request(120, 2, engine=engine, sampling=Sampling(0.7, seed=1), novel=True)
     blocks = continue_prompt(known, NOTHING, request, notice=tell)
     other = whole(finish(known, request, NOTHING, blocks, notice=tell))
     assert other.shape == first.shape
     assert np.array_equal(other[:, 0], first[:, 0])
-    assert said[-1].startswith("new: ")
+    assert said[-1].startswith("nothing of this text")
 
 
 def test_sound_is_drawn_again_whole() -> None:
