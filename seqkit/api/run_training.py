@@ -182,10 +182,10 @@ class _Forecast:
         forecast = event.symbols / event.step * event.total_steps
         if forecast < wanted:
             self._notice(
-                f"in {self._minutes:g} minutes this machine will read {forecast / 1e6:.2g} million "
-                f"samples; what it makes may not sound like the recording before it has read "
-                f"{wanted / 1e6:.2g} million: give "
-                f"train.max_minutes={math.ceil(self._minutes * wanted / forecast)}"
+                f"in {counted(self._minutes, 'minute')} this machine will read about "
+                f"{forecast / 1e6:.2g} million samples; what it makes may not sound like the "
+                f"recording before it has read {wanted / 1e6:.2g} million: give "
+                f"train.max_minutes={math.ceil(self._minutes * wanted / forecast)} or more"
             )
 
 

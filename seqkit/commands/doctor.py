@@ -133,7 +133,7 @@ def _shown_data(facts: Mapping[str, Any]) -> str:
     if recommended is None:
         return "\n".join([*lines, "There is nothing to train on."])
     seconds = recommended["seconds"]
-    ends = f"; about {duration(seconds)}" if seconds else ""
+    ends = f"; budget {duration(seconds)} (train.max_minutes)" if seconds else ""
     weights = f"{recommended['parameters']:,} weights{ends}."
     lines += ["Train with", f"  {recommended['command']}", weights]
     return "\n".join([*lines, *([f"Layers: {facts['kernel']}."] if facts["kernel"] else [])])

@@ -188,7 +188,7 @@ def _compared(waves: Sequence[Wave], rate: int, recording: Recording) -> dict[st
     verb = "is" if like == 1 else "are"
     heard = f"{like} of {counted(len(waves), 'sound')} {verb} like the recording"
     if any(judgement.is_like is None for judgement in judgements):
-        heard = f"too short: a verdict takes {VERDICT:g} s of sound"
+        heard = f"too short: a verdict needs {VERDICT:g} s of sound"
     return {
         **Distances(*np.mean(distances, axis=0).tolist()).known,
         **{f"{name}_halves": value for name, value in recording.halves.known.items()},

@@ -14,6 +14,7 @@ from seqkit.data.symbol_files import StoredSymbols
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.randomness import uniforms
 from seqkit.foundation.settings import check_type, check_whole_number
+from seqkit.foundation.wording import counted
 from seqkit.symbols import IGNORED, Integers, Symbols
 
 _FEWEST_STEPS = 8  # in an epoch, if need be with fewer lanes
@@ -257,8 +258,8 @@ class Lanes:
         """
         if processes > self.batch_size:
             raise ConfigError(
-                f"{processes} processes cannot share {self.batch_size} lane(s): start fewer, or "
-                "give a larger train.batch_size (or more data)"
+                f"{processes} processes cannot share {counted(self.batch_size, 'lane')}: start "
+                "fewer, or give a larger train.batch_size (or more data)"
             )
         ends = [self.batch_size * number // processes for number in range(processes + 1)]
         shares = [range(begin, end) for begin, end in itertools.pairwise(ends)]

@@ -139,10 +139,8 @@ class Recording:
         if pieces < 1:
             found = self._far(sound.hear())
             values = ", ".join(f"{name} {value:.2f}" for name, value in found.known.items())
-            words = (
-                f"differs from the recording by {values}; a verdict takes {VERDICT:g} s of sound"
-            )
-            return Judgement(None, words, found)
+            short = f"is too short for a verdict, which needs {VERDICT:g} s of sound"
+            return Judgement(None, f"{short}; it differs from the recording by {values}", found)
         heard = [piece.hear() for piece in sound.pieces(VERDICT, math.ceil(pieces))]
         found = Distances(*np.mean([self._far(piece) for piece in heard], 0).tolist())
         bounds = self.limits.known

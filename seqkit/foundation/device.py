@@ -14,6 +14,7 @@ import seqkit
 from seqkit.foundation import machine
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.foundation.processes import Rank
+from seqkit.foundation.wording import counted
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 """The names of precisions."""
@@ -58,7 +59,7 @@ def find_device(name: str) -> torch.device:
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     index = int(number or 0)
     if index >= count:
-        gpus = f"{count} GPU(s), cuda:0 to cuda:{count - 1}," if count else "no GPU"
+        gpus = f"{counted(count, 'GPU')}, cuda:0 to cuda:{count - 1}," if count else "no GPU"
         raise DeviceError(f"device={name}: PyTorch finds {gpus} on this machine; try device=auto")
     device = torch.device("cuda", index)
     with machine.memory_errors(_FULL):
@@ -85,7 +86,7 @@ def of_rank(name: str, rank: Rank) -> str:
     count = torch.cuda.device_count()
     if count < rank.local_size:
         raise DeviceError(
-            f"{rank.local_size} processes on this machine and {count} GPU(s): give "
+            f"{rank.local_size} processes on this machine and {counted(count, 'GPU')}: give "
             f"--nproc-per-node={count}, or device=cpu"
         )
     return f"cuda:{rank.local_number}"

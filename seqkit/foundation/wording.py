@@ -55,9 +55,9 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def counted(count: int, noun: str, plural: str = "") -> str:
-    """A count with its noun, as 1 file or 3 files; a `plural` of its own as in 2 copies."""
-    return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"
+def counted(count: float, noun: str, plural: str = "") -> str:
+    """A count with its noun, as 1 file or 1.5 minutes; a `plural` of its own as in 2 copies."""
+    return f"{count:.15g} {noun if count == 1 else plural or noun + 's'}"
 
 
 def first_of(items: Sequence[object], most: int = 3) -> str:

@@ -12,6 +12,7 @@ from seqkit.data.codecs import Quantiser
 from seqkit.data.sound import Frames, Wave, reader, resample, writer
 from seqkit.data.sound.postfilter import OFF, Filtering, Postfilter
 from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.wording import counted
 from seqkit.symbols import Symbols
 
 _SECONDS = 5.0  # by default
@@ -103,7 +104,7 @@ class Sound:
         if clipped := int(np.count_nonzero(size > _OVER)):
             gain = "" if self._codec.gain == 1 else f" after the gain of {self._codec.gain:.3g}"
             largest = f"the largest is {size.max():.3g}"
-            notice(f"{name}: clipped {clipped} samples over 1{gain}; {largest}")
+            notice(f"{name}: clipped {counted(clipped, 'sample')} over 1{gain}; {largest}")
         return self._codec.quantised(values)
 
     def _reader(self) -> Callable[[npt.ArrayLike, bool], Frames]:

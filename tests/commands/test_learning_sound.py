@@ -72,13 +72,15 @@ def test_another_recording_is_heard_in_full(learnt: Path, run: Run) -> None:
     halves = Recording.of(wave, rate).halves
     assert [full[f"{name}_halves"] for name in Distances._fields] == pytest.approx(halves, abs=1e-3)
     assert full["band"] > 2 * own["band"]  # the model makes nothing above 2 kHz
-    assert full["heard"] == "too short: a verdict takes 5 s of sound"
+    assert full["heard"] == "too short: a verdict needs 5 s of sound"
 
 
 def test_samples_on_the_way_have_distances_and_no_verdict(learnt: Path) -> None:
     log = (learnt / "run" / "log").read_text()
     assert log.count(": it differs from the recording by spectrum ") == 2
-    assert log.count("; a verdict takes 5 s of sound") == 2
+    assert (
+        log.count("it is too short for a verdict, which needs 5 s of sound; it differs from") == 2
+    )
     assert "like the recording" not in log
 
 

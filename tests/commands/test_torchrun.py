@@ -218,7 +218,7 @@ def test_more_processes_than_lanes_are_refused(text_file: Path, tmp_path: Path, 
     words = (f"data.path={text_file}", "run_dir=run", "train.batch_size=1")
     first, second = by_hand(tmp_path, port, words, words)
     assert (first[0], second[0]) == (2, 2)
-    assert "2 processes cannot share 1 lane(s): start fewer" in first[2]
+    assert "2 processes cannot share 1 lane: start fewer" in first[2]
     assert (first[2].count("seqkit: error:"), second[2]) == (1, "")
     assert not (tmp_path / "run").exists()
 

@@ -37,6 +37,9 @@ def test_rounded_numbers(number: float, shown: str) -> None:
 
 def test_a_count_has_the_noun_that_fits() -> None:
     assert [counted(n, "file") for n in (0, 1, 2)] == ["0 files", "1 file", "2 files"]
+    assert [counted(n, "minute") for n in (1.0, 1.5, 1e7)] == [
+        *("1 minute", "1.5 minutes", "10000000 minutes")
+    ]
     assert [counted(n, "copy", "copies") for n in (1, 2)] == ["1 copy", "2 copies"]
 
 

@@ -20,6 +20,7 @@ from seqkit.data.files import TEXT_HINT, BadFileError
 from seqkit.data.sound import Frames, Wave, ffmpeg
 from seqkit.data.sound.mp3_and_ogg import Stream, streams, wav_command
 from seqkit.data.sound.resample import resampled
+from seqkit.foundation.wording import counted
 
 SUFFIXES = frozenset(
     {f".{name.lower()}" for name in soundfile.available_formats() if name != "RAW"}
@@ -126,7 +127,7 @@ class SoundReader:
                 `all_channels`.
         """
         if channels == 1 and channel != "mix" and int(channel) >= self.channels:
-            fault = f"data.channel={channel}: it has {self.channels} channel(s), from 0"
+            fault = f"data.channel={channel}: it has {counted(self.channels, 'channel')}, from 0"
             raise BadFileError(self.path, fault)
         if self.channels > channels > 1:
             fault = f"data.channels={channels}: it has {self.channels} channels"
