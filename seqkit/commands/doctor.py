@@ -54,7 +54,7 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     paths = remote.read_streams(config.data.path, cache, console.notice, console.progress)
     config.data.path = paths
     config.data = remote.fetch(config.data, cache, console.notice, console.progress)
-    config = _with_recipe(config, catalogue, console)
+    given, config = config.recipe, _with_recipe(config, catalogue, console)
     chosen = device.choose_device(config.device)
     on_bad_file = config.data.on_bad_file
     config.data.on_bad_file = "skip"
@@ -76,6 +76,8 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
         if paths and not reading.folder_of(config.data):  # shards are read as they were prepared
             keys = {key: value for fault in faults for key, value in fault.keys.items()}
             config.data = dataclasses.replace(config.data, **keys)
+            if not given and config.data.document == "line":
+                config.recipe = advice.FOR_LINES
         config.data.path = paths  # the command line to copy has the URL
         training, composed = facts["split"]["training"], partial(config_of_recipe, catalogue)
         recommended = advice.advise(config, training, corpus, chosen, composed)

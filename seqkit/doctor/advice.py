@@ -29,6 +29,8 @@ from seqkit.foundation.wording import command_line
 from seqkit.model.arrays import count_parameters
 
 _FOR_TEXT, _FOR_LITTLE_SOUND, _FOR_MUCH_SOUND = "shakespeare", "my_sound", "wav_generation"
+FOR_LINES = "names"
+"""The recipe for a list, a document a line."""
 _LITTLE_SOUND = 1200.0  # seconds, up to which a sound is for my_sound
 _MINUTES = 6.0  # of training where train.max_minutes is not given
 _FOR_GPU = {"text": "shakespeare_large", "bytes": "text_large", "audio": "spoken_digits_large"}
@@ -107,7 +109,7 @@ def advise(
     if corpus.whole.is_constant:
         return None
     codec = corpus.codec
-    if chosen.type == "cuda":
+    if chosen.type == "cuda" and config.recipe != FOR_LINES:
         large = codec.kind == "text" and symbols > _LARGE_TEXT
         base, keys = composed("text_large" if large else _FOR_GPU[codec.kind]), dict[str, Any]()
     else:

@@ -88,10 +88,12 @@ def _of_text(
     if config.data.of_rows:  # a mark in a row is not a file's
         facts = dataclasses.replace(facts, marked=0)
     in_shards = corpus.whole.in_shards
-    faults = [*text.faults(facts, codec.kind, config.data.encoding, in_shards=in_shards)]
-    if codec.kind == "text":
-        faults += text.file_faults(paths, config.data)
-    return {"text": facts.record(codec)}, faults
+    of_files = [*text.file_faults(paths, config.data)] if codec.kind == "text" else []
+    is_list = config.data.cuts_files or any("document" in fault.keys for fault in of_files)
+    of_text = text.faults(
+        facts, codec.kind, config.data.encoding, in_shards=in_shards, is_list=is_list
+    )
+    return {"text": facts.record(codec)}, [*of_text, *of_files]
 
 
 def _of_sound(

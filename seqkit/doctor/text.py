@@ -16,6 +16,7 @@ from seqkit.config import DataConfig
 from seqkit.data.codecs import Characters, Codec
 from seqkit.data.corpus import Part
 from seqkit.data.files import BadFileError, encoding_with_mark, head
+from seqkit.doctor import lists
 from seqkit.doctor.faults import CONSTANT, Fault
 from seqkit.evaluation.baselines import COPIES
 from seqkit.foundation.wording import character_name, counted
@@ -37,7 +38,7 @@ _ODD_KINDS = {
 }
 _USUAL = "\n\t\u200c\u200d"  # the last two, ZWNJ and ZWJ, join letters of Persian, Hindi, emoji
 _REPLACEMENT = "\ufffd"
-_SHORT = 50_000  # symbols from which a model learns more than words
+_LITTLE, _SHORT = 20_000, 100_000  # symbols, below which all or much is learnt by heart
 _LONG_LINE = 10_000  # symbols
 RETURN, _MARK = "U+000D", "U+FEFF"
 """The code points of CR and of the byte order mark, which have faults of their own."""
@@ -182,7 +183,12 @@ def _hashes(symbols: Symbols) -> npt.NDArray[np.uint64]:
 
 
 def faults(
-    facts: TextFacts, kind: str, encoding: str = "utf-8", *, in_shards: bool = False
+    facts: TextFacts,
+    kind: str,
+    encoding: str = "utf-8",
+    *,
+    in_shards: bool = False,
+    is_list: bool = False,
 ) -> Iterator[Fault]:
     """The faults of a text, or of bytes, read in an encoding, the worst first."""
     noun = "text" if kind == "text" else "content"
@@ -191,10 +197,12 @@ def faults(
     if occurring == 1:
         yield Fault(CONSTANT)
         return
-    if symbols < _SHORT:
+    if symbols < (least := _LITTLE if is_list else _SHORT):
+        more = " or start with init_from=shakespeare:" if kind == "text" else ""
         yield Fault(
-            f"the {noun} is short, {symbols:,} symbols: below {_SHORT:,} a network learns it by "
-            "heart before it learns to write; more of it helps most"
+            f"the {noun} is short, {symbols:,} symbols: below {least:,} a network learns "
+            f"{'it' if symbols < _LITTLE else 'stretches of it'} by heart: give more,{more} see "
+            "docs/reference/writers.md"
         )
     if facts.repeated > COPIES:
         yield Fault(
@@ -252,6 +260,8 @@ def file_faults(files: Collection[Path], config: DataConfig) -> Iterator[Fault]:
             f"{len(utf8)} of {len(begins)} files that were looked at, such as {utf8[0]}, are "
             f"UTF-8, not {config.encoding}: give data.encoding=utf-8"
         )
+    if not config.cuts_files:
+        yield from lists.faults(next(iter(begins.values())).decode(config.encoding, "replace"))
     if all(file.suffix in _TABLES for file in begins):
         yield Fault(
             "the data are tables: to learn the text of one column, give data.kind=hf "

@@ -98,7 +98,7 @@ def test_what_is_no_text_is_not_called_one() -> None:
 
 def test_every_fault_is_told() -> None:
     rng = np.random.default_rng(0)
-    good = "\n".join("".join(rng.choice(list("abcdefgh "), 60)) for _ in range(1000))
+    good = "\n".join("".join(rng.choice(list("abcdefgh "), 60)) for _ in range(2000))
     assert faults(good) == ""
     assert "100 line ends have a CR" in faults("a line\r\n" * 100)
     assert "odd character" not in faults("a line\r\n" * 100)

@@ -1,0 +1,89 @@
+"""Lists of names and of poems are known by their lines; prose, plays, chats and code are none."""
+
+import random
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from seqkit.data import datasets
+from seqkit.doctor import lists
+from tests.conftest import Run
+
+WORDS = [
+    "the",
+    "moon",
+    "over",
+    "silver",
+    "water",
+    "sings",
+    "a",
+    "song",
+    "of",
+    "old",
+    "grey",
+    "stones",
+    "and",
+    "night",
+    "birds",
+    "fall",
+]
+SYLLABLES = ["ka", "lo", "mi", "ra", "te", "su", "no", "vi"]
+FORMS: dict[str, Callable[[random.Random], str]] = {
+    "name": lambda r: "".join(r.choices(SYLLABLES, k=5)).title(),
+    "title": lambda r: " ".join(r.choices(WORDS, k=5)).title(),
+    "sentence": lambda r: " ".join(r.choices(WORDS, k=6)) + ".",
+    "said": lambda r: f"{r.choice(['Anna', 'Ben'])}: {' '.join(r.choices(WORDS, k=6))}",
+    "code": lambda r: " " * r.choice([0, 4, 8]) + " = ".join(r.choices(WORDS, k=4)),
+    "prose": lambda r: "\n".join(textwrap.wrap(" ".join(r.choices(WORDS, k=90)), 70)),
+    "paragraph": lambda r: " ".join(r.choices(WORDS, k=60)),
+    "poem": lambda r: "\n".join(
+        " ".join(r.choices(WORDS, k=6)) + "," for _ in range(r.randint(4, 9))
+    ),
+    "speech": lambda r: r.choice(["ROMEO:", "JULIET:", "NURSE."]) + "\n" + FORMS["poem"](r),
+    "function": lambda r: (
+        "def f():\n" + "\n".join("    " + " ".join(r.choices(WORDS, k=4)) for _ in "12")
+    ),
+}
+
+
+def told(content: str) -> list[object]:
+    return [fault.keys["document"] for fault in lists.faults(content)]
+
+
+@pytest.mark.parametrize(
+    ("form", "between", "document"),
+    [
+        ("name", "\n", "line"),
+        ("name", "\r\n", "line"),
+        ("title", "\n", "line"),
+        ("poem", "\n\n", "blank_line"),
+        ("poem", "\n \n\n", "blank_line"),
+        *((form, "\n", "") for form in ("sentence", "said", "code", "prose", "poem")),
+        *((form, "\n\n", "") for form in ("prose", "paragraph", "speech", "function", "name")),
+    ],
+)
+def test_a_list_is_known_by_its_lines(form: str, between: str, document: str) -> None:
+    rng = random.Random(1)
+    content = between.join(FORMS[form](rng) for _ in range(400))
+    assert told(content) == [document] * bool(document)
+    assert told(between.join(FORMS[form](rng) for _ in range(15))) == []  # too few to tell
+    assert told(content[:200] * 40) == []  # the same again and again
+
+
+def test_a_play_is_none() -> None:
+    assert told("") == told("\n\n") == []
+    assert told((Path(datasets.__file__).parent / "verse.txt").read_text()) == []
+
+
+def test_doctor_recommends_what_fits_a_list(run: Run, tmp_path: Path) -> None:
+    rng = random.Random(2)
+    for form, between, words in (("name", "\n", "recipe=names"), ("poem", "\n\n", "blank_line")):
+        file = tmp_path / f"{form}.txt"
+        file.write_text(between.join(FORMS[form](rng) for _ in range(4000)))
+        told = run.ok("doctor", f"data.path={file}", "device=cpu").out.decode()
+        assert "the text looks like a list, of " in told and "the text is short" not in told
+        assert words in told.partition("Train with")[2]
+        again = run.ok("doctor", f"data.path={file}", "data.document=line").out.decode()
+        assert "looks like a list" not in again
