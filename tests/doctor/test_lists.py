@@ -11,25 +11,8 @@ from seqkit.data import datasets
 from seqkit.doctor import lists
 from tests.conftest import Run
 
-WORDS = [
-    "the",
-    "moon",
-    "over",
-    "silver",
-    "water",
-    "sings",
-    "a",
-    "song",
-    "of",
-    "old",
-    "grey",
-    "stones",
-    "and",
-    "night",
-    "birds",
-    "fall",
-]
-SYLLABLES = ["ka", "lo", "mi", "ra", "te", "su", "no", "vi"]
+VERSE = "the moon over silver water sings a song of old grey stones and night birds fall"
+WORDS, SYLLABLES = VERSE.split(), "ka lo mi ra te su no vi".split()  # noqa: SIM905
 FORMS: dict[str, Callable[[random.Random], str]] = {
     "name": lambda r: "".join(r.choices(SYLLABLES, k=5)).title(),
     "title": lambda r: " ".join(r.choices(WORDS, k=5)).title(),
