@@ -55,8 +55,9 @@ class BadFileError(DataError):
 
 def _meant(path: Path) -> str:
     """What to give in place of a path that is not there; empty if nothing is near."""
-    if {*"*?[,"} & {*path.name}:
-        return "of several files give data.path for each, or their folder and data.pattern"
+    if {*"*?[,"} & {*str(path)}:
+        each = "of several files give data.path for each, or their folder and data.pattern"
+        return f"{each}; a path is one file's or folder's, commas and quotes in it included"
     names = sorted({file.name for file in path.parent.glob("*")} - {path.name})
     near = difflib.get_close_matches(path.name, names, n=1)
     return f"did you mean {path.parent / near[0]}?" if near else ""

@@ -174,6 +174,7 @@ def test_links_to_nothing_are_left_out(tmp_path: Path) -> None:
     for name, said in {
         "on.txt": r"on\.txt: cannot be read: no such file or directory: did you mean .*/one\.txt\?",
         "*.txt": "no such file or directory: of several files .*data.pattern",
+        "no/one.txt,no/two.txt": "of several files give data.path for each",
         "one.txt,two.txt": "no such file or directory: of several files give data.path for each",
         "elsewhere": "no such file or directory\\Z",
     }.items():
