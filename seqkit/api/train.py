@@ -122,6 +122,8 @@ def _places(data: Any, text: str | None) -> list[str]:
         check_type("text", text, str)
         if data is not None:
             raise ConfigError("give data or text, not both")
+        if not text.strip():
+            raise ConfigError("text is empty: there is nothing to learn from")
         content = text.encode(errors="replace")
         return [remote.keep("text", [content], disk.cache_dir(), _LOG.info, Meter())]
     places = [] if data is None else [data] if isinstance(data, str | os.PathLike) else data

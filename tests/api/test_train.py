@@ -228,3 +228,9 @@ def test_what_is_no_path_and_no_text_is_named(keys: dict[str, Any], told: str) -
     with pytest.raises(ConfigError, match=told) as raised:
         seqkit.train("shakespeare", **keys)
     assert len(str(raised.value)) < 200
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_an_empty_text_is_called_so(text: str) -> None:
+    with pytest.raises(ConfigError, match="text is empty: there is nothing"):
+        seqkit.train("shakespeare", text=text)
