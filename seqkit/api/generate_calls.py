@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TypedDict
 
 from seqkit.config import Config, SampleConfig, check
-from seqkit.foundation.settings import check_type
+from seqkit.foundation.settings import check_type, nearest
 from seqkit.generation.continuation import continue_prompt, engine_for, finish
 from seqkit.generation.engine import Engine
 from seqkit.generation.labelled import choose
@@ -60,7 +60,10 @@ def config_of(keys: GenerateKeys) -> Config:
         ConfigError: a value is of another type, or out of range.
     """
     if others := keys.keys() - GenerateKeys.__annotations__.keys():
-        raise TypeError(f"{min(others)} is no argument of generate and stream")
+        meant = nearest(min(others), [*GenerateKeys.__annotations__])
+        if "streams" in others:
+            meant = ": generate_many(STREAMS, …) makes several samples"
+        raise TypeError(f"{min(others)} is no argument of generate and stream{meant}")
     values = {name: value for name, value in keys.items() if value is not None}
     check_type("sample", values.get("sample", SampleConfig()), SampleConfig)
     config = Config(**values)  # type: ignore[arg-type]
@@ -91,7 +94,7 @@ class KeptEngine:
     def blocks(
         self, trained: Trained, prompt: Symbols, request: Request, begin: tuple[State, int]
     ) -> Iterator[Integers]:
-        """What follows a prompt, of one stream, in blocks (N,): see `continue_prompt`.
+        """What follows a prompt, in blocks (N, S): see `continue_prompt`.
 
         `trained` is always the same but for its postfilter, and that its network may be a module.
         Nothing else uses the engine until the last block, or until they are closed.
@@ -120,8 +123,7 @@ class KeptEngine:
 
 
 def _until_free(blocks: Iterator[Integers], kept: _Kept) -> Iterator[Integers]:
-    """Hand on blocks (N, 1) as (N,); the engine that makes them is free after the last one."""
+    """Hand on blocks; the engine that makes them is free after the last one."""
     with contextlib.suppress(GeneratorExit):
-        for block in blocks:
-            yield block[:, 0]
+        yield from blocks
     kept.free = True

@@ -4,6 +4,7 @@ Each call starts from the zero state, or from a state that it is given. Arrays a
 """
 
 import contextlib
+import dataclasses
 import io
 import itertools
 import logging
@@ -16,7 +17,7 @@ import numpy as np
 
 from seqkit.api.generate_calls import GenerateKeys, KeptEngine, config_of, left_out
 from seqkit.api.model_state import ModelState, beginning, carried
-from seqkit.config import DynamicConfig
+from seqkit.config import DynamicConfig, check
 from seqkit.data.sound import Wave
 from seqkit.foundation import driver
 from seqkit.foundation.catalogue import Catalogue
@@ -26,7 +27,7 @@ from seqkit.foundation.machine import Device, memory_errors
 from seqkit.foundation.settings import check_section, check_type
 from seqkit.foundation.wording import counted
 from seqkit.generation import like
-from seqkit.generation.ending import ending_of
+from seqkit.generation.ending import ending_of, streams_of
 from seqkit.generation.engines.choose import as_module
 from seqkit.generation.medium import Medium, medium_of
 from seqkit.generation.request import as_trained, request_of, with_seed
@@ -163,6 +164,23 @@ class Model(Generic[Content]):
         whole = np.concatenate(pieces)
         content: Any = self._heard(keys).decode(whole[left_out(keys) * len(pieces[0]) :])
         return (content, self._reader.after(whole, begin)) if return_state else content
+
+    @_own_settings()
+    def generate_many(
+        self,
+        streams: int,
+        prompt: Content | None = None,
+        *,
+        state: ModelState | None = None,
+        **keys: Unpack[GenerateKeys],
+    ) -> list[Content]:
+        """`streams` samples, made side by side as by `generate streams=…`; see `generate`."""
+        pieces = self._pieces(prompt, self._reader.begin(state), keys, streams)
+        begun = next(pieces)
+        made = streams_of(pieces, self.codec) or [begun[:0]] * streams
+        begun = begun[: 0 if left_out(keys) else None]
+        decode: Any = self._heard(keys).decode
+        return [decode(np.concatenate([begun, symbols])) for symbols in made]
 
     @_own_settings()
     def stream(
@@ -304,10 +322,17 @@ class Model(Generic[Content]):
         return medium_of(saved.codec, postfilter=saved.postfilter)
 
     def _pieces(
-        self, prompt: Content | None, begin: ModelState, keys: GenerateKeys
+        self,
+        prompt: Content | None,
+        begin: ModelState,
+        keys: GenerateKeys,
+        streams: int | None = None,
     ) -> Iterator[Symbols | Integers]:
-        """The symbols (N,) of a prompt, and then of what follows it, in blocks."""
-        config = with_seed(as_trained(config_of(keys), self.config), _LOG.info)
+        """The symbols (N,) of a prompt, and then blocks (N,) of what follows it, or (N, S)."""
+        check_type("streams", streams, int | None)
+        asked = dataclasses.replace(config_of(keys), streams=1 if streams is None else streams)
+        check(asked)
+        config = with_seed(as_trained(asked, self.config), _LOG.info)
         saved = self._checkpoint.as_heard(config.sample)
         symbols = self._encode("prompt", prompt, config.sample.unknown)
         config, followed = like.follow(config, saved.codec, saved.slow, saved.recording, _LOG.info)
@@ -315,7 +340,10 @@ class Model(Generic[Content]):
         ending = ending_of(config, self._medium, self._checkpoint.model, saved.slow)
         light = saved.runs_in_eight_bits
         request = request_of(config, length, ending, followed, eight_bits=light)
-        blocks = self._engine.blocks(saved.trained(self._network), symbols, request, carried(begin))
+        network = saved.trained(self._network)
+        blocks = self._engine.blocks(network, symbols, request, carried(begin))
+        if streams is None:
+            blocks = (block[:, 0] for block in blocks)
         return self._with_settings(itertools.chain([symbols], blocks))
 
     def _with_settings(self, pieces: Iterator[Symbols | Integers]) -> Iterator[Symbols | Integers]:

@@ -77,6 +77,33 @@ def test_a_prompt_is_left_out_of_the_result(text: Model[Any], voice: Model[Any])
     assert text.generate(include_prompt=False, length=9, seed=1) == text.generate(length=9, seed=1)
 
 
+def test_many_samples_are_those_of_the_command(text: Model[Any], run: Run) -> None:
+    for prompt, kept in (("the ", True), ("the ", False)):
+        keys: dict[str, Any] = {"length": 30, "seed": 3, "temperature": 1.0}
+        made = text.generate_many(3, prompt, include_prompt=kept, **keys)
+        words = [f"{key}={value}" for key, value in keys.items()]
+        words += [f"prompt={prompt}", f"include_prompt={str(kept).lower()}", "streams=3"]
+        shown = run.ok(
+            "generate", f"checkpoint={EARLIER_RUNS / 'characters'}", "device=cpu", *words
+        ).out.decode()
+        assert shown == "\n\n".join(made)
+    assert [len(one) for one in text.generate_many(1, length=5)] == [5]
+    with pytest.raises(seqkit.ConfigError, match="streams"):
+        text.generate_many(0)
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [("streams", r"generate_many\(STREAMS"), ("temprature", r"did you mean temperature\?")],
+)
+def test_an_unknown_argument_is_told_with_what_was_meant(
+    key: str, words: str, text: Model[Any]
+) -> None:
+    unknown: Any = {key: 2}
+    with pytest.raises(TypeError, match=words):
+        text.generate(**unknown)
+
+
 def test_bytes_come_as_bytes(run: Run) -> None:
     model = seqkit.load(EARLIER_RUNS / "bytes_gru", device="cpu")
     words = ["prompt=abc", "length=40", "seed=1", "device=cpu"]
