@@ -175,7 +175,7 @@ class Model(Generic[Content]):
         **keys: Unpack[GenerateKeys],
     ) -> list[Content]:
         """`streams` samples, made side by side as by `generate streams=…`; see `generate`."""
-        pieces: Iterator[Any] = self._pieces(prompt, self._reader.begin(state), keys, streams)
+        pieces: Iterator[Any] = self._pieces(prompt, self._begin(state), keys, streams)
         begun = next(pieces)
         made = streams_of(pieces, self.codec) or [begun[:0]] * streams
         begun = begun[: 0 if left_out(keys) else None]
