@@ -151,8 +151,8 @@ def advice(model: CharRNN, execution: Execution) -> list[str]:
         )
     expected = _on_gpu(model) and config.backend == "auto" and execution.kernel not in PERSISTENT
     if expected and (kernels := persistent_kernels(config)):
-        reason = _refusal(model, dataclasses.replace(execution, kernel=kernels[-1]))
-        notes.append(f"cuDNN runs the layers: the persistent kernel {reason or 'is slower here'}")
+        if reason := _refusal(model, dataclasses.replace(execution, kernel=kernels[-1])):
+            notes.append(f"cuDNN runs the layers: the persistent kernel {reason}")
     fused = execution.kernel != "unrolled"
     if fused and fused_calls.has_wrong_gradients(config.cell, hidden, device, execution.dtype):
         notes.append(

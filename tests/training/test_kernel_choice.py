@@ -165,8 +165,6 @@ def test_the_kernel_without_clusters_runs_where_it_was_measured_faster(
     assert found == Execution(kernel, "fp16", 32)
     assert choose_execution(model, lanes, precisions=["bf16"]) == Execution(kernel, "bf16", 32)
     assert choose_execution(model, lanes, precisions=["fp32"]).kernel == "layerwise"
-    said = [note for note in advice(model, found) if "is slower here" in note]
-    assert len(said) == (kernel != "grid")
     assert choose_execution(model, lanes, precisions=["fp16"], timed=False).kernel == "layerwise"
     insists, lanes = setting("cpu", hidden, backend="persistent")
     assert choose_execution(insists, lanes, precisions=["fp16"]).kernel == "grid"
