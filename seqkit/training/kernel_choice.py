@@ -150,9 +150,10 @@ def advice(model: CharRNN, execution: Execution) -> list[str]:
             f"{TENSOR_CORE}"
         )
     expected = _on_gpu(model) and config.backend == "auto" and execution.kernel not in PERSISTENT
-    for kernel in persistent_kernels(config)[-1:] if expected else []:
-        if reason := _refusal(model, dataclasses.replace(execution, kernel=kernel)):
-            notes.append(f"cuDNN runs the layers: the persistent kernel {reason}")
+    kernels = persistent_kernels(config) if expected else ()
+    reason = _refusal(model, dataclasses.replace(execution, kernel=kernels[-1])) if kernels else None
+    if reason:
+        notes.append(f"cuDNN runs the layers: the persistent kernel {reason}")
     fused = execution.kernel != "unrolled"
     if fused and fused_calls.has_wrong_gradients(config.cell, hidden, device, execution.dtype):
         notes.append(
