@@ -151,7 +151,9 @@ def advice(model: CharRNN, execution: Execution) -> list[str]:
         )
     expected = _on_gpu(model) and config.backend == "auto" and execution.kernel not in PERSISTENT
     kernels = persistent_kernels(config) if expected else ()
-    reason = _refusal(model, dataclasses.replace(execution, kernel=kernels[-1])) if kernels else None
+    reason = (
+        _refusal(model, dataclasses.replace(execution, kernel=kernels[-1])) if kernels else None
+    )
     if reason:
         notes.append(f"cuDNN runs the layers: the persistent kernel {reason}")
     fused = execution.kernel != "unrolled"
