@@ -63,8 +63,8 @@ def test_a_kernel_that_gives_up_ends_the_run_with_5_and_its_state_saved(
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["model.hidden_size=64"], 5, "needs a GPU of capability 9.0"),
-        (["model.hidden_size=100"], 2, "a multiple of 64 up to 512, not lstm with 100"),
+        (["model.hidden_size=64"], 5, "needs a GPU of capability 8.0 or newer"),
+        (["model.hidden_size=100"], 2, "a multiple of 64 up to 1024, not lstm with 100"),
     ],
 )
 def test_the_persistent_kernel_by_name_is_refused_before_anything_is_written(
