@@ -175,6 +175,7 @@ class Model(Generic[Content]):
         **keys: Unpack[GenerateKeys],
     ) -> list[Content]:
         """`streams` samples, made side by side as by `generate streams=…`; see `generate`."""
+        check_type("streams", streams, int)
         pieces: Iterator[Any] = self._pieces(prompt, self._begin(state), keys, streams)
         begun = next(pieces)
         made = streams_of(pieces, self.codec) or [begun[:0]] * streams

@@ -85,6 +85,8 @@ def _plain(overrides: list[str]) -> Config | None:
         key, _, text = override.partition("=")
         if key not in known or key in ("recipe", "shape"):
             return None
+        if typing.get_origin(known[key].type) is list:
+            return None
         kinds = typing.get_args(known[key].type) or [known[key].type]
         reads = [read for kind, form, read in _PLAIN if kind in kinds and form.fullmatch(text)]
         if not reads:

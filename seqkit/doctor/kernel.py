@@ -16,8 +16,7 @@ def kernel_of(config: Config, device: torch.device) -> str | None:
     kernels = persistent_kernels(config.model)
     if not kernels:
         return "cuDNN, since seqkit's kernels take LSTM layers of a multiple of 64 units up to 1024"
-    clusters = launch.refusal(device, hidden, lanes) if "persistent" in kernels else "is for 512"
-    if clusters is None:
+    if "persistent" in kernels and not launch.refusal(device, hidden, lanes):
         return "seqkit's persistent kernel, in clusters"
     if reason := launch.grid_refusal(device, hidden, lanes, torch.float16):
         return f"cuDNN, since seqkit's persistent kernel {reason}"

@@ -12,7 +12,8 @@ _NAME, _VERSE = 40, 50  # characters of a line, at most, in the median
 _POEM = 3  # lines, at least, in the median
 _SAME = 0.2  # of the entries, at most, are like another one
 _FEW = 0.1  # of the lines, at most, are what the lines of a list are not
-_INDENTED, _SPOKEN = r"\s", r"[^:]{1,30}:"  # as lines of code, and with a speaker
+_OTHER = r"\s|[\W\d_]*$"  # as lines of code, and of numbers
+_SPOKEN = r"[^:]{1,30}:"  # with a speaker
 _PROSE = rf"{_SPOKEN}|.*[.,;:!?…—。，；：！？、]\W*$"  # or as sentences end
 
 
@@ -21,7 +22,7 @@ def faults(text: str) -> Iterator[Fault]:
     groups = itertools.groupby(text.splitlines(), lambda line: bool(line.strip()))
     blocks = [[*lines] for is_filled, lines in groups if is_filled]
     lines = [*itertools.chain(*blocks)]
-    if _are(lines, _INDENTED):
+    if _are(lines, _OTHER):
         return
     width, height = median(map(len, lines)), median(map(len, blocks))
     is_close = len(blocks) < len(lines) / _LINES + 1

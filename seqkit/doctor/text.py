@@ -260,13 +260,17 @@ def file_faults(files: Collection[Path], config: DataConfig) -> Iterator[Fault]:
             f"{len(utf8)} of {len(begins)} files that were looked at, such as {utf8[0]}, are "
             f"UTF-8, not {config.encoding}: give data.encoding=utf-8"
         )
-    if not config.cuts_files:
-        yield from lists.faults(next(iter(begins.values())).decode(config.encoding, "replace"))
     if all(file.suffix in _TABLES for file in begins):
         yield Fault(
             "the data are tables: to learn the text of one column, give data.kind=hf "
             "data.column=NAME"
         )
+    elif not config.cuts_files:
+        of_files = [
+            [*lists.faults(begin.decode(config.encoding, "replace"))] for begin in begins.values()
+        ]
+        if all(found and found[0].keys == of_files[0][0].keys for found in of_files):
+            yield from of_files[0]
     texts = [begin.decode("utf-8-sig", "replace").lstrip().lower() for begin in begins.values()]
     for name, marks in _MARKUP.items():
         if all(text.startswith(marks) for text in texts):

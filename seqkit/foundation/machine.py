@@ -42,11 +42,12 @@ def memory_errors(advice: str) -> Iterator[None]:
     """Turn errors of memory that runs out into a DeviceError that says what to do."""
     try:
         yield
-    except RuntimeError as error:
+    except (RuntimeError, MemoryError) as error:
         # The rest of the message of PyTorch's own error is about its allocator.
         reason = str(error).splitlines()[0] if str(error) else ""
         own = type(error).__name__ == "OutOfMemoryError"
-        if not own and not any(sign in str(error) for sign in _NO_MEMORY):
+        known = own or isinstance(error, MemoryError)  # NumPy's
+        if not known and not any(sign in str(error) for sign in _NO_MEMORY):
             raise
         reason = reason.partition(" Including non-PyTorch")[0] if own else reason
         raise DeviceError(f"out of memory: {reason} {advice}") from error

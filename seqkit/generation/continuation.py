@@ -4,6 +4,7 @@ import contextlib
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,9 @@ from seqkit.generation.trained import Trained
 from seqkit.model.arrays import Network
 from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers, Symbols
+
+if TYPE_CHECKING:
+    from seqkit.model.char_rnn import CharRNN
 
 REMEMBERED = 100_000
 """Symbols of a prompt that are read, the last ones: far more than a state remembers."""
@@ -109,7 +113,7 @@ def continue_prompt(
         choices = choice.of_streams(strength)
     conditions = StreamConditions(choices, codes, written)
     state = begin or (model.zero_state(1), codec.start)
-    score = engine.score if engine.reads else partial(score_by_network, model, size)
+    score = engine.score if engine.reads else partial(score_by_network, as_module(model), size)
     logits, after = feed_prompt(score, state, read, conditions)
     logits = guided(logits, strength)
     blocks = generate_blocks(
@@ -230,12 +234,11 @@ def feed_prompt(
 
 
 def score_by_network(
-    model: Network, size: int, symbols: Integers, state: State, conditions: Conditions
+    network: "CharRNN", size: int, symbols: Integers, state: State, conditions: Conditions
 ) -> tuple[Floats, State]:
     """What `Engine.score` does, but for the prepared weights; `size` is the codec's V."""
     import torch
 
-    network = as_module(model)
     fed, begin = torch.from_numpy(symbols).to(network.device), state.on(network.device)
     with torch.inference_mode():
         logits, after = network(fed, begin, conditions=conditions.to(network.device))

@@ -90,6 +90,8 @@ def test_many_samples_are_those_of_the_command(text: Model[Any], run: Run) -> No
     assert [len(one) for one in text.generate_many(1, length=5)] == [5]
     with pytest.raises(seqkit.ConfigError, match="streams"):
         text.generate_many(0)
+    with pytest.raises(seqkit.ConfigError, match="streams"):
+        text.generate_many(None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,9 @@ FORMS: dict[str, Callable[[random.Random], str]] = {
 }
 
 
+BUILT_IN = Path(datasets.__file__).parent / "verse.txt"
+
+
 def told(content: str) -> list[object]:
     return [fault.keys["document"] for fault in lists.faults(content)]
 
@@ -57,7 +60,22 @@ def test_a_list_is_known_by_its_lines(form: str, between: str, document: str) ->
 
 def test_a_play_is_none() -> None:
     assert told("") == told("\n\n") == []
-    assert told((Path(datasets.__file__).parent / "verse.txt").read_text()) == []
+    assert told(BUILT_IN.read_text()) == []
+
+
+def test_numbers_tables_and_lists_beside_prose_are_none(run: Run, tmp_path: Path) -> None:
+    assert told("\n".join(f"{n / 1000} {n % 7}" for n in range(400))) == []
+    names = "\n".join(FORMS["name"](random.Random(n)) for n in range(400))
+    (tmp_path / "a.csv").write_text(names)
+    assert (
+        "looks like a list" not in run.ok("doctor", f"data.path={tmp_path / 'a.csv'}").out.decode()
+    )
+    (tmp_path / "both").mkdir()
+    (tmp_path / "both" / "a.txt").write_text(names)
+    (tmp_path / "both" / "b.txt").write_text(BUILT_IN.read_text())
+    assert (
+        "looks like a list" not in run.ok("doctor", f"data.path={tmp_path / 'both'}").out.decode()
+    )
 
 
 def test_doctor_recommends_what_fits_a_list(run: Run, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from seqkit.foundation import machine
@@ -129,3 +130,9 @@ def test_other_commands_refuse_what_cannot_fit(
     refused = run.fails(5, *(argument.format(trained) for argument in arguments))
     assert "needs at least" in refused
     assert "By estimate" in refused
+
+
+def test_memory_that_numpy_does_not_get_is_told_with_advice() -> None:
+    told = pytest.raises(DeviceError, match=r"Unable to allocate.*Try fewer streams")
+    with told, machine.memory_errors("Try fewer streams"):
+        np.zeros(1 << 59)
