@@ -197,10 +197,15 @@ def faults(
     if occurring == 1:
         yield Fault(CONSTANT)
         return
-    if symbols < (least := _LITTLE if is_list else _SHORT):
+    if is_list and symbols < _LITTLE:
+        yield Fault(
+            f"the list is short, {symbols:,} symbols: below {_LITTLE:,} a network learns entries "
+            "by heart: give more, or generate with sample.novel=true, which draws those again"
+        )
+    elif not is_list and symbols < _SHORT:
         more = " or start with init_from=shakespeare:" if kind == "text" else ""
         yield Fault(
-            f"the {noun} is short, {symbols:,} symbols: below {least:,} a network learns "
+            f"the {noun} is short, {symbols:,} symbols: below {_SHORT:,} a network learns "
             f"{'it' if symbols < _LITTLE else 'stretches of it'} by heart: give more,{more} see "
             "docs/reference/writers.md"
         )

@@ -78,6 +78,14 @@ def test_numbers_tables_and_lists_beside_prose_are_none(run: Run, tmp_path: Path
     )
 
 
+def test_a_short_list_is_met_with_what_keeps_it_new(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "names.txt"
+    file.write_text("\n".join(FORMS["name"](random.Random(n)) for n in range(400)))
+    told = run.ok("doctor", f"data.path={file}", "device=cpu").out.decode()
+    assert "the list is short" in told and "sample.novel=true" in told
+    assert "init_from" not in told
+
+
 def test_doctor_recommends_what_fits_a_list(run: Run, tmp_path: Path) -> None:
     rng = random.Random(2)
     for form, between, words in (("name", "\n", "recipe=names"), ("poem", "\n\n", "blank_line")):
