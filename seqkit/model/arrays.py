@@ -1,5 +1,6 @@
 """A network as NumPy's arrays: its weights, for engines that make its steps without PyTorch."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Union
@@ -149,21 +150,13 @@ def shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
 
 def count_parameters(config: ModelConfig) -> int:
     """How many elements all parameters of a network have."""
-    v, h, layers = config.vocabulary_size, config.hidden_size, config.num_layers
-    of_a_row = config.input_width + (2 * layers - 1) * h + 2 * layers  # of w, u and the biases
-    rows = config.input_rows if config.input == "embedding" else 0
-    places, z = config.frame, config.head_size
-    rows += places * v if config.lookback else 0
-    conditions = config.conditions * config.condition_size + config.label_rows * config.label_size
-    tables = rows * config.embedding_size + conditions
-    head = (h + 1) * v
-    if places > 1:
-        added = places - 1 + places * bool(config.lookback)  # tables of rows
-        head = places * (h + 1) * z + added * v * z + places * (z + 1) * v
-    return tables + GATES[config.cell] * h * of_a_row + head
+    return _elements(config) - count_fixed(config)
 
 
 def count_fixed(config: ModelConfig) -> int:
     """How many elements it has that are not learnt: those of its linear predictor."""
-    weights = max(config.conditions, 1) * config.frame * config.lookback
-    return config.vocabulary_size + weights if config.lookback else 0
+    return sum(math.prod(shapes(config).get(name, (0,))) for name in ("levels", "weights"))
+
+
+def _elements(config: ModelConfig) -> int:
+    return sum(map(math.prod, shapes(config).values()))
