@@ -330,7 +330,6 @@ class Model(Generic[Content]):
         streams: int | None = None,
     ) -> Iterator[Symbols | Integers]:
         """The symbols (N,) of a prompt, and then blocks (N,) of what follows it, or (N, S)."""
-        check_type("streams", streams, int | None)
         asked = dataclasses.replace(config_of(keys), streams=1 if streams is None else streams)
         check(asked)
         config = with_seed(as_trained(asked, self.config), _LOG.info)
