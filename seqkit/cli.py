@@ -137,7 +137,7 @@ def _main(arguments: list[str]) -> int:
 
 def _composed(command: str, words: list[str], config_dirs: list[Path]) -> "Composed":
     """The config of a command."""
-    from seqkit import compose  # Hydra takes a tenth of a second
+    from seqkit import compose  # which takes a while, and Hydra more if it is needed
 
     if command != "train":
         return compose.compose(words, config_dirs)

@@ -1,6 +1,6 @@
-"""Hydra: arguments become a checked config. Nothing else knows it but the command line.
+"""Arguments become a checked config; nothing else knows Hydra but the command line.
 
-What it takes to sweep is imported when it is used, as Hydra is: that takes a quarter of a second.
+Plain arguments need no Hydra. It is imported when it is used, a quarter of a second, as sweeps are.
 """
 
 import importlib
