@@ -51,7 +51,8 @@ def test_a_workflow_has_few_rights_and_limits(path: Path) -> None:
     assert workflow["concurrency"]["group"].startswith(f"{path.stem}-")
     for name, job in workflow["jobs"].items():
         assert job["timeout-minutes"] <= 90
-        assert job.get("permissions") == ({"contents": "write"} if name == "publish" else None)
+        right = {"docs": "contents", "release": "id-token"}.get(path.stem)
+        assert job.get("permissions") == ({right: "write"} if name == "publish" else None)
         for step in job["steps"]:
             assert "run" in step or re.fullmatch(r"actions/[a-z-]+@v\d+", step["uses"])
 
@@ -64,6 +65,15 @@ def test_the_gate_runs_on_the_oldest_and_the_newest_python() -> None:
     assert [oldest, newest] == [listed[0], listed[-1]]
     major, minor = newest.split(".")
     assert PROJECT["requires-python"] == f">={oldest},<{major}.{int(minor) + 1}"
+
+
+def test_a_release_is_checked_and_needs_no_password() -> None:
+    jobs = read(ROOT / ".github" / "workflows" / "release.yml")["jobs"]
+    commands = "\n".join(step.get("run", "") for step in jobs["build"]["steps"])
+    assert commands.index("python -m build") < commands.index("twine check --strict dist/*")
+    assert jobs["publish"]["needs"] == "build"
+    assert "uv publish --trusted-publishing always" in jobs["publish"]["steps"][-1]["run"]
+    assert "secrets." not in (ROOT / ".github" / "workflows" / "release.yml").read_text()
 
 
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.name)
