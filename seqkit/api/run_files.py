@@ -102,7 +102,7 @@ def _of_both(training: Training) -> dict[str, Any]:
     return {
         "device": training.device_words,
         "processes": training.ranks.rank.size,
-        "dtype": training.execution.precision,
+        "dtype": training.trainer.execution.precision,
         "parameters": training.parameters,
         "versions": device.versions(),
     }

@@ -43,6 +43,7 @@ from seqkit.runs.tensorboard import TensorBoard
 from seqkit.stages.training import Training
 from seqkit.symbols import Integers
 from seqkit.training.events import CheckpointDue, Stepped, Trained
+from seqkit.training.giving_up import events
 
 _PACE_KNOWN = 20  # steps
 
@@ -66,8 +67,8 @@ def run_training(
         StoppedError: `stop` gave a reason.
         DataError: the data cannot be read any more. The state is saved if this process is alone.
         DivergedError: the loss is not finite any more.
-        DeviceError: the persistent kernel gave up. The state before the step in which it did is
-            saved.
+        DeviceError: the persistent kernel, asked for by name, gave up. The state before the step in
+            which it did is saved.
     """
     trainer = training.trainer
     with device.memory_errors(training.memory_advice):
@@ -126,7 +127,7 @@ def _run(
     ) as adapt:
         try:
             reported = False
-            for event in trainer.run(watch):
+            for event in events(trainer, watch, notice):
                 adapt()
                 followers.tell(event)
                 reported = reported or isinstance(event, Trained)
@@ -241,7 +242,7 @@ def _started(training: Training) -> Started:
         vocabulary=corpus.codec.size,
         parameters=training.parameters,
         device=training.device_words,
-        precision=training.execution.precision,
+        precision=training.trainer.execution.precision,
         run_dir=training.folder.path,
         credit=corpus.credit,
     )

@@ -24,7 +24,6 @@ from seqkit.foundation.ranks import Ranks
 from seqkit.foundation.session import Session
 from seqkit.foundation.threads import FEW, shared_cores
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.execution import Execution
 from seqkit.runs import resume, tensorboard
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as load_checkpoint
@@ -62,7 +61,6 @@ class Training:
     """The parts, and what the network reads beside the symbols."""
     closing: ClosingSample
     trainer: Trainer
-    execution: Execution
     memory_advice: str
     """What to try when memory does not suffice."""
     session: Session
@@ -232,7 +230,6 @@ def _walk(settings: Settings, claim: Claim, chosen: torch.device, session: Sessi
         conditions=conditions,
         closing=closing,
         trainer=trainer,
-        execution=execution,
         memory_advice=advice,
         session=session,
     )

@@ -15,6 +15,7 @@ from seqkit.foundation.errors import CheckpointError, ConfigError, DivergedError
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained
+from seqkit.training.kernel_choice import without_persistent
 from seqkit.training.plan import Plan
 from seqkit.training.progress import TrainingProgress, read_numbers
 from seqkit.training.schedule import Clock, learning_rate
@@ -29,7 +30,8 @@ _FEW = 8
 class Trainer:
     """Truncated backpropagation through time over contiguous lanes, with carried state.
 
-    `model` has the weights that train, `evaluation_model()` those that were found to predict best.
+    `model` has the weights that train, `evaluation_model()` those that were found to predict best;
+    `execution` is how the network runs.
     """
 
     def __init__(
@@ -52,27 +54,25 @@ class Trainer:
         train = plan.train
         self.model = model
         self.progress = TrainingProgress()
-        self._lanes = lanes
+        self._lanes, self._part = lanes, validation
         self._validates = len(validation) > 0
         self._ranks = ranks
         self._report_every = _EVERY if ranks.rank.size <= _FEW else _EVERY_OF_MANY
         self._config = train
-        self._optimizer = plan.optimizer
-        self._execution = plan.execution
         limits = [train.max_steps] if train.max_steps is not None else []
         limits += [train.max_epochs * lanes.steps] if train.max_epochs else []
         self._limit = min(limits, default=None)  # None: only time ends the training
         self._time = clock or Clock(train.max_minutes)
         self._rate = 0.0  # of the last update
-        self._step = TrainingStep(model, lanes, plan, ranks)
+        self._begin(plan)
+
+    def _begin(self, plan: Plan) -> None:
+        self._plan, self.execution = plan, plan.execution
+        self._step = TrainingStep(self.model, self._lanes, plan, self._ranks)
         self._validation = Validation(
-            validation,
-            lanes.start,
-            plan.execution,
-            self._step.weights,
-            calibrate=train.calibrate,
-            ranks=ranks,
-        )
+            self._part, self._lanes.start, plan.execution, self._step.weights,
+            calibrate=plan.train.calibrate, ranks=self._ranks,
+        )  # fmt: skip
 
     @property
     def total_steps(self) -> int:
@@ -109,10 +109,7 @@ class Trainer:
     def _at_limit(self) -> bool:
         return self._limit is not None and self.progress.step >= self._limit
 
-    def run(
-        self,
-        watch: Callable[[int], None] = lambda scored: None,
-    ) -> Iterator[Event]:
+    def run(self, watch: Callable[[int], None] = lambda scored: None) -> Iterator[Event]:
         """Train to the end, yielding events; the caller may stop after any `Stepped`.
 
         `watch` is told how many symbols a validation has scored. It may raise to stop there: a
@@ -121,7 +118,7 @@ class Trainer:
         Raises:
             DivergedError: the loss is no longer finite, or every gradient explodes.
             GaveUpError: the persistent kernel gave up. `state` is that before the step in which it
-                did.
+                did, and `leave_persistent_kernel` goes on from there.
         """
         progress = self.progress
         self._time.start()
@@ -194,7 +191,7 @@ class Trainer:
         """
         if self.model.head.weight.device.type != "cuda":
             return None
-        if self._execution.kernel == "unrolled":
+        if self.execution.kernel == "unrolled":
             return "model.backend=unrolled runs step by step, without a CUDA graph"
         if self._lanes.has_separators and not self.model.config.resets_in_one_call:
             return "calls that are cut where documents begin run without a CUDA graph"
@@ -206,11 +203,19 @@ class Trainer:
             return f"no CUDA graph, the operations are launched one by one: {error}"
         return reason and f"two CUDA graphs, with the sum of gradients between them: {reason}"
 
+    def leave_persistent_kernel(self) -> None:
+        """Go on with cuDNN, from the last step that was made. All processes have to call it."""
+        values, tensors = self.state()
+        del self._step, self._validation  # there may not be memory for two
+        execution = without_persistent(self.execution, self.model, self._lanes)
+        self._begin(dataclasses.replace(self._plan, execution=execution))
+        self.restore(values, tensors)
+
     def update(self) -> None:
         """One step: batch, forward, loss, backward, clip, and the update of the weights."""
         progress, begun = self.progress, self._time.tick()
         total = math.inf if self._limit is None else self._limit
-        self._rate = learning_rate(self._optimizer, progress.step, total, self._time.share)
+        self._rate = learning_rate(self._plan.optimizer, progress.step, total, self._time.share)
         progress.symbols += self._step.run(progress.step, self._rate)
         progress.step += 1
         self._time.stepped(begun)
@@ -235,8 +240,7 @@ class Trainer:
         return Trained(
             progress.step, progress.symbols, progress.seconds, loss, rate, self._rate,
             gradient_norm=norm if math.isfinite(norm) else None,
-            total_steps=self.total_steps,
-            left_out=left_out,
+            total_steps=self.total_steps, left_out=left_out,
         )  # fmt: skip
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -264,7 +268,7 @@ class Trainer:
         values = {
             "progress": dataclasses.asdict(self.progress),
             "time": dataclasses.asdict(self._time.elapsed),
-            "execution": self._execution.to_record(),
+            "execution": self.execution.to_record(),
             "processes": self._ranks.rank.size,
         }
         return values, self._step.state()

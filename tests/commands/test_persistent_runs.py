@@ -3,7 +3,9 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 from seqkit.training.step import TrainingStep
 from tests.conftest import TINY, Run, metrics_of, same, saved
@@ -32,32 +34,81 @@ def test_a_deterministic_run_repeats_to_the_bit_with_the_persistent_kernel(
     assert same(tmp_path / "a", tmp_path / "b")
 
 
-@pytest.mark.gpu
-def test_a_kernel_that_gives_up_ends_the_run_with_5_and_its_state_saved(
-    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    straight, broken = tmp_path / "straight", tmp_path / "broken"
-    given = [*PERSISTENT, f"data.path={text_file}"]
-    run.ok(*given, f"run_dir={straight}")
+def give_up(patch: pytest.MonkeyPatch) -> None:
+    """Let the persistent kernel give up in step 24."""
     make = TrainingStep.run
 
-    def give_up(stepper: TrainingStep, step: int, rate: float) -> int:
-        if step == 24:
-            assert stepper._gave_up is not None
+    def run(stepper: TrainingStep, step: int, rate: float) -> int:
+        if step == 24 and stepper._gave_up is not None:
             stepper._gave_up.fill_(1)
         return make(stepper, step, rate)
 
+    patch.setattr(TrainingStep, "run", run)
+
+
+@pytest.mark.gpu
+def test_a_kernel_asked_for_that_gives_up_ends_the_run_with_5_and_its_state_saved(
+    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    straight, broken = tmp_path / "straight", tmp_path / "broken"
+    given = [*PERSISTENT, f"data.path={text_file}", "model.backend=persistent"]
+    run.ok(*given, f"run_dir={straight}")
     with monkeypatch.context() as patch:
-        patch.setattr(TrainingStep, "run", give_up)
+        give_up(patch)
         result = run(*given, f"run_dir={broken}")
     assert result.code == 5
-    assert "in vain" in result.err
+    assert "in vain: train with model.backend=cudnn" in result.err
     assert "at step 24; the state is saved: go on with" in result.err
     assert "Traceback" not in result.err
     about = json.loads((broken / "about.json").read_text())
     assert about["ended"] == {"how": "stopped", "step": 24}
     assert "going on at step 24" in run.ok(*given, f"run_dir={broken}", "resume=auto").err
     assert same(straight, broken)
+
+
+@pytest.mark.gpu
+def test_cudnn_goes_on_by_itself_as_it_does_when_asked_to(
+    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    itself, asked = tmp_path / "itself", tmp_path / "asked"
+    given = [*PERSISTENT, f"data.path={text_file}"]
+    with monkeypatch.context() as patch:
+        give_up(patch)
+        said = run.ok(*given, f"run_dir={itself}").err
+        assert run(*given, f"run_dir={asked}", "model.backend=persistent").code == 5
+    assert said.count("in vain: cuDNN goes on after step 24") == 1
+    run.ok(*given, f"run_dir={asked}", "model.backend=cudnn", "resume=auto")
+    assert same(itself, asked)
+
+
+def test_a_training_whose_kernel_gave_up_has_lost_nothing(
+    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a CPU there is no such kernel: a stand-in for its word stops the steps as on a GPU."""
+    straight, broken = tmp_path / "straight", tmp_path / "broken"
+    given = [*TINY, f"data.path={text_file}", "device=cpu", "train.average=0.9"]
+    given += ["train.max_steps=60", "train.validate_every=30", "model.dropout=0.1"]
+    run.ok(*given, f"run_dir={straight}")
+    make = TrainingStep.run
+
+    def unmade(stepper: TrainingStep, step: int, rate: float) -> int:
+        if step == 0:
+            stepper._gave_up = torch.zeros(1, dtype=torch.int32)
+        if step < 24 or stepper._gave_up is None:
+            return make(stepper, step, rate)
+        stepper._gave_up.fill_(1)
+        stepper._asked += 1
+        return stepper._windows.set_step(step)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TrainingStep, "run", unmade)
+        said = run.ok(*given, f"run_dir={broken}").err
+    assert said.count("in vain: cuDNN goes on after step 24") == 1
+    assert same(straight, broken)
+    states = [saved(folder).training_tensors for folder in (straight, broken)]
+    assert all(np.array_equal(states[0][name], states[1][name]) for name in states[0])
+    losses = [[row.get("loss") for row in metrics_of(folder)] for folder in (straight, broken)]
+    assert losses[0] == losses[1]
 
 
 @pytest.mark.parametrize(

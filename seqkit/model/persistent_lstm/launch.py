@@ -214,10 +214,7 @@ def check(failed: Tensor | None) -> None:
     """
     if failed is not None and failed.item():
         failed.zero_()
-        raise GaveUpError(
-            "the blocks of the persistent LSTM kernel waited for each other in vain; "
-            "train with model.backend=cudnn"
-        )
+        raise GaveUpError("the blocks of the persistent LSTM kernel waited for each other in vain")
 
 
 def _sources(name: str) -> list[Path]:
