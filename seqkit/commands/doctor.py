@@ -1,4 +1,4 @@
-"""`doctor`: what some data are like and what to train on them, or how a run went."""
+"""`doctor`: what some data are like and what to train on them, how a run went, or the device."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping
@@ -41,10 +41,18 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     if config.run_dir:
         facts = verdict.of_folder(Path(config.run_dir))
         text = json_text(facts) if config.json else _shown_run(facts)
+    elif config.data == DataConfig() and not config.recipe:
+        facts = _of_device(config)
+        text = json_text(facts) if config.json else _shown_device(config, facts)
     else:
         facts = _of_data(config, catalogue, console)
         text = json_text(facts) if config.json else _shown_data(facts)
     outputs.write_result(out, text, overwrite=config.overwrite)
+
+
+def _of_device(config: Config) -> dict[str, Any]:
+    chosen = device.choose_device(config.device)
+    return {"device": device.describe(chosen), "kernel": kernel_of(config, chosen)}
 
 
 def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str, Any]:
@@ -139,6 +147,17 @@ def _shown_data(facts: Mapping[str, Any]) -> str:
     weights = f"{recommended['parameters']:,} weights{ends}."
     lines += ["Train with", f"  {recommended['command']}", weights]
     return "\n".join([*lines, *([f"Layers: {facts['kernel']}."] if facts["kernel"] else [])])
+
+
+def _shown_device(config: Config, facts: Mapping[str, Any]) -> str:
+    of = f"Layers of {config.model.hidden_size} units in {config.train.batch_size} lanes"
+    lines = [
+        _row("device", facts["device"]),
+        *([f"{of}: {facts['kernel']}."] * bool(facts["kernel"])),
+    ]
+    return "\n".join(
+        [*lines, "Give data.path=FILE_OR_FOLDER, or run_dir=FOLDER of a run, to look at it."]
+    )
 
 
 def _shown_run(facts: Mapping[str, Any]) -> str:

@@ -124,9 +124,22 @@ def test_a_run_is_judged_as_on_its_page(trained: Path, run: Run) -> None:
     assert found["advice"] in shown
 
 
+def test_without_data_it_tells_of_the_device(run: Run) -> None:
+    assert json.loads(run.ok("doctor", "json=true", "device=cpu").out)["kernel"] is None
+    shown = run.ok("doctor", "device=cpu").out.decode()
+    assert shown.startswith("device ")
+    assert "Give data.path=" in shown
+
+
+@pytest.mark.gpu
+def test_without_data_it_names_the_kernel_of_a_gpu(run: Run) -> None:
+    kernel = json.loads(run.ok("doctor", "json=true").out)["kernel"]
+    assert f"Layers of 512 units in 32 lanes: {kernel}." in run.ok("doctor").out.decode()
+
+
 def test_misuse_is_refused_in_a_line(text_file: Path, run: Run, tmp_path: Path) -> None:
     for code, said, words in [
-        (2, "no data: give data.path", ()),
+        (2, "no data: give data.path", ("data.kind=text",)),
         (2, "or run_dir to look at a run", (f"run_dir={tmp_path}", f"data.path={text_file}")),
         (4, "no run in this folder", (f"run_dir={tmp_path}",)),
         (3, "no such file", (f"data.path={tmp_path / 'none'}",)),
