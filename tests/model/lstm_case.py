@@ -1,9 +1,17 @@
 """A layer drawn at random: what the persistent kernels, cuDNN and the equations make of it."""
 
+import functools
+from pathlib import Path
+from typing import Any
+
+import pytest
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from seqkit.foundation.errors import GaveUpError
+from seqkit.kernels.graph import GraphedCall
+from seqkit.kernels.nvrtc import Kernel
 from seqkit.model import cells, fused_calls
 from seqkit.model.cells import LayerWeights
 from seqkit.model.persistent_lstm import launch
@@ -59,6 +67,23 @@ class Case:
         launch.check(failed)
         return [*out, *gradients]
 
+    def recorded(self, *, grid: bool = False) -> list[Tensor]:
+        """The same by a CUDA graph, replayed three times."""
+        leaves = [v.requires_grad_() for v in (*self.weights, self.h, self.c, self.x)]
+        failed = torch.zeros(1, dtype=torch.int32, device=GPU)
+        found: list[Tensor] = []
+
+        def run() -> None:
+            given = self.weights, self.x, self.h, self.c
+            out = persistent_layer(*given, failed=failed, resets=self.resets, grid=grid)
+            found[:] = [*out, *torch.autograd.grad(out, leaves, self.gradients)]
+
+        replay = GraphedCall(run, GPU)
+        for _ in range(3):
+            replay()
+        launch.check(failed)
+        return found
+
     def cudnn(self) -> list[Tensor]:
         leaves = [v.requires_grad_() for v in (*self.weights, self.h, self.c, self.x)]
         state = self.h, self.c
@@ -80,6 +105,36 @@ def distances(found: list[Tensor], exact: list[Tensor]) -> dict[str, float]:
     pairs = zip(RESULTS, found, exact, strict=False)
     errors = {name: ((a - b).norm() / (b.norm() + 1e-12)).detach() for name, a, b in pairs}
     return {name: float(error) for name, error in errors.items()}
+
+
+def check_a_mute_block(name: str, sending: str, *, grid: bool = False) -> None:
+    """See that blocks give up where one of each group sends nothing, and that no trace is left.
+
+    `name`: forward or backward; `sending`: how the condition of sending begins in its source.
+    """
+    text = Path(launch.__file__).with_name(f"{name}.cu").read_text()
+    assert text.count(sending) == 1
+    mute = text.replace(sending, sending + " rank == 1 ||")
+    maker = "_kernel_for" if grid else "_kernel"
+    real, sources = getattr(launch, maker), launch._sources(name)
+
+    @functools.cache
+    def made(wanted: str, *about: Any) -> Kernel:
+        if wanted != name:
+            return real(wanted, *about)  # type: ignore[no-any-return]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(launch, "_PATIENCE", 1 << 20)
+            patch.setattr(launch, "_sources", lambda name: [*sources[:-1], mute])
+            return real.__wrapped__(wanted, *about)  # type: ignore[no-any-return]
+
+    case = Case(5, (6, 20, 256), symbols=False, share=0.0)
+    expected = case.persistent(grid=grid)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(launch, maker, made)
+        with pytest.raises(GaveUpError, match="in vain"):
+            case.persistent(grid=grid)
+    found = case.persistent(grid=grid)
+    assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
 
 
 def random_shape(generator: torch.Generator) -> tuple[int, int, int]:

@@ -1,19 +1,21 @@
 """The persistent layer without clusters: the equations, on any card, the same every time."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor
 
-from seqkit.foundation.errors import DeviceError
-from seqkit.kernels.graph import GraphedCall
-from seqkit.kernels.nvrtc import Kernel
 from seqkit.model.persistent_lstm import launch
 from seqkit.model.persistent_lstm.launch import Card, Tiling, grid_tiling
-from seqkit.model.persistent_lstm.layer import persistent_layer
-from tests.model.lstm_case import GPU, RESULTS, ROUNDED, Case, distances, random_shape
+from tests.model.lstm_case import (
+    GPU,
+    RESULTS,
+    ROUNDED,
+    Case,
+    check_a_mute_block,
+    distances,
+    random_shape,
+)
 
 KB = 1024
 H100 = Card("H100", (9, 0), 132, 227 * KB, "sm_90a")
@@ -133,56 +135,14 @@ def test_it_repeats_to_the_bit_in_whatever_memory(about: Card, lanes: int, hidde
 @pytest.mark.gpu
 def test_it_can_be_recorded(about: Card) -> None:
     case, again = (Case(4, (9, 40, 192), symbols=False, share=0.1) for _ in range(2))
-    expected = again.persistent(grid=True)
-    leaves = [v.requires_grad_() for v in (*case.weights, case.h, case.c, case.x)]
-    found: list[Tensor] = []
-    failed = torch.zeros(1, dtype=torch.int32, device=GPU)
-
-    def run() -> None:
-        given = case.weights, case.x, case.h, case.c
-        out = persistent_layer(*given, failed=failed, resets=case.resets, grid=True)
-        found[:] = [*out, *torch.autograd.grad(out, leaves, case.gradients)]
-
-    replay = GraphedCall(run, GPU)
-    for _ in range(3):
-        replay()
-    launch.check(failed)
-    assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
+    pairs = zip(case.recorded(grid=True), again.persistent(grid=True), strict=True)
+    assert all(torch.equal(a, b) for a, b in pairs)
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("name", ["forward", "backward"])
-def test_blocks_that_wait_in_vain_give_up(
-    about: Card, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With one block of each group that sends nothing."""
-    text = Path(launch.__file__).with_name(f"{name}.cu").read_text()
-    sending = {"forward": "if (!has_piece ||", "backward": "if (number >= H / 16 ||"}[name]
-    assert text.count(sending) == 1
-    mute = text.replace(sending, sending + " rank == 1 ||")
-    real = launch._grid_kernel
-
-    def with_a_mute_block(
-        wanted: str, device: torch.device, hidden: int, tile: int, dtype: torch.dtype
-    ) -> Kernel:
-        if wanted != name:
-            return real(wanted, device, hidden, tile, dtype)
-        choices = {"GRID": 1, "WGMMA": about.has_wgmma, "BF16": 0, "PATIENCE": 1 << 20}
-        kernel = Kernel(
-            f"lstm_{name}",
-            sources=[*launch._sources(name)[:-1], mute],
-            constants=launch._constants(hidden, tile) | choices,
-            device=device,
-            architecture=about.architecture,
-        )
-        kernel.reserve(launch._shared(name, hidden, tile, True))
-        return kernel
-
-    case = Case(5, (6, 20, 256), symbols=False, share=0.0)
-    expected = case.persistent(grid=True)
-    with monkeypatch.context() as patch:
-        patch.setattr(launch, "_grid_kernel", with_a_mute_block)
-        with pytest.raises(DeviceError, match="in vain"):
-            case.persistent(grid=True)
-    found = case.persistent(grid=True)
-    assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
+@pytest.mark.parametrize(
+    ("name", "sending"),
+    [("forward", "if (!has_piece ||"), ("backward", "if (number >= H / 16 ||")],
+)
+def test_blocks_that_wait_in_vain_give_up(about: Card, name: str, sending: str) -> None:
+    check_a_mute_block(name, sending, grid=True)

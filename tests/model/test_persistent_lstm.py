@@ -1,6 +1,5 @@
 """The persistent layer computes the equations, the same to the bit every time, and never hangs."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -8,12 +7,17 @@ import torch
 from torch import Tensor
 
 from seqkit.foundation.errors import DeviceError
-from seqkit.kernels.graph import GraphedCall
-from seqkit.kernels.nvrtc import Kernel
 from seqkit.model.persistent_lstm import launch
 from seqkit.model.persistent_lstm.launch import Tiling, tiling
-from seqkit.model.persistent_lstm.layer import persistent_layer
-from tests.model.lstm_case import GPU, RESULTS, ROUNDED, Case, distances, random_shape
+from tests.model.lstm_case import (
+    GPU,
+    RESULTS,
+    ROUNDED,
+    Case,
+    check_a_mute_block,
+    distances,
+    random_shape,
+)
 
 HALF = ROUNDED[torch.float16]
 
@@ -159,49 +163,14 @@ def test_it_repeats_to_the_bit(lanes: int, hidden: int) -> None:
 @pytest.mark.gpu
 def test_it_can_be_recorded() -> None:
     case, again = (Case(4, (9, 40, 192), symbols=False, share=0.1) for _ in range(2))
-    expected = again.persistent()
-    leaves = [v.requires_grad_() for v in (*case.weights, case.h, case.c, case.x)]
-    found: list[Tensor] = []
-    failed = torch.zeros(1, dtype=torch.int32, device=GPU)
-
-    def run() -> None:
-        given = case.weights, case.x, case.h, case.c
-        out = persistent_layer(*given, failed=failed, resets=case.resets)
-        found[:] = [*out, *torch.autograd.grad(out, leaves, case.gradients)]
-
-    replay = GraphedCall(run, GPU)
-    for _ in range(3):
-        replay()
-    launch.check(failed)
-    assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
+    pairs = zip(case.recorded(), again.persistent(), strict=True)
+    assert all(torch.equal(a, b) for a, b in pairs)
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("name", ["forward", "backward"])
-def test_blocks_that_wait_in_vain_give_up(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With one block of each cluster that sends nothing."""
-    text = Path(launch.__file__).with_name(f"{name}.cu").read_text()
-    sending = {"forward": "if (!sends ||", "backward": "if (number >= H / 16 ||"}[name]
-    assert text.count(sending) == 1
-    mute = text.replace(sending, sending + " rank == 1 ||")
-    real = launch._kernel
-
-    def with_a_mute_block(wanted: str, device: torch.device, hidden: int, tile: int) -> Kernel:
-        if wanted != name:
-            return real(wanted, device, hidden, tile)
-        choices = {"GRID": 0, "WGMMA": 1, "BF16": 0, "PATIENCE": 1 << 20}
-        constants = launch._constants(hidden, tile) | choices
-        sources: list[Path | str] = [*launch._sources(name)[:-1], mute]
-        kernel = Kernel(
-            f"lstm_{name}", sources=sources, constants=constants, device=device, exact=True
-        )
-        kernel.reserve(launch._shared(name, hidden, tile), large_clusters=True)
-        return kernel
-
-    case = Case(5, (6, 20, 256), symbols=False, share=0.0)
-    expected = case.persistent()
-    with monkeypatch.context() as patch:
-        patch.setattr(launch, "_kernel", with_a_mute_block)
-        with pytest.raises(DeviceError, match="in vain"):
-            case.persistent()
-    assert all(torch.equal(a, b) for a, b in zip(case.persistent(), expected, strict=True))
+@pytest.mark.parametrize(
+    ("name", "sending"),
+    [("forward", "if (!sends ||"), ("backward", "if (number >= H / 16 ||")],
+)
+def test_blocks_that_wait_in_vain_give_up(name: str, sending: str) -> None:
+    check_a_mute_block(name, sending)
