@@ -254,8 +254,8 @@ def test_a_kernel_that_gives_up_in_one_process_ends_all_with_the_state_saved(
     text_file: Path, tmp_path: Path
 ) -> None:
     def ended(folder: str, module: str = "seqkit", backend: str = "persistent") -> tuple[int, str]:
-        words = (*PERSISTENT, f"data.path={text_file}", f"run_dir={tmp_path / folder}")
-        words += (f"model.backend={backend}",)
+        words = [*PERSISTENT, f"data.path={text_file}", f"run_dir={tmp_path / folder}"]
+        words += [f"model.backend={backend}"]
         training = started(2, *words, "resume=auto", module=module)
         _, said = training.communicate(timeout=600)
         return training.returncode, said
