@@ -8,7 +8,7 @@ from typing import Any
 
 from seqkit import compose
 from seqkit.commands import outputs
-from seqkit.config import Config, DataConfig
+from seqkit.config import Config, DataConfig, ModelConfig
 from seqkit.data import remote
 from seqkit.data.datasets import Folders
 from seqkit.data.load import load_corpus
@@ -27,6 +27,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.session import Session
 from seqkit.foundation.wording import counted, duration, json_text, rounded, visible_line
 from seqkit.report import verdict
+from seqkit.runs import named_checkpoint
 
 _COUNTS = 12  # symbols that are listed with their counts
 _ODD = 8
@@ -83,11 +84,15 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
             faults.insert(0, Fault("neither text nor a known format of sound: bytes are learnt"))
         if paths and not reading.folder_of(config.data):  # shards are read as they were prepared
             keys = {key: value for fault in faults for key, value in fault.keys.items()}
+            config.init_from = keys.pop("init_from", None)
             config.data = dataclasses.replace(config.data, **keys)
             if not given and config.data.document == "line":
                 config.recipe = advice.FOR_LINES
         config.data.path = paths  # the command line to copy has the URL
         training, composed = facts["split"]["training"], partial(config_of_recipe, catalogue)
+        if config.init_from:
+            saved = named_checkpoint.read(config.init_from, catalogue, console.notice)
+            composed = partial(config_of_recipe, catalogue, network=saved.model)
         recommended = advice.advise(config, training, corpus, chosen, composed)
         recipe = composed(recommended["recipe"]) if recommended else config
         kernel = kernel_of(recipe, chosen)
@@ -123,13 +128,19 @@ def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Conf
     )
 
 
-def config_of_recipe(catalogue: Catalogue, recipe: str) -> Config:
-    """The config of a recipe as it is; of one in a `--config-dir`, unknown here, the defaults."""
+def config_of_recipe(
+    catalogue: Catalogue, recipe: str, network: ModelConfig | None = None
+) -> Config:
+    """The config of a recipe as it is; of one in a `--config-dir`, unknown here, the defaults.
+
+    Of one that starts from a network it has that in place of its own.
+    """
     plugins = [f"plugins={name}" for name in catalogue.modules]
     try:
-        return compose.compose([f"recipe={recipe}", *plugins], []).config
+        config = compose.compose([f"recipe={recipe}", *plugins], []).config
     except ConfigError:
-        return compose.compose(plugins, []).config
+        config = compose.compose(plugins, []).config
+    return dataclasses.replace(config, model=network or config.model)
 
 
 def _shown_data(facts: Mapping[str, Any]) -> str:
@@ -162,7 +173,9 @@ def _shown_device(config: Config, facts: Mapping[str, Any]) -> str:
 
 def _shown_run(facts: Mapping[str, Any]) -> str:
     """How a run went, see `verdict.of_folder`."""
-    lines = [visible_line(facts["finding"]), visible_line(facts["advice"])]
+    recital = visible_line(facts["recital"] or "")
+    lines = [f"The closing sample: {recital}.", ""] if recital else []
+    lines += [visible_line(facts["finding"]), visible_line(facts["advice"])]
     if facts["command"]:
         lines.append(f"  {visible_line(facts['command'])}")
     return "\n".join([*lines, *map(visible_line, facts["problems"])])

@@ -88,9 +88,8 @@ class Search:
         if not named:
             shown = " and ".join(map(str, paths))
             hint = next((hint for reason, hint in _HINTS.items() if self.left_out[reason]), "")
-            why = "; ".join(filter(None, [self._left_out(), self._unreadable(), hint]))
-            what = _WORDS[self.kind]
-            raise DataError(f"{shown}: no {what}{why and ': '}{why}")
+            why = [f"no {_WORDS[self.kind]}", self._left_out(), self._unreadable(), hint]
+            raise DataError(f"{shown}: {'; '.join(filter(None, why))}")
         return named
 
     def note(self, taken: int) -> str:
@@ -109,7 +108,7 @@ class Search:
 
     def _left_out(self) -> str:
         reasons = ", ".join(f"{count} {reason}" for reason, count in self.left_out.items())
-        return f"{self.left_out.total()} left out: {reasons}" if reasons else ""
+        return f"left out: {reasons}" if reasons else ""
 
     def _unreadable(self) -> str:
         each = ((bad.file, bad.reason.removeprefix("cannot be read: ")) for bad in self.errors)

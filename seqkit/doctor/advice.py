@@ -104,19 +104,20 @@ def advise(
         symbols: of the training part.
         corpus: the data.
         chosen: the device to train on.
-        composed: gives the config of a recipe as it is.
+        composed: gives the config of a recipe as it is, but for the network of `init_from`.
     """
     if corpus.whole.is_constant:
         return None
     codec = corpus.codec
-    if chosen.type == "cuda" and config.recipe != FOR_LINES:
+    if chosen.type == "cuda" and config.recipe != FOR_LINES and not config.init_from:
         large = codec.kind == "text" and symbols > _LARGE_TEXT
         base, keys = composed("text_large" if large else _FOR_GPU[codec.kind]), dict[str, Any]()
     else:
         base = composed(config.recipe or "")
         keys = _on_cpu(config, base, symbols)
     recipe = base.recipe or config.recipe or ""  # one in a --config-dir has the defaults as base
-    words = [f"recipe={recipe}", *_data_words(config.data, base.data)]
+    words = [f"recipe={recipe}", *([f"init_from={config.init_from}"] if config.init_from else [])]
+    words += _data_words(config.data, base.data)
     words += [f"{key}={_written(value)}" for key, value in keys.items()]
     model_keys = {key.removeprefix("model."): keys[key] for key in keys if key.startswith("model.")}
     asked = replace(base, data=config.data, model=replace(base.model, **model_keys))
@@ -135,7 +136,7 @@ def _on_cpu(config: Config, base: Config, symbols: int) -> dict[str, Any]:
     """The keys that a recipe is given so that its training fits the time and the data."""
     minutes = config.train.max_minutes or base.train.max_minutes or _MINUTES
     keys: dict[str, Any] = {"train.max_minutes": minutes}
-    if not base.train.max_minutes:  # else it brings a network that was made for the clock
+    if not (base.train.max_minutes or config.init_from):  # they bring a network
         most = [units for least, units in _UNITS_BY_MINUTES.items() if minutes < least]
         most += [units for least, units in _UNITS_BY_SYMBOLS.items() if symbols < least]
         keys["model.hidden_size"] = min([base.model.hidden_size, *most])

@@ -15,9 +15,9 @@ CONSTANT = "the content is one symbol, again and again: there is nothing to lear
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong and what to do about it, in a line; and the keys `data.*` that do it, if any.
+    """What is wrong and what to do about it, in a line; and the keys that do it, if any.
 
-    `doctor` puts the keys into the command line that it recommends.
+    Those are `init_from` and, without their `data.`, keys of the data. `doctor` puts the keys into the command line that it recommends.
     """
 
     line: str

@@ -38,7 +38,7 @@ _ODD_KINDS = {
 }
 _USUAL = "\n\t\u200c\u200d"  # the last two, ZWNJ and ZWJ, join letters of Persian, Hindi, emoji
 _REPLACEMENT = "\ufffd"
-_LITTLE, _SHORT = 20_000, 100_000  # symbols, below which all or much is learnt by heart
+_SHORT, _SHORT_LIST = 100_000, 20_000  # symbols, below which much is learnt by heart
 _LONG_LINE = 10_000  # symbols
 RETURN, _MARK = "U+000D", "U+FEFF"
 """The code points of CR and of the byte order mark, which have faults of their own."""
@@ -197,17 +197,18 @@ def faults(
     if occurring == 1:
         yield Fault(CONSTANT)
         return
-    if is_list and symbols < _LITTLE:
+    if is_list and symbols < _SHORT_LIST:
         yield Fault(
-            f"the list is short, {symbols:,} symbols: below {_LITTLE:,} a network learns entries "
+            f"the list is short, {symbols:,} symbols: below {_SHORT_LIST:,} a network learns entries "
             "by heart: give more, or generate with sample.novel=true, which draws those again"
         )
     elif not is_list and symbols < _SHORT:
-        more = " or start with init_from=shakespeare:" if kind == "text" else ""
+        keys = {"init_from": "shakespeare"} if kind == "text" and not in_shards else {}
+        more = " or start with init_from=shakespeare:" if keys else ""
         yield Fault(
-            f"the {noun} is short, {symbols:,} symbols: below {_SHORT:,} a network learns "
-            f"{'it' if symbols < _LITTLE else 'stretches of it'} by heart: give more,{more} see "
-            "docs/reference/writers.md"
+            f"the {noun} is short, {symbols:,} symbols: below {_SHORT:,} a network learns much of "
+            f"it by heart: give more,{more} see docs/reference/writers.md",
+            keys,
         )
     if facts.repeated > COPIES:
         yield Fault(

@@ -27,7 +27,10 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Recital(NamedTuple):
-    """The share of samples that stands in the training data, its longest run, and in words."""
+    """The share of samples that stands in the training data, its longest run, and in words.
+
+    Of several samples of a list the words say how many are whole copies.
+    """
 
     share: float
     longest: int
@@ -36,7 +39,10 @@ class Recital(NamedTuple):
 
 @dataclass(frozen=True)
 class Index:
-    """What is kept of training data: `hashes` and `stride` of text, or `prints` of sound."""
+    """What is kept of training data: `prints` of sound, or of text `hashes` and their `stride`.
+
+    And how many `short` documents, of fewer than 50 symbols, that text has.
+    """
 
     codec: Codec
     kept: dict[str, npt.NDArray[Any]]
@@ -52,7 +58,8 @@ class Index:
             starts = part.starts[lengths == length, None][:_MOST]
             documents = _hashes(part.symbols[starts + np.arange(length)])
             hashes = np.concatenate([hashes, documents])
-        return cls(codec, {"hashes": np.sort(hashes), "stride": np.array(stride)})
+        short = np.array((lengths < _RUN).sum())
+        return cls(codec, {"hashes": np.sort(hashes), "stride": np.array(stride), "short": short})
 
     def content(self, sha256: str) -> bytes:
         """A safetensors file of it; `sha256` is that of the data."""
@@ -91,7 +98,7 @@ class Index:
         parts = [np.split(x, np.flatnonzero(np.diff(x < 0)) + 1) for x in samples if len(x)]
         runs = [run for pieces in parts for run in pieces if run[0] >= 0]
         longest = max(runs, key=len, default=np.zeros(1, np.int64))
-        share = sum(map(len, runs)) / max(sum(map(len, samples)), 1)
+        share, copies = sum(map(len, runs)) / max(sum(map(len, samples)), 1), ""
         if isinstance(self.codec, Quantiser):
             rate = self.codec.symbol_rate
             least, what = round(copied.SHORTEST * rate), "sound is a copy of the recording"
@@ -101,12 +108,17 @@ class Index:
             least, text = _RUN - 1 + int(self.kept["stride"]), self.codec.kind == "text"
             what = "text stands in the training data word for word"
             none = f"text stands in the training data in a run of {least} symbols or more"
+            none += ", or is a document of it" if self.kept["short"] else ""
             length = counted(len(longest), "character" if text else "byte")
-        if not share:
-            is_long = max(map(len, samples), default=0) >= least
-            return Recital(0.0, 0, f"nothing of this {none}") if is_long else None
-        words = f"{percent(share)} of this {what} (longest run {length})"
-        return Recital(share, len(longest), words)
+            if self.kept["short"] and len(samples) > 1:
+                whole = sum(len(x) > 0 and x.min() >= 0 for x in samples)
+                verb = "is a copy" if whole < 2 else "are copies"
+                copies = f"{whole or 'none'} of {len(samples)} samples {verb}: "
+        if share:
+            words = f"{copies}{percent(share)} of this {what} (longest run {length})"
+            return Recital(share, len(longest), words)
+        is_long = copies or max(map(len, samples), default=0) >= least
+        return Recital(0.0, 0, f"{copies}nothing of this {none}") if is_long else None
 
 
 def _runs(row: Symbols) -> Symbols:

@@ -17,6 +17,7 @@ _LARGEST = 2**31 - 1  # of integers that have no bound of their own
 KEYED = "give it by its key, as in data.path=FILE, checkpoint=RUN or run_dir=RUN"
 """What to do about a path on a command line that has no key."""
 _LONGEST = 80  # characters of a wrong value in a message
+_CLOSE = 0.75  # of the letters of two names are the same, at least
 
 
 def option(
@@ -144,8 +145,14 @@ def nearest(name: str, names: list[str]) -> str:
     begun = f"_{name}" if len(name) > 2 else f"_{name}_"  # a word, or how one begins
     within = [known for known in names if begun in f"_{known.rpartition('.')[2]}_"]
     within.sort(key=lambda known: len(known.rpartition(".")[2]))  # the name itself, or most of it
-    close = within or difflib.get_close_matches(name, names, n=1)
+    close = within or _close(name, names)
     if not close:
         last = {known.rpartition(".")[2]: known for known in names}
-        close = [last[key] for key in difflib.get_close_matches(name.rpartition(".")[2], last, n=1)]
+        close = [last[key] for key in _close(name.rpartition(".")[2], [*last])]
     return f": did you mean {close[0]}?" if close else "."
+
+
+def _close(name: str, names: list[str]) -> list[str]:
+    """The one of some names that is close to this one; a mistyped first letter is rare."""
+    same = [known for known in names if known[:1] == name[:1]]
+    return difflib.get_close_matches(name, same, 1, _CLOSE)

@@ -58,11 +58,12 @@ _ENDED = {
 
 
 class Verdict(NamedTuple):
-    """What is said first of a run, and a command to try, if there is one."""
+    """What is said of a run, a command to try, and what its sample recites, if there is any."""
 
     finding: str
     advice: str
     command: str = ""
+    recital: str = ""
 
 
 def of_folder(path: Path) -> dict[str, Any]:
@@ -84,6 +85,7 @@ def of_folder(path: Path) -> dict[str, Any]:
         "best_step": step,
         "last_validation_loss": None if loss is None else float(metrics.validation.values[-1]),
         "baselines": {baseline.brief: baseline.nats for baseline in baselines(record)},
+        "recital": verdict.recital or None,
         "finding": verdict.finding,
         "advice": verdict.advice,
         "command": verdict.command or None,
@@ -136,11 +138,10 @@ def judge(record: Record) -> Verdict:
         return Verdict(finding, _ANOTHER_PART)
     if sample is not None:
         finding += f" Its last sample {sample.words}."
-    if recital := record.text("recital", "words"):
-        finding += f" Its closing sample: {recital}."
     shown = diagnosis(record)
     command = _more(record, settings) if shown in ("short", "falling") else ""
-    return Verdict(finding, _advice(record, settings, shown), command)
+    recital = record.text("recital", "words")
+    return Verdict(finding, _advice(record, settings, shown), command, recital)
 
 
 def _tells_nothing(record: Record) -> bool:

@@ -100,7 +100,7 @@ def test_baselines_are_those_of_the_report_and_of_evaluate(run: Run, tmp_path: P
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "no file of text: 1 left out: 1 empty"),
+        ("", "no file of text; left out: 1 empty"),
         ("hello\n" * 20, "give at least 143 symbols"),
     ],
 )

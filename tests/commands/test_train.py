@@ -37,10 +37,10 @@ def test_a_source_tree_just_works(run: Run, tmp_path: Path) -> None:
     (tree / "main.o").write_bytes(b"\x7fELF\0")
     (tree / "main.h").write_text("int main(void);\n" * 20)
     words = [*TINY, f"data.path={tree}", f"run_dir={tmp_path / 'run'}", "train.max_steps=2"]
-    assert "2 files of text taken; 2 left out: 1 hidden, 1 not text\n" in run.ok(*words).err
+    assert "2 files of text taken; left out: 1 hidden, 1 not text\n" in run.ok(*words).err
     run.ok("evaluate", f"checkpoint={tmp_path / 'run'}", "device=cpu")
     chosen = run.ok(*words, "data.pattern=*.H,*.hpp", "overwrite=true")
-    assert "1 file of text taken; 3 left out: 1 hidden, 2 not *.H,*.hpp\n" in chosen.err
+    assert "1 file of text taken; left out: 1 hidden, 2 not *.H,*.hpp\n" in chosen.err
     run.ok("evaluate", f"checkpoint={tmp_path / 'run'}", "device=cpu")
     (tree / "main.cc").write_text("int more;\n")
     resumed = run.ok(*words[:-1], "train.max_steps=3", "resume=auto")  # with the run's own pattern

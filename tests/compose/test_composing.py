@@ -73,6 +73,7 @@ def test_a_group_of_ones_own_may_hold_one_path(
         ("steps=2", "did you mean train.max_steps"),
         ("temp=0.5", "did you mean temperature"),
         ("promt=x", "did you mean prompt"),
+        ("count=20", "unknown key count. --help"),  # out, until and account are no guesses
         ("recipe=shakespear", "did you mean shakespeare"),
         ("model=gpt", "no model named gpt"),
         ("recipe=null", "no recipe named None"),

@@ -101,7 +101,7 @@ def test_rates_and_channels_are_brought_together_and_told(tmp_path: Path) -> Non
     assert len(corpus.whole) == 4 * wave.size
     assert corpus.skipped == 2
     told, left_out = corpus.notes
-    assert left_out == "6 files of sound taken; 1 left out: 1 not sound"
+    assert left_out == "6 files of sound taken; left out: 1 not sound"
     clipped = int((np.abs(4 * wave) > 1).sum())
     for said in (
         "4 of 6 files of sound read",
@@ -161,7 +161,7 @@ def test_a_bad_file_ends_it_or_is_left_out(folder: Path, tmp_path: Path) -> None
         assert (len(corpus.whole.starts), corpus.skipped) == (12, 2)
         told, left_out = corpus.notes
         assert told.startswith("12 of 14 files of sound read; 2 of 14 files cannot be read: ")
-        assert left_out == "14 files of sound taken; 1 left out: 1 not sound"
+        assert left_out == "14 files of sound taken; left out: 1 not sound"
         assert "nan.wav (sample 20000 is not finite (nan))" in corpus.notes[0]
         assert "text.wav (cannot be read as sound" in corpus.notes[0]
 
@@ -179,7 +179,7 @@ def test_what_holds_no_sound_is_refused(tmp_path: Path) -> None:
         ("empty", "no file of sound"),
         ("a.wav", "cannot be read as sound: it is text"),
         ("nothing.wav", "cannot be read as sound: it is empty"),
-        ("text", "no file of sound: 1 left out: 1 not sound; recipe=shakespeare learns"),
+        ("text", "no file of sound; left out: 1 not sound; recipe=shakespeare learns"),
         ("silent.wav", "silent"),
         ("short.wav", "shorter"),
     ]:

@@ -119,7 +119,7 @@ def test_text_and_sound_are_not_learnt_together(text: Path, sound: Path) -> None
     with pytest.raises(DataError, match=r"clips is sound and .*song\.txt is not"):
         load([text, sound])
     (sound / "README.txt").write_text("three clips\n")
-    assert load(sound).notes[-1] == "3 files of sound taken; 1 left out: 1 not sound"
+    assert load(sound).notes[-1] == "3 files of sound taken; left out: 1 not sound"
 
 
 CODEC = """

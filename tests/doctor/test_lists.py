@@ -1,6 +1,8 @@
 """Lists of names and of poems are known by their lines; prose, plays, chats and code are none."""
 
+import json
 import random
+import shlex
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -84,6 +86,19 @@ def test_a_short_list_is_met_with_what_keeps_it_new(run: Run, tmp_path: Path) ->
     told = run.ok("doctor", f"data.path={file}", "device=cpu").out.decode()
     assert "the list is short" in told and "sample.novel=true" in told
     assert "init_from" not in told
+
+
+def test_what_doctor_advises_stands_in_its_command(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text(BUILT_IN.read_text()[:9000])
+    found = run.json("doctor", f"data.path={file}", "device=cpu")
+    assert any("init_from=shakespeare" in fault for fault in found["faults"])
+    words = shlex.split(found["recommendation"]["command"])[3:]
+    assert "init_from=shakespeare" in words
+    assert not any(word.startswith("model.") for word in words)  # it brings its network
+    run.ok(*words, f"run_dir={tmp_path / 'a'}", "train.max_steps=1", "train.max_minutes=0.05")
+    trained = json.loads((tmp_path / "a" / "summary.json").read_text())
+    assert trained["parameters"] == pytest.approx(found["recommendation"]["parameters"], rel=0.02)
 
 
 def test_doctor_recommends_what_fits_a_list(run: Run, tmp_path: Path) -> None:
