@@ -11,7 +11,7 @@ from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig, ModelConfig
 from seqkit.data import remote
 from seqkit.data.datasets import Folders
-from seqkit.data.load import load_corpus
+from seqkit.data.load import load_corpus, require_cut
 from seqkit.data.shards import reading
 from seqkit.doctor import advice
 from seqkit.doctor.examine import examine
@@ -69,6 +69,7 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     config.data.on_bad_file = "skip"
     session = Session(catalogue, console.notice, console.progress)
     corpus = load_corpus(config.data, session)
+    require_cut(config.data, corpus.name, len(corpus.files), len(corpus.whole.starts))
     if not corpus.unreadable_files:
         config.data.on_bad_file = on_bad_file
     unknown = config.data.kind == config.data.codec == "auto" and corpus.codec.kind == "bytes"

@@ -49,17 +49,23 @@ class Index:
 
     @classmethod
     def of(cls, part: Part, codec: Codec) -> "Index":
-        """The index of a part in memory."""
+        """The index of a part, which is read in blocks."""
         if isinstance(codec, Quantiser):
             return cls(codec, {"prints": copied.prints(part, codec)})
         stride, lengths = -(-len(part) // _MOST), np.diff(part.starts, append=len(part))
-        hashes = _hashes(_runs(part.symbols[:])[::stride])
+        step, found = stride * _TOGETHER, list[npt.NDArray[np.uint64]]()
+        for first in range(0, max(len(part) - _RUN, 0) + 1, step):
+            found.append(_hashes(_runs(part.symbols[first : first + step + _RUN - 1])[::stride]))
         for length in range(1, _RUN):
             starts = part.starts[lengths == length, None][:_MOST]
-            documents = _hashes(part.symbols[starts + np.arange(length)])
-            hashes = np.concatenate([hashes, documents])
+            for first in range(0, len(starts), _TOGETHER):
+                places = starts[first : first + _TOGETHER] + np.arange(length)
+                found.append(_hashes(part.symbols[places]))
         short = np.array((lengths < _RUN).sum())
-        return cls(codec, {"hashes": np.sort(hashes), "stride": np.array(stride), "short": short})
+        return cls(
+            codec,
+            {"hashes": np.sort(np.concatenate(found)), "stride": np.array(stride), "short": short},
+        )
 
     def content(self, sha256: str) -> bytes:
         """A safetensors file of it; `sha256` is that of the data."""
@@ -129,9 +135,7 @@ def _runs(row: Symbols) -> Symbols:
 def _hashes(rows: Symbols) -> npt.NDArray[np.uint64]:
     """The hashes (n,) of rows (n, w) of symbols."""
     hashes = np.full(len(rows), _FACTOR)
-    for first in range(0, len(rows), _TOGETHER):
-        block = hashes[first : first + _TOGETHER]
-        for column in rows[first : first + _TOGETHER].T:
-            block[:] = (block + column.astype(np.uint64)) * _FACTOR
-            block ^= block >> np.uint64(29)
+    for column in rows.T:
+        hashes = (hashes + column.astype(np.uint64)) * _FACTOR
+        hashes ^= hashes >> np.uint64(29)
     return hashes

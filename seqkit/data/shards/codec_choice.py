@@ -87,7 +87,7 @@ def choose_codec(
 def nothing_left(source: Source, left_out: Mapping[str, str]) -> str:
     """Why there is nothing to learn from; `left_out` says so of files by their names."""
     why = first_of([f"{source.files[name]} ({reason})" for name, reason in left_out.items()])
-    if source.is_sound:
+    if "silent" in left_out.values():
         why += f": give a recording in which at least {SHORTEST * 1000:g} ms can be heard"
         why += ", or one of its channels alone, data.channel=0"  # opposite ones mix to silence
     return f"{source.located}: nothing is left to learn from{why and ': '}{why}"
@@ -100,7 +100,7 @@ def _of_text(source: Source, pool: Pool, codec: TextCodec | None, grow: bool) ->
     counts, bad = np.zeros(0, np.int64), dict[str, str]()
     if characters or config.on_bad_file == "skip":
         counts, bad = _survey(source, pool, kind.kind)
-    if len(bad) == len(files):
+    if len(bad) == len(files) or (characters and not counts.any()):  # or all of it is line ends
         raise DataError(nothing_left(source, bad))
     good = {name: file for name, file in files.items() if name not in bad}
     if characters:
