@@ -8,7 +8,7 @@ from typing import Any
 
 from seqkit import compose
 from seqkit.commands import outputs
-from seqkit.config import Config, DataConfig, ModelConfig
+from seqkit.config import Config, DataConfig
 from seqkit.data import remote
 from seqkit.data.datasets import Folders
 from seqkit.data.load import load_corpus, require_cut
@@ -91,11 +91,12 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
                 config.recipe = advice.FOR_LINES
         config.data.path = paths  # the command line to copy has the URL
         training, composed = facts["split"]["training"], partial(config_of_recipe, catalogue)
-        if config.init_from:
-            saved = named_checkpoint.read(config.init_from, catalogue, console.notice)
-            composed = partial(config_of_recipe, catalogue, network=saved.model)
-        recommended = advice.advise(config, training, corpus, chosen, composed)
+        start = config.init_from
+        saved = named_checkpoint.read(start, catalogue, console.notice) if start else None
+        network = saved.model if saved else None
+        recommended = advice.advise(config, training, corpus, chosen, composed, network)
         recipe = composed(recommended["recipe"]) if recommended else config
+        recipe.model = network or recipe.model
         kernel = kernel_of(recipe, chosen)
     return {
         **facts,
@@ -129,19 +130,13 @@ def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Conf
     )
 
 
-def config_of_recipe(
-    catalogue: Catalogue, recipe: str, network: ModelConfig | None = None
-) -> Config:
-    """The config of a recipe as it is; of one in a `--config-dir`, unknown here, the defaults.
-
-    Of one that starts from a network it has that in place of its own.
-    """
+def config_of_recipe(catalogue: Catalogue, recipe: str) -> Config:
+    """The config of a recipe as it is; of one in a `--config-dir`, unknown here, the defaults."""
     plugins = [f"plugins={name}" for name in catalogue.modules]
     try:
-        config = compose.compose([f"recipe={recipe}", *plugins], []).config
+        return compose.compose([f"recipe={recipe}", *plugins], []).config
     except ConfigError:
-        config = compose.compose(plugins, []).config
-    return dataclasses.replace(config, model=network or config.model)
+        return compose.compose(plugins, []).config
 
 
 def _shown_data(facts: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from seqkit.config import Config, DataConfig, as_data_asks, values_of
+from seqkit.config import Config, DataConfig, ModelConfig, as_data_asks, values_of
 from seqkit.data import remote
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders
@@ -96,6 +96,7 @@ def advise(
     corpus: Corpus,
     chosen: torch.device,
     composed: Callable[[str], Config],
+    network: ModelConfig | None = None,
 ) -> dict[str, Any] | None:
     """What to train with this config's data on a device; None where there is nothing to learn.
 
@@ -104,7 +105,8 @@ def advise(
         symbols: of the training part.
         corpus: the data.
         chosen: the device to train on.
-        composed: gives the config of a recipe as it is, but for the network of `init_from`.
+        composed: gives the config of a recipe as it is.
+        network: of `init_from`.
     """
     if corpus.whole.is_constant:
         return None
@@ -120,7 +122,7 @@ def advise(
     words += _data_words(config.data, base.data)
     words += [f"{key}={_written(value)}" for key, value in keys.items()]
     model_keys = {key.removeprefix("model."): keys[key] for key in keys if key.startswith("model.")}
-    asked = replace(base, data=config.data, model=replace(base.model, **model_keys))
+    asked = replace(base, data=config.data, model=network or replace(base.model, **model_keys))
     model = replace(as_data_asks(asked).model, vocabulary_size=codec.size)
     minutes = keys.get("train.max_minutes", base.train.max_minutes)
     return {

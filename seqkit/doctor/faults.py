@@ -17,7 +17,7 @@ CONSTANT = "the content is one symbol, again and again: there is nothing to lear
 class Fault:
     """What is wrong and what to do about it, in a line; and the keys that do it, if any.
 
-    Those are `init_from` and, without their `data.`, keys of the data. `doctor` puts the keys into the command line that it recommends.
+    They are `init_from`, or those of `data`, without that; `doctor` puts them into its command.
     """
 
     line: str

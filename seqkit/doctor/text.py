@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from seqkit.config import DataConfig
 from seqkit.data.codecs import Characters, Codec
@@ -19,8 +18,9 @@ from seqkit.data.files import BadFileError, encoding_with_mark, head
 from seqkit.doctor import lists
 from seqkit.doctor.faults import CONSTANT, Fault
 from seqkit.evaluation.baselines import COPIES
+from seqkit.evaluation.recited import hashes_of, runs
 from seqkit.foundation.wording import character_name, counted
-from seqkit.symbols import Integers, Symbols
+from seqkit.symbols import Integers
 
 _SAMPLE = 1 << 24  # symbols among which repetitions are sought, from the first
 _BLOCK = 1 << 15  # symbols counted at a time; larger ones fragment the process's memory
@@ -28,7 +28,6 @@ _REPEATED = 32  # symbols of a passage that is there twice
 _KEPT = 64  # one passage of so many is compared, chosen by what it is
 _FEW = 10  # times that a symbol has to occur at least to be learnt
 _SHOWN_COUNTS = 1 << 16  # symbols of a vocabulary that are listed
-_FACTOR = 0x9E3779B97F4A7C15  # odd, with bits all over (Knuth's golden ratio)
 _ODD_KINDS = {
     "Cc": "control character",
     "Cf": "invisible character",
@@ -164,22 +163,12 @@ def repeated(part: Part) -> tuple[float, int]:
     """
     sampled, kept = min(len(part), _SAMPLE), [np.zeros(0, np.uint64)]
     for begin in range(0, sampled - _REPEATED + 1, _BLOCK):
-        hashes = _hashes(part.symbols[begin : min(begin + _BLOCK + _REPEATED - 1, sampled)])
+        row = part.symbols[begin : min(begin + _BLOCK + _REPEATED - 1, sampled)]
+        hashes = hashes_of(runs(row, _REPEATED))
         kept.append(hashes[hashes % _KEPT == 0])
     passages = np.concatenate(kept)
     distinct = len(np.unique(passages))
     return (1 - distinct / len(passages) if len(passages) else 0.0), sampled
-
-
-def _hashes(symbols: Symbols) -> npt.NDArray[np.uint64]:
-    """A hash of each passage of 32 symbols among these."""
-    hashes, width = symbols.astype(np.uint64), 1
-    while width < _REPEATED:  # each hash covers twice as many symbols as before
-        factor = np.uint64(_FACTOR + 2 * width)
-        hashes = (hashes[:-width] * factor) ^ (hashes[width:] + (hashes[width:] >> np.uint64(29)))
-        width *= 2
-    mixed: npt.NDArray[np.uint64] = hashes ^ (hashes >> np.uint64(31))
-    return mixed
 
 
 def faults(
@@ -199,8 +188,8 @@ def faults(
         return
     if is_list and symbols < _SHORT_LIST:
         yield Fault(
-            f"the list is short, {symbols:,} symbols: below {_SHORT_LIST:,} a network learns entries "
-            "by heart: give more, or generate with sample.novel=true, which draws those again"
+            f"the list is short, {symbols:,} symbols: below {_SHORT_LIST:,} a network learns "
+            "entries by heart: give more, or generate with sample.novel=true, which draws anew"
         )
     elif not is_list and symbols < _SHORT:
         keys = {"init_from": "shakespeare"} if kind == "text" and not in_shards else {}

@@ -27,10 +27,7 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Recital(NamedTuple):
-    """The share of samples that stands in the training data, its longest run, and in words.
-
-    Of several samples of a list the words say how many are whole copies.
-    """
+    """The share of samples that stands in the training data, its longest run, and in words."""
 
     share: float
     longest: int
@@ -39,10 +36,7 @@ class Recital(NamedTuple):
 
 @dataclass(frozen=True)
 class Index:
-    """What is kept of training data: `prints` of sound, or of text `hashes` and their `stride`.
-
-    And how many `short` documents, of fewer than 50 symbols, that text has.
-    """
+    """What is kept: `prints` of sound; of text `hashes`, `stride`, how many documents are short."""
 
     codec: Codec
     kept: dict[str, npt.NDArray[Any]]
@@ -55,17 +49,14 @@ class Index:
         stride, lengths = -(-len(part) // _MOST), np.diff(part.starts, append=len(part))
         step, found = stride * _TOGETHER, list[npt.NDArray[np.uint64]]()
         for first in range(0, max(len(part) - _RUN, 0) + 1, step):
-            found.append(_hashes(_runs(part.symbols[first : first + step + _RUN - 1])[::stride]))
+            found.append(hashes_of(runs(part.symbols[first : first + step + _RUN - 1])[::stride]))
         for length in range(1, _RUN):
             starts = part.starts[lengths == length, None][:_MOST]
             for first in range(0, len(starts), _TOGETHER):
                 places = starts[first : first + _TOGETHER] + np.arange(length)
-                found.append(_hashes(part.symbols[places]))
-        short = np.array((lengths < _RUN).sum())
-        return cls(
-            codec,
-            {"hashes": np.sort(np.concatenate(found)), "stride": np.array(stride), "short": short},
-        )
+                found.append(hashes_of(part.symbols[places]))
+        kept = {"stride": np.array(stride), "short": np.array((lengths < _RUN).sum())}
+        return cls(codec, {**kept, "hashes": np.sort(np.concatenate(found))})
 
     def content(self, sha256: str) -> bytes:
         """A safetensors file of it; `sha256` is that of the data."""
@@ -94,7 +85,7 @@ class Index:
         if not len(symbols):
             return found
         row = symbols if len(symbols) >= _RUN else np.concatenate([prompt, symbols])[-_RUN:]
-        hashes = _hashes(_runs(row))
+        hashes = hashes_of(runs(row))
         for begin in np.flatnonzero(known[np.searchsorted(known[:-1], hashes)] == hashes):
             found[begin : begin + _RUN] = 0
         return found
@@ -102,9 +93,9 @@ class Index:
     def recital(self, samples: Sequence[Integers]) -> Recital | None:
         """What to say of samples, given the `places` (N,) of each; None if all are very short."""
         parts = [np.split(x, np.flatnonzero(np.diff(x < 0)) + 1) for x in samples if len(x)]
-        runs = [run for pieces in parts for run in pieces if run[0] >= 0]
-        longest = max(runs, key=len, default=np.zeros(1, np.int64))
-        share, copies = sum(map(len, runs)) / max(sum(map(len, samples)), 1), ""
+        known = [run for pieces in parts for run in pieces if run[0] >= 0]
+        longest = max(known, key=len, default=np.zeros(1, np.int64))
+        share, copies = sum(map(len, known)) / max(sum(map(len, samples)), 1), ""
         if isinstance(self.codec, Quantiser):
             rate = self.codec.symbol_rate
             least, what = round(copied.SHORTEST * rate), "sound is a copy of the recording"
@@ -114,7 +105,6 @@ class Index:
             least, text = _RUN - 1 + int(self.kept["stride"]), self.codec.kind == "text"
             what = "text stands in the training data word for word"
             none = f"text stands in the training data in a run of {least} symbols or more"
-            none += ", or is a document of it" if self.kept["short"] else ""
             length = counted(len(longest), "character" if text else "byte")
             if self.kept["short"] and len(samples) > 1:
                 whole = sum(len(x) > 0 and x.min() >= 0 for x in samples)
@@ -127,12 +117,12 @@ class Index:
         return Recital(0.0, 0, f"{copies}nothing of this {none}") if is_long else None
 
 
-def _runs(row: Symbols) -> Symbols:
-    """All runs of a row, (n, 50); of a shorter one it all, (1, N)."""
-    return np.lib.stride_tricks.sliding_window_view(row, min(_RUN, len(row)))
+def runs(row: Symbols, length: int = _RUN) -> Symbols:
+    """All runs of a row, (n, length); of a shorter one it all, (1, N)."""
+    return np.lib.stride_tricks.sliding_window_view(row, min(length, len(row)))
 
 
-def _hashes(rows: Symbols) -> npt.NDArray[np.uint64]:
+def hashes_of(rows: Symbols) -> npt.NDArray[np.uint64]:
     """The hashes (n,) of rows (n, w) of symbols."""
     hashes = np.full(len(rows), _FACTOR)
     for column in rows.T:

@@ -145,14 +145,8 @@ def nearest(name: str, names: list[str]) -> str:
     begun = f"_{name}" if len(name) > 2 else f"_{name}_"  # a word, or how one begins
     within = [known for known in names if begun in f"_{known.rpartition('.')[2]}_"]
     within.sort(key=lambda known: len(known.rpartition(".")[2]))  # the name itself, or most of it
-    close = within or _close(name, names)
-    if not close:
-        last = {known.rpartition(".")[2]: known for known in names}
-        close = [last[key] for key in _close(name.rpartition(".")[2], [*last])]
-    return f": did you mean {close[0]}?" if close else "."
-
-
-def _close(name: str, names: list[str]) -> list[str]:
-    """The one of some names that is close to this one; a mistyped first letter is rare."""
-    same = [known for known in names if known[:1] == name[:1]]
-    return difflib.get_close_matches(name, same, 1, _CLOSE)
+    key, ends = name.rpartition(".")[2], {known.rpartition(".")[2]: known for known in names}
+    for typed, others in () if within else ((name, {known: known for known in names}), (key, ends)):
+        same = [other for other in others if other[:1] == typed[:1]]  # it is seldom mistyped
+        within += [others[n] for n in difflib.get_close_matches(typed, same, 1, _CLOSE)]
+    return f": did you mean {within[0]}?" if within else "."
