@@ -10,7 +10,7 @@ BANDS = (1, 2, 4, 8)
 """Bands that sound may be split into: frames then fit into blocks of a power of two."""
 A_CODE = 100
 """Hertz of sample rate and band, of which there is a multiple: so a code lasts whole frames."""
-_OF_A_BAND = 8000  # hertz of sample rate, with data.bands=auto
+_OF_A_BAND = 4000  # hertz of sample rate, with data.bands=auto
 
 
 @dataclass
@@ -108,7 +108,7 @@ class DataConfig:
     bands: str = option(
         "1",
         "bands that sound is split into, each of every n-th sample: a network then makes a symbol "
-        "of every band in turn; auto takes as many as have 8 kHz of sample rate each, if that "
+        "of every band in turn; auto takes as many as have 4 kHz of sample rate each, if that "
         "allows them",
         choices=(*map(str, BANDS), "auto"),
     )

@@ -11,15 +11,16 @@ _CHOICES = [Postfilter(slope, onset) for slope in (0.5, 1.0, 2.0) for onset in (
 _CHOICES += [Postfilter(slope, onset, 256) for slope in (0.5, 1.0) for onset in (12.0, 20.0, 30.0)]
 _SHORTEST = 2.0  # seconds of a sound by which one is chosen
 _WORTH = 0.05  # by which the contrast distance has to come down
-_WORSE = 1.25  # times what the others but band may come to
+_WORSE = 1.25  # times what a distance that is beyond its limit may come to
 
 
 def choose(recording: Recording, frames: Frames, rate: int) -> tuple[Postfilter, str]:
     """A postfilter for sound (N, C) at a rate in hertz, and what is said of it.
 
-    It is the one with the least contrast distance. Whatever deepens valleys lowers that one, so the
-    band distance may not come beyond its limit, or what it is unfiltered, and the others only a
-    little. If contrast is within its limit, the gain small, or the sound too short, there is none.
+    It is the one with the least contrast distance. Whatever deepens valleys lowers that one, so no
+    other distance that is within its limit may leave it; beyond it, band may not grow, and the
+    others only a little. If contrast is within its limit, the gain small, or the sound too short,
+    there is none.
     """
 
     def distances(postfilter: Postfilter) -> Distances | None:
@@ -30,7 +31,8 @@ def choose(recording: Recording, frames: Frames, rate: int) -> tuple[Postfilter,
     if plain is None or not plain.contrast > limits.get("contrast", math.inf):  # or not known
         return best, said
     least = plain.contrast - _WORTH
-    bounds = {k: _WORSE * max(v, limits[k]) for k, v in plain.known.items() if k != "contrast"}
+    others = {k: v for k, v in plain.known.items() if k != "contrast"}
+    bounds = {k: limits[k] if v <= limits[k] else _WORSE * v for k, v in others.items()}
     bounds["band"] = max(plain.band, limits["band"])
     for postfilter in _CHOICES:
         found = distances(postfilter) or plain

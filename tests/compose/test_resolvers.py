@@ -14,14 +14,14 @@ def counts(config: Config) -> tuple[int, int, int]:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ([], (8000, 160, 128)),
-        (["data.sample_rate=32000"], (32000, 160, 512)),
+        (["data.sample_rate=8000"], (8000, 80, 128)),
+        ([], (32000, 80, 512)),
         (["data.sample_rate=32000", "data.bands=1"], (32000, 640, 512)),
-        (["data.sample_rate=32000", "data.channels=2"], (32000, 160, 1024)),
+        (["data.sample_rate=32000", "data.channels=2"], (32000, 80, 1024)),
         (["data.sample_rate=44100"], (44100, 882, 706)),
         (["data.sample_rate=22050"], (22050, 441, 353)),
         (["data.sample_rate=16000", "model.lookback=0"], (16000, 0, 256)),
-        (["data.sample_rate=0"], (0, 160, 128)),
+        (["data.sample_rate=0"], (0, 80, 128)),
     ],
 )
 def test_keys_counted_in_time_follow_the_rate_and_the_frames(

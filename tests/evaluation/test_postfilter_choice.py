@@ -77,7 +77,7 @@ class Distorted:
 
 @pytest.mark.parametrize(
     ("name", "worse", "chooses"),
-    [("band", 0.0, True), ("band", 0.01, False), ("loudness", 0.01, True), ("loudness", 9, False)],
+    [("band", 0.0, True), ("band", 0.01, False), ("loudness", 0.01, False), ("loudness", 9, False)],
 )
 def test_no_other_distance_pays_for_it(
     name: str, worse: float, chooses: bool, recording: Recording

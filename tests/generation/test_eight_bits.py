@@ -66,6 +66,8 @@ def test_a_network_is_heavy_by_its_size_and_its_rate() -> None:
     assert not heavy(2, 20, 48000)
     assert heavy(1, 512, 16000)
     assert not heavy(1, 256, 16000, places=2)
+    assert not heavy(1, 384, 8000, places=2)
+    assert heavy(1, 384, 32000, places=8)
     assert heavy(1, 512, 16000, places=2)
     assert heavy(1, 384, 32000, places=4)
 

@@ -34,7 +34,8 @@ def choose_engine(
 
     auto takes the fastest engine of the precision, fp32 by default: a seed gives the same text
     wherever arithmetic rounds alike. If the request is for 8 bits, onnx makes them, or wasm on a
-    processor with AVX2 alone. An engine that cannot run here is passed over, with a notice.
+    processor with AVX2 alone and for steps of several symbols. An engine that cannot run here is
+    passed over, with a notice.
 
     Args:
         model: on the device that was chosen.
@@ -48,7 +49,8 @@ def choose_engine(
     names, precision = _candidates(request, model.device)
     light = request.eight_bits and request.precision == "auto"
     alone = request.streams == 1 and model.config.cell == "lstm" and names[0] == "onnx"
-    slow = machine.ends_at_avx2()  # for ONNX Runtime's products in int8
+    # ONNX Runtime is slow in int8 with AVX2, and makes a call for each symbol of a step.
+    slow = machine.ends_at_avx2() or model.config.frame > 1
     if light and alone and slow and request.engine == "auto":
         names = ["wasm", *names]
 
