@@ -4,8 +4,9 @@
 
 prints milliseconds [10 % to 90 %] of whole training steps (plain PyTorch's loops, seqkit's), and of
 the layers alone, forward and backward: by cuDNN, by seqkit's kernels, and by FlashRNN and Haste
-where they can be imported, on ready inputs, in their fastest dtype, as a CUDA graph if they can be
-recorded. Nothing is fetched. It is a table of docs/measured/speed.md.
+where they can be imported, on ready inputs, in their fastest dtype. These are called one by one:
+FlashRNN's calls cannot be recorded as a CUDA graph, and to try that leaves CUDA unusable. Nothing
+is fetched. It is a table of docs/measured/speed.md.
 """
 
 import importlib.util
@@ -23,7 +24,6 @@ from seqkit.bench import plain, training
 from seqkit.config import Config
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError, SeqkitError
-from seqkit.kernels.graph import GraphedCall
 from seqkit.kernels.timing import Build, interleave
 
 _FLASHRNN = {"flashrnn, fused": "cuda_fused", "flashrnn, alternating": "cuda"}
@@ -59,23 +59,14 @@ def peers(config: Config) -> dict[str, Build]:
     found: dict[str, Build] = {}
     if torch.cuda.is_available() and importlib.util.find_spec("flashrnn"):
         for name, backend in _FLASHRNN.items():
-            found[name] = partial(_recorded, partial(_flashrnn, config, backend))
+            found[name] = partial(_flashrnn, config, backend)
     if torch.cuda.is_available() and importlib.util.find_spec("haste_pytorch"):
-        found["haste, fp32"] = partial(_recorded, partial(_haste, config))
+        found["haste, fp32"] = partial(_haste, config)
     return found
 
 
 def _ready(step: Callable[[], object]) -> Callable[[], object]:
     return step
-
-
-def _recorded(build: Callable[[], Callable[[], object]]) -> Callable[[], object]:
-    """As a CUDA graph; as it is where it cannot be recorded."""
-    step = build()
-    try:
-        return GraphedCall(step, torch.device("cuda"), warm=3)
-    except RuntimeError:
-        return step
 
 
 def _flashrnn(config: Config, backend: str) -> Callable[[], object]:
