@@ -43,7 +43,8 @@ def test_a_text_is_examined_and_the_command_line_trains(run: Run, tmp_path: Path
     small = [word for word in SMALL if word.partition("=")[0] in ("length", "device")]
     run.ok(*words, *small, f"run_dir={tmp_path / 'run'}", "train.max_steps=2")
     made = (tmp_path / "run" / "config.yaml").read_text()
-    assert f"hidden_size: {recommended['keys']['model.hidden_size']}" in made
+    network = compose(words, []).config.model  # of the checkpoint that it starts from
+    assert "init_from=shakespeare" in words and f"hidden_size: {network.hidden_size}" in made
 
 
 @pytest.mark.parametrize(
