@@ -66,7 +66,8 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     given, config = config.recipe, _with_recipe(config, catalogue, console)
     chosen = device.choose_device(config.device)
     on_bad_file = config.data.on_bad_file
-    config.data.on_bad_file = "skip"
+    if [*map(Path.is_file, map(Path, config.data.path))] != [True]:  # one is refused, with its hint
+        config.data.on_bad_file = "skip"
     session = Session(catalogue, console.notice, console.progress)
     corpus = load_corpus(config.data, session)
     require_cut(config.data, corpus.name, len(corpus.files), len(corpus.whole.starts))

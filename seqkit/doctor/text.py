@@ -41,7 +41,7 @@ _SHORT, _SHORT_LIST = 100_000, 20_000  # symbols, below which much is learnt by 
 _LONG_LINE = 10_000  # symbols
 RETURN, _MARK = "U+000D", "U+FEFF"
 """The code points of CR and of the byte order mark, which have faults of their own."""
-_RARE = 0.5  # of the vocabulary
+_RARE, _KNOWN = 0.5, 0.9  # of the vocabulary, and of all symbols
 _FILES = 20  # whose beginnings are looked at
 _TABLES = (".csv", ".json", ".jsonl")
 _MARKUP = {"RTF": ("{\\rtf",), "HTML": ("<!doctype html", "<html")}
@@ -58,6 +58,7 @@ class TextFacts:
     repeated: the share of passages of 32 symbols that came before, in a sample.
     sampled: symbols in that sample.
     marked: how many documents begin with a byte order mark.
+    known: how many symbols are ASCII, as are those of the model `shakespeare`.
     """
 
     counts: Integers
@@ -67,6 +68,7 @@ class TextFacts:
     repeated: float
     sampled: int
     marked: int
+    known: int
 
     @property
     def rare(self) -> int:
@@ -109,10 +111,11 @@ def facts(part: Part, codec: Codec, watch: Callable[[int], None]) -> TextFacts:
         watch(begin + len(block))
     if begun < len(part):  # the last line has no end
         lines, longest = lines + 1, max(longest, len(part) - begun)
-    mark = codec.vocabulary.find("\ufeff") if isinstance(codec, Characters) else -1
-    marked = int((part.symbols[part.starts] == mark).sum()) if mark >= 0 else 0
+    vocabulary = codec.vocabulary if isinstance(codec, Characters) else ""
+    marked = int((part.symbols[part.starts] == vocabulary.find("\ufeff")).sum())
+    known = sum(int(counts[n]) for n, name in enumerate(vocabulary) if name.isascii())
     odd = odd_characters(counts, codec)
-    return TextFacts(counts, odd, lines, longest, *repeated(part), marked)
+    return TextFacts(counts, odd, lines, longest, *repeated(part), marked, known)
 
 
 def odd_characters(counts: Integers, codec: Codec) -> list[dict[str, Any]]:
@@ -192,8 +195,9 @@ def faults(
             "entries by heart: give more, or generate with sample.novel=true, which draws anew"
         )
     elif not is_list and symbols < _SHORT:
-        keys = {"init_from": "shakespeare"} if kind == "text" and not in_shards else {}
-        more = " or start with init_from=shakespeare:" if keys else ""
+        helps = facts.known >= _KNOWN * symbols and not in_shards
+        keys = {"init_from": "shakespeare"} if helps else {}
+        more = " or start with init_from=shakespeare:" if helps else ""
         yield Fault(
             f"the {noun} is short, {symbols:,} symbols: below {_SHORT:,} a network learns much of "
             f"it by heart: give more,{more} see docs/reference/writers.md",
@@ -261,9 +265,7 @@ def file_faults(files: Collection[Path], config: DataConfig) -> Iterator[Fault]:
             "data.column=NAME"
         )
     elif not config.cuts_files:
-        of_files = [
-            [*lists.faults(begin.decode(config.encoding, "replace"))] for begin in begins.values()
-        ]
+        of_files = [[*lists.faults(x.decode(config.encoding, "replace"))] for x in begins.values()]
         if all(found and found[0].keys == of_files[0][0].keys for found in of_files):
             yield from of_files[0]
     texts = [begin.decode("utf-8-sig", "replace").lstrip().lower() for begin in begins.values()]

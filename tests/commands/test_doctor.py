@@ -169,7 +169,21 @@ def test_a_memo_of_a_phone_is_sound(
     picture = ["-f", "lavfi", "-i", "testsrc=d=1:s=64x64"]
     subprocess.run([*make, str(memo)], check=True)
     subprocess.run([*make, *picture, "-map", "1:v", "-c:v", "mpeg4", str(silent)], check=True)
-    assert "it holds no sound" in run.fails_in_a_line(3, "doctor", f"data.path={silent}")
+    said = run.fails_in_a_line(3, "doctor", f"data.path={silent}")
+    assert "it holds no sound" in said and "can be heard" not in said  # as of silence
+    locked = tmp_path / "locked" / "a.mp4"
+    locked.parent.mkdir()
+    key = [
+        "-encryption_scheme",
+        "cenc-aes-ctr",
+        "-encryption_key",
+        "76a6c65c5ea762046bd749a2e632ccbb",
+    ]
+    key += ["-encryption_kid", "a7e61c373e219033c21091fa607bf3b8"]
+    subprocess.run([*make, *key, str(locked)], check=True)
+    assert "can be heard" not in run.fails_in_a_line(3, "doctor", f"data.path={locked.parent}")
+    said = run.fails_in_a_line(3, "doctor", f"data.path={locked}")
+    assert "protected (DRM)" in said and f"ffmpeg -i {locked} {locked}.wav" in said
     with monkeypatch.context() as context:
         context.setenv("PATH", str(tmp_path))
         said = run.fails_in_a_line(3, "doctor", f"data.path={memo}")

@@ -179,3 +179,19 @@ def test_a_line_as_long_as_a_file_is_refused_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "long.txt").write_text("ab" * 500_000)
     done = process(*LINES, "data.path=long.txt", cwd=tmp_path)
     assert done.returncode == 3 and "cuts nothing" in done.stderr.splitlines()[-1]
+
+
+def test_a_list_of_line_ends_and_a_separator_that_cuts_nothing_are_refused(
+    run: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("\n" * 5000)
+    words = (*LINES, f"data.path={file}", f"run_dir={tmp_path / 'run'}")
+    assert "nothing is left to learn from" in run.fails_in_a_line(3, *words)
+    file.write_text(names())
+    for command in (
+        (*words, "data.document=###"),
+        ("doctor", f"data.path={file}", "data.document=###"),
+    ):
+        assert "data.document=### cuts nothing in " in run.fails_in_a_line(3, *command)
+    assert not (tmp_path / "run").exists()

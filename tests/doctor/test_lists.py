@@ -60,6 +60,16 @@ def test_a_list_is_known_by_its_lines(form: str, between: str, document: str) ->
     assert told(content[:200] * 40) == []  # the same again and again
 
 
+def test_names_may_come_again() -> None:
+    rng = random.Random(3)
+    names = [FORMS["name"](rng) for _ in range(200)] * 3
+    rng.shuffle(names)
+    assert told("\n".join(names)) == ["line"]
+    assert told("\n".join(rng.choices(["on", "off", "stand by"], k=600))) == []
+    poems = [FORMS["poem"](rng) for _ in range(30)] * 2  # as the stanzas of a song
+    assert told("\n\n".join(poems)) == []
+
+
 def test_a_play_is_none() -> None:
     assert told("") == told("\n\n") == []
     assert told(BUILT_IN.read_text()) == []

@@ -104,6 +104,8 @@ def test_every_fault_is_told() -> None:
     assert "odd character" not in faults("a line\r\n" * 100)
     assert "one symbol" in faults("aaaa")
     assert "the text is short, 600 symbols" in faults(good[:600])
+    assert "init_from=shakespeare" in faults(good[:600])
+    assert "init_from" not in faults("".join(map(chr, rng.integers(0x410, 0x450, 600))))
     assert "50% of the passages" in faults(good + good)
     odd = "1 odd character, 1 in all, such as U+0007 (control character, 1): take them out"
     assert odd in faults(good + "\x07")

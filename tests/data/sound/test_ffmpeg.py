@@ -279,7 +279,7 @@ def test_ffmpeg_that_hangs_or_is_killed_ends_the_reading(
             if "0.5 s" in said:  # the others end by themselves, on a busy machine later than that
                 context.setattr(ffmpeg, "_PATIENCE", 0.5)
             assert said in fault_of(file)
-        assert_ended(started)
+    assert_ended(started)  # a busy machine may not have begun each; the last ones it has
 
 
 def assert_ended(started: Path) -> None:
