@@ -10,7 +10,7 @@ from seqkit.doctor.faults import Fault
 _LINES, _BLOCKS = 200, 20  # of a list, at least
 _NAME, _VERSE = 40, 50  # characters of a line, at most, in the median
 _POEM = 3  # lines, at least, in the median
-_DISTINCT, _DISTINCT_POEMS = 0.25, 0.8  # of the entries, at least: the stanzas of songs repeat
+_DISTINCT, _DISTINCT_POEMS = 0.1, 0.8  # of the entries, at least: the stanzas of songs repeat
 _FEW = 0.1  # of the lines, at most, are what the lines of a list are not
 _OTHER = r"\s|[\W\d_]*$"  # as lines of code, and of numbers
 _SPOKEN = r"[^:]{1,30}:"  # with a speaker
