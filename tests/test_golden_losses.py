@@ -50,7 +50,8 @@ def write_data(recipe: str, folder: Path) -> list[str]:
             soundfile.write(folder / name, wave, RATE)
         return [f"data.path={folder}"]
     if recipe in ("my_sound", "wav_generation"):
-        soundfile.write(folder / "a.wav", etude.render(etude.compose(4), RATE), RATE)
+        rate = 4 * RATE if recipe == "my_sound" else RATE
+        soundfile.write(folder / "a.wav", etude.render(etude.compose(4), rate), rate)
         return [f"data.path={folder / 'a.wav'}"]
     verse = (Path(disk.__file__).parents[1] / "data" / "datasets" / "verse.txt").read_text()
     (folder / "verse.txt").write_text(verse[:40_000])

@@ -106,7 +106,7 @@ class Index:
             what = "text stands in the training data word for word"
             none = f"text stands in the training data in a run of {least} symbols or more"
             length = counted(len(longest), "character" if text else "byte")
-            if self.kept["short"] and len(samples) > 1:
+            if self.kept.get("short") and len(samples) > 1:
                 whole = sum(len(x) > 0 and x.min() >= 0 for x in samples)
                 verb = "is a copy" if whole < 2 else "are copies"
                 copies = f"{whole or 'none'} of {len(samples)} samples {verb}: "

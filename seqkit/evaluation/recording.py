@@ -28,7 +28,7 @@ NEEDED = Distances(0.10, 0.25, 0.45, 0.40, 0.12, 0.25)
 VERDICT = 5.0
 """Seconds that a verdict is on. A longer sound is judged by the mean over pieces as long, and by
 the same limits: what is measured, and up to where, does not depend on the length."""
-ENOUGH = 1500.0
+ENOUGH = 750.0
 """Seconds of sound that a training reads, all passes together, until it sounds like most."""
 _SLACK = 1.5  # times the distances of the recording's halves, or pieces, which are enough, too
 _QUIETER = 20.0  # decibels below the recording's quietest second, from which on that is silence

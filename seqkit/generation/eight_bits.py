@@ -23,7 +23,7 @@ def is_heavy(model: ModelConfig, rate: float) -> bool:
     """
     h, v, layers, places = model.hidden_size, model.vocabulary_size, model.num_layers, model.frame
     recurrent = GATES[model.cell] * h * (2 * layers - 1) * h  # the bottom layer looks up its input
-    # Of several symbols each is a call, in which small products take about twice as long.
+    # Each of several symbols takes a call of its own, whose small products take twice as long.
     head = v * h if places == 1 else 2 * (v + h) * model.head_size
     return rate * (recurrent / places + head) > _HEAVY
 

@@ -10,9 +10,9 @@ from seqkit.training.trainer import Trainer
 def events(
     trainer: Trainer, watch: Callable[[int], None], notice: Callable[[str], None]
 ) -> Iterator[Event]:
-    """Those of `Trainer.run`, whose argument `watch` is.
+    """The events of `trainer.run(watch)`.
 
-    Where the kernel gives up, which `notice` is told, cuDNN makes the step that it did not make.
+    If the kernel gives up, which `notice` is told, cuDNN makes the step that it did not make.
 
     Raises:
         GaveUpError: it gave up, and was asked for by name.
@@ -23,9 +23,10 @@ def events(
     except GaveUpError as error:
         if trainer.model.config.backend == "persistent":
             raise GaveUpError(f"{error}: train with model.backend=cudnn") from error
-        trainer.leave_persistent_kernel()
-        notice(f"{error}: cuDNN goes on after step {trainer.progress.step}")
+        told = str(error)
+    trainer.leave_persistent_kernel()  # out of reach of the error, which holds the old step
+    notice(f"{told}: cuDNN goes on after step {trainer.progress.step}")
+    yield CheckpointDue(trainer.progress.step)  # before `prepare`, which needs memory
     if reason := trainer.prepare():
         notice(reason)
-    yield CheckpointDue(trainer.progress.step)
     yield from trainer.run(watch)

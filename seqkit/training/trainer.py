@@ -1,6 +1,7 @@
 """The training loop: it computes and yields events, and neither prints nor writes."""
 
 import dataclasses
+import gc
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -207,6 +208,7 @@ class Trainer:
         """Go on with cuDNN, from the last step that was made. All processes have to call it."""
         values, tensors = self.state()
         del self._step, self._validation  # there may not be memory for two
+        gc.collect()  # a step with a CUDA graph refers to itself
         execution = without_persistent(self.execution, self.model, self._lanes)
         self._begin(dataclasses.replace(self._plan, execution=execution))
         self.restore(values, tensors)

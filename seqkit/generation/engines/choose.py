@@ -25,6 +25,7 @@ PRECISIONS = {
     "wasm": ("int8",),
 }
 """What every engine computes in; the first is what precision=auto means there."""
+_MANY = 4  # symbols of a step, from which on wasm is the faster in int8
 
 
 def choose_engine(
@@ -34,8 +35,8 @@ def choose_engine(
 
     auto takes the fastest engine of the precision, fp32 by default: a seed gives the same text
     wherever arithmetic rounds alike. If the request is for 8 bits, onnx makes them, or wasm on a
-    processor with AVX2 alone and for steps of several symbols. An engine that cannot run here is
-    passed over, with a notice.
+    processor with AVX2 alone and for steps of four symbols or more. An engine that cannot run here
+    is passed over, with a notice.
 
     Args:
         model: on the device that was chosen.
@@ -50,7 +51,7 @@ def choose_engine(
     light = request.eight_bits and request.precision == "auto"
     alone = request.streams == 1 and model.config.cell == "lstm" and names[0] == "onnx"
     # ONNX Runtime is slow in int8 with AVX2, and makes a call for each symbol of a step.
-    slow = machine.ends_at_avx2() or model.config.frame > 1
+    slow = machine.ends_at_avx2() or model.config.frame >= _MANY
     if light and alone and slow and request.engine == "auto":
         names = ["wasm", *names]
 
