@@ -156,7 +156,7 @@ def test_whole_minutes_are_advised_and_epochs_that_would_end_them(
     assert (f"train.max_epochs={2 * epochs}" in command) == given
 
 
-@pytest.mark.parametrize(("rate", "minutes"), [(4000, "2700"), (10, "9"), (5, "")])
+@pytest.mark.parametrize(("rate", "minutes"), [(8000, "2700"), (20, "9"), (10, "")])
 def test_two_tiers_that_read_little_sound_are_to_read_more(
     rate: int, minutes: str, leave: Leave
 ) -> None:
