@@ -41,8 +41,8 @@ def test_minutes_that_are_too_few_are_told_once() -> None:
         return said
 
     assert told(8, 12_000) == []
-    assert told(1, 6000) == [
-        "in 1 minute this machine will read about 6 million samples; what it makes may not sound "
-        "like the recording before it has read 12 million: give train.max_minutes=2 or more"
+    assert told(1, 3000) == [
+        "in 1 minute this machine will read about 3 million samples; what it makes may not sound "
+        "like the recording before it has read 6 million: give train.max_minutes=2 or more"
     ]
-    assert told(1.5, 6000)[0].startswith("in 1.5 minutes this machine ")
+    assert told(1.5, 3000)[0].startswith("in 1.5 minutes this machine ")
