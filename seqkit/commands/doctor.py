@@ -40,14 +40,12 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     if config.run_dir and (config.data.path or config.recipe):
         raise ConfigError("give data.path or recipe to look at data, or run_dir to look at a run")
     if config.run_dir:
-        facts = verdict.of_folder(Path(config.run_dir))
-        text = json_text(facts) if config.json else _shown_run(facts)
+        facts, shown = verdict.of_folder(Path(config.run_dir)), _shown_run
     elif config.data == DataConfig() and not config.recipe:
-        facts = _of_device(config)
-        text = json_text(facts) if config.json else _shown_device(config, facts)
+        facts, shown = _of_device(config), partial(_shown_device, config)
     else:
-        facts = _of_data(config, catalogue, console)
-        text = json_text(facts) if config.json else _shown_data(facts)
+        facts, shown = _of_data(config, catalogue, console), _shown_data
+    text = json_text(facts) if config.json else shown(facts)
     outputs.write_result(out, text, overwrite=config.overwrite)
 
 
@@ -66,7 +64,8 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     given, config = config.recipe, _with_recipe(config, catalogue, console)
     chosen = device.choose_device(config.device)
     on_bad_file = config.data.on_bad_file
-    if [*map(Path.is_file, map(Path, config.data.path))] != [True]:  # one is refused, with its hint
+    given_paths = config.data.path
+    if len(given_paths) != 1 or not Path(given_paths[0]).is_file():  # one is refused, with its hint
         config.data.on_bad_file = "skip"
     session = Session(catalogue, console.notice, console.progress)
     corpus = load_corpus(config.data, session)
@@ -158,14 +157,12 @@ def _shown_data(facts: Mapping[str, Any]) -> str:
 
 
 def _shown_device(config: Config, facts: Mapping[str, Any]) -> str:
-    of = f"Layers of {config.model.hidden_size} units in {config.train.batch_size} lanes"
-    lines = [
-        _row("device", facts["device"]),
-        *([f"{of}: {facts['kernel']}."] * bool(facts["kernel"])),
-    ]
-    return "\n".join(
-        [*lines, "Give data.path=FILE_OR_FOLDER, or run_dir=FOLDER of a run, to look at it."]
-    )
+    lines = [_row("device", facts["device"])]
+    if facts["kernel"]:
+        of = f"Layers of {config.model.hidden_size} units in {config.train.batch_size} lanes"
+        lines.append(f"{of}: {facts['kernel']}.")
+    lines.append("Give data.path=FILE_OR_FOLDER, or run_dir=FOLDER of a run, to look at it.")
+    return "\n".join(lines)
 
 
 def _shown_run(facts: Mapping[str, Any]) -> str:

@@ -17,7 +17,6 @@ _LARGEST = 2**31 - 1  # of integers that have no bound of their own
 KEYED = "give it by its key, as in data.path=FILE, checkpoint=RUN or run_dir=RUN"
 """What to do about a path on a command line that has no key."""
 _LONGEST = 80  # characters of a wrong value in a message
-_CLOSE = 0.75  # of the letters of two names are the same, at least; of three, two
 
 
 def option(
@@ -146,8 +145,9 @@ def nearest(name: str, names: list[str]) -> str:
     within = [known for known in names if begun in f"_{known.rpartition('.')[2]}_"]
     within.sort(key=lambda known: len(known.rpartition(".")[2]))  # the name itself, or most of it
     key, ends = name.rpartition(".")[2], {known.rpartition(".")[2]: known for known in names}
-    for typed, others in () if within else ((name, {known: known for known in names}), (key, ends)):
-        alike = min(_CLOSE, 1 - 1 / max(len(typed), 2) - 1e-9)
+    for typed, others in (name, dict(zip(names, names, strict=True))), (key, ends):
+        letters = min(max(len(typed), 2), 4)  # of so many all but one are the same, at least
         same = [other for other in others if other[:1] == typed[:1]]  # it is seldom mistyped
-        within += [others[n] for n in difflib.get_close_matches(typed, same, 1, alike)]
+        close = difflib.get_close_matches(typed, same, 1, (letters - 1) / letters)
+        within = within or [others[other] for other in close]
     return f": did you mean {within[0]}?" if within else "."

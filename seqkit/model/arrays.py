@@ -150,13 +150,10 @@ def shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
 
 def count_parameters(config: ModelConfig) -> int:
     """How many elements all parameters of a network have."""
-    return _elements(config) - count_fixed(config)
+    return sum(map(math.prod, shapes(config).values())) - count_fixed(config)
 
 
 def count_fixed(config: ModelConfig) -> int:
     """How many elements it has that are not learnt: those of its linear predictor."""
-    return sum(math.prod(shapes(config).get(name, (0,))) for name in ("levels", "weights"))
-
-
-def _elements(config: ModelConfig) -> int:
-    return sum(map(math.prod, shapes(config).values()))
+    found = shapes(config)
+    return sum(math.prod(found.get(name, (0,))) for name in ("levels", "weights"))

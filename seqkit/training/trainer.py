@@ -56,10 +56,8 @@ class Trainer:
         self.model = model
         self.progress = TrainingProgress()
         self._lanes, self._part = lanes, validation
-        self._validates = len(validation) > 0
         self._ranks = ranks
         self._report_every = _EVERY if ranks.rank.size <= _FEW else _EVERY_OF_MANY
-        self._config = train
         limits = [train.max_steps] if train.max_steps is not None else []
         limits += [train.max_epochs * lanes.steps] if train.max_epochs else []
         self._limit = min(limits, default=None)  # None: only time ends the training
@@ -81,7 +79,7 @@ class Trainer:
 
         With train.max_minutes this is a forecast by the pace so far, and 0 before there is any.
         """
-        if not self._config.max_minutes:
+        if not self._plan.train.max_minutes:
             return self._limit or 0
         if not self._time.share:
             return 0
@@ -102,7 +100,7 @@ class Trainer:
     @property
     def finished(self) -> bool:
         """Whether all steps are done, the time is up, or patience has run out."""
-        patience = self._config.patience
+        patience = self._plan.train.patience
         out_of_patience = patience > 0 and self.progress.without_improvement >= patience
         return out_of_patience or self._time.is_budget_spent or self._at_limit
 
@@ -123,7 +121,7 @@ class Trainer:
         """
         progress = self.progress
         self._time.start()
-        if progress.validating and self._validates:
+        if progress.validating and len(self._part) > 0:
             before = self.elapsed
             yield from self._validate(watch)
             self._time.validated(before)
@@ -134,7 +132,7 @@ class Trainer:
             in_time = not self._time.is_up
             last = not in_time or self._time.is_budget_spent or self._at_limit
             validates = last or self._validation_due
-            saves = _every(self._config.checkpoint_every, progress.step)
+            saves = _every(self._plan.train.checkpoint_every, progress.step)
             saves = saves or (self._ranks.alone and self._time.save_due)
             report = validates or saves or progress.step == 1
             report = report or _every(self._report_every, progress.step)
@@ -148,7 +146,7 @@ class Trainer:
             before = self.elapsed
             if report:
                 yield self._report(loss)
-            progress.validating = validates and self._validates
+            progress.validating = validates and len(self._part) > 0
             if saves:
                 yield CheckpointDue(progress.step)
             if progress.validating:
@@ -178,7 +176,7 @@ class Trainer:
 
     @property
     def _validation_due(self) -> bool:
-        every = self._config.validate_every
+        every = self._plan.train.validate_every
         return every > 0 and (_every(every, self.progress.step) or self._time.validation_due)
 
     def evaluation_model(self) -> CharRNN:
