@@ -30,7 +30,7 @@ from seqkit.data.shards.writing import lock, write_shards
 from seqkit.foundation import disk
 from seqkit.foundation.errors import DataError, OutputError
 
-_FORMAT = 11  # of the cached files; a change of the format changes their key
+_FORMAT = 12  # of the cached files; what is chosen otherwise changes their key, too
 _REMEDY = "start again: the data are encoded anew"
 _FOLDERS = ("corpora", "kernels", "hashes", "codecs")  # the last two of earlier versions
 _UNUSED = 30 * 24 * 3600.0  # seconds, after which a corpus goes, and a kernel is compiled anew
