@@ -1,7 +1,7 @@
 """What to train on some data, by their kind, their size and the device: a recipe and its keys.
 
 On a CPU that is a recipe that ends after the minutes that there are, and a network that makes steps
-enough in them; on a GPU a recipe that was made for one.
+enough in them; on a GPU it may be one that was made for that.
 """
 
 import contextlib
@@ -34,6 +34,7 @@ FOR_LINES = "names"
 _LITTLE_SOUND = 1200.0  # seconds, up to which a sound is for my_sound
 _MINUTES = 6.0  # of training where train.max_minutes is not given
 _FOR_GPU = {"text": "shakespeare_large", "bytes": "text_large", "audio": "spoken_digits_large"}
+_ANYWHERE = FOR_LINES, _FOR_LITTLE_SOUND  # as good on a GPU
 _LARGE_TEXT = 2_000_000  # symbols from which text_large is the better of the two
 _UNITS_BY_MINUTES = {2: 128, 15: 256}
 _UNITS_BY_SYMBOLS = {100_000: 128, 1_000_000: 256}
@@ -111,7 +112,7 @@ def advise(
     if corpus.whole.is_constant:
         return None
     codec = corpus.codec
-    if chosen.type == "cuda" and config.recipe != FOR_LINES and not config.init_from:
+    if chosen.type == "cuda" and config.recipe not in _ANYWHERE and not config.init_from:
         large = codec.kind == "text" and symbols > _LARGE_TEXT
         base, keys = composed("text_large" if large else _FOR_GPU[codec.kind]), dict[str, Any]()
     else:
