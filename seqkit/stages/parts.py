@@ -49,6 +49,8 @@ def cut_parts(reading: Reading, notice: Notice) -> Parts:
         return Parts(corpus, training, validation, training, training)
     quiet = config.data.trim_silence
     kept, judged = (trimmed(SoundPart(part, codec), quiet) for part in (training, validation))
+    if codec.bands > 1:
+        notice(f"codec: {_bands_in_words(codec)}; rounding lies {corpus.snr or 0:.0f} dB below")
     _tell_changes(training, kept, config.data, notice)
     learnt = kept
     if config.data.conditions == PitchBook.kind:
@@ -81,6 +83,15 @@ def _refuse_keys_of_sound(data: DataConfig) -> None:
     for key in ("copies", "trim_silence"):
         if value := getattr(data, key):
             raise ConfigError(f"data.{key}={value:g} is for sound, and this is text")
+
+
+def _bands_in_words(codec: Quantiser) -> str:
+    """The bands of a codec, and the emphasis of each that is not empty."""
+    used = [a for a, gain in zip(codec.band_emphases, codec.band_gains, strict=True) if gain]
+    empty = f" ({codec.bands - len(used)} empty)" if len(used) < codec.bands else ""
+    width = codec.sample_rate / 2 / codec.bands
+    emphases = ", ".join(f"{share:g}" for share in used)
+    return f"{codec.bands} bands of {width:g} Hz{empty}, emphasis {emphases} (data.emphasis)"
 
 
 def _tell_changes(training: Part, kept: SoundPart, data: DataConfig, notice: Notice) -> None:

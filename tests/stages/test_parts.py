@@ -1,5 +1,6 @@
 """What a training leaves out of sound is told if it can be measured."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,23 @@ def test_silence_too_short_to_be_measured_is_not_told_about(
     reading = Reading(config, corpus, Origin(None, resumes=False))
     assert len(cut_parts(reading, notices.append).training) < len(corpus.whole)
     assert [notice.partition(": ")[2][: len(told)] for notice in notices] == [told] * bool(told)
+
+
+def test_what_was_chosen_for_the_bands_of_a_recording_is_told(tmp_path: Path) -> None:
+    wave = np.cumsum(np.random.default_rng(0).uniform(-0.01, 0.01, 16000))
+    soundfile.write(tmp_path / "a.wav", 0.5 * wave / np.abs(wave).max(), 8000)
+    data = DataConfig(path=[str(tmp_path / "a.wav")], split=[1.0, 0.0, 0.0])
+    data = dataclasses.replace(data, gain="peak", emphasis="auto", bands="2")
+    corpus = load_corpus(data, Session(Catalogue(), lambda text: None))
+    notices: list[str] = []
+    config = Config(data=data, train=TrainConfig(sequence_length=16))
+    cut_parts(Reading(config, corpus, Origin(None, resumes=False)), notices.append)
+    (told,) = notices
+    spec = corpus.codec.to_spec()
+    assert all(spec["band_gains"])
+    words = ", ".join(f"{share:g}" for share in spec["band_emphases"])
+    assert told.startswith(f"codec: 2 bands of 2000 Hz, emphasis {words} (data.emphasis)")
+    assert f"{corpus.snr:.0f} dB" in told
 
 
 def test_validation_sound_is_its_own_where_a_test_part_stands_before_it() -> None:
