@@ -140,8 +140,8 @@ def _likeness(
 ) -> tuple[dict[str, Any], str]:
     """How much some sounds that the model makes are like a recording, and that one's digest.
 
-    Without `data.path` it is the one that the model learnt, as it learnt it: at its own rate, in
-    its own levels. Another one is heard in full, whatever the model can say of it.
+    Without `data.path` it is the one that the model learnt, at the model's rate. Another one is
+    heard in full, whatever the model can say of it.
     """
     codec = saved.codec
     if not isinstance(codec, Quantiser):

@@ -2,6 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -9,8 +10,11 @@ import torch
 from seqkit.config import DataConfig, ModelConfig, check_model
 from seqkit.data import reading_errors
 from seqkit.data.codecs import Quantiser
+from seqkit.data.codecs.quantisers import MOST_LEVELS
 from seqkit.data.corpus import Corpus, Part
+from seqkit.data.load import load_corpus
 from seqkit.data.reading_errors import Errors
+from seqkit.data.shards import reading as shards
 from seqkit.data.sound import pitch, prediction, slow_codes
 from seqkit.data.sound.part import SoundPart
 from seqkit.data.sound.pitch import PitchBook
@@ -75,7 +79,7 @@ def find_conditions(
     predictor = None
     if origin.checkpoint is None and model.lookback:
         predictor = ranks.shared(lambda: _predictor_of(part, codec, config.data, model, book))
-    recording = ranks.shared(lambda: _recording_to_keep(reading, parts))
+    recording = ranks.shared(lambda: _recording_to_keep(reading, parts, session))
     errors = reading_errors.errors_of(codec, config.data, config.train.sequence_length)
     errors = _with_labels(errors, parts.corpus)
     return ConditionedParts(model, part, judged, slow, predictor, recording, errors)
@@ -174,7 +178,7 @@ def _with_labels(errors: Errors | None, corpus: Corpus) -> Errors | None:
     return errors or (reading_errors.NO_ERRORS if corpus.labels else None)
 
 
-def _recording_to_keep(reading: Reading, parts: Parts) -> Recording | None:
+def _recording_to_keep(reading: Reading, parts: Parts, session: Session) -> Recording | None:
     """That of the run that goes on, or what is kept of the corpus; None of silence, or of sounds
     with labels."""
     saved = reading.origin.saved
@@ -184,14 +188,32 @@ def _recording_to_keep(reading: Reading, parts: Parts) -> Recording | None:
     if not isinstance(corpus.codec, Quantiser) or corpus.labels is not None:
         return None  # a sound with one label need not be like all of them
     try:
-        sound = SoundPart(corpus.whole, corpus.codec)
+        sound = _in_sixteen_bits(reading, SoundPart(corpus.whole, corpus.codec), session)
         return recording_of(sound, corpus.name, reading.config.data)
     except DataError:
         return None
 
 
+def _in_sixteen_bits(reading: Reading, sound: SoundPart, session: Session) -> SoundPart:
+    """The corpus before it was quantised, read again; as it is if it is long, or shards.
+
+    Rounding to 256 levels adds noise, and a sound that hisses as much is not like the recording.
+    """
+    rate = sound.codec.sample_rate
+    if len(sound) > _MOST * rate or shards.folder_of(reading.source):
+        return sound
+    plain: dict[str, Any] = {
+        **{"codec": "linear", "levels": MOST_LEVELS, "symbols_per_sample": 1},
+        **{"sample_rate": rate, "gain": "peak", "emphasis": "none", "bands": "1"},
+    }
+    data = dataclasses.replace(reading.source, **plain)
+    corpus = load_corpus(data, dataclasses.replace(session, notice=lambda text: None))
+    assert isinstance(corpus.codec, Quantiser)
+    return SoundPart(corpus.whole, corpus.codec)
+
+
 def recording_of(sound: SoundPart, name: str, data: DataConfig) -> Recording:
-    """Sound as it is learnt, to compare with; of a long one some stretches.
+    """Sound to compare with, without its silence; of a long one some stretches.
 
     Raises:
         DataError: it is too short, or silent.

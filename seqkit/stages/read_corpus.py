@@ -28,11 +28,13 @@ class Reading:
 
     config: with what the data and the weights decide.
     origin: the weights to start from, grown by what is new in the data.
+    source: the keys that the corpus was read by, with paths on this machine.
     """
 
     config: Config
     corpus: Corpus
     origin: Origin
+    source: DataConfig
 
 
 def read_corpus(sources: Sources, session: Session) -> Reading:
@@ -56,7 +58,8 @@ def read_corpus(sources: Sources, session: Session) -> Reading:
         grow=saved is None and grows,
         samples=saved is None or saved.of_a_sample,
     )
-    corpus = load_corpus(dataclasses.replace(config.data, path=sources.paths), session, known)
+    source = dataclasses.replace(config.data, path=sources.paths)
+    corpus = load_corpus(source, session, known)
     if saved is not None and saved.data.get("stands_in"):
         corpus = dataclasses.replace(corpus, stand_in=Path(config.data.path[0]))
     if saved is None:
@@ -68,7 +71,7 @@ def read_corpus(sources: Sources, session: Session) -> Reading:
         origin = Origin(other, resumes=False)
     if saved is None:
         _tell_faults(corpus, config.data, notice)
-    return Reading(config, corpus, origin)
+    return Reading(config, corpus, origin, source)
 
 
 def _as_read(data: DataConfig, other: Checkpoint, notice: Notice) -> DataConfig:

@@ -1,8 +1,12 @@
 """What a network reads beside the symbols is found in as much sound as it needs."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import soundfile
 
+import seqkit
 from seqkit.config import Config, DataConfig, ModelConfig
 from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Corpus, Part
@@ -11,6 +15,7 @@ from seqkit.data.sound.part import SoundPart
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
+from seqkit.runs.checkpoint import read_recording
 from seqkit.stages.conditions import find_conditions, recording_of
 from seqkit.stages.parts import cut_parts
 from seqkit.stages.read_corpus import Reading
@@ -32,7 +37,7 @@ def test_a_linear_prediction_is_found_in_the_first_minutes(monkeypatch: pytest.M
     wave = 0.5 * np.sin(np.arange(700 * 1000) * 0.7)
     corpus = Corpus(Part.of(codec.encode(wave.astype(np.float32))), codec, "name", "sha256")
     config = Config(data=DataConfig(split=[1.0, 0.0, 0.0]), seed=1)
-    reading = Reading(config, corpus, Origin(None, resumes=False))
+    reading = Reading(config, corpus, Origin(None, resumes=False), config.data)
     model = ModelConfig(vocabulary_size=256, lookback=2)
     sizes, decode = list[int](), codec.frames
 
@@ -61,3 +66,14 @@ def test_of_a_long_recording_stretches_are_compared_with() -> None:
     found = recording(np.concatenate([loud, quiet]))
     both = np.concatenate([NOISE, 0.01 * NOISE])
     assert found.measure(both, 8000).loudness < 0.1 < found.measure(NOISE, 8000).loudness
+
+
+def test_a_recording_is_compared_with_as_it_was_before_it_was_quantised(tmp_path: Path) -> None:
+    time = np.arange(3 * 8000) / 8000
+    wave = 0.5 * np.sin(2 * np.pi * 440 * time) * np.exp(-time)
+    soundfile.write(tmp_path / "a.wav", wave, 8000, subtype="PCM_16")
+    keys = [f"data.path={tmp_path / 'a.wav'}", "data.levels=16", "train.max_steps=1"]
+    seqkit.train("wav_generation", *keys, "model.hidden_size=8", f"run_dir={tmp_path / 'run'}")
+    kept = read_recording(tmp_path / "run" / "checkpoints" / "last.safetensors")
+    assert kept is not None
+    assert max(kept.measure(wave.astype(np.float32), 8000).known.values()) < 0.01

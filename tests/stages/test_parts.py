@@ -29,7 +29,7 @@ def test_silence_too_short_to_be_measured_is_not_told_about(
     corpus = load_corpus(data, Session(Catalogue(), lambda text: None))
     notices: list[str] = []
     config = Config(data=data, train=TrainConfig(sequence_length=16))
-    reading = Reading(config, corpus, Origin(None, resumes=False))
+    reading = Reading(config, corpus, Origin(None, resumes=False), config.data)
     assert len(cut_parts(reading, notices.append).training) < len(corpus.whole)
     assert [notice.partition(": ")[2][: len(told)] for notice in notices] == [told] * bool(told)
 
@@ -42,7 +42,7 @@ def test_what_was_chosen_for_the_bands_of_a_recording_is_told(tmp_path: Path) ->
     corpus = load_corpus(data, Session(Catalogue(), lambda text: None))
     notices: list[str] = []
     config = Config(data=data, train=TrainConfig(sequence_length=16))
-    cut_parts(Reading(config, corpus, Origin(None, resumes=False)), notices.append)
+    cut_parts(Reading(config, corpus, Origin(None, resumes=False), config.data), notices.append)
     (told,) = notices
     spec = corpus.codec.to_spec()
     assert all(spec["band_gains"])
@@ -59,7 +59,7 @@ def test_validation_sound_is_its_own_where_a_test_part_stands_before_it() -> Non
     corpus = Corpus(whole, codec, "name", "sha256", validation_start=9000)
     data = DataConfig(trim_silence=40, split=[0.8, 0.1, 0.1])
     config = Config(data=data, train=TrainConfig(sequence_length=16))
-    reading = Reading(config, corpus, Origin(None, resumes=False))
+    reading = Reading(config, corpus, Origin(None, resumes=False), config.data)
     parts = cut_parts(reading, lambda text: None)
     assert np.array_equal(parts.validation.symbols, faint_first[200:])
     assert len(parts.unabridged) == 8000
