@@ -1,5 +1,6 @@
 """Samples that recite their training data: that is told, or they are drawn again from there on."""
 
+from collections import defaultdict
 from collections.abc import Callable
 
 import numpy as np
@@ -7,13 +8,14 @@ import numpy as np
 from seqkit.data.codecs import Quantiser
 from seqkit.evaluation.recited import Index, Recital
 from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.wording import counted
 from seqkit.generation.ending import ENDED, streams_of
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Request
 from seqkit.generation.trained import Trained
 from seqkit.symbols import Integers, Symbols
 
-_DRAWS, _BACK = 200, 50  # of each stream, on average; symbols before what it recites, at most
+_DRAWS, _BACK = 200, 50  # of each stream; symbols before what it recites, at most
 _TOLD = 1 << 22  # symbols of all streams that are told of, the first ones
 
 
@@ -38,31 +40,47 @@ def redrawn(
     prompt: Symbols,
     request: Request,
     draw: Callable[[Trained, Symbols, Request], Blocks],
+    notice: Callable[[str], None],
 ) -> Blocks:
     """The streams of blocks (N, S) in one block, drawn until nothing of them recites.
 
     From where a stream recites on it is drawn again, of sound all of it: `draw` is as
-    `continue_prompt`. Raises ConfigError if there is no index, or that is in vain.
+    `continue_prompt`. `notice` is told now and then how many still recite.
+
+    Raises ConfigError if there is no index, or that is in vain.
     """
-    index, codec, draws = trained.index, trained.codec, 0
+    index, codec = trained.index, trained.codec
     if index is None:
         raise ConfigError(
             "sample.novel=true: this checkpoint is in no run that keeps recited.safetensors, to "
             "know its training data by: give checkpoint=RUN_FOLDER"
         )
     streams = streams_of(blocks, codec)
-    for number, _ in enumerate(streams):
-        while (recited := np.flatnonzero(index.places(streams[number], prompt) >= 0)).size:
-            draws += 1
-            if draws > _DRAWS * len(streams):
-                raise ConfigError(
-                    f"sample.novel=true: {draws - 1} draws did not do: stream {number + 1} recites "
-                    "the training data: give a higher temperature, or train on more data"
-                )
-            begin = 0 if isinstance(codec, Quantiser) else max(recited[0] - draws % _BACK, 0)
-            kept, again = streams[number][:begin], request.again(draws, request.length - begin)
+    reciting = [*range(len(streams))]
+    for draws in range(1, _DRAWS + 2):
+        groups = defaultdict[bytes, list[tuple[int, int]]](list)  # those that keep the same
+        for number in reciting:
+            recited = np.flatnonzero(index.places(streams[number], prompt) >= 0)
+            if recited.size:
+                begin = 0 if isinstance(codec, Quantiser) else max(recited[0] - draws % _BACK, 0)
+                groups[streams[number][:begin].tobytes()].append((number, begin))
+        reciting = sorted(number for group in groups.values() for number, _ in group)
+        if not reciting:
+            break
+        still = f"{len(reciting)} of {counted(len(streams), 'stream')} reciting the training data"
+        if draws > _DRAWS:
+            raise ConfigError(
+                f"sample.novel=true: {_DRAWS} draws did not do, {still}: "
+                "give a higher temperature, or train on more data"
+            )
+        if not draws & (draws - 1):
+            notice(f"draw {draws} of at most {_DRAWS}: {still}")
+        for group in groups.values():
+            first, begin = group[0]
+            kept, again = streams[first][:begin], request.again(draws, request.length - begin)
             rest = streams_of(draw(trained, np.concatenate([prompt, kept]), again), codec)
-            streams[number] = np.concatenate([kept, *rest[number : number + 1]])
+            for number, _ in group:
+                streams[number] = np.concatenate([kept, *rest[number : number + 1]])
     most = max(map(len, streams), default=0)
     rows = [np.append(each.astype(int), np.full(most - len(each), ENDED)) for each in streams]
     return iter([np.stack(rows, 1)] if most else [])

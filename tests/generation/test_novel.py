@@ -75,7 +75,7 @@ def test_a_stream_is_drawn_again_from_where_it_recites() -> None:
 
     prompt = DATA[:3]
     request = Request(length=300, streams=2, novel=True, sampling=Sampling(seed=7))
-    found = whole(novel.redrawn(iter([made]), trained(), prompt, request, draw))
+    found = whole(novel.redrawn(iter([made]), trained(), prompt, request, draw, print))
     assert found.shape == (300, 2)
     assert np.array_equal(found[:, 0], made[:, 0])
     assert np.array_equal(found[:70, 1], made[:70, 1])
@@ -97,8 +97,11 @@ def test_what_recites_for_ever_is_refused_and_so_is_a_model_without_an_index() -
 
     request = Request(length=100, novel=True)
     blocks = [DATA[:100, None].astype(np.int64)]
-    with pytest.raises(ConfigError, match="stream 1 recites the training data: give a higher"):
-        novel.redrawn(iter(blocks), trained(), NOTHING, request, draw)
+    with pytest.raises(
+        ConfigError,
+        match="200 draws did not do, 1 of 1 stream reciting the training data: give",
+    ):
+        novel.redrawn(iter(blocks), trained(), NOTHING, request, draw, print)
     bare = Trained(trained().model, Bytes())
     with pytest.raises(ConfigError, match=r"in no run that keeps recited\.safetensors"):
         continue_prompt(bare, NOTHING, request, notice=print)
@@ -119,13 +122,13 @@ def test_documents_are_drawn_again_whole_and_end_where_they_end() -> None:
         return iter([rows])
 
     request = Request(length=9, streams=3, novel=True, ending=Ending((256,), is_document=True))
-    found = streams_of(novel.redrawn(iter([made]), known, NOTHING, request, draw), Bytes())
+    found = streams_of(novel.redrawn(iter([made]), known, NOTHING, request, draw, print), Bytes())
     assert [stream.tolist() for stream in found] == [
         [7, 8],
         made[:, 1].tolist(),
         made[:2, 2].tolist(),
     ]
-    assert not [*novel.redrawn(iter(()), known, NOTHING, request, draw)]
+    assert not [*novel.redrawn(iter(()), known, NOTHING, request, draw, print)]
 
 
 @pytest.mark.parametrize("engine", ["torch", "onnx", "wasm"])
@@ -149,6 +152,27 @@ def test_every_engine_draws_only_what_is_new(engine: str) -> None:
     assert said[-1].startswith("nothing of this text")
 
 
+def test_streams_that_keep_the_same_are_drawn_again_together() -> None:
+    names = [DATA[n : n + 3] for n in range(0, 30, 3)]
+    made = np.stack(names[:4], 1).astype(int)
+    new, told, drawn = noise(1, (3, 4)), list[str](), list[Request]()
+
+    def draw(known: Trained, prompt: Symbols, request: Request) -> Blocks:
+        drawn.append(request)
+        return iter([np.where(np.arange(4) < len(drawn), new, made)])
+
+    request = Request(length=3, streams=4, novel=True)
+    known = trained(None, *names)
+    found = whole(novel.redrawn(iter([made]), known, NOTHING, request, draw, told.append))
+    assert np.array_equal(found, new)
+    assert len(drawn) == 4
+    assert told == [
+        "draw 1 of at most 200: 4 of 4 streams reciting the training data",
+        "draw 2 of at most 200: 3 of 4 streams reciting the training data",
+        "draw 4 of at most 200: 1 of 4 streams reciting the training data",
+    ]
+
+
 def test_sound_is_drawn_again_whole() -> None:
     codec = MuLaw(256, 8000)
     rng = np.random.default_rng(0)
@@ -164,7 +188,7 @@ def test_sound_is_drawn_again_whole() -> None:
         return iter([fresh])
 
     request = Request(length=len(copy), novel=True)
-    made = whole(novel.redrawn(iter([copy]), trained(codec, learnt), NOTHING, request, draw))
+    made = whole(novel.redrawn(iter([copy]), trained(codec, learnt), NOTHING, request, draw, print))
     assert np.array_equal(made, fresh)
     assert [again.length for again in asked] == [len(copy)]
 
