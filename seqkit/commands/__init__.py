@@ -56,7 +56,7 @@ COMMANDS = {
         ),
         meanings={
             "out": "the file for the text, or for the sound (.wav, .flac, .ogg, .mp3 or .aiff); "
-            "- for stdout; with several streams NAME_1 and so on",
+            "- for stdout; with several streams NAME_1 and so on, or of documents a line for each",
             "seed": "seed of the draws; by default another one each time, which is told",
         },
     ),

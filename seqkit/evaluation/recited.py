@@ -113,8 +113,9 @@ class Index:
         if share:
             words = f"{copies}{percent(share)} of this {what} (longest run {length})"
             return Recital(share, len(longest), words)
-        is_long = copies or max(map(len, samples), default=0) >= least
-        return Recital(0.0, 0, f"{copies}nothing of this {none}") if is_long else None
+        if max(map(len, samples), default=0) >= least:
+            return Recital(0.0, 0, f"{copies}nothing of this {none}")
+        return Recital(0.0, 0, f"{copies[:-2]} of training data") if copies else None
 
 
 def runs(row: Symbols, length: int = _RUN) -> Symbols:
