@@ -85,6 +85,8 @@ def _advice(file: Path) -> str:
     begin = head(file)
     if files.is_table(file.name, begin):
         return f"it is a Parquet or Arrow file: give data.kind=hf data.path={file} data.column=text"
+    if begin.startswith(files.PLAYLISTS):
+        return "it is a playlist: give data.path=FILE of each recording, or their folder"
     if files.is_container(begin):
         what = "a document, an archive or a picture"
         return f"it is {what}: save its text as plain text, or read it as it is: data.kind=bytes"
