@@ -151,8 +151,8 @@ def _shown_data(facts: Mapping[str, Any]) -> str:
         return "\n".join([*lines, "There is nothing to train on."])
     seconds = recommended["seconds"]
     ends = f"; budget {duration(seconds)} (train.max_minutes)" if seconds else ""
-    weights = f"{recommended['parameters']:,} weights{ends}."
-    lines += ["Train with", f"  {recommended['command']}", weights]
+    size = f"about {recommended['parameters'] / 1e6:.2g} million parameters{ends}."
+    lines += ["Train with", f"  {recommended['command']}", size]
     return "\n".join([*lines, *([f"Layers: {facts['kernel']}."] if facts["kernel"] else [])])
 
 

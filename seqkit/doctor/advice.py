@@ -15,12 +15,14 @@ import torch
 
 from seqkit.config import Config, DataConfig, ModelConfig, as_data_asks, values_of
 from seqkit.data import remote
+from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders
 from seqkit.data.files import BadFileError
 from seqkit.data.load import find
 from seqkit.data.shards import reading
 from seqkit.data.shards.index import read_index
+from seqkit.data.sound import slow_codes
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
@@ -32,7 +34,7 @@ _FOR_TEXT, _FOR_LITTLE_SOUND, _FOR_MUCH_SOUND = "shakespeare", "my_sound", "wav_
 FOR_LINES = "names"
 """The recipe for a list, a document a line."""
 _LITTLE_SOUND = 1200.0  # seconds, up to which a sound is for my_sound
-_MINUTES = 6.0  # of training where train.max_minutes is not given
+_MINUTES, _MINUTES_MORE = 6.0, 2.0  # of training, and with weights to start from
 _FOR_GPU = {"text": "shakespeare_large", "bytes": "text_large", "audio": "spoken_digits_large"}
 _ANYWHERE = FOR_LINES, _FOR_LITTLE_SOUND  # as good on a GPU
 _LARGE_TEXT = 2_000_000  # symbols from which text_large is the better of the two
@@ -124,7 +126,12 @@ def advise(
     words += [f"{key}={_written(value)}" for key, value in keys.items()]
     model_keys = {key.removeprefix("model."): keys[key] for key in keys if key.startswith("model.")}
     asked = replace(base, data=config.data, model=network or replace(base.model, **model_keys))
-    model = replace(as_data_asks(asked).model, vocabulary_size=codec.size)
+    model = replace(
+        as_data_asks(asked).model,
+        vocabulary_size=codec.size,
+        symbols_per_step=codec.phases if isinstance(codec, Quantiser) else 1,
+        conditions=0 if base.data.conditions == "none" else slow_codes.MOST + 1,
+    )
     minutes = keys.get("train.max_minutes", base.train.max_minutes)
     return {
         "command": command_line(*words, plugins=config.plugins),
@@ -137,7 +144,8 @@ def advise(
 
 def _on_cpu(config: Config, base: Config, symbols: int) -> dict[str, Any]:
     """The keys that a recipe is given so that its training fits the time and the data."""
-    minutes = config.train.max_minutes or base.train.max_minutes or _MINUTES
+    usual = _MINUTES_MORE if config.init_from else _MINUTES
+    minutes = config.train.max_minutes or base.train.max_minutes or usual
     keys: dict[str, Any] = {"train.max_minutes": minutes}
     if not (base.train.max_minutes or config.init_from):  # they bring a network
         most = [units for least, units in _UNITS_BY_MINUTES.items() if minutes < least]
