@@ -12,7 +12,7 @@ from functools import partial
 
 from seqkit import compose
 from seqkit.bench import plain, training
-from seqkit.foundation import device
+from seqkit.foundation import device, machine
 from seqkit.foundation.errors import ConfigError, SeqkitError
 from seqkit.kernels.timing import Build, interleave
 
@@ -26,7 +26,7 @@ def rates(
     config = compose.compose([*overrides, f"train.batch_size={lanes}"], []).config
     chosen = device.choose_device(config.device)
     precisions = device.candidate_precisions(config.train.precision, chosen)
-    with device.memory_errors("Give fewer lanes."):
+    with machine.memory_errors("Give fewer lanes."):
         rows, execution = training.rows(config, chosen, precisions)
         best = plain.best_row(config, chosen, plain.precisions(chosen))
         builds: dict[str, Build] = {

@@ -13,7 +13,7 @@ from functools import partial
 
 from seqkit import compose
 from seqkit.bench import plain, training
-from seqkit.foundation import device
+from seqkit.foundation import device, machine
 from seqkit.foundation.errors import ConfigError, SeqkitError
 from seqkit.kernels.timing import Build, interleave
 
@@ -24,7 +24,7 @@ def table(overrides: Sequence[str], rounds: int = 10, calls: int = 10) -> str:
     if not config.shape:
         raise ConfigError("no shape: give shape=NAME")
     chosen = device.choose_device(config.device)
-    with device.memory_errors("Try a smaller train.batch_size."):
+    with machine.memory_errors("Try a smaller train.batch_size."):
         builds: dict[str, Build] = {"plain": partial(plain.plain_step, config, chosen)}
         for precision in plain.precisions(chosen):
             best = plain.best_row(config, chosen, [precision])

@@ -11,7 +11,7 @@ from seqkit.api.run_files import about_run, measure_eight_bits, sample, summary
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.evaluation.recited import Index
 from seqkit.evaluation.recording import ENOUGH, Recording
-from seqkit.foundation import device
+from seqkit.foundation import machine
 from seqkit.foundation.errors import (
     NOT_BEGUN,
     DataError,
@@ -43,7 +43,7 @@ from seqkit.runs.tensorboard import TensorBoard
 from seqkit.stages.training import Training
 from seqkit.symbols import Integers
 from seqkit.training.events import CheckpointDue, Stepped, Trained
-from seqkit.training.giving_up import events
+from seqkit.training.giving_up import run_or_fall_back
 
 _PACE_KNOWN = 20  # steps
 
@@ -71,7 +71,7 @@ def run_training(
             which it did is saved.
     """
     trainer = training.trainer
-    with device.memory_errors(training.memory_advice):
+    with machine.memory_errors(training.memory_advice):
         if reason := trainer.prepare():
             notice(reason)
         with Saver(training.folder) as saver:
@@ -127,7 +127,7 @@ def _run(
     ) as adapt:
         try:
             reported = False
-            for event in events(trainer, watch, notice):
+            for event in run_or_fall_back(trainer, watch, notice):
                 adapt()
                 followers.tell(event)
                 reported = reported or isinstance(event, Trained)

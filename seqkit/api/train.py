@@ -15,7 +15,7 @@ from seqkit.api.run_training import run_training
 from seqkit.api.training_config import compose_training
 from seqkit.data import remote
 from seqkit.data.files import Meter
-from seqkit.foundation import device, disk, processes
+from seqkit.foundation import disk, machine, processes
 from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.session import Session
 from seqkit.foundation.settings import check_list, check_type
@@ -111,7 +111,7 @@ def train(
             return Run(Path(config.run_dir or "").absolute(), tuple(config.plugins))
         run_training(training, observers, _LOG.info)
         if not training.closing.medium.printed:
-            with device.memory_errors(training.memory_advice):
+            with machine.memory_errors(training.memory_advice):
                 save_closing_sample(training, _LOG.info)
         return Run(training.folder.path.absolute(), tuple(config.plugins))
 

@@ -7,7 +7,7 @@ import torch
 from seqkit.bench import generation, plain, report, training
 from seqkit.commands import outputs
 from seqkit.config import Config
-from seqkit.foundation import device
+from seqkit.foundation import device, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
@@ -31,7 +31,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 
     generates = config.shape in generation.SHAPES
     advice = "Try fewer streams." if generates else "Try a smaller train.batch_size."
-    with device.memory_errors(advice):
+    with machine.memory_errors(advice):
         if generates:
             require_streams(config.model, config.streams, chosen)
             rows = generation.rows(config, chosen, notice)

@@ -10,7 +10,7 @@ from seqkit.config import Config, DataConfig
 from seqkit.data import file_search, files, remote
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.sound.reader import SoundReader
-from seqkit.foundation import device, disk
+from seqkit.foundation import device, disk, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
@@ -32,7 +32,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         )
     began = time.monotonic()
     with (
-        device.memory_errors("Try device=cpu."),
+        machine.memory_errors("Try device=cpu."),
         console.progress("compress", size, unit=unit_of(saved.codec)) as bar,
         outputs.result_stream(out, overwrite=config.overwrite) as write,
     ):

@@ -14,7 +14,7 @@ from seqkit.config import Config
 from seqkit.data import files
 from seqkit.data.codecs import Codec
 from seqkit.data.sound import writer
-from seqkit.foundation import device, disk
+from seqkit.foundation import device, disk, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.disk import OutputFile
@@ -38,7 +38,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         chosen = _device(config, packed)
         size, began = packed.header.size, time.monotonic()
         with (
-            device.memory_errors("Try it when more memory is free."),
+            machine.memory_errors("Try it when more memory is free."),
             console.progress("decompress", size, unit=unit_of(saved.codec)) as bar,
         ):
             predictor = Predictor(saved.build(chosen), saved.codec)

@@ -20,7 +20,7 @@ from seqkit.doctor.kernel import kernel_of
 from seqkit.doctor.sound import decibels
 from seqkit.doctor.text import RETURN
 from seqkit.evaluation import baselines
-from seqkit.foundation import device, disk
+from seqkit.foundation import device, disk, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
@@ -75,7 +75,7 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     unknown = config.data.kind == config.data.codec == "auto" and corpus.codec.kind == "bytes"
     if config.data.kind == "auto":  # the command line to copy says what was found
         config.data.kind = corpus.codec.kind
-    with device.memory_errors("Try device=cpu."):
+    with machine.memory_errors("Try device=cpu."):
         facts, faults = examine(config, corpus, console.progress)
         if count := corpus.unreadable_files:
             what = counted(count, "file or folder", "files or folders")

@@ -20,7 +20,7 @@ from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming
 from seqkit.evaluation.likeness import Distances
 from seqkit.evaluation.recording import VERDICT, Recording
 from seqkit.evaluation.score import Score, interval
-from seqkit.foundation import device, processes
+from seqkit.foundation import device, machine, processes
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DataError
@@ -105,7 +105,7 @@ def _prediction(
     copies = dynamic.COPIES if config.protocol == "dynamic" else 1
     scoring.require_memory(saved.model, len(part), chosen, copies)
     with (
-        device.memory_errors("Try device=cpu."),
+        machine.memory_errors("Try device=cpu."),
         console.progress("evaluate", len(part), unit="symbols") as bar,
     ):
         score = _score(config, saved, part, chosen, bar.update, ranks)
@@ -158,7 +158,7 @@ def _likeness(
     length = medium_of(codec).length(config.length, config.seconds or _SECONDS)
     request = dataclasses.replace(request_of(config, length), streams=_SOUNDS)
     advice = "Try fewer seconds, or device=cpu."
-    with device.memory_errors(advice), console.progress("generate", length) as bar:
+    with machine.memory_errors(advice), console.progress("generate", length) as bar:
         trained = dataclasses.replace(saved.trained(saved.build(chosen)), recording=None)
         prompt, blocks, done = np.zeros(0, np.uint8), list[Integers](), 0
         made = continue_prompt(trained, prompt, request, notice=console.notice)

@@ -20,7 +20,7 @@ from seqkit.data.labels import Combination, distinct
 from seqkit.data.shards import reading
 from seqkit.evaluation import cell_search, scoring
 from seqkit.evaluation.surprise import Cell, Stretch, Wanted, stretches
-from seqkit.foundation import device
+from seqkit.foundation import device, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, unseen
 from seqkit.foundation.errors import ConfigError, DataError
@@ -51,7 +51,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     part, corpus = checkpoint_data.asked_for(config, saved, catalogue, console)
     scoring.require_memory(saved.model, len(part), chosen)
     with (
-        device.memory_errors("Try device=cpu."),
+        machine.memory_errors("Try device=cpu."),
         outputs.result_stream(out, overwrite=config.overwrite) as write,
     ):
         model, codec = saved.build(chosen), saved.codec

@@ -9,7 +9,7 @@ from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.commands.sample_output import Sample
 from seqkit.config import Config
 from seqkit.data.codecs import Quantiser
-from seqkit.foundation import device, processes, stdout
+from seqkit.foundation import machine, processes, stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import NOT_BEGUN, StoppedError
@@ -82,7 +82,7 @@ def _print_sample(training: Training, console: Console) -> None:
     if isinstance(codec, Quantiser):  # text is seen as it is made
         seconds = closing.length / codec.symbol_rate
         console.notice(f"making the closing sample, {seconds:.3g} s of sound")
-    with ended_by_signals() as interrupts, device.memory_errors(training.memory_advice):
+    with ended_by_signals() as interrupts, machine.memory_errors(training.memory_advice):
         with console.progress("setting up"):
             blocks = closing_sample(training, console.notice)
         sample = Sample(

@@ -7,7 +7,7 @@ from typing import BinaryIO
 from seqkit.foundation.wording import unescaped
 
 _NAMED = {"line": "\n", "blank_line": "\n\n"}
-_HELD = 1 << 8  # characters of a block that are looked at again with the next one
+_SEEN_AGAIN = 1 << 8  # characters of a block that are looked at again with the next one
 _BLOCK = 1 << 20  # bytes
 
 
@@ -25,7 +25,7 @@ def split(blocks: Iterable[str], document: str) -> Iterator[list[str]]:
         text = held + block
         *whole, last = cut.split(text if is_begun else text.lstrip(edge))
         is_begun = bool(last) or (is_begun and not whole)
-        kept = max(len(last) - len(cut.pattern) - _HELD, 0)
+        kept = max(len(last) - len(cut.pattern) - _SEEN_AGAIN, 0)
         held = last[kept:]
         yield [*whole, last[:kept]]
     yield [held.rstrip(edge)]
@@ -54,6 +54,6 @@ def next_document(stream: BinaryIO, place: int, between: re.Pattern[bytes]) -> i
         held += block
         if found := between.search(held):
             return place + found.end()
-        kept = held[-len(between.pattern) - _HELD :]
+        kept = held[-len(between.pattern) - _SEEN_AGAIN :]
         place, held = place + len(held) - len(kept), kept
     return place + len(held)

@@ -13,7 +13,7 @@ from seqkit.config import DataConfig
 from seqkit.data.codecs import Quantiser
 from seqkit.symbols import Integers
 
-_HELD = 0.25  # seconds for which a lane reads errors, or none
+_STRETCH = 0.25  # seconds for which a lane reads errors, or none
 _SILENCE = 0.016  # seconds at most for which silence is read where a lane begins
 
 
@@ -47,7 +47,7 @@ def errors_of(codec: Quantiser, config: DataConfig, steps: int) -> Errors | None
     digits = codec.symbols_per_sample > 1  # of which a wrong one is far off
     return Errors(
         share=config.copies / (config.copies + 1),
-        steps=max(1, round(_HELD * codec.symbol_rate / steps)),
+        steps=max(1, round(_STRETCH * codec.symbol_rate / steps)),
         noise=0.0 if digits else config.copy_noise * codec.levels / 256,
         symbols=codec.size,
         silence=codec.silent_frame.astype(np.int64),

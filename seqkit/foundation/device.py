@@ -21,11 +21,8 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt, from malloc.h
 _LARGE = 1 << 30  # bytes
-
-
 _FULL = "Another program fills the GPU (nvidia-smi tells which): end it, or give device=cpu"
 _EXACT = ("ieee", "ieee")
-memory_errors = machine.memory_errors
 
 
 def choose_device(name: str) -> torch.device:
@@ -180,9 +177,7 @@ def set_deterministic(wanted: bool) -> None:
     """Use only operations that repeat to the bit, or any. Call it before anything runs on a GPU."""
     if wanted:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    if (
-        wanted != torch.are_deterministic_algorithms_enabled()
-    ):  # PyTorch imports its compiler for it
+    if wanted != torch.are_deterministic_algorithms_enabled():  # which imports PyTorch's compiler
         torch.use_deterministic_algorithms(wanted)
 
 

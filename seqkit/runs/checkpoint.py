@@ -30,7 +30,7 @@ from seqkit.foundation.settings import check_section, check_type
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.generation.trained import Trained
 from seqkit.model.arrays import Network, NetworkArrays, count_fixed, count_parameters, shapes
-from seqkit.runs.checkpoint_bytes import Values, on_cpu, parts, verified_record
+from seqkit.runs.checkpoint_bytes import TensorOrArray, on_cpu, parts, verified_record
 from seqkit.runs.layout import RunFiles
 from seqkit.symbols import NamedArrays
 
@@ -57,13 +57,13 @@ class Checkpoint:
 
     model: ModelConfig
     codec: Codec
-    weights: dict[str, Values]
+    weights: dict[str, TensorOrArray]
     config: dict[str, Any]
     data: dict[str, Any]
     metrics: dict[str, Any]
     versions: dict[str, str]
     training: dict[str, Any] | None = None
-    training_tensors: dict[str, Values] = field(default_factory=dict)
+    training_tensors: dict[str, TensorOrArray] = field(default_factory=dict)
     slow: SlowTier | None = None
     recording: Recording | None = None
     labels: Labels | None = None
@@ -147,7 +147,7 @@ class Checkpoint:
             "postfilter": dataclasses.asdict(self.postfilter),
             "training": self.training,
         }
-        groups: dict[str, Mapping[str, Values]] = {_WEIGHTS: self.weights}
+        groups: dict[str, Mapping[str, TensorOrArray]] = {_WEIGHTS: self.weights}
         groups[_SLOW] = self.slow.tensors() if self.slow else {}
         groups[_RECORDING] = self.recording.tensors() if self.recording else {}
         tensors = {prefix + k: v for prefix, group in groups.items() for k, v in group.items()}
@@ -292,7 +292,7 @@ def read_recording(path: Path) -> Recording | None:
         raise CheckpointError(f"{path}: not a checkpoint that can be used: {error}") from error
 
 
-def _in_eight_bits(tensors: Mapping[str, Values]) -> dict[str, Values]:
+def _in_eight_bits(tensors: Mapping[str, TensorOrArray]) -> dict[str, TensorOrArray]:
     """The tensors with the network's learnt matrices in int8, and a scale for each of their rows.
 
     The largest number of a row becomes 127. The weights of the linear prediction stay as they are.

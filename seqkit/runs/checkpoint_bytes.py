@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from seqkit.foundation.errors import CheckpointError
 
-Values = Any
-"""A tensor, or an array of NumPy's."""
+TensorOrArray = Any
+"""PyTorch's or NumPy's; who saves or has read knows which."""
 _TYPES = {
     **{"float64": "F64", "float32": "F32", "float16": "F16"},
     **{"int64": "I64", "int32": "I32", "int8": "I8"},
@@ -34,12 +34,12 @@ _NOT_OURS = (
 )  # what reading a header of another shape than a checkpoint's leads to
 
 
-def on_cpu(values: Values) -> npt.NDArray[Any]:
+def on_cpu(values: TensorOrArray) -> npt.NDArray[Any]:
     """As an array, which shares the memory of a tensor on the CPU."""
     return values if isinstance(values, np.ndarray) else np.asarray(values.detach().cpu().numpy())
 
 
-def parts(tensors: Mapping[str, Values], record: str) -> list[bytes | memoryview]:
+def parts(tensors: Mapping[str, TensorOrArray], record: str) -> list[bytes | memoryview]:
     """A checkpoint's file in parts: its header with the digest, and the content of each tensor.
 
     Args:

@@ -19,7 +19,7 @@ from seqkit.config import Config
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.sound.postfilter import OFF
 from seqkit.evaluation import baselines
-from seqkit.foundation import device
+from seqkit.foundation import device, machine
 from seqkit.foundation.ranks import Ranks
 from seqkit.foundation.session import Session
 from seqkit.foundation.threads import FEW, shared_cores
@@ -201,7 +201,7 @@ def _walk(settings: Settings, claim: Claim, chosen: torch.device, session: Sessi
         claim.folder.require_room(shape.on_disk)
     conditions = find_conditions(reading, parts, model, session)  # takes a while: all is checked
     lanes = lanes.with_codes(conditions.training.codes)
-    with device.memory_errors(advice):
+    with machine.memory_errors(advice):
         built = network.build(reading, conditions, chosen, session.notice)
         config = network.with_model(reading.config, conditions.model)
         execution = ranks.shared(

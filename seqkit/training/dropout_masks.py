@@ -97,7 +97,7 @@ class DropoutMasks:
 def masks(
     keys: Tensor, shape: tuple[int, ...], rate: float, dtype: torch.dtype, first: int = 0
 ) -> Tensor:
-    """`randomness.dropout_masks`, to the bit; on a GPU in one launch, not PyTorch's sixteen."""
+    """`hashed.dropout_masks`, to the bit; on a GPU in one launch, not PyTorch's sixteen."""
     kernel = _kernel(keys.device, dtype) if keys.is_cuda else None
     if kernel is None:
         return dropout_masks(keys, shape, rate, dtype, first)

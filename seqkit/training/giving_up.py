@@ -7,7 +7,7 @@ from seqkit.training.events import CheckpointDue, Event
 from seqkit.training.trainer import Trainer
 
 
-def events(
+def run_or_fall_back(
     trainer: Trainer, watch: Callable[[int], None], notice: Callable[[str], None]
 ) -> Iterator[Event]:
     """The events of `trainer.run(watch)`.

@@ -20,7 +20,7 @@ from seqkit.training.dropout_masks import masks
 from seqkit.training.hashed import dropout_keys, hashes, normal, uniform
 
 _SILENT = 0.5  # share of the fresh lanes that begin with silence
-_HELD, _OF_STEP = 3, 3  # keys of what is drawn for some windows, and for each
+_OF_SOME, _OF_STEP = 3, 3  # keys of what is drawn for some windows, and for each step
 _UNLABELLED = 0.1  # share of the time at which no labels are read
 _SEED = 1 << 40  # what makes their seeds others than that of dropout masks
 
@@ -37,12 +37,12 @@ class InputErrors:
         if errors.readings is not None:
             self._readings = torch.from_numpy(errors.readings).to(device)
         # What a recorded graph reads of the step's number.
-        self._keys = torch.zeros(_HELD + _OF_STEP, dtype=torch.int32, device=device)
+        self._keys = torch.zeros(_OF_SOME + _OF_STEP, dtype=torch.int32, device=device)
 
     def set_step(self, step: int) -> None:
         """Draw for this step from now on."""
         seed = self._seed ^ _SEED
-        held = dropout_keys(seed, step // self._errors.steps, _HELD)
+        held = dropout_keys(seed, step // self._errors.steps, _OF_SOME)
         keys = np.concatenate([held, dropout_keys(seed ^ 2 * _SEED, step, _OF_STEP)])
         self._keys.copy_(torch.from_numpy(keys), non_blocking=True)
 
@@ -51,7 +51,7 @@ class InputErrors:
         errors, (steps, lanes), device = self._errors, window.inputs.shape, fresh.device
         codes, labels = window.conditions
         if labels is not None:
-            key = self._keys[_HELD - 1 : _HELD]
+            key = self._keys[_OF_SOME - 1 : _OF_SOME]
             kept = masks(key, (lanes,), _UNLABELLED, torch.float32, self._first)[0] > 0
             labels = labels.where(kept[:, None], 0)
         if not errors.share:

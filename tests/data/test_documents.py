@@ -50,7 +50,7 @@ def test_documents_do_not_depend_on_the_blocks(
     held: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(documents, "_HELD", held)
+    monkeypatch.setattr(documents, "_SEEN_AGAIN", held)
     assert joined(text, document, block) == wanted
 
 
