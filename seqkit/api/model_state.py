@@ -8,7 +8,7 @@ from seqkit.config import ModelConfig
 from seqkit.data.codecs import Codec
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_type
-from seqkit.model.state import State
+from seqkit.model.state import State, zero_state
 from seqkit.symbols import Floats
 
 
@@ -31,9 +31,7 @@ def beginning(state: ModelState | None, config: ModelConfig, codec: Codec) -> Mo
     whole, places = (config.num_layers, config.hidden_size), config.frame
     lookback = config.lookback * places
     if state is None:
-        zeros = np.zeros(whole, np.float32)
-        past, frame = (np.zeros(n, np.float32) for n in (lookback, places - 1))
-        return ModelState(zeros, zeros, codec.start, past, frame)
+        return kept(zero_state(config, 1), codec.start)
     check_type("state", state, ModelState)
     others = (
         ("past", "(P K,)", (lookback,)),
@@ -52,6 +50,12 @@ def beginning(state: ModelState | None, config: ModelConfig, codec: Codec) -> Mo
     parts = (state.h, state.c, state.past, state.frame)
     h, c, *rest = (np.array(values, dtype=np.float32, order="C") for values in parts)
     return ModelState(h, c, int(state.symbol), *rest)
+
+
+def kept(state: State, symbol: int) -> ModelState:
+    """A state of one stream, (L, 1, H), and the symbol that is fed next, as scripts have them."""
+    h, c, past, frame = (part[:, 0] for part in state.arrays())
+    return ModelState(h, c, symbol, past[0], frame[0])
 
 
 def carried(state: ModelState) -> tuple[State, int]:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from seqkit.api.model_state import ModelState, beginning, carried
+from seqkit.api.model_state import ModelState, beginning, carried, kept
 from seqkit.config import DynamicConfig
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Part
@@ -74,8 +74,7 @@ class SymbolReader:
         scored = scoring.Scored(self._network, part, start)
         for chunk in scoring.chunks(scored, protocols.streaming(part), begin_state=state):
             rows.append(row(chunk).cpu().numpy())
-            h, c, past, frame = (values[:, 0].cpu().numpy() for values in chunk.trace.after)
-            after = ModelState(h, c, int(symbols[chunk.places[-1, 0]]), past[0], frame[0])
+            after = kept(chunk.trace.after, int(symbols[chunk.places[-1, 0]]))
         return rows, after
 
     def dynamic_nats(self, symbols: Symbols, settings: DynamicConfig) -> Floats:

@@ -9,8 +9,8 @@ import numpy as np
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.machine import HOST, Device
-from seqkit.model.cells import GATES, LayerWeights
-from seqkit.model.state import State
+from seqkit.model.cells import EMBEDDINGS, GATES, LayerWeights, gate_tables
+from seqkit.model.state import State, zero_state
 from seqkit.symbols import Floats
 
 if TYPE_CHECKING:
@@ -72,10 +72,7 @@ class NetworkArrays:
 
     def zero_state(self, batch_size: int) -> State:
         """See `CharRNN.zero_state`."""
-        config, lanes = self.config, batch_size
-        h, c = (np.zeros((config.num_layers, lanes, config.hidden_size), np.float32) for _ in "hc")
-        past = np.zeros((1, lanes, config.frame * config.lookback), np.float32)
-        return State(h, c, past, np.zeros((1, lanes, config.frame - 1), np.float32))
+        return zero_state(self.config, batch_size)
 
     def layer(self, number: int) -> LayerWeights:
         """The weights of a layer."""
@@ -91,12 +88,8 @@ class NetworkArrays:
         w = self.layer(0).w
         if self.config.input != "embedding":
             return {"embedding": w.T}
-        names = ("embedding", "conditions", "labels", "predicted")
-        tables = {n: self.weights[f"{n}.weight"] for n in names if f"{n}.weight" in self.weights}
-        ends = np.cumsum([table.shape[1] for table in tables.values()])
-        columns = np.split(w, ends[:-1], 1)
-        pairs = zip(tables.items(), columns, strict=True)
-        return {name: table @ part.T for (name, table), part in pairs}
+        known = {n: self.weights.get(f"{n}.weight") for n in EMBEDDINGS}
+        return gate_tables(w, {n: rows for n, rows in known.items() if rows is not None})
 
     def condition_table(self) -> Floats | None:
         """What each code with each number of its one label adds to the gates, (C·n, G·H)."""

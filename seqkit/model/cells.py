@@ -17,6 +17,7 @@ as in cuDNN; RNN: Elman, 1990.) Cells without a c pass it through unchanged.
 state after it: nothing crosses it, neither values forwards nor gradients backwards.
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 """G, the number of gates of each cell."""
+EMBEDDINGS = ("embedding", "conditions", "labels", "predicted")
+"""What the bottom layer may read, in this order."""
 
 
 class LayerWeights(NamedTuple):
@@ -46,6 +49,18 @@ class Outputs(NamedTuple):
 def activation_name(cell: str) -> str:
     """What `RunnableWeights.activations` gives of a kind of cell."""
     return "tanh(c)" if cell == "lstm" else "h"
+
+
+def gate_tables(w: Any, embeddings: Mapping[str, Any]) -> dict[str, Any]:
+    """What each row of some embeddings adds to the gates of the layer that reads them, (rows, G·H).
+
+    They are read side by side, in their order, with the weights w (G·H, X).
+    """
+    tables, first = {}, 0
+    for name, rows in embeddings.items():
+        end = first + rows.shape[1]
+        tables[name], first = rows @ w[:, first:end].T, end
+    return tables
 
 
 def make_layer(

@@ -32,7 +32,7 @@ from seqkit.model.execution import plainest_kernel
 from seqkit.model.frames import FrameHead, FrameWeights
 from seqkit.model.linear_predictor import LinearPredictor
 from seqkit.model.network import RunnableWeights
-from seqkit.model.state import State
+from seqkit.model.state import State, zero_state
 from seqkit.symbols import Floats
 
 
@@ -104,8 +104,8 @@ class CharRNN(nn.Module):
     @property
     def tables(self) -> dict[str, nn.Embedding]:
         """The embeddings that it has, by name, in the order in which it reads them."""
-        names = ("embedding", "conditions", "labels", "predicted")
-        return {name: table for name in names if (table := getattr(self, name)) is not None}
+        pairs = ((name, getattr(self, name)) for name in cells.EMBEDDINGS)
+        return {name: table for name, table in pairs if table is not None}
 
     def gate_tables(self) -> dict[str, Tensor]:
         """What each row of its tables adds to the bottom layer's gates, (rows, G·H), by name.
@@ -115,9 +115,7 @@ class CharRNN(nn.Module):
         w = cells.weights_of(self.layers[0]).w
         if self.embedding is None:
             return {"embedding": w.T}
-        columns = torch.split(w, [table.embedding_dim for table in self.tables.values()], 1)
-        pairs = zip(self.tables.items(), columns, strict=True)
-        return {name: table.weight @ part.T for (name, table), part in pairs}
+        return cells.gate_tables(w, {name: table.weight for name, table in self.tables.items()})
 
     @property
     def linear_predictor(self) -> LinearPredictor | None:
@@ -158,11 +156,7 @@ class CharRNN(nn.Module):
 
     def zero_state(self, batch_size: int) -> State:
         """The state before the first symbol: zeros, (L, B, H), in fp32; of sound it is silence."""
-        config, device = self.config, self.head.weight.device
-        shape = (config.num_layers, batch_size, config.hidden_size)
-        h, c = (torch.zeros(shape, dtype=torch.float32, device=device) for _ in range(2))
-        past = h.new_zeros(1, batch_size, config.frame * config.lookback)
-        return State(h, c, past, h.new_zeros(1, batch_size, config.frame - 1))
+        return zero_state(self.config, batch_size).on(self.device)
 
     def runnable_weights(
         self,

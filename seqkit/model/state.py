@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from seqkit.config import ModelConfig
+
 
 class State(NamedTuple):
     """The recurrent state: hidden values h and cell values c, each (L, B, H).
@@ -38,6 +40,13 @@ class State(NamedTuple):
     def arrays(self) -> "State":
         """As NumPy's arrays, in fp32."""
         return State(*map(_array, self))
+
+
+def zero_state(config: ModelConfig, lanes: int) -> State:
+    """The state before the first symbol: zeros, in arrays of fp32; of sound it is silence."""
+    h, c = (np.zeros((config.num_layers, lanes, config.hidden_size), np.float32) for _ in "hc")
+    widths = config.frame * config.lookback, config.frame - 1
+    return State(h, c, *(np.zeros((1, lanes, width), np.float32) for width in widths))
 
 
 def _array(values: Any) -> Any:
