@@ -4,7 +4,6 @@ Checkpoints and the cache of measured times refer to these names. A new kernel g
 the old ones keep their meaning, so runs and measurements made before it stay valid.
 """
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -57,13 +56,9 @@ class Execution:
         """Of weights and activations."""
         return DTYPES[self.precision]
 
-    def to_record(self) -> dict[str, Any]:
-        """What a checkpoint keeps; `from_record` reads it."""
-        return dataclasses.asdict(self)
-
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "Execution":
-        """Read what `to_record` wrote, or seqkit 0.1.0: precision, one_call and lanes.
+        """Of what a checkpoint keeps: all values by name, or 0.1.0's precision, one_call, lanes.
 
         In 0.1.0 the model's backend alone said that a network ran unrolled: its record then reads
         as layerwise.

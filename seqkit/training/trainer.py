@@ -268,7 +268,7 @@ class Trainer:
         values = {
             "progress": dataclasses.asdict(self.progress),
             "time": dataclasses.asdict(self._time.elapsed),
-            "execution": self.execution.to_record(),
+            "execution": dataclasses.asdict(self.execution),
             "processes": self._ranks.rank.size,
         }
         return values, self._step.state()

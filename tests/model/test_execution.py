@@ -1,5 +1,6 @@
 """The records of an execution mean the same for ever."""
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from seqkit.model.execution import Execution
 
 def test_a_record_reads_back_as_what_it_was() -> None:
     execution = Execution("stacked", "bf16", 40)
-    record = execution.to_record()
+    record = dataclasses.asdict(execution)
     assert record == {"kernel": "stacked", "precision": "bf16", "lanes": 40}
     assert Execution.from_record(record) == execution
     assert execution.dtype == torch.bfloat16
