@@ -36,7 +36,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 
 def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Interrupts) -> None:
     saved = load_checkpoint(config.checkpoint, catalogue, console).as_heard(config.sample)
-    chosen = driver.choose_device(config.device)
+    chosen = driver.find_device(config.device, for_all=True)
     many = "takes" if config.takes > 1 else "streams"
     require_streams(saved.model, getattr(config, many), chosen, many)  # even names take memory
     drawn: list[str] = []  # told when nothing can fail any more

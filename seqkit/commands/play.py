@@ -29,7 +29,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         from seqkit.play.server import Server
     except ImportError as error:
         raise ConfigError("play needs starlette and uvicorn: pip install 'seqkit[play]'") from error
-    names, chosen = _offered(config), driver.choose_device(config.device)
+    names, chosen = _offered(config), driver.find_device(config.device, for_all=True)
 
     def load(name: str) -> Loaded:
         saved = load_checkpoint(name, catalogue, Console(quiet=True))

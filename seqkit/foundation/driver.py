@@ -19,26 +19,16 @@ def wake(device: str, local_rank: int) -> None:
         threading.Thread(target=_set_up, args=(wanted,), daemon=True).start()
 
 
-def find_device(name: str) -> Device:
-    """See `device.find_device`, and its errors; a CPU is found without PyTorch."""
-    if _is_cpu(name):
+def find_device(name: str, *, for_all: bool = False) -> Device:
+    """See `device.find_device`, and its errors; a CPU is found without PyTorch.
+
+    `for_all`: for all that this process does, see `device.choose_device`.
+    """
+    if name == "cpu" or (name == "auto" and not has_gpu()):
         return HOST
     from seqkit.foundation import device
 
-    return device.find_device(name)
-
-
-def choose_device(name: str) -> Device:
-    """See `device.choose_device`, and its errors; a CPU is found without PyTorch."""
-    if _is_cpu(name):
-        return HOST
-    from seqkit.foundation import device
-
-    return device.choose_device(name)
-
-
-def _is_cpu(name: str) -> bool:
-    return name == "cpu" or (name == "auto" and not has_gpu())
+    return device.choose_device(name) if for_all else device.find_device(name)
 
 
 def has_gpu() -> bool:
