@@ -34,14 +34,6 @@ def sampling_of(config: Config) -> Sampling:
     return Sampling(temperature, config.top_k, config.top_p, config.fixed_seed)
 
 
-def probabilities(logits: Floats, sampling: Sampling) -> Floats:
-    """The distribution (S, V) that symbols are drawn from, given logits (S, V)."""
-    if sampling.temperature == 0:
-        return np.asarray(np.eye(logits.shape[-1])[logits.argmax(-1)])
-    shares = _shares(logits, sampling, OnArrays())
-    return np.asarray(shares / shares.sum(-1, keepdims=True))
-
-
 def draw(logits: Floats, uniform: Floats, sampling: Sampling) -> Integers:
     """One symbol for each stream (S,), given logits (S, V) and uniform numbers (S,)."""
     return np.asarray(drawn(logits, uniform[:, None], sampling, OnArrays()))
@@ -89,11 +81,11 @@ def drawn(logits: Any, uniforms: Any, sampling: Sampling, on: Any) -> Any:
         return logits.argmax(-1)
     # Scaled to the last sum, which is not exactly 1 after rounding. A symbol of no probability has
     # the same cumulative value as the one before it, so it is never the first to exceed.
-    cumulative = _shares(logits, sampling, on).cumsum(-1)
+    cumulative = shares_of(logits, sampling, on).cumsum(-1)
     return (cumulative <= uniforms * cumulative.max(-1, keepdims=True)).sum(-1)
 
 
-def _shares(logits: Any, sampling: Sampling, on: Any) -> Any:
+def shares_of(logits: Any, sampling: Sampling, on: Any) -> Any:
     """In which ratio symbols are drawn, (S, V), at a temperature above 0.
 
     Temperature comes first, then top-k, which keeps ties with the k-th symbol, then top-p among

@@ -7,7 +7,8 @@ import pytest
 
 from seqkit.config import Config
 from seqkit.foundation.randomness import uniforms
-from seqkit.generation.sampling import Sampling, draw, probabilities, sampling_of
+from seqkit.generation.sampling import Sampling, draw, sampling_of
+from tests.generation.engines.networks import probabilities
 
 LOGITS = np.log(np.array([[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]]))
 

@@ -8,10 +8,11 @@ from seqkit.config import ModelConfig
 from seqkit.foundation.device import exact_fp32
 from seqkit.foundation.randomness import uniforms
 from seqkit.generation.engine import Drawing, Engine, generate_blocks
-from seqkit.generation.sampling import Sampling, draw, probabilities
+from seqkit.generation.sampling import OnArrays, Sampling, draw, shares_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.linear_predictor import LinearPredictor
 from seqkit.model.state import State
+from seqkit.symbols import Floats
 
 RULES = [
     Sampling(1.0, seed=3),
@@ -173,6 +174,14 @@ def flat(size: int, device: str = "cpu") -> CharRNN:
         model.head.weight.zero_()
         model.head.bias.normal_(generator=torch.Generator().manual_seed(1))
     return model.to(device)
+
+
+def probabilities(logits: Floats, sampling: Sampling) -> Floats:
+    """The distribution (S, V) that symbols are drawn from, given logits (S, V)."""
+    if sampling.temperature == 0:
+        return np.asarray(np.eye(logits.shape[-1])[logits.argmax(-1)])
+    shares = shares_of(logits, sampling, OnArrays())
+    return np.asarray(shares / shares.sum(-1, keepdims=True))
 
 
 def check_frequencies(engine: Engine, model: CharRNN, streams: int, sampling: Sampling) -> None:
