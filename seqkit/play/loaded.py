@@ -86,11 +86,9 @@ class Loaded:
         if self.codec.kind == "bytes":
             return body
         try:
-            text = body.decode()
+            return body.decode()
         except UnicodeDecodeError as error:
             raise ConfigError(f"the text is not UTF-8: see byte {error.start}") from error
-        lf = self.saved.newline == "lf"
-        return text.replace("\r\n", "\n").replace("\r", "\n") if lf else text
 
     def _lines(
         self,
