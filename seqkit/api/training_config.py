@@ -17,6 +17,6 @@ def compose_training(arguments: list[str], config_dirs: list[Path]) -> Composed:
     asked = composed.config
     if asked.recipe or not asked.run_dir or asked.resume == "never":
         return composed
-    from seqkit.runs.resume import read_config  # and PyTorch with it, which takes a second or two
+    from seqkit.runs.resume import read_config  # which takes half a second
 
     return compose.going_on(composed, read_config(Path(asked.run_dir)), arguments)

@@ -25,7 +25,6 @@ _OUTCOMES = ("finished", "pruned", "diverged")
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Print what differs between runs, in settings and results; draw their learning curves."""
-    del catalogue
     stdout.existing()
     picture = outputs.result_file(config)
     if picture:

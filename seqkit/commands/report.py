@@ -12,7 +12,6 @@ from seqkit.report import run_page
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Write report.html of the run in `run_dir`, and print its path."""
-    del catalogue
     if not config.run_dir:
         raise ConfigError("no run: give run_dir=FOLDER")
     with console.progress("writing the page"):

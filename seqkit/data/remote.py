@@ -11,14 +11,13 @@ from seqkit.config import DataConfig
 from seqkit.data import huggingface, url_cache
 from seqkit.data.files import Meter
 from seqkit.foundation import disk
-from seqkit.foundation.console import Progress, unseen
+from seqkit.foundation.console import Notice, Progress, unseen
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.workers import HangingError, call_with_timeout
 
 _TIMEOUT = 10.0  # seconds until the first byte of a stream has come
 _BLOCK = 1 << 20  # bytes
 _STDIN = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
-Notice = Callable[[str], None]
 
 
 def is_remote(path: str) -> bool:

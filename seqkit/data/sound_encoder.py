@@ -14,10 +14,11 @@ from seqkit.data import codecs
 from seqkit.data.codecs import Quantiser, filter_bank
 from seqkit.data.codecs.emphasis import CHOICES, emphasised
 from seqkit.data.findings import Findings
-from seqkit.data.shards.plan import FileSlice, Watch
+from seqkit.data.shards.plan import FileSlice
 from seqkit.data.sound import Frames
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation.disk import OutputFile
+from seqkit.foundation.workers import Watch
 
 SHORTEST = 0.02
 """Seconds; a clip below holds nothing to learn from."""

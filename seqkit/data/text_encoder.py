@@ -18,10 +18,11 @@ from seqkit.data import codecs, documents, files
 from seqkit.data.codecs import Characters, TextCodec, UnknownSymbolError
 from seqkit.data.files import SOUND_HINT, BadFileError, blocks, encoding_with_mark, head
 from seqkit.data.findings import Findings
-from seqkit.data.shards.plan import FileSlice, Watch
+from seqkit.data.shards.plan import FileSlice
 from seqkit.data.sound import reader
 from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.workers import Watch
 from seqkit.symbols import Symbols, symbol_dtype
 
 _CONTINUING = bytes(range(0x80, 0xC0))  # all but the first byte of a character of UTF-8

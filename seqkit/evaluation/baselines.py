@@ -239,7 +239,6 @@ def _dirichlet(order: int, contexts: _Groups, pairs: _Groups, new: _Flags, p: Fl
 
 
 def _kneser_ney(order: int, contexts: _Groups, pairs: _Groups, new: _Flags, p: Floats) -> Floats:
-    del order
     in_all = contexts.before(new)
     seen = np.maximum(pairs.before(new) - _DISCOUNT, 0)
     mixed = (seen + _DISCOUNT * contexts.before(pairs.first()) * p) / np.maximum(in_all, 1)

@@ -128,6 +128,10 @@ class Bar:
         return f"{number / 1e6:,.1f}" if self._unit == "MB" else f"{number:,.0f}"
 
 
+Notice = Callable[[str], None]
+"""Tells the user something, in a line: `Console.notice`."""
+
+
 class Progress(Protocol):
     """Shows something long while the block lasts: `Console.progress`, or `unseen`."""
 

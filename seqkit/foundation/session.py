@@ -1,13 +1,12 @@
 """Whom long work talks to: plug-ins, the user, and the other processes."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.console import Progress, unseen
+from seqkit.foundation.console import Notice, Progress, unseen
 from seqkit.foundation.ranks import ALONE, Ranks
 
-Notice = Callable[[str], None]
+__all__ = ["Notice", "Session"]
 
 
 @dataclass(frozen=True)

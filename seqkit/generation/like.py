@@ -16,6 +16,7 @@ from seqkit.data.sound.pitch import FRAMES, PitchBook, level, melody_of
 from seqkit.data.sound.reader import SoundReader
 from seqkit.data.sound.slow_codes import Codebook
 from seqkit.evaluation.recording import Recording
+from seqkit.foundation.console import Notice
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation.engine import Blocks
 from seqkit.generation.slow_tier import SlowTier
@@ -27,8 +28,6 @@ _LOUDER = 20.0  # decibels at most that a frame is made louder by
 _OCTAVES = range(-4, 5)
 _NEAR = 0.4  # from what the model knows, where its own recording is up to 0.3
 _WORTH = 0.05  # of the notes, which moving by an octave more has to gain
-
-Notice = Callable[[str], None]
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from starlette.routing import Route
 from starlette.types import Send
 
 from seqkit.api.generate_calls import GenerateKeys
+from seqkit.foundation.console import Notice
 from seqkit.foundation.errors import ConfigError, DataError, SeqkitError, of_plugin
 from seqkit.foundation.randomness import SEEDS
 from seqkit.foundation.settings import nearest
@@ -39,7 +40,6 @@ _OURS = {"include_prompt", "like", "sample"}
 _KEPT = 3  # models in memory
 _Made = TypeVar("_Made")
 Load = Callable[[str], Loaded]
-Notice = Callable[[str], None]
 
 
 class Server:

@@ -17,7 +17,7 @@ from seqkit.data import codecs
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, TextCodec, code_points
 from seqkit.data.codecs.characters import counts_of
 from seqkit.data.files import BadFileError, blocks, head, is_text
-from seqkit.data.shards.plan import Pool, Watch, Work, cut_of, plan, size_of
+from seqkit.data.shards.plan import Pool, Work, cut_of, plan, size_of
 from seqkit.data.shards.source import Source
 from seqkit.data.sound.reader import SoundReader
 from seqkit.data.sound_encoder import (
@@ -30,6 +30,7 @@ from seqkit.data.sound_encoder import (
 from seqkit.data.text_encoder import pieces_of
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.wording import first_of
+from seqkit.foundation.workers import Watch
 from seqkit.symbols import Integers
 
 _FAINTER, _EMPTY = 1e3, 1e7  # times the size, and the power, of a band: 60 and 70 dB

@@ -14,12 +14,12 @@ from seqkit.config import DataConfig
 from seqkit.data.documents import bytes_between, next_document
 from seqkit.data.files import BadFileError, Meter
 from seqkit.foundation import machine, workers
+from seqkit.foundation.workers import Watch
 
 SHARD = 1 << 26
 """Bytes of the source that make a shard; a file of sound is not cut."""
 _CUT = ("utf-8", "ascii")  # encodings in which any byte tells whether a character begins there
 Cut = Literal["characters"] | re.Pattern[bytes]
-Watch = Callable[[int], None]
 S = TypeVar("S")
 T = TypeVar("T")
 R = TypeVar("R")

@@ -28,7 +28,7 @@ from seqkit.data.shards.index import (
     read_checked,
     write_checked,
 )
-from seqkit.data.shards.plan import FileSlice, Pool, Watch, Work, cut_of, plan, size_of
+from seqkit.data.shards.plan import FileSlice, Pool, Work, cut_of, plan, size_of
 from seqkit.data.shards.source import Source
 from seqkit.data.sound_encoder import Decoded, encode_sound
 from seqkit.data.symbol_files import digests
@@ -36,6 +36,7 @@ from seqkit.data.text_encoder import encode_text, row_batches
 from seqkit.foundation import disk, locks
 from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import DataError, OutputError
+from seqkit.foundation.workers import Watch
 from seqkit.symbols import symbol_dtype
 
 
