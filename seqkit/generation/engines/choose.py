@@ -25,7 +25,8 @@ PRECISIONS = {
     "wasm": ("int8",),
 }
 """What every engine computes in; the first is what precision=auto means there."""
-_MANY = 4  # symbols of a step, from which on wasm is the faster in int8
+_MANY = 4  # symbols of a step, from which on wasm is the faster in int8, for
+_FEW = 16  # streams at most, which it makes one after the other
 
 
 def choose_engine(
@@ -34,9 +35,9 @@ def choose_engine(
     """The engine for sample.engine and sample.precision.
 
     auto takes the fastest engine of the precision, fp32 by default: a seed gives the same text
-    wherever arithmetic rounds alike. If the request is for 8 bits, onnx makes them, or wasm on a
-    processor with AVX2 alone and for steps of four symbols or more. An engine that cannot run here
-    is passed over, with a notice.
+    wherever arithmetic rounds alike. If the request is for 8 bits, onnx makes them, or wasm for
+    steps of four symbols or more, and for one stream on a processor with AVX2 alone. An engine that
+    cannot run here is passed over, with a notice.
 
     Args:
         model: on the device that was chosen.
@@ -49,10 +50,10 @@ def choose_engine(
     """
     names, precision = _candidates(request, model.device)
     light = request.eight_bits and request.precision == "auto"
-    alone = request.streams == 1 and model.config.cell == "lstm" and names[0] == "onnx"
     # ONNX Runtime is slow in int8 with AVX2, and makes a call for each symbol of a step.
-    slow = machine.ends_at_avx2() or model.config.frame >= _MANY
-    if light and alone and slow and request.engine == "auto":
+    few = _FEW if model.config.frame >= _MANY else int(machine.ends_at_avx2())
+    on_cpu = names[0] == "onnx" and model.config.cell == "lstm" and request.engine == "auto"
+    if light and on_cpu and request.streams <= few:
         names = ["wasm", *names]
 
     def built(name: str) -> Engine:

@@ -73,6 +73,18 @@ def test_with_avx2_alone_wasm_is_the_engine_of_8_bits(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
+    ("places", "streams", "kind"),
+    [(4, 1, WasmEngine), (4, 16, WasmEngine), (4, 17, OnnxEngine), (3, 1, OnnxEngine)],
+)
+def test_a_few_streams_of_steps_of_four_symbols_are_made_by_wasm(
+    places: int, streams: int, kind: type[Engine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "ends_at_avx2", lambda: False)
+    model, request = network(1, 8, 5, places=places), Request(1, streams, eight_bits=True)
+    assert isinstance(choose_engine(model, 5, request, lambda text: None), kind)
+
+
+@pytest.mark.parametrize(
     ("name", "precision"),
     [("torch", "int8"), ("onnx", "fp16"), ("auto", "fp16"), ("fused", "int8")],
 )
