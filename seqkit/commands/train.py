@@ -15,7 +15,7 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.errors import NOT_BEGUN, StoppedError
 from seqkit.foundation.ranks import joined
 from seqkit.foundation.session import Session
-from seqkit.runs.events import PRUNED
+from seqkit.runs.events import THE_SEARCH
 from seqkit.runs.observers import ProgressBar
 from seqkit.stages.training import Training, set_up
 from seqkit.sweeps.study import Pruning
@@ -51,7 +51,7 @@ def _train(training: Training, console: Console) -> bool:
         def reason() -> str | None:
             if interrupts.received:
                 return interrupts.received.name
-            return PRUNED if pruning.due and not trainer.finished else None
+            return THE_SEARCH if pruning.due and not trainer.finished else None
 
         follower = ProgressBar(console, shown)
         try:

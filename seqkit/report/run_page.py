@@ -14,7 +14,7 @@ from seqkit.foundation.wording import counted, decimals, duration, visible, visi
 from seqkit.report import charts, html, verdict
 from seqkit.report.diagnosis import baselines, noun
 from seqkit.report.html import Titled
-from seqkit.runs.events import PRUNED, Diverged, Event, Finished, Started, Stopped
+from seqkit.runs.events import THE_SEARCH, Diverged, Event, Finished, Started, Stopped
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import RunFiles, require_run
 from seqkit.runs.record import Record, State, read
@@ -200,7 +200,7 @@ class Report:
                 if self._clock() - self._written >= self._page / _SHARE:
                     self._write("running")
             case Stopped():
-                self._end("pruned" if event.reason == PRUNED else "stopped", event.step)
+                self._end("pruned" if event.reason == THE_SEARCH else "stopped", event.step)
             case Diverged():
                 self._end("diverged", event.step)
             case Finished():

@@ -43,7 +43,7 @@ class Sampled:
     judgement: str = ""
 
 
-PRUNED = "the search"
+THE_SEARCH = "the search"
 """The reason of `Stopped` where a sweep's other trainings do better."""
 
 
