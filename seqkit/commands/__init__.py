@@ -161,16 +161,8 @@ COMMANDS = {
         "time training or generation at a shape, beside other ways to do it",
         "bench shape=mycaffe",
         (
-            *_RULE,
-            *_OUTPUT,
-            "device",
-            "json",
-            "length",
-            "model",
-            "optimizer",
-            "shape",
-            "streams",
-            "train",
+            *(*_RULE, *_OUTPUT, "device", "json", "length", "model", "optimizer", "shape"),
+            *("streams", "train"),
         ),
     ),
 }

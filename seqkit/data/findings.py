@@ -40,15 +40,9 @@ class Findings:
 
     def merge(self, other: "Findings") -> None:
         """Take in what was found in files that follow, or in more bytes of the last one."""
-        self.unreadable |= other.unreadable
-        self.left_out |= other.left_out
-        self.converted += other.converted
-        self.clipped += other.clipped
-        self.signal += other.signal
-        self.noise += other.noise
-        self.empty += other.empty
-        self.skipped += other.skipped
-        self.unknown += other.unknown
+        for name, found in vars(other).items():
+            own = getattr(self, name)
+            setattr(self, name, own | found if type(found) is dict else own + found)
 
     def as_json(self) -> dict[str, Any]:
         """JSON values, from which `from_json` makes them again."""

@@ -127,10 +127,8 @@ class SurpriseOfText:
         return f"{name_of(self._documents, document)}, {there}"
 
     def _in_words(self, peak: Peak[Stretch]) -> str:
-        begin, end = (
-            max(peak.kept.begin, peak.place - _NEAR),
-            min(peak.kept.end, peak.place + _NEAR + 1),
-        )
+        begin = max(peak.kept.begin, peak.place - _NEAR)
+        end = min(peak.kept.end, peak.place + _NEAR + 1)
         shown = [visible(self._texts[symbol]) for symbol in self._part.symbols[begin:end].tolist()]
         shown[peak.place - begin] = f"[{shown[peak.place - begin]}]"
         text = "".join(shown).replace("\n", "\u21b5")

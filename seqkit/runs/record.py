@@ -164,12 +164,9 @@ def read(path: Path, state: State | None = None) -> Record:
     about, summary = (_object(file, problems) for file in (files.about, files.summary))
     about = about or _of_checkpoint(path)
     ended = _part(about, "ended").get("how")
-    if state is None and summary:
-        state = "finished"
-    elif state is None and is_locked(files.lock):
-        state = "running"
-    elif state is None:
-        state = ended if ended in ("stopped", "pruned", "diverged") else "ended"
+    if state is None:
+        left = ended if ended in ("stopped", "pruned", "diverged") else "ended"
+        state = "finished" if summary else "running" if is_locked(files.lock) else left
     settings = None
     with contextlib.suppress(SeqkitError):
         settings = read_config(path)

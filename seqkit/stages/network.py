@@ -21,12 +21,8 @@ from seqkit.stages.sources import Origin
 from seqkit.symbols import Floats
 from seqkit.training import kernel_choice
 
-_OF_DATA = (
-    "vocabulary_size",
-    "symbols_per_step",
-    "conditions",
-    "labels",
-)  # keys that by default are as the data is
+_OF_DATA = ("vocabulary_size", "symbols_per_step", "conditions", "labels")
+"""Keys that by default are as the data is."""
 
 
 def shape_of(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None) -> ModelConfig:
