@@ -160,9 +160,10 @@ class Model(Generic[Content]):
         if return_state and self.labels:
             raise ConfigError("return_state: reading tells no labels, which this model learnt")
         begin = self._begin(state)
-        pieces = [*self._pieces(prompt, begin, keys)]
-        whole = np.concatenate(pieces)
-        content: Any = self._heard(keys).decode(whole[left_out(keys) * len(pieces[0]) :])
+        medium, pieces = self._pieces(prompt, begin, keys)
+        first = next(pieces)
+        whole = np.concatenate([first, *pieces])
+        content: Any = medium.decode(whole[left_out(keys) * len(first) :])
         return (content, self._reader.after(whole, begin)) if return_state else content
 
     @_own_settings()
@@ -176,11 +177,11 @@ class Model(Generic[Content]):
     ) -> list[Content]:
         """`streams` samples, made side by side as by `generate streams=…`; see `generate`."""
         check_type("streams", streams, int)
-        pieces: Iterator[Any] = self._pieces(prompt, self._begin(state), keys, streams)
+        medium, pieces = self._pieces(prompt, self._begin(state), keys, streams)
         begun = next(pieces)
         made = streams_of(pieces, self.codec) or [begun[:0]] * streams
         begun = begun[: 0 if left_out(keys) else None]
-        decode: Any = self._heard(keys).decode
+        decode: Any = medium.decode
         return [decode(np.concatenate([begun, symbols])) for symbols in made]
 
     @_own_settings()
@@ -192,9 +193,9 @@ class Model(Generic[Content]):
         **keys: Unpack[GenerateKeys],
     ) -> Iterator[Content]:
         """What `generate` makes, piece by piece as it is made; a prompt is one piece."""
-        pieces = self._pieces(prompt, self._begin(state), keys)
+        medium, pieces = self._pieces(prompt, self._begin(state), keys)
         shown = itertools.islice(pieces, left_out(keys), None)
-        contents: Iterator[Any] = self._heard(keys).decoded(shown)
+        contents: Iterator[Any] = medium.decoded(shown)
         return (content for content in contents if len(content))  # one symbol may be no sample yet
 
     @_own_settings()
@@ -202,7 +203,7 @@ class Model(Generic[Content]):
         self, prompt: Content | None = None, **keys: Unpack[GenerateKeys]
     ) -> Iterator[Symbols | Integers]:
         """The symbols of what `stream` makes after a prompt, piece by piece."""
-        pieces = self._pieces(prompt, self._begin(None), keys)
+        _, pieces = self._pieces(prompt, self._begin(None), keys)
         return itertools.islice(pieces, 1, None)
 
     @_own_settings()
@@ -317,19 +318,14 @@ class Model(Generic[Content]):
         wave: Any = self._medium.decode(np.concatenate([np.zeros(0, np.uint8), *pieces]))
         return wave  # type: ignore[no-any-return]
 
-    def _heard(self, keys: GenerateKeys) -> Medium:
-        """The medium of what a call generates."""
-        saved = self._checkpoint.as_heard(config_of(keys).sample)
-        return medium_of(saved.codec, postfilter=saved.postfilter)
-
     def _pieces(
         self,
         prompt: Content | None,
         begin: ModelState,
         keys: GenerateKeys,
         streams: int | None = None,
-    ) -> Iterator[Symbols | Integers]:
-        """The symbols (N,) of a prompt, and then blocks (N,) of what follows it, or (N, S)."""
+    ) -> tuple[Medium, Iterator[Any]]:
+        """The medium of what is made; and a prompt's symbols (N,), then blocks (N,), or (N, S)."""
         asked = dataclasses.replace(config_of(keys), streams=1 if streams is None else streams)
         check(asked)
         config = with_seed(as_trained(asked, self.config), _LOG.info)
@@ -344,7 +340,8 @@ class Model(Generic[Content]):
         blocks = self._engine.blocks(network, symbols, request, carried(begin))
         if streams is None:
             blocks = (block[:, 0] for block in blocks)
-        return self._with_settings(itertools.chain([symbols], blocks))
+        medium = medium_of(saved.codec, postfilter=saved.postfilter)
+        return medium, self._with_settings(itertools.chain([symbols], blocks))
 
     def _with_settings(self, pieces: Iterator[Symbols | Integers]) -> Iterator[Symbols | Integers]:
         """The pieces; what is between them runs with the caller's settings."""

@@ -151,9 +151,9 @@ class Corpus:
 
     @property
     def picks_documents(self) -> bool:
-        """Whether a split takes some of every label, and of a list from everywhere: of text.
+        """Whether a split of text takes some of every label, and of a list some from everywhere.
 
-        Unless it is in shards, or a list of very many symbols.
+        It does not of what is in shards, nor of a list of very many symbols.
         """
         whole = self.whole
         is_list = self.whole_documents and len(whole) <= _PICKED
@@ -164,8 +164,8 @@ class Corpus:
         """Training, validation and test parts; a part may be empty.
 
         Parts of the data set's own are taken as they are, and the other fractions share the rest
-        by position, in this order; see `picks_documents`. A document that is
-        cut goes on as a new document in the next part.
+        by position, in this order; see `picks_documents`. A document that is cut goes on as a new
+        document in the next part.
         """
         training, validation, test = fractions
         end = len(self.whole)

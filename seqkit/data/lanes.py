@@ -75,10 +75,9 @@ class Lanes:
     document. It has two places at least, since a network gives no logits where its state is zeroed.
     The last document's end is none: a split may have cut it.
 
-    This row is cut into B runs, the last one padded. So
-    every symbol is a target exactly once in an epoch, nothing of one document reaches another,
-    and a lane goes on from what it read in the step before. The input before a document's first
-    symbol is the codec's start symbol.
+    This row is cut into B runs, the last one padded. So every symbol is a target exactly once in an
+    epoch, nothing of one document reaches another, and a lane goes on from what it read in the step
+    before. The input before a document's first symbol is the codec's start symbol.
     """
 
     def __init__(

@@ -51,8 +51,8 @@ class Checkpoint:
     Tensors are arrays in what was read, and may be PyTorch's in what is to be saved.
     `training` and the tensors under training names are there in `last` and `previous` only.
     `file` and `digest` are of the file that it was read from; one that has no path of the user's, a
-    ready-made or a shared one, has a `name`. `eight_bits`: whether the network's
-    matrices are written in 8 bits; here they are in fp32.
+    ready-made or a shared one, has a `name`. `eight_bits`: whether the network's matrices are
+    written in 8 bits; here they are in fp32.
     """
 
     model: ModelConfig

@@ -165,7 +165,7 @@ def read(path: Path, state: State | None = None) -> Record:
     about = about or _of_checkpoint(path)
     ended = _part(about, "ended").get("how")
     if state is None:
-        left = ended if ended in ("stopped", "pruned", "diverged") else "ended"
+        left: State = ended if ended in ("stopped", "pruned", "diverged") else "ended"
         state = "finished" if summary else "running" if is_locked(files.lock) else left
     settings = None
     with contextlib.suppress(SeqkitError):

@@ -6,8 +6,8 @@ of a bin in decibels, and E the highest one within a reach. The bin is turned do
     min(24, slope max(0, E - L - onset))
 
 decibels, each channel by itself. A short reach finds hiss between partials, a long one what lies
-above a dark sound. No frame gains power, and so the sound gains none. That is the
-adaptive postfilter of speech codecs (Chen and Gersho, 1995), on the spectrum in place of a filter.
+above a dark sound. No frame gains power, so the sound gains none. That is the adaptive postfilter
+of speech codecs (Chen and Gersho, 1995), on the spectrum in place of a filter.
 """
 
 from dataclasses import dataclass

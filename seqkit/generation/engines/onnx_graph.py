@@ -232,7 +232,7 @@ class OnnxStep:
         return past, [following.at(p, 1) for p in range(self.places)] if many else [following]
 
     def hidden_of(self, state: Layers, first: int, count: int) -> list[Value]:
-        """W h + a of so many places from the first on, (S, M) each: see `frames`. Is P 1, h."""
+        """W h + a of so many places from the first on, (S, M) each: see `frames`; h if P is 1."""
         bottom, *others = (h for h, _ in state)
         x = bottom.node("Sum", *others) if self.config.skip_connections else state[-1][0]
         if self.places == 1:
