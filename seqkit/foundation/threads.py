@@ -32,7 +32,7 @@ _SET_BY_USER = (
 
 @contextlib.contextmanager
 def shared_cores(
-    device: Device = HOST, *, most: int = sys.maxsize, exactly: int | None = None
+    device: Device = HOST, *, exactly: int | None = None
 ) -> Iterator[Callable[[], None]]:
     """Keep this process, while a block runs, from waiting for cores that other programs have.
 
@@ -52,7 +52,6 @@ def shared_cores(
 
     Args:
         device: where the block computes.
-        most: threads of PyTorch, at most.
         exactly: threads of PyTorch, if their number has to stay.
     """
     torch = sys.modules.get("torch")
@@ -66,8 +65,8 @@ def shared_cores(
     counts.setdefault(None, torch.get_num_threads())
 
     def adapt() -> None:
-        free = _GOVERNOR.free_cores() if adapts else most
-        counts[adapt] = exactly or min(counts[None], most, free)
+        usual = counts[None]
+        counts[adapt] = exactly or (min(usual, _GOVERNOR.free_cores()) if adapts else usual)
         _take(counts[adapt])
 
     with _GOVERNOR.block():

@@ -116,7 +116,7 @@ def test_after_a_pause_and_not_after_a_long_block_one_begins_anew(
 def test_blocks_give_the_threads_back_in_whatever_order_they_end(to_spare: int) -> None:
     first, second = contextlib.ExitStack(), contextlib.ExitStack()
     first.enter_context(shared_cores())
-    second.enter_context(shared_cores(most=3))
+    second.enter_context(shared_cores(exactly=3))
     first.close()
     assert torch.get_num_threads() < to_spare
     second.close()
@@ -155,11 +155,11 @@ def test_a_thread_with_a_number_of_its_own_has_it_after_a_block_too(to_spare: in
 
 def test_small_products_take_few_threads(to_spare: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
-    with shared_cores(most=2):
+    with shared_cores(exactly=2):
         assert torch.get_num_threads() == 2
     with shared_cores(exactly=3):
         assert torch.get_num_threads() == 3
-        with shared_cores(most=2):
+        with shared_cores(exactly=2):
             assert torch.get_num_threads() == 2
     assert torch.get_num_threads() == to_spare
 
