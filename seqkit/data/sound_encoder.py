@@ -160,16 +160,17 @@ def encode_sound(
     known = decoded.take(span.file)
     if known is not None:
         count(span.size)
-    encode, analyse, read = codec.encoder(), codec.analyser(), codec.reader()
+    analyse, read = codec.analyser(), codec.reader()
     heard = np.zeros((codec.delay, channels), np.float32)  # what is not decoded yet
     blocks = known or _frames(recording, rate, channels, config, count)
     for frames in codec.padded(blocks):
+        values = analyse(frames)
         with codecs.failures(type(codec), "encode"):
-            symbols = encode(frames)
+            symbols = codec.encoded(frames, values)
         stream.write(symbols.tobytes())
         size += symbols.size
         peak = max(peak, float(np.abs(frames).max(initial=0)))
-        findings.clipped += int(np.count_nonzero(np.abs(codec.scaled(analyse(frames))) > 1))
+        findings.clipped += int(np.count_nonzero(np.abs(codec.scaled(values)) > 1))
         findings.signal += float(np.square(frames, dtype=np.float64).sum())
         heard = np.concatenate([heard, frames])
         made = read(symbols)

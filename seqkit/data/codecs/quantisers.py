@@ -216,10 +216,14 @@ class Quantiser(ABC):
 
     def encoder(self) -> Callable[[Frames], Symbols]:
         """A function that gives the symbols (n P / K,) of samples (n, C); see `analyser`."""
-        if self.bands == 1 and not self.emphasis:
-            return self.encode  # a plug-in's class may have its own
         analyse = self.analyser()
-        return lambda frames: self.quantised(analyse(frames))
+        return lambda frames: self.encoded(frames, analyse(frames))
+
+    def encoded(self, frames: Frames, values: Frames) -> Symbols:
+        """The symbols (n P / K,) of samples, of which an `analyser` gave the values."""
+        if self.bands == 1 and not self.emphasis:
+            return self.encode(frames)  # a plug-in's class may have its own
+        return self.quantised(values)
 
     def scaled(self, values: Frames) -> Frames:
         """Values (n, columns) after the gains, when what exceeds ±1 is clipped."""
