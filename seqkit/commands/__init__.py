@@ -88,12 +88,14 @@ COMMANDS = {
         },
     ),
     "compress": Command(
-        "make a file small with a checkpoint that predicts it",
+        "make a file small by predicting it, with a checkpoint or with none",
         "compress checkpoint=runs/a data.path=a.txt out=a.sq",
         (*_PACKING, "data.channel", "dynamic"),
         meanings={
             "out": "the compressed file; - for stdout",
             "data.path": "the file to compress",
+            "checkpoint": "what predicts it, named as elsewhere; by default counts that begin with "
+            "nothing and learn while the file is read: no checkpoint is needed to decompress it",
         },
     ),
     "decompress": Command(
@@ -103,6 +105,7 @@ COMMANDS = {
         meanings={
             "out": "the file to make, of sound a WAV; - for stdout",
             "data.path": "the compressed file",
+            "checkpoint": "what compressed it; nothing if it was compressed without one",
             "learn": "not needed: the compressed file tells",
         },
     ),

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from seqkit.commands import outputs
 from seqkit.compression.compress import Predictor, compress
+from seqkit.compression.fresh import Fresh
 from seqkit.config import Config, DataConfig
 from seqkit.data import file_search, files, remote
-from seqkit.data.codecs import Codec, Quantiser
+from seqkit.data.codecs import Bytes, Codec, Quantiser
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation import device, disk, machine
 from seqkit.foundation.catalogue import Catalogue
@@ -19,24 +20,29 @@ from seqkit.symbols import Symbols
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
-    """Write `data.path` to `out`, compressed by the checkpoint's predictions."""
+    """Write `data.path` to `out`, compressed by the predictions of a checkpoint, or of none."""
     out = result_file(config)
-    saved = load_checkpoint(config.checkpoint, catalogue, console)
+    saved = load_checkpoint(config.checkpoint, catalogue, console) if config.checkpoint else None
     path = source_of(config, console)
+    if not saved and config.device not in ("auto", "cpu"):
+        raise ConfigError(f"device={config.device}: without a checkpoint only the CPU computes")
+    if not saved and config.learn:
+        raise ConfigError("learn=true: without a checkpoint it always learns: leave the key out")
     chosen = device.choose_device(config.device)
-    size, pieces = _pieces(path, saved.codec, config.data.channel)
-    if isinstance(saved.codec, Quantiser):
+    codec = saved.codec if saved else Bytes()
+    size, pieces = _pieces(path, codec, config.data.channel)
+    if isinstance(codec, Quantiser):
         console.notice(
-            f"the samples are kept as the model hears them, in {saved.codec.levels} levels "
-            f"at {saved.codec.sample_rate} Hz: decompress makes a WAV of these, not the file itself"
+            f"the samples are kept as the model hears them, in {codec.levels} levels "
+            f"at {codec.sample_rate} Hz: decompress makes a WAV of these, not the file itself"
         )
     began = time.monotonic()
     with (
         machine.memory_errors("Try device=cpu."),
-        console.progress("compress", size, unit=unit_of(saved.codec)) as bar,
+        console.progress("compress", size, unit=unit_of(codec)) as bar,
         outputs.result_stream(out, overwrite=config.overwrite) as write,
     ):
-        predictor = Predictor(saved.build(chosen), saved.codec)
+        predictor = Predictor(saved.build(chosen), codec) if saved else Fresh.of(files.blocks(path))
         learn = config.dynamic if config.learn else None
         packed = compress(predictor, pieces, size, write, bar.update, learn)
     seconds = time.monotonic() - began
@@ -45,7 +51,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             f"{packed.left:,} of {size:,} bytes were left to LZMA, which makes less of them than "
             "the model"
         )
-    outcome = f"{size:,} {unit_of(saved.codec)} in {packed.size:,} bytes"
+    outcome = f"{size:,} {unit_of(codec)} in {packed.size:,} bytes"
     if size:
         outcome += f", {8 * packed.size / size:.3f} bits for each, in {seconds:.1f} s"
     console.notice(f"written: {out or 'stdout'}: {outcome}")

@@ -10,6 +10,7 @@ import torch
 from seqkit.commands.compress import result_file, source_of, unit_of
 from seqkit.compression.compress import Predictor, decompress
 from seqkit.compression.container import Reader
+from seqkit.compression.fresh import Fresh
 from seqkit.config import Config
 from seqkit.data import files
 from seqkit.data.codecs import Codec
@@ -32,21 +33,27 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     path = source_of(config, console)
     with path.open("rb") as stream:
         packed = Reader(stream, str(path))
-        saved = load_checkpoint(config.checkpoint, catalogue, console)
-        if saved.codec.kind == "audio" and out and out.suffix.lower() != ".wav":
-            raise ConfigError(f"out={out}: sound is decompressed to a WAV: give out=NAME.wav")
-        chosen = _device(config, packed)
-        size, began = packed.header.size, time.monotonic()
-        with (
-            machine.memory_errors("Try it when more memory is free."),
-            console.progress("decompress", size, unit=unit_of(saved.codec)) as bar,
-        ):
-            predictor = Predictor(saved.build(chosen), saved.codec)
-            pieces = decompress(predictor, packed, bar.update)
-            _save(out, saved.codec, size, pieces, config.overwrite)
+        with machine.memory_errors("Try it when more memory is free."):
+            predictor = _predictor(config, packed, catalogue, console)
+            codec, size, began = predictor.codec, packed.header.size, time.monotonic()
+            if codec.kind == "audio" and out and out.suffix.lower() != ".wav":
+                raise ConfigError(f"out={out}: sound is decompressed to a WAV: give out=NAME.wav")
+            with console.progress("decompress", size, unit=unit_of(codec)) as bar:
+                pieces = decompress(predictor, packed, bar.update)
+                _save(out, codec, size, pieces, config.overwrite)
     seconds = time.monotonic() - began
-    outcome = f"{size:,} {unit_of(saved.codec)} in {seconds:.1f} s"
+    outcome = f"{size:,} {unit_of(codec)} in {seconds:.1f} s"
     console.notice(f"written: {out or 'stdout'}: {outcome}")
+
+
+def _predictor(
+    config: Config, packed: Reader, catalogue: Catalogue, console: Console
+) -> Predictor | Fresh:
+    """What predicts the file, on its device."""
+    if Fresh.made(packed.header):
+        return Fresh(packed.header.model)
+    saved = load_checkpoint(config.checkpoint, catalogue, console)
+    return Predictor(saved.build(_device(config, packed)), saved.codec)
 
 
 def _device(config: Config, packed: Reader) -> torch.device:

@@ -13,6 +13,7 @@ that an encoder has just coded and a decoder has just decoded, so that both make
 import dataclasses
 import functools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
@@ -38,7 +39,74 @@ Watch = Callable[[float], None]
 """Told what share of a block is done."""
 
 
-class Coder:
+class BlockCoder(ABC):
+    """Codes blocks of symbols in lanes by what a subclass predicts.
+
+    Attributes:
+        ways: W, the states of the entropy coder.
+    """
+
+    def __init__(self, size: int, lanes: int, probed: int) -> None:
+        """For V symbols and B lanes, a power of two; the probe is of so many steps."""
+        self.ways = min(lanes, MOST_WAYS)
+        self._size, self._lanes, self._probed = size, lanes, probed
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Go on as if no block had been coded yet."""
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Begin a block, with what was learnt so far."""
+
+    @abstractmethod
+    def _predicted(self, index: int) -> Integers:
+        """The bounds (B, V + 1) of the symbols of a step."""
+
+    @abstractmethod
+    def _follow(self, symbols: Tensor, index: int, watch: Watch) -> None:
+        """Go on after a step, of whose block (T, B) the symbols are known so far."""
+
+    def probe(self) -> bytes:
+        """The spans of some symbols: other arithmetic gives other bytes."""
+        count = self._probed * self._lanes
+        spans = self._spans(np.arange(count) * _STRIDE % self._size, lambda share: None)
+        self.forget()
+        return b"".join(values.tobytes() for values in spans)
+
+    def encode(self, symbols: Symbols, watch: Watch) -> tuple[States, Words]:
+        """The states (W,) and words (M,) of symbols (N,), N at least 1."""
+        lowers, widths = self._spans(symbols.astype(np.int64), watch)
+        if rest := len(symbols) % self._lanes:
+            lowers[-1, rest:], widths[-1, rest:] = 0, TOTAL  # nothing to code
+        return rans.encode(lowers.reshape(-1, self.ways), widths.reshape(-1, self.ways))
+
+    def decode(self, length: int, states: States, words: Words, watch: Watch) -> Symbols:
+        """The symbols (N,) of a block, given N and what `encode` returned."""
+        rows = np.empty((-(-length // self._lanes), self._lanes), np.int64)
+        decoder = Decoder(states, words)
+        self._begin()
+        for index, row in enumerate(rows):
+            bounds = self._predicted(index)
+            for lane in range(0, self._lanes, self.ways):
+                part = slice(lane, lane + self.ways)
+                row[part] = decoder.take(bounds[part])
+            self._follow(torch.from_numpy(rows), index, watch)
+        return from_lanes(rows, length).astype(symbol_dtype(self._size))
+
+    def _spans(self, symbols: Integers, watch: Watch) -> tuple[Integers, Integers]:
+        """Where the span of each symbol begins, and its width: (T, B) each."""
+        rows, lanes = to_lanes(symbols, self._lanes), np.arange(self._lanes)
+        begins, ends = np.empty_like(rows), np.empty_like(rows)
+        self._begin()
+        for index, row in enumerate(rows):
+            bounds = self._predicted(index)
+            begins[index], ends[index] = bounds[lanes, row], bounds[lanes, row + 1]
+            self._follow(torch.from_numpy(rows), index, watch)
+        return begins, ends - begins
+
+
+class Coder(BlockCoder):
     """Codes blocks of symbols with a model, as its device, threads and `dtype` round."""
 
     def __init__(
@@ -63,10 +131,9 @@ class Coder:
                 the settings are meant for one lane. None: it does not.
         """
         self._device = model.head.weight.device
-        self.ways = min(lanes, MOST_WAYS)
-        """W, the states of the entropy coder."""
-        self._size, self._start, self._lanes = size, start, lanes
         self._window = learn.window if learn else _WINDOW
+        super().__init__(size, lanes, _PROBE_WINDOWS * self._window)
+        self._start = start
         self._learner = _learner(model, learn, lanes, dtype) if learn else None
         self._model = self._learner.model if self._learner else model
         with torch.inference_mode():  # these keep their addresses, as a recording needs it
@@ -85,54 +152,16 @@ class Coder:
         if self._device.type == "cuda":
             self._advance = [GraphedCall(each, self._device) for each in self._advance]
 
-    def probe(self) -> bytes:
-        """The spans of some symbols: other arithmetic gives other bytes."""
-        count = _PROBE_WINDOWS * self._window * self._lanes
-        spans = self._spans(np.arange(count) * _STRIDE % self._size, lambda share: None)
-        self.forget()
-        return b"".join(values.tobytes() for values in spans)
-
     def forget(self) -> None:
-        """Go on as if no block had been coded yet."""
         if self._learner:
             self._learner.forget()
             self._step.renew(self._model)
 
-    def encode(self, symbols: Symbols, watch: Watch) -> tuple[States, Words]:
-        """The states (W,) and words (M,) of symbols (N,), N at least 1."""
-        lowers, widths = self._spans(symbols.astype(np.int64), watch)
-        if rest := len(symbols) % self._lanes:
-            lowers[-1, rest:], widths[-1, rest:] = 0, TOTAL  # nothing to code
-        return rans.encode(lowers.reshape(-1, self.ways), widths.reshape(-1, self.ways))
-
-    def decode(self, length: int, states: States, words: Words, watch: Watch) -> Symbols:
-        """The symbols (N,) of a block, given N and what `encode` returned."""
-        rows = np.empty((-(-length // self._lanes), self._lanes), np.int64)
-        decoder = Decoder(states, words)
-        self._begin()
-        for index, row in enumerate(rows):
-            self._advance[index % len(self._advance)]()
-            bounds = self._bounds.cpu().numpy()
-            for lane in range(0, self._lanes, self.ways):
-                part = slice(lane, lane + self.ways)
-                row[part] = decoder.take(bounds[part])
-            self._follow(torch.from_numpy(rows), index, watch)
-        return from_lanes(rows, length).astype(symbol_dtype(self._size))
-
-    def _spans(self, symbols: Integers, watch: Watch) -> tuple[Integers, Integers]:
-        """Where the span of each symbol begins, and its width: (T, B) each."""
-        targets = torch.from_numpy(to_lanes(symbols, self._lanes)).to(self._device)
-        begins, ends = torch.empty_like(targets), torch.empty_like(targets)
-        self._begin()
-        for index, row in enumerate(targets):
-            self._advance[index % len(self._advance)]()
-            spans = self._bounds.gather(1, torch.stack([row, row + 1], 1))
-            begins[index], ends[index] = spans.unbind(1)
-            self._follow(targets, index, watch)
-        return begins.cpu().numpy(), (ends - begins).cpu().numpy()
+    def _predicted(self, index: int) -> Integers:
+        self._advance[index % len(self._advance)]()
+        return self._bounds.cpu().numpy()
 
     def _begin(self) -> None:
-        """Begin a block, with the weights as they are."""
         self._learnt_to = self._model.zero_state(self._lanes)
         with torch.inference_mode():
             self._symbols.fill_(self._start)
@@ -140,10 +169,7 @@ class Coder:
                 values.zero_()
 
     def _follow(self, symbols: Tensor, index: int, watch: Watch) -> None:
-        """Go on after a step, of whose block (T, B) the symbols are known so far.
-
-        After a window learn from it, if the block goes on: then it has no padding.
-        """
+        # After a window learn from it, if the block goes on: then it has no padding.
         done, steps = index + 1, len(symbols)
         with torch.inference_mode():
             self._symbols.copy_(symbols[index])

@@ -12,8 +12,9 @@ import numpy as np
 import torch
 
 from seqkit.compression import contents
-from seqkit.compression.coder import Coder, Watch
+from seqkit.compression.coder import BlockCoder, Coder, Watch
 from seqkit.compression.container import CodedBlock, Header, Reader, Writer
+from seqkit.compression.fresh import Fresh
 from seqkit.config import DynamicConfig
 from seqkit.data.codecs import Codec
 from seqkit.foundation.device import DTYPES, choose_precision, settings_of_training
@@ -113,7 +114,7 @@ class Predictor:
 
 
 def compress(
-    predictor: Predictor,
+    predictor: Predictor | Fresh,
     pieces: Iterable[Any],
     size: int,
     write: Callable[[bytes], object],
@@ -166,7 +167,7 @@ def compress(
 
 
 def decompress(
-    predictor: Predictor, packed: Reader, watch: Callable[[int], None] = lambda done: None
+    predictor: Predictor | Fresh, packed: Reader, watch: Callable[[int], None] = lambda done: None
 ) -> Iterator[Any]:
     """Yield the original piece by piece: bytes; of sound, symbols (n,).
 
@@ -210,7 +211,7 @@ def decompress(
         raise other
 
 
-def _probe(coder: Coder) -> str:
+def _probe(coder: BlockCoder) -> str:
     return hashlib.sha256(coder.probe()).hexdigest()[:16]
 
 
