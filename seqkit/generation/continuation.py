@@ -128,7 +128,7 @@ def continue_prompt(
         return levelled(blocks, codec, request.like.decibels)
     if request.novel:
         draw = partial(continue_prompt, notice=lambda _: None, begin=begin, engine=engine)
-        blocks = novel.redrawn(blocks, trained, prompt, request, draw, notice)
+        blocks = novel.redrawn(blocks, trained, prompt, request, draw, notice=notice)
     return blocks
 
 

@@ -40,6 +40,7 @@ def redrawn(
     prompt: Symbols,
     request: Request,
     draw: Callable[[Trained, Symbols, Request], Blocks],
+    *,
     notice: Callable[[str], None],
 ) -> Blocks:
     """The streams of blocks (N, S) in one block, drawn until nothing of them recites.

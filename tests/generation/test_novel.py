@@ -75,7 +75,7 @@ def test_a_stream_is_drawn_again_from_where_it_recites() -> None:
 
     prompt = DATA[:3]
     request = Request(length=300, streams=2, novel=True, sampling=Sampling(seed=7))
-    found = whole(novel.redrawn(iter([made]), trained(), prompt, request, draw, print))
+    found = whole(novel.redrawn(iter([made]), trained(), prompt, request, draw, notice=print))
     assert found.shape == (300, 2)
     assert np.array_equal(found[:, 0], made[:, 0])
     assert np.array_equal(found[:70, 1], made[:70, 1])
@@ -101,7 +101,7 @@ def test_what_recites_for_ever_is_refused_and_so_is_a_model_without_an_index() -
         ConfigError,
         match="200 draws did not do, 1 of 1 stream reciting the training data: give",
     ):
-        novel.redrawn(iter(blocks), trained(), NOTHING, request, draw, print)
+        novel.redrawn(iter(blocks), trained(), NOTHING, request, draw, notice=print)
     bare = Trained(trained().model, Bytes())
     with pytest.raises(ConfigError, match=r"in no run that keeps recited\.safetensors"):
         continue_prompt(bare, NOTHING, request, notice=print)
@@ -122,13 +122,15 @@ def test_documents_are_drawn_again_whole_and_end_where_they_end() -> None:
         return iter([rows])
 
     request = Request(length=9, streams=3, novel=True, ending=Ending((256,), is_document=True))
-    found = streams_of(novel.redrawn(iter([made]), known, NOTHING, request, draw, print), Bytes())
+    found = streams_of(
+        novel.redrawn(iter([made]), known, NOTHING, request, draw, notice=print), Bytes()
+    )
     assert [stream.tolist() for stream in found] == [
         [7, 8],
         made[:, 1].tolist(),
         made[:2, 2].tolist(),
     ]
-    assert not [*novel.redrawn(iter(()), known, NOTHING, request, draw, print)]
+    assert not [*novel.redrawn(iter(()), known, NOTHING, request, draw, notice=print)]
 
 
 @pytest.mark.parametrize("engine", ["torch", "onnx", "wasm"])
@@ -163,7 +165,7 @@ def test_streams_that_keep_the_same_are_drawn_again_together() -> None:
 
     request = Request(length=3, streams=4, novel=True)
     known = trained(None, *names)
-    found = whole(novel.redrawn(iter([made]), known, NOTHING, request, draw, told.append))
+    found = whole(novel.redrawn(iter([made]), known, NOTHING, request, draw, notice=told.append))
     assert np.array_equal(found, new)
     assert len(drawn) == 4
     assert told == [
@@ -188,7 +190,9 @@ def test_sound_is_drawn_again_whole() -> None:
         return iter([fresh])
 
     request = Request(length=len(copy), novel=True)
-    made = whole(novel.redrawn(iter([copy]), trained(codec, learnt), NOTHING, request, draw, print))
+    made = whole(
+        novel.redrawn(iter([copy]), trained(codec, learnt), NOTHING, request, draw, notice=print)
+    )
     assert np.array_equal(made, fresh)
     assert [again.length for again in asked] == [len(copy)]
 
