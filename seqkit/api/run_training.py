@@ -162,6 +162,7 @@ def _finish(training: Training, followers: Observers) -> None:
             total=len(training.validation),
             run_dir=folder.path,
             plugins=training.session.catalogue.modules,
+            lines=training.config.data.document == "line",
         )
     )
 

@@ -9,6 +9,8 @@ from seqkit.foundation.wording import command_line, counted, duration, percent, 
 from seqkit.training import events as training
 from seqkit.training.events import Trained, Validated
 
+_LINES = 20  # to ask for of a model of lines
+
 
 @dataclass(frozen=True)
 class Started:
@@ -90,6 +92,8 @@ class Finished:
     scored: int = 0
     total: int = 0
     """Symbols of the validation part, as in `Validated`."""
+    lines: bool = False
+    """Whether a sample is a line, of which one asks for several."""
 
 
 Event = training.Event | Started | Validating | Sampled | Stopped | Diverged | Finished
@@ -129,7 +133,8 @@ def describe(event: Event) -> str | None:
             if event.best_loss is not None:
                 loss = f"; best validation loss {event.best_loss:.4f}"
                 loss += _share(event.scored, event.total)
-            words = "generate", f"checkpoint={event.run_dir}"
+            words = ["generate", f"checkpoint={event.run_dir}"]
+            words += [f"streams={_LINES}"] * event.lines
             return (
                 f"finished: {counted(event.step, 'step')} in {duration(event.seconds)}{loss}; "
                 f"generate with: {command_line(*words, plugins=event.plugins)}"

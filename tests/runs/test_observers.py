@@ -40,6 +40,8 @@ def test_events_that_a_person_is_told_of_have_a_line() -> None:
         "finished: 9 steps in 1:02; best validation loss 1.5000; "
         "generate with: python -m seqkit generate checkpoint=runs/a"
     )
+    names = dataclasses.replace(FINISHED, lines=True)
+    assert str(describe(names)).endswith("generate checkpoint=runs/a streams=20")
     assert describe(Stopped(4, "SIGTERM", Path("runs/a"))) == (
         "stopped by SIGTERM at step 4; the state is saved: "
         "go on with: python -m seqkit run_dir=runs/a resume=auto"
