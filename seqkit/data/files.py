@@ -20,15 +20,15 @@ _BLOCK = 1 << 22  # bytes
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _UTF32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _TEXT_BYTES = bytes({*b"\a\b\t\n\v\f\r\x1a\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
-PLAYLISTS = (b"#EXTM3U", b"[playlist]")
 _CONTAINERS = (
-    *PLAYLISTS,
     *(b"PK\x03\x04", b"%PDF-", b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"),
     *(b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
     *(b"SQLite format 3\0", b"\x89HDF\r\n\x1a\n", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8"),
 )
-"""How playlists, documents, archives and pictures begin, some of which might pass for text."""
+"""How documents, archives and pictures begin, some of which might pass for text."""
 _TAR = slice(257, 262)
+PLAYLISTS = (b"#EXTM3U", b"[playlist]")
+PLAYLIST_HINT = "a playlist: give data.path=FILE for each recording, or their folder"
 
 
 class BadFileError(DataError):

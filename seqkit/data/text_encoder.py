@@ -76,7 +76,8 @@ def check_plain(file: Path, begin: bytes, encoding: str) -> None:
     """
     wide = files.wide_encoding(begin)
     wide = "" if encodings.lookup(encoding).name.startswith(wide) else wide
-    packed = files.is_container(begin) or files.is_table(file.name, begin)
+    packed = begin.startswith(files.PLAYLISTS) or files.is_container(begin)
+    packed = packed or files.is_table(file.name, begin)
     if packed or wide or (b"\0" in begin and reader.is_sound(file)):
         raise BadFileError(file, f"not {encoding} text", _advice(file))
 
@@ -87,7 +88,7 @@ def _advice(file: Path) -> str:
     if files.is_table(file.name, begin):
         return f"it is a Parquet or Arrow file: give data.kind=hf data.path={file} data.column=text"
     if begin.startswith(files.PLAYLISTS):
-        return "it is a playlist: give data.path=FILE of each recording, or their folder"
+        return f"it is {files.PLAYLIST_HINT}"
     if files.is_container(begin):
         what = "a document, an archive or a picture"
         return f"it is {what}: save its text as plain text, or read it as it is: data.kind=bytes"

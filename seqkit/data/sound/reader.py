@@ -229,7 +229,8 @@ def _in_one_part(path: Path, file: IO[bytes]) -> bytes | IO[bytes]:
 def _no_sound(path: Path, begin: bytes, error: Exception) -> BadFileError:
     """Why a file that begins so cannot be opened as sound."""
     if begin and files.is_text(begin, "utf-8"):
-        return BadFileError(path, "cannot be read as sound: it is text", TEXT_HINT)
+        hint = files.PLAYLIST_HINT if begin.startswith(files.PLAYLISTS) else TEXT_HINT
+        return BadFileError(path, "cannot be read as sound: it is text", hint)
     why = str(getattr(error, "error_string", error)).strip().rstrip(".")
     hint = f"if it is sound, {wav_command(path)} may convert it" if begin else ""
     return BadFileError(path, f"cannot be read as sound: {why if begin else 'it is empty'}", hint)

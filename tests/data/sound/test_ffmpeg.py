@@ -237,6 +237,7 @@ def test_a_playlist_is_text(content: str, tmp_path: Path, programs: Path) -> Non
     for name in ("a.m4a", "a.mp4", "a.m3u8", "a.wav"):
         (tmp_path / name).write_text(content)
         assert "it is text" in fault_of(tmp_path / name)
+        assert ("a playlist:" in fault_of(tmp_path / name)) == content.startswith("#EXTM3U")
         assert not ffmpeg.begins_as_sound(tmp_path / name)
     assert not started.exists()
 
