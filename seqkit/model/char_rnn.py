@@ -18,6 +18,7 @@ Shapes are time-major: T steps, B lanes, V symbols, H hidden units, L layers.
 
 import copy
 import dataclasses
+import functools
 
 import torch
 from torch import Tensor, nn
@@ -156,7 +157,8 @@ class CharRNN(nn.Module):
 
     def zero_state(self, batch_size: int) -> State:
         """The state before the first symbol: zeros, (L, B, H), in fp32; of sound it is silence."""
-        return zero_state(self.config, batch_size).on(self.device)
+        zeros = functools.partial(torch.zeros, dtype=torch.float32, device=self.device)
+        return zero_state(self.config, batch_size, zeros)
 
     def runnable_weights(
         self,

@@ -1,5 +1,6 @@
 """What a network carries from one input to the next."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,11 +43,17 @@ class State(NamedTuple):
         return State(*map(_array, self))
 
 
-def zero_state(config: ModelConfig, lanes: int) -> State:
-    """The state before the first symbol: zeros, in arrays of fp32; of sound it is silence."""
-    h, c = (np.zeros((config.num_layers, lanes, config.hidden_size), np.float32) for _ in "hc")
+def _zeros(shape: tuple[int, ...]) -> Any:
+    return np.zeros(shape, np.float32)
+
+
+def zero_state(
+    config: ModelConfig, lanes: int, zeros: Callable[[tuple[int, ...]], Any] = _zeros
+) -> State:
+    """The state before the first symbol, made by `zeros` in fp32; of sound it is silence."""
+    h, c = (zeros((config.num_layers, lanes, config.hidden_size)) for _ in "hc")
     widths = config.frame * config.lookback, config.frame - 1
-    return State(h, c, *(np.zeros((1, lanes, width), np.float32) for width in widths))
+    return State(h, c, *(zeros((1, lanes, width)) for width in widths))
 
 
 def _array(values: Any) -> Any:
