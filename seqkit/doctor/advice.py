@@ -68,7 +68,9 @@ def suggested_recipe(data: DataConfig) -> str:
     if data.path and not any(map(remote.is_pipe, data.path)):
         with contextlib.suppress(SeqkitError):
             folders = Folders(disk.cache_dir(), lambda text: None)
-            return f"recipe={fitting_recipe(data, folders, Catalogue())}"
+            name = fitting_recipe(data, folders, Catalogue())
+            lines = f", or recipe={FOR_LINES} for a list" if name == _FOR_TEXT else ""
+            return f"recipe={name}{lines}"
     return "recipe=NAME"
 
 

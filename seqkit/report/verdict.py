@@ -50,6 +50,7 @@ _ANOTHER_PART = (
     "Give it another validation part, as in data.split=0.8,0.1,0.1, or leave out of the data what "
     "is the same throughout; the samples say more of this run than its losses."
 )
+_BY_HEART = 0.5  # of the closing sample, which stands in the training data
 _ENDED = {
     "stopped": "It was stopped after step {}",
     "pruned": "The search ended it after step {}: other settings do better",
@@ -180,6 +181,8 @@ def _finding(record: Record, fails: bool) -> str:
     beaten = " and ".join(known.name for known in stronger if best < known.nats)
     ahead = " and ".join(known.name for known in stronger if best >= known.nats)
     learned = "It predicts better than guessing" if fails else f"It learned{so_far}"
+    if (record.number("recital", "share") or 0) >= _BY_HEART:
+        learned = "It has its data by heart"
     finding = f"{learned}. {standing}." if guessing else f"{standing}."
     finding += f" It beats {beaten}." if beaten else ""
     return finding + (f" It does not beat {ahead}." if ahead else "")

@@ -31,7 +31,7 @@ from seqkit.generation.slow_tier import SlowTier
 from seqkit.generation.trained import Trained
 from seqkit.model.arrays import Network, NetworkArrays, count_fixed, count_parameters, shapes
 from seqkit.runs.checkpoint_bytes import TensorOrArray, on_cpu, parts, verified_record
-from seqkit.runs.layout import RunFiles
+from seqkit.runs.layout import NO_CHECKPOINT, RunFiles
 from seqkit.symbols import NamedArrays
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
         machine.require(2 * path.stat().st_size, free, f"reading {path}", "")
         content = path.read_bytes()
     except FileNotFoundError as error:
-        raise CheckpointError(f"{path}: no such checkpoint") from error
+        raise CheckpointError(f"{path}: {NO_CHECKPOINT}") from error
     except OSError as error:
         raise UnreadableError(f"{path}: cannot be read: {disk.describe(error)}") from error
     record, digest = verified_record(path, content)

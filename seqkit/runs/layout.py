@@ -15,6 +15,7 @@ READY_MADE = Path(__file__).resolve().parents[1] / "models"
 """The folder of the checkpoints that come with seqkit."""
 _CHECKPOINT = re.compile(r"(best|last|previous|next)[-.].*")
 _SAMPLE = re.compile(r"step_\d+\.(txt|wav|png)")
+NO_CHECKPOINT = "no such checkpoint: give a run's folder, a checkpoint file, shakespeare or etude"
 _PATIENCE = 0.2  # seconds for which another process may hold the lock only to look at it
 
 
@@ -119,7 +120,7 @@ def find_checkpoint(place: Path) -> Path:
         if place.is_file():
             return place
         if not place.is_dir():
-            raise CheckpointError(f"{place}: no such checkpoint")
+            raise CheckpointError(f"{place}: {NO_CHECKPOINT}")
         for name in SAVED:
             if (file := RunFiles(place).checkpoint(name)).is_file():
                 return file

@@ -170,7 +170,7 @@ def test_a_memo_of_a_phone_is_sound(
     subprocess.run([*make, str(memo)], check=True)
     subprocess.run([*make, *picture, "-map", "1:v", "-c:v", "mpeg4", str(silent)], check=True)
     said = run.fails_in_a_line(3, "doctor", f"data.path={silent}")
-    assert "it holds no sound" in said and "can be heard" not in said  # as of silence
+    assert "it holds no sound track" in said and "can be heard" not in said  # as of silence
     locked = tmp_path / "locked" / "a.mp4"
     locked.parent.mkdir()
     key = [

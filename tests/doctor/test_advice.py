@@ -54,7 +54,8 @@ def test_a_recipe_is_named_that_fits(tmp_path: Path) -> None:
     text.write_text("sing a song")
     sound.mkdir()
     soundfile.write(sound / "a.wav", np.zeros(900, np.float32), 4000)
-    for paths, recipe in (([text], "shakespeare"), ([sound], "my_sound"), ([], "NAME")):
+    for_text = "shakespeare, or recipe=names for a list"
+    for paths, recipe in (([text], for_text), ([sound], "my_sound"), ([], "NAME")):
         data = DataConfig(path=[*map(str, paths)])
         assert suggested_recipe(data) == f"recipe={recipe}"
     hour = sound / "hour.wav"

@@ -143,6 +143,14 @@ def test_of_a_text_with_copies_no_longer_training_is_advised(leave: Leave) -> No
         shutil.rmtree(run)
 
 
+def test_a_run_that_recites_its_data_has_not_just_learned_it(leave: Leave) -> None:
+    for share, said in ((0.92, "It has its data by heart. At step"), (0.1, "It learned. At step")):
+        recital = {"share": share, "words": f"{share:.0%} of this text"}
+        run = leave(DOWN, [2.6, 2.2, 1.8, 1.5], recital=recital)
+        assert judge(read(run)).finding.startswith(said)
+        shutil.rmtree(run)
+
+
 @pytest.mark.parametrize(("epochs", "given"), [(400, False), (3, True)])
 def test_whole_minutes_are_advised_and_epochs_that_would_end_them(
     epochs: int, given: bool, leave: Leave

@@ -98,7 +98,7 @@ class Decoder:
 
     def _fault(self, code: int) -> BadFileError:
         if _NO_TRACK in self._words:
-            return BadFileError(self._path, "it holds no sound")
+            return BadFileError(self._path, "it holds no sound track")
         if code < 0:
             return BadFileError(self._path, f"ffmpeg was killed by signal {-code}")
         words = re.sub(rb"\[[^]]*\] |file:/dev/stdin: ", b"", self._words).decode(errors="replace")

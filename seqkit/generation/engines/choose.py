@@ -60,7 +60,8 @@ def choose_engine(
         chosen = "int8" if light and name in ("onnx", "wasm") else precision
         engine = build_engine(name, chosen, model, size, request.streams)
         if request.precision == "auto" and chosen != "fp32":
-            notice(f"the {name} engine computes in {chosen}")
+            exact = ": sample.precision=fp32 is exact" if request.engine == "auto" else ""
+            notice(f"the {name} engine computes in {chosen}{exact}")
         return engine
 
     for tried, following in itertools.pairwise(names):

@@ -196,7 +196,7 @@ def test_the_first_track_of_a_film_is_read_and_one_without_is_named(tmp_path: Pa
     make(tmp_path, *picture, "film.mp4")
     make(tmp_path, *picture, "-map", "1:v", "silent.mp4")
     check_whole(tmp_path / "film.mp4")
-    assert fault_of(tmp_path / "silent.mp4").endswith(": it holds no sound")
+    assert fault_of(tmp_path / "silent.mp4").endswith(": it holds no sound track")
 
 
 def test_what_is_protected_is_told(tmp_path: Path) -> None:
