@@ -1,7 +1,7 @@
 """A network as NumPy's arrays: its weights, for engines that make its steps without PyTorch."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Union
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.machine import HOST, Device
-from seqkit.model.cells import EMBEDDINGS, GATES, LayerWeights, gate_tables
+from seqkit.model.cells import EMBEDDINGS, GATES, LayerWeights, gate_tables, readers
 from seqkit.model.state import State, zero_state
 from seqkit.symbols import Floats
 
@@ -83,13 +83,22 @@ class NetworkArrays:
         """The matrix and the bias of a linear layer."""
         return self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
 
-    def gate_tables(self) -> dict[str, Floats]:
-        """See `CharRNN.gate_tables`."""
+    def gate_tables(self, but: Collection[str] = ()) -> dict[str, Floats]:
+        """See `CharRNN.gate_tables`; `but` those of some embeddings."""
         w = self.layer(0).w
         if self.config.input != "embedding":
             return {"embedding": w.T}
-        known = {n: self.weights.get(f"{n}.weight") for n in EMBEDDINGS}
-        return gate_tables(w, {n: rows for n, rows in known.items() if rows is not None})
+        return gate_tables(w, self._embeddings(), but)
+
+    def factors(self, name: str) -> tuple[Floats, Floats]:
+        """An embedding (rows, E), and what reads it, (G·H, E): their product is a gate table."""
+        embeddings = self._embeddings()
+        return embeddings[name], readers(self.layer(0).w, embeddings)[name]
+
+    def _embeddings(self) -> dict[str, Floats]:
+        """Those that are read side by side."""
+        known = {name: self.weights.get(f"{name}.weight") for name in EMBEDDINGS}
+        return {name: rows for name, rows in known.items() if rows is not None}
 
     def condition_table(self) -> Floats | None:
         """What each code with each number of its one label adds to the gates, (C·n, G·H)."""

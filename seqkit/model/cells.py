@@ -17,7 +17,7 @@ as in cuDNN; RNN: Elman, 1990.) Cells without a c pass it through unchanged.
 state after it: nothing crosses it, neither values forwards nor gradients backwards.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -51,16 +51,25 @@ def activation_name(cell: str) -> str:
     return "tanh(c)" if cell == "lstm" else "h"
 
 
-def gate_tables(w: Any, embeddings: Mapping[str, Any]) -> dict[str, Any]:
-    """What each row of some embeddings adds to the gates of the layer that reads them, (rows, G·H).
+def readers(w: Any, embeddings: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns (G·H, E) of weights w (G·H, X) that read each of some embeddings (rows, E).
 
-    They are read side by side, in their order, with the weights w (G·H, X).
+    They are read side by side, in their order.
     """
-    tables, first = {}, 0
+    parts, first = {}, 0
     for name, rows in embeddings.items():
         end = first + rows.shape[1]
-        tables[name], first = rows @ w[:, first:end].T, end
-    return tables
+        parts[name], first = w[:, first:end], end
+    return parts
+
+
+def gate_tables(w: Any, embeddings: Mapping[str, Any], but: Collection[str] = ()) -> dict[str, Any]:
+    """What each row of some embeddings adds to the gates of the layer that reads them, (rows, G·H).
+
+    They are read with weights w: see `readers`. The tables of `but` are not made.
+    """
+    read = readers(w, embeddings)
+    return {name: rows @ read[name].T for name, rows in embeddings.items() if name not in but}
 
 
 def make_layer(

@@ -11,6 +11,7 @@ class Network {
     const step = this.step = new WebAssembly.Instance(program, {}).exports, { memory } = step;
     const place = step.arrange(...arranged), content = bytes(weights);
     new Uint8Array(memory.buffer, place, content.length).set(content);
+    step.fill();
     const io = step.buffers(), size = step.state_size();
     this.held = step.reserve(size);
     this.state = new Uint8Array(memory.buffer, this.held, size);

@@ -24,6 +24,7 @@ typedef unsigned long long u64;
 typedef float f4 __attribute__((vector_size(16)));
 typedef int i4 __attribute__((vector_size(16)));
 typedef struct { short *values; float *scales; int rows, columns; } Table;
+typedef struct { float *embedded, *reader; } Factors;   // (rows, E) and (E, 4 H)
 typedef struct { float *bias, *scales; int *sums; signed char *values; int rows, columns; } Matrix;
 
 extern unsigned char __heap_base;
@@ -32,9 +33,11 @@ static struct {
   int codes[BLOCK], labels[BLOCK], symbols[BLOCK];    // of the symbols after those that are fed
   float probabilities[BLOCK];                         // of the symbols, at temperature 1
 } io;
-static int L, H, V, K, P, M, known, skips;            // known: symbols of the input, V or more
+static int L, H, V, K, P, M, E, known, skips;         // known: symbols of the input, V or more
 static float clip;                                    // of c; 0: none
 static Table input, coded, labelled, predicted;       // of P (known + 1), …, P known rows of 4 H
+static Factors of_input, of_predicted;                // if E, of which those tables are made
+static double *sums;                                  // of a row of them
 static Table drawn, guessed;                          // of (P - 1) known and P known rows of M
 static float *levels, *borders, *weights;             // (known + 1,), (known,), (codes, P, K)
 static Matrix layer[64], hidden, head[PLACES];
@@ -60,6 +63,11 @@ static Table table(int rows, int columns) {
   return (Table){values, take(4ull * rows), rows, columns};
 }
 
+static Factors factors(int rows) {
+  float *embedded = take(4ull * rows * E);
+  return (Factors){embedded, take(16ull * H * E)};
+}
+
 static Matrix matrix(int rows, int columns) {
   float *bias = take(4ull * rows), *scales = take(4ull * rows);
   int *sums = take(4ull * rows);                      // of each row, times the activations' offset
@@ -74,16 +82,19 @@ EXPORT float *logits_at(void) { return logits; }      // FED rows of V, rounded 
 // symbols since the last step, counted from 1.
 EXPORT int state_size(void) { return 4 * (2 * L * H + P * K + (P + 4) / 4 * 4); }
 
-// Lay a network out in memory; its weights go to the address that is returned.
+// Lay a network out in memory; its weights go to the address that is returned, and then to `fill`.
 EXPORT void *arrange(int layers, int units, int symbols, int rows, int codes, int labels,
-                     int lookback, int has_skips, float limit, int places, int size_of_z) {
+                     int lookback, int has_skips, float limit, int places, int size_of_z,
+                     int width) {
   L = layers; H = units; V = symbols; known = rows; K = lookback;
-  P = places; M = size_of_z; skips = has_skips; clip = limit; top = (unsigned long)&__heap_base;
+  P = places; M = size_of_z; E = width; skips = has_skips; clip = limit; top = (unsigned long)&__heap_base;
   void *begin = take(0);
-  input = table(P * (known + 1), 4 * H);
+  if (E) of_input = factors(P * (known + 1));
+  else input = table(P * (known + 1), 4 * H);
   coded = table(codes, 4 * H); labelled = table(labels, 4 * H);
   if (K) {
-    predicted = table(P * known, 4 * H);
+    if (E) of_predicted = factors(P * known);
+    else predicted = table(P * known, 4 * H);
     levels = take(4ull * known + 4); borders = take(4ull * known);
     weights = take(4ull * P * K * (codes ? codes : 1));
   }
@@ -97,7 +108,34 @@ EXPORT void *arrange(int layers, int units, int symbols, int rows, int codes, in
   products = take(4ull * P * M); z = take(4ull * M);
   logits = take(4ull * FED * head[0].rows); order = take(4ull * V);
   scaled = take(8ull * V); shares = take(8ull * V);
+  if (E) {
+    sums = take(32ull * H); input = table(P * (known + 1), 4 * H);
+    if (K) predicted = table(P * known, 4 * H);
+  }
   return begin;
+}
+
+// In double precision and in this order, as wasm_layout.py makes tables of other networks.
+static void multiply_out(Table t, Factors of) {
+  EACH(r, t.rows) {
+    short *values = t.values + (u64)r * t.columns;
+    double most = 32767.0 * 0x1p-126;
+    EACH(c, t.columns) sums[c] = 0;
+    EACH(e, E) {
+      const double own = of.embedded[r * E + e];
+      const float *reader = of.reader + e * t.columns;
+      EACH(c, t.columns) sums[c] += own * reader[c];
+    }
+    EACH(c, t.columns) most = __builtin_fabs(sums[c]) > most ? __builtin_fabs(sums[c]) : most;
+    EACH(c, t.columns) values[c] = (short)(int)__builtin_rint(sums[c] / (most / 32767));
+    t.scales[r] = (float)(most / 32767);
+  }
+}
+
+// Make the tables that come as factors: so a page of 32 kHz has a third of the bytes.
+EXPORT void fill(void) {
+  if (E) multiply_out(input, of_input);
+  if (E && K) multiply_out(predicted, of_predicted);
 }
 
 EXPORT void rule(double divisor, int most, double share, int wants) {

@@ -47,6 +47,7 @@ class WasmEngine:
         exports = wasmtime.Instance(self._store, module, []).exports(self._store)
         self._exports: dict[str, Any] = {name: exports[name] for name in exports}
         self._exports["memory"].write(self._store, weights, self._call("arrange", *arranged))
+        self._call("fill")
         self._io, self._logits = self._call("buffers"), self._call("logits_at")
         self.block = min(64 * model.config.frame, _ROOM)
         self._size, self._config, self._hidden = size, model.config, int(arranged[1])

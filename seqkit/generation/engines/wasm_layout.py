@@ -3,7 +3,7 @@
 Matrices are in 8 bits with a scale for each row. What a symbol, a code, a choice of labels or a
 prediction adds to the bottom layer's gates, or to what the symbols of a step are written from, is
 looked up in tables in 16 bits. They are made in float64, so that a row is the same whatever other
-rows are made with it.
+rows are made with it. If a step has several symbols, step.c makes those of symbols and predictions.
 """
 
 from importlib import resources
@@ -42,16 +42,21 @@ def pack(model: Network, size: int, labels: Floats | None = None) -> tuple[list[
     if config.cell != "lstm":
         raise ConfigError(f"sample.engine=wasm and pages run LSTMs, and this is a {config.cell}")
     own = NetworkArrays.of(model)
+    factored = config.frame > 1 and config.input == "embedding"
     wide = own.in_float64()
-    tables = wide.gate_tables()
+    tables = wide.gate_tables(("embedding", "predicted") if factored else ())
     chosen = tables.get("labels") if labels is None else labels.astype(float) @ tables["labels"]
-    first = int(config.frame == 1)  # a row that is none
-    symbols = np.pad(tables["embedding"], ((first, 0), (0, 0)))
-    tabled = [rows for rows in (symbols, tables.get("conditions"), chosen) if rows is not None]
-    parts = [part for rows in tabled for part in _table(_parted(rows.T).T)]
+    if factored:
+        parts = _factors(own, "embedding")
+    else:
+        first = int(config.frame == 1)  # a row that is none
+        parts = _table(_parted(np.pad(tables["embedding"], ((first, 0), (0, 0))).T).T)
+    for rows in (tables.get("conditions"), chosen):
+        parts += [] if rows is None else _table(_parted(rows.T).T)
     if (predictor := own.prediction()) is not None:
         levels, borders, weights = predictor
-        parts += _table(_parted(tables["predicted"].T).T)
+        made = factored and _factors(own, "predicted")
+        parts += made or _table(_parted(tables["predicted"].T).T)
         parts += [np.append(np.float32(0), levels), np.append(borders, np.float32(np.inf))]
         parts.append(_filled(weights, -1, 4, first=True))
     for index in range(config.num_layers):
@@ -69,7 +74,7 @@ def pack(model: Network, size: int, labels: Floats | None = None) -> tuple[list[
     shape = config.num_layers, hidden + -hidden % _ALIGNED, size, config.vocabulary_size
     read = config.conditions, 0 if chosen is None else len(chosen), lookback + -lookback % 4
     rest = int(config.skip_connections), config.clip, config.frame, z + -z % _ALIGNED
-    return [*shape, *read, *rest], content
+    return [*shape, *read, *rest, config.embedding_size * factored], content
 
 
 def _heads(model: NetworkArrays, size: int) -> list[np.ndarray]:
@@ -87,6 +92,12 @@ def _heads(model: NetworkArrays, size: int) -> list[np.ndarray]:
         matrix = _filled(_filled(weight[:size], 1, _ALIGNED), 0, _ROWS)
         parts += _matrix(matrix, _filled(bias[:size], 0, _ROWS), unit, least)
     return parts
+
+
+def _factors(model: NetworkArrays, name: str) -> list[np.ndarray]:
+    """An embedding and what reads it, of which step.c makes a table."""
+    rows, reader = model.factors(name)
+    return [rows.astype("<f4"), np.ascontiguousarray(_parted(reader).T.astype("<f4"))]
 
 
 def _table(rows: Floats) -> list[np.ndarray]:
