@@ -89,7 +89,8 @@ def _of_text(
         facts = dataclasses.replace(facts, marked=0)
     in_shards = corpus.whole.in_shards
     of_files = [*text.file_faults(paths, config.data)] if codec.kind == "text" else []
-    is_list = config.data.cuts_files or any("document" in fault.keys for fault in of_files)
+    cuts = {config.data.document, *(fault.keys.get("document") for fault in of_files)}
+    is_list = "line" in cuts or (config.data.cuts_files and "blank_line" not in cuts)
     of_text = text.faults(
         facts, codec.kind, config.data.encoding, in_shards=in_shards, is_list=is_list
     )

@@ -1,5 +1,6 @@
 """Whether a text is a list, of names or poems, each of which is better a document."""
 
+import csv
 import itertools
 import re
 from collections.abc import Iterator, Sequence
@@ -31,6 +32,12 @@ def faults(text: str) -> Iterator[Fault]:
     poems = len(blocks) >= _BLOCKS and height >= _POEM and width <= _VERSE
     if poems and _are_entries([block[0] for block in blocks], _SPOKEN, _DISTINCT_POEMS):
         yield _fault(f"{height:g} short lines between blank lines", "blank_line")
+
+
+def columns(text: str) -> list[str]:
+    """The names in the first line of a table of comma-separated values; none of JSON."""
+    line = text.partition("\n")[0].removeprefix("\ufeff").rstrip()
+    return [] if line.startswith(("{", "[")) else next(csv.reader([line]), [])
 
 
 def _are_entries(lines: Sequence[str], others: str, distinct: float) -> bool:

@@ -19,7 +19,7 @@ from seqkit.doctor import lists
 from seqkit.doctor.faults import CONSTANT, Fault
 from seqkit.evaluation.baselines import COPIES
 from seqkit.evaluation.recited import hashes_of, runs
-from seqkit.foundation.wording import character_name, counted
+from seqkit.foundation.wording import character_name, counted, first_of, percent
 from seqkit.symbols import Integers
 
 _SAMPLE = 1 << 24  # symbols among which repetitions are sought, from the first
@@ -41,7 +41,8 @@ _SHORT, _SHORT_LIST = 100_000, 20_000  # symbols, below which much is learnt by 
 _LONG_LINE = 10_000  # symbols
 RETURN, _MARK = "U+000D", "U+FEFF"
 """The code points of CR and of the byte order mark, which have faults of their own."""
-_RARE, _KNOWN = 0.5, 0.9  # of the vocabulary, and of all symbols
+_RARE, _KNOWN, _LOST = 0.5, 0.9, 0.02  # of the vocabulary, and of all symbols
+_SHOWN_COLUMNS = 8
 _FILES = 20  # whose beginnings are looked at
 _TABLES = (".csv", ".json", ".jsonl")
 _MARKUP = {"RTF": ("{\\rtf",), "HTML": ("<!doctype html", "<html")}
@@ -235,9 +236,14 @@ def faults(
         return
     if facts.rare > _RARE * occurring:
         most = max(1, occurring - facts.rare)
+        share = int(facts.counts[facts.counts < _FEW].sum()) / symbols
+        fewer: dict[str, Any] = {"max_vocabulary": most, "unknown": "skip"}
+        leave_out = f"{read} data.max_vocabulary={most} data.unknown=skip to leave them out"
         yield Fault(
             f"{facts.rare:,} of {occurring:,} symbols occur fewer than {_FEW} times, too few to "
-            f"learn: {read} data.max_vocabulary={most} data.unknown=skip to leave them out"
+            f"learn, and make up {percent(share)} of the {noun}: "
+            + (leave_out if share <= _LOST else "give more of it"),
+            fewer if share <= _LOST and not in_shards else {},
         )
     if facts.longest_line > _LONG_LINE:
         yield Fault(
@@ -260,9 +266,11 @@ def file_faults(files: Collection[Path], config: DataConfig) -> Iterator[Fault]:
             f"UTF-8, not {config.encoding}: give data.encoding=utf-8"
         )
     if all(file.suffix in _TABLES for file in begins):
+        first = next(iter(begins.values())).decode(config.encoding, "replace")
+        names = first_of(lists.columns(first), _SHOWN_COLUMNS)
         yield Fault(
             "the data are tables: to learn the text of one column, give data.kind=hf "
-            "data.column=NAME"
+            f"data.column=NAME{names and f', one of {names}'} (pip install 'seqkit[hf]')"
         )
     elif not config.cuts_files:
         of_files = [[*lists.faults(x.decode(config.encoding, "replace"))] for x in begins.values()]

@@ -111,6 +111,17 @@ def test_what_doctor_advises_stands_in_its_command(run: Run, tmp_path: Path) -> 
     assert trained["parameters"] == pytest.approx(found["recommendation"]["parameters"], rel=0.02)
 
 
+def test_few_poems_are_a_short_text_and_few_names_a_short_list(run: Run, tmp_path: Path) -> None:
+    rng = random.Random(4)
+    for form, between, short in (("name", "\n", "the list is"), ("poem", "\n\n", "the text is")):
+        file = tmp_path / f"{form}.txt"
+        file.write_text(between.join(FORMS[form](rng) for _ in range(300)))
+        for keys in ([], [f"data.document={'line' if form == 'name' else 'blank_line'}"]):
+            told = run.ok("doctor", f"data.path={file}", "device=cpu", *keys).out.decode()
+            assert f"{short} short" in told
+            assert ("init_from=shakespeare" in told.partition("Train with")[2]) == (form == "poem")
+
+
 def test_doctor_recommends_what_fits_a_list(run: Run, tmp_path: Path) -> None:
     rng = random.Random(2)
     for form, between, words in (("name", "\n", "recipe=names"), ("poem", "\n\n", "blank_line")):

@@ -133,6 +133,7 @@ def test_another_encoding_is_told_about(
     ("name", "content", "told"),
     [
         ("a.jsonl", '{"text": "tea"}\n', "the data are tables: to learn the text of one column"),
+        ("a.csv", "id,body\n1,tea\n", "the data are tables: to learn the text of one column"),
         ("a.txt", "{\\rtf1\\ansi some words}", "the data are RTF, whose markup is learnt, too"),
         ("a.txt", "\ufeff \n<!DOCTYPE html>\n<p>some words", "the data are HTML"),
     ],
@@ -141,3 +142,18 @@ def test_tables_and_markup_are_told_about(
     name: str, content: str, told: str, tmp_path: Path
 ) -> None:
     assert told_of(tmp_path / name, content).startswith(told)
+
+
+def test_the_columns_of_a_table_are_named(tmp_path: Path) -> None:
+    assert "data.column=NAME, one of id, body (" in told_of(tmp_path / "a.csv", "id,body\n1,tea\n")
+    assert "data.column=NAME (" in told_of(tmp_path / "a.json", '[{"text": "tea"}]')
+
+
+def test_rare_characters_that_make_up_much_of_a_text_are_not_to_be_left_out() -> None:
+    rare = "".join(chr(0x4E00 + number) for number in range(300))
+    for text_of, advised in (("ab" * 9000 + rare, {"max_vocabulary", "unknown"}), (rare * 2, {})):
+        codec = Characters("".join(sorted(set(text_of))), 0)
+        found = text.facts(Part.of(codec.encode(text_of)), codec, lambda done: None)
+        fault = next(each for each in text.faults(found, "text") if "too few" in each.line)
+        assert {*fault.keys} == {*advised}
+        assert ("give more of it" in fault.line) == (not advised)
