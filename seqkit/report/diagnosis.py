@@ -32,7 +32,7 @@ _JUMPED = 1.15
 _FALLING = 0.99  # times the loss before
 _GAP = 1.10  # validation over training: more is learnt by heart than understood
 _TINY = 1e-9  # nats
-_BY_HEART = 1.25  # validation over training, whatever the training loss still does
+_BY_HEART = 1.25  # the same if the training loss still falls and the validation may, too
 _FEW = 8  # reports of a training; fewer tell nothing of where it goes
 _PASSES = 2.0  # over the training part: what was met once is not known by heart
 
@@ -83,7 +83,8 @@ def diagnosis(record: Record) -> Diagnosis:
     fell = len(losses) > 1 and last < _FALLING * float(losses[-2])
     both = len(train.values) > 0 and len(losses) > 0
     apart = last / max(train.recent, _TINY) if both and _was_read_again(record) else 0.0
-    if apart > _BY_HEART and not fell:
+    stands = len(losses) > 2 and int(losses.argmin()) < len(losses) - 2
+    if not fell and apart > (_GAP if stands else _BY_HEART):
         return "by heart"
     judged = validation if len(losses) > 2 else train
     warm = record.settings.optimizer.warmup_steps if record.settings else 0

@@ -33,8 +33,8 @@ _ADVICE = {
     "training data by heart. Try {less_by_heart}.",
     "copied": "Much of its text is there more than once, so its losses look better than they are: "
     "leave the copies out before it trains longer.",
-    "by heart": "It knows more of its training data by heart than it understands. Try "
-    "{less_by_heart}.",
+    "by heart": "It predicts its training data much better than new {noun}. Try {less_by_heart}; "
+    "doctor data.path=… says what else helps.",
     "short": "It was too short to tell more: give it more steps or more time.",
     "falling": "The loss was still falling at the end: more steps or more time will help.",
     "unlearned": "It has levelled off without learning: try {slower}, and look at the data with "
@@ -42,6 +42,11 @@ _ADVICE = {
     "level": "It has levelled off: more steps bring little. Try a larger network, such as "
     "model.hidden_size={wider}.",
 }
+_LITTLE_TEXT = (
+    "It has levelled off: more steps bring little, and a larger network learns so little text by "
+    "heart: give more text."
+)
+_LITTLE = 1_000_000  # symbols of text
 _NOTHING = (
     "The validation part is nearly the same {} throughout, as silence is: the loss on it tells "
     "nothing."
@@ -190,14 +195,18 @@ def _finding(record: Record, fails: bool) -> str:
 
 def _advice(record: Record, settings: Config, shown: Diagnosis) -> str:
     """What the curves of a run show, and what to try."""
+    text, symbols = noun(record) != "sample", record.number("data", "training_symbols")
+    if shown == "level" and text and symbols and symbols < _LITTLE:
+        return _LITTLE_TEXT
     dropout = min(settings.model.dropout + 0.2, _MOST_DROPOUT)
     less = (
         "a smaller network" if dropout == settings.model.dropout else f"model.dropout={dropout:g}"
     )
     return _ADVICE[shown].format(
+        noun="text" if text else "sound",
         step=record.best[0] if record.best else 0,
         slower=_slower(settings),
-        less_by_heart=f"{less}, or more {'sound' if noun(record) == 'sample' else 'data'}",
+        less_by_heart=f"{less}, or more {'data' if text else 'sound'}",
         wider=2 * settings.model.hidden_size,
     )
 

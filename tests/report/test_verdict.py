@@ -46,8 +46,38 @@ def test_only_what_was_met_twice_is_known_by_heart(
     validation: list[float], seldom: str, leave: Leave
 ) -> None:
     train = [2.0, *[1.5] * 50, *[1.49] * 50]
-    for length, advice in ((2_000, "training data by heart"), (1_000_000, seldom)):
+    for length, advice in ((2_000, "its training data"), (1_000_000, seldom)):
         run = leave(train, validation, data={"kind": "text", "training_symbols": length})
+        assert advice in judge(read(run)).advice
+        shutil.rmtree(run)
+
+
+def test_a_best_validation_that_stands_while_the_loss_falls_is_known_by_heart(
+    leave: Leave,
+) -> None:
+    config = Config(recipe="shakespeare")
+    config.optimizer.warmup_steps = 600  # of 1000: it would be too short to tell
+    for validation, advice in (
+        ([4.4, 3.914, 3.915, 3.92], "much better than new text"),
+        ([4.4, 4.3, 3.915, 3.92], "too short"),
+    ):
+        run = leave(
+            [4.5, *[3.6] * 50, *[3.4] * 50],
+            validation,
+            data={"kind": "text", "training_symbols": 2_000},
+        )
+        keep(run, config)
+        assert advice in judge(read(run)).advice
+        shutil.rmtree(run)
+
+
+def test_a_larger_network_is_not_advised_for_little_text(leave: Leave) -> None:
+    for length, advice in ((50_000, "give more text"), (2_000_000, "larger network, such as")):
+        run = leave(
+            [2.2, *[1.55] * 60],
+            [1.6, 1.552, 1.55, 1.55],
+            data={"kind": "text", "training_symbols": length},
+        )
         assert advice in judge(read(run)).advice
         shutil.rmtree(run)
 
