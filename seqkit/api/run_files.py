@@ -283,4 +283,6 @@ def _judge(
         with writer.create(file, rate, overwrite=True, channels=codec.channels) as output:
             output.write(postfilter.filtered(frames, rate))
     notice(f"the closing sample {said.words}")
+    if said.is_like is False:
+        notice(f"doctor run_dir={training.folder.path} says what to try")
     training.folder.complete_summary({"likeness": record_of(said)})

@@ -43,7 +43,10 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         console.notice(visible_line(problem))
     groups = _groups(records)
     if len(groups) > 1:
-        console.notice("not measured on the same data: losses compare within a group only")
+        console.notice(
+            "measured on other data, or on the same read otherwise, as with another vocabulary: "
+            "losses compare within a group only"
+        )
     differing = _differing(records)
     rows = [[_row(run, n, differing) for run in group] for n, group in enumerate(groups, 1)]
     if config.json:

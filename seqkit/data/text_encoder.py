@@ -79,7 +79,8 @@ def check_plain(file: Path, begin: bytes, encoding: str) -> None:
     packed = begin.startswith(files.PLAYLISTS) or files.is_container(begin)
     packed = packed or files.is_table(file.name, begin)
     if packed or wide or (b"\0" in begin and reader.is_sound(file)):
-        raise BadFileError(file, f"not {encoding} text", _advice(file))
+        reason = f"not {encoding} text" if wide else "not plain text"
+        raise BadFileError(file, reason, _advice(file))
 
 
 def _advice(file: Path) -> str:

@@ -137,7 +137,7 @@ def _of_mp3(path: Path, file: IO[bytes], end: int, size: int) -> Iterator[Stream
 
 
 def _truncated(path: Path, fault: str) -> BadFileError:
-    hint = f"{wav_command(path)} makes a whole file of what is there"
+    hint = f"{wav_command(path)} makes a whole file of what is there, to keep in place of this one"
     return BadFileError(path, f"truncated: {fault}", hint)
 
 
