@@ -24,7 +24,7 @@ from seqkit.foundation.errors import ConfigError, SeqkitError
 from seqkit.foundation.machine import HOST
 from seqkit.foundation.session import Notice
 from seqkit.foundation.threads import shared_cores
-from seqkit.foundation.wording import counted
+from seqkit.foundation.wording import command_line, counted
 from seqkit.generation import labelled
 from seqkit.generation.continuation import continue_prompt, finish
 from seqkit.generation.eight_bits import added_nats, is_heavy
@@ -284,5 +284,6 @@ def _judge(
             output.write(postfilter.filtered(frames, rate))
     notice(f"the closing sample {said.words}")
     if said.is_like is False:
-        notice(f"doctor run_dir={training.folder.path} says what to try")
+        words = "doctor", f"run_dir={training.folder.path}"
+        notice(f"what to try: {command_line(*words, plugins=training.config.plugins)}")
     training.folder.complete_summary({"likeness": record_of(said)})

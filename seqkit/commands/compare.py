@@ -44,8 +44,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     groups = _groups(records)
     if len(groups) > 1:
         console.notice(
-            "measured on other data, or on the same read otherwise, as with another vocabulary: "
-            "losses compare within a group only"
+            "these groups were measured on different data, or on the same data read differently "
+            "(as with another vocabulary): losses compare within a group only"
         )
     differing = _differing(records)
     rows = [[_row(run, n, differing) for run in group] for n, group in enumerate(groups, 1)]

@@ -62,14 +62,15 @@ def fitting_recipe(data: DataConfig, folders: Folders, catalogue: Catalogue) -> 
 
 
 def suggested_recipe(data: DataConfig) -> str:
-    """`fitting_recipe` as the key to give, as far as it can be told without reading `data.path`."""
+    """`fitting_recipe` as the words of a hint, as far as files tell it that are not read."""
     if data.of_rows:
         return f"recipe={_FOR_TEXT}"
     if data.path and not any(map(remote.is_pipe, data.path)):
         with contextlib.suppress(SeqkitError):
             folders = Folders(disk.cache_dir(), lambda text: None)
             name = fitting_recipe(data, folders, Catalogue())
-            lines = f", or recipe={FOR_LINES} for a list" if name == _FOR_TEXT else ""
+            may_be_list = name == _FOR_TEXT and data.kind != "bytes" and not reading.folder_of(data)
+            lines = f", or recipe={FOR_LINES} for a list" if may_be_list else ""
             return f"recipe={name}{lines}"
     return "recipe=NAME"
 

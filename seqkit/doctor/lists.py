@@ -35,9 +35,11 @@ def faults(text: str) -> Iterator[Fault]:
 
 
 def columns(text: str) -> list[str]:
-    """The names in the first line of a table of comma-separated values; none of JSON."""
-    line = text.partition("\n")[0].removeprefix("\ufeff").rstrip()
-    return [] if line.startswith(("{", "[")) else next(csv.reader([line]), [])
+    """The names in the first line of a table of comma-separated values, if it has such names."""
+    lines = text.removeprefix("\ufeff").splitlines()
+    names = next(csv.reader(lines[:1]), [])
+    are_names = len({*names}) == len(names) > 1 and all(map(re.compile(r"\w*[^\W\d]").match, names))
+    return names if are_names else []
 
 
 def _are_entries(lines: Sequence[str], others: str, distinct: float) -> bool:

@@ -190,13 +190,14 @@ def faults(
     if occurring == 1:
         yield Fault(CONSTANT)
         return
+    short = not is_list and symbols < _SHORT
+    helps = short and facts.known >= _KNOWN * symbols and not in_shards
     if is_list and symbols < _SHORT_LIST:
         yield Fault(
             f"the list is short, {symbols:,} symbols: below {_SHORT_LIST:,} a network learns "
             "entries by heart: give more, or generate with sample.novel=true, which draws anew"
         )
-    elif not is_list and symbols < _SHORT:
-        helps = facts.known >= _KNOWN * symbols and not in_shards
+    elif short:
         keys = {"init_from": "shakespeare"} if helps else {}
         more = " or start with init_from=shakespeare:" if helps else ""
         yield Fault(
@@ -234,7 +235,7 @@ def faults(
         )
     if kind != "text":
         return
-    if facts.rare > _RARE * occurring:
+    if facts.rare > _RARE * occurring and not helps:  # or they are known already
         most = max(1, occurring - facts.rare)
         share = int(facts.counts[facts.counts < _FEW].sum()) / symbols
         fewer: dict[str, Any] = {"max_vocabulary": most, "unknown": "skip"}

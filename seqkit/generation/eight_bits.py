@@ -11,6 +11,7 @@ from seqkit.model.cells import GATES
 from seqkit.symbols import Floats
 
 _HEAVY = 6e9  # products a second; a core next to other programs makes about as many in fp32
+_CALL = 150_000  # products that take as long as a call
 _LANES, _STEPS = 32, 160  # stretches of a part, and the symbols of each, in whole frames
 _WARM = 32  # of which so many first ones do not count
 
@@ -23,8 +24,8 @@ def is_heavy(model: ModelConfig, rate: float) -> bool:
     """
     h, v, layers, places = model.hidden_size, model.vocabulary_size, model.num_layers, model.frame
     recurrent = GATES[model.cell] * h * (2 * layers - 1) * h  # the bottom layer looks up its input
-    # Each of several symbols takes a call of its own, whose small products take twice as long.
-    head = v * h if places == 1 else 2 * (v + h) * model.head_size
+    # Each of several symbols takes a call of its own.
+    head = v * h if places == 1 else (v + h) * model.head_size + _CALL
     return rate * (recurrent / places + head) > _HEAVY
 
 

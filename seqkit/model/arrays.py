@@ -1,7 +1,7 @@
 """A network as NumPy's arrays: its weights, for engines that make its steps without PyTorch."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Union
 
@@ -83,12 +83,21 @@ class NetworkArrays:
         """The matrix and the bias of a linear layer."""
         return self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
 
-    def gate_tables(self, but: Collection[str] = ()) -> dict[str, Floats]:
-        """See `CharRNN.gate_tables`; `but` those of some embeddings."""
+    def gate_tables(self) -> dict[str, Floats]:
+        """See `CharRNN.gate_tables`."""
         w = self.layer(0).w
         if self.config.input != "embedding":
             return {"embedding": w.T}
-        return gate_tables(w, self._embeddings(), but)
+        return gate_tables(w, self._embeddings())
+
+    def gate_table(self, name: str) -> Floats | None:
+        """The one of that name, if there is one."""
+        if self.config.input != "embedding":
+            return self.layer(0).w.T if name == "embedding" else None
+        if name not in self._embeddings():
+            return None
+        rows, reader = self.factors(name)
+        return rows @ reader.T
 
     def factors(self, name: str) -> tuple[Floats, Floats]:
         """An embedding (rows, E), and what reads it, (G·H, E): their product is a gate table."""

@@ -17,7 +17,7 @@ as in cuDNN; RNN: Elman, 1990.) Cells without a c pass it through unchanged.
 state after it: nothing crosses it, neither values forwards nor gradients backwards.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -63,13 +63,13 @@ def readers(w: Any, embeddings: Mapping[str, Any]) -> dict[str, Any]:
     return parts
 
 
-def gate_tables(w: Any, embeddings: Mapping[str, Any], but: Collection[str] = ()) -> dict[str, Any]:
+def gate_tables(w: Any, embeddings: Mapping[str, Any]) -> dict[str, Any]:
     """What each row of some embeddings adds to the gates of the layer that reads them, (rows, G·H).
 
-    They are read with weights w: see `readers`. The tables of `but` are not made.
+    They are read with weights w: see `readers`.
     """
     read = readers(w, embeddings)
-    return {name: rows @ read[name].T for name, rows in embeddings.items() if name not in but}
+    return {name: rows @ read[name].T for name, rows in embeddings.items()}
 
 
 def make_layer(

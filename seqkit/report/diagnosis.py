@@ -32,7 +32,8 @@ _JUMPED = 1.15
 _FALLING = 0.99  # times the loss before
 _GAP = 1.10  # validation over training: more is learnt by heart than understood
 _TINY = 1e-9  # nats
-_BY_HEART = 1.25  # the same if the training loss still falls and the validation may, too
+_BY_HEART = 1.25  # the same, unless the best validation is older than the last two
+_RECITED, _LONG_RUN = 0.5, 50  # of the closing sample, and symbols: names are shorter
 _FEW = 8  # reports of a training; fewer tell nothing of where it goes
 _PASSES = 2.0  # over the training part: what was met once is not known by heart
 
@@ -73,6 +74,8 @@ def diagnosis(record: Record) -> Diagnosis:
     """What the curves show; one of them has a value, and the validation tells something."""
     if fault := trouble(record):
         return fault
+    if is_recited(record):
+        return "by heart"
     if (record.number("data", "repeated") or 0.0) > COPIES:
         return "copied"
     if times_too_short(record) > 1:
@@ -98,6 +101,12 @@ def diagnosis(record: Record) -> Diagnosis:
     if weakest and len(losses) and float(losses.min()) >= BEATEN * weakest.nats:
         return "unlearned"
     return "level"
+
+
+def is_recited(record: Record) -> bool:
+    """Whether half of the closing sample stands in the training data, in long runs."""
+    share, longest = (record.number("recital", name) or 0 for name in ("share", "longest"))
+    return share >= _RECITED and longest >= _LONG_RUN
 
 
 def times_too_short(record: Record) -> float:

@@ -17,6 +17,7 @@ from seqkit.report.diagnosis import (
     baselines,
     diagnosis,
     guess,
+    is_recited,
     judge_last_sample,
     noun,
     times_too_short,
@@ -33,8 +34,7 @@ _ADVICE = {
     "training data by heart. Try {less_by_heart}.",
     "copied": "Much of its text is there more than once, so its losses look better than they are: "
     "leave the copies out before it trains longer.",
-    "by heart": "It predicts its training data much better than new {noun}. Try {less_by_heart}; "
-    "doctor data.path=… says what else helps.",
+    "by heart": "It predicts its training data much better than new {noun}. Try {less_by_heart}.",
     "short": "It was too short to tell more: give it more steps or more time.",
     "falling": "The loss was still falling at the end: more steps or more time will help.",
     "unlearned": "It has levelled off without learning: try {slower}, and look at the data with "
@@ -43,10 +43,10 @@ _ADVICE = {
     "model.hidden_size={wider}.",
 }
 _LITTLE_TEXT = (
-    "It has levelled off: more steps bring little, and a larger network learns so little text by "
-    "heart: give more text."
+    "It has levelled off: more steps bring little, and a larger network would learn so short a "
+    "text by heart. Give more text."
 )
-_LITTLE = 1_000_000  # symbols of text
+_SHORT = 100_000  # symbols of a text, for which a network that has learnt another one helps
 _NOTHING = (
     "The validation part is nearly the same {} throughout, as silence is: the loss on it tells "
     "nothing."
@@ -55,7 +55,6 @@ _ANOTHER_PART = (
     "Give it another validation part, as in data.split=0.8,0.1,0.1, or leave out of the data what "
     "is the same throughout; the samples say more of this run than its losses."
 )
-_BY_HEART = 0.5  # of the closing sample, which stands in the training data
 _ENDED = {
     "stopped": "It was stopped after step {}",
     "pruned": "The search ended it after step {}: other settings do better",
@@ -186,7 +185,7 @@ def _finding(record: Record, fails: bool) -> str:
     beaten = " and ".join(known.name for known in stronger if best < known.nats)
     ahead = " and ".join(known.name for known in stronger if best >= known.nats)
     learned = "It predicts better than guessing" if fails else f"It learned{so_far}"
-    if (record.number("recital", "share") or 0) >= _BY_HEART:
+    if is_recited(record):
         learned = "It has its data by heart"
     finding = f"{learned}. {standing}." if guessing else f"{standing}."
     finding += f" It beats {beaten}." if beaten else ""
@@ -195,18 +194,24 @@ def _finding(record: Record, fails: bool) -> str:
 
 def _advice(record: Record, settings: Config, shown: Diagnosis) -> str:
     """What the curves of a run show, and what to try."""
-    text, symbols = noun(record) != "sample", record.number("data", "training_symbols")
-    if shown == "level" and text and symbols and symbols < _LITTLE:
+    is_text, symbols = (
+        record.text("data", "kind") == "text",
+        record.number("data", "training_symbols"),
+    )
+    if shown == "level" and is_text and (record.number("parameters") or 0) > (symbols or math.inf):
         return _LITTLE_TEXT
     dropout = min(settings.model.dropout + 0.2, _MOST_DROPOUT)
     less = (
         "a smaller network" if dropout == settings.model.dropout else f"model.dropout={dropout:g}"
     )
+    more = ", or more sound" if noun(record) == "sample" else ", or more data"
+    if is_text and symbols and symbols < _SHORT and not settings.init_from:
+        more = ", more text, or init_from=shakespeare"
     return _ADVICE[shown].format(
-        noun="text" if text else "sound",
+        noun="text" if is_text else "data",
         step=record.best[0] if record.best else 0,
         slower=_slower(settings),
-        less_by_heart=f"{less}, or more {'data' if text else 'sound'}",
+        less_by_heart=f"{less}{more}",
         wider=2 * settings.model.hidden_size,
     )
 

@@ -82,7 +82,7 @@ def test_names_stay_in_their_line_and_are_text(run: Run, runs: Path) -> None:
 
 def test_different_data_is_said_to_be_different(run: Run, runs: Path) -> None:
     shown = run.ok("compare", f"runs={runs}/*")
-    assert "as with another vocabulary: losses compare within a group only\n" in shown.err
+    assert "(as with another vocabulary): losses compare within a group only\n" in shown.err
     assert f"left out, since they are no runs: {runs / '_empty'}" in shown.err
     lines = shown.out.decode().splitlines()
     assert [line.split(",")[0] for line in lines if line.startswith("data:")] == [

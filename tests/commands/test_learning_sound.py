@@ -89,7 +89,7 @@ def test_a_training_has_one_verdict_which_all_say_again(
     done = run.ok(*TINY, *few, f"data.path={learnt / 'étude.wav'}", f"run_dir={place}")
     (said,) = re.findall(r"^the closing sample (.*like the recording.*)$", done.err, re.M)
     assert "band 0." in said
-    assert f"doctor run_dir={place} says what to try" in done.err
+    assert f"what to try: python -m seqkit doctor run_dir={place}\n" in done.err
     assert done.err.count("like the recording") == 1
     kept = summary_of(place)["likeness"]
     assert kept["heard"] == said

@@ -12,7 +12,7 @@ from seqkit.foundation.session import Session
 
 
 def test_what_was_prepared_is_to_be_prepared_again(tmp_path: Path) -> None:
-    text = "".join(f"{chr(0x4E00 + number)}{' some words' * 6}\r\n" for number in range(400))
+    text = "".join(f"{chr(0x4E00 + number)}{' some words' * 25}\r\n" for number in range(400))
     (tmp_path / "a.txt").write_bytes(text.encode())
     out = tmp_path / "shards"
     prepare(

@@ -146,12 +146,32 @@ def test_tables_and_markup_are_told_about(
 
 def test_the_columns_of_a_table_are_named(tmp_path: Path) -> None:
     assert "data.column=NAME, one of id, body (" in told_of(tmp_path / "a.csv", "id,body\n1,tea\n")
-    assert "data.column=NAME (" in told_of(tmp_path / "a.json", '[{"text": "tea"}]')
+    for content in (
+        '[{"text": "tea"}]',
+        '{\n "a": 1,\n "b": 2}',
+        "id;body\n",
+        "7,3.5\n",
+        "only\ntea\n",
+    ):
+        assert "data.column=NAME (" in told_of(tmp_path / "a.csv", content)
+    (tmp_path / "mac.csv").write_bytes(b"\xef\xbb\xbfid,body\r1,tea\r")
+    config = DataConfig(path=[str(tmp_path / "mac.csv")])
+    (fault,) = text.file_faults([tmp_path / "mac.csv"], config)
+    assert "one of id, body (" in fault.line
+
+
+def test_the_rare_characters_of_a_text_to_start_from_a_model_with_stay() -> None:
+    written = "Liebe Grüße aus dem kalten Norden!\n" * 300 + "".join(map(chr, range(33, 127)))
+    codec = Characters("".join(sorted(set(written))), 0)
+    found = text.facts(Part.of(codec.encode(written)), codec, lambda done: None)
+    given = [fault.keys for fault in text.faults(found, "text")]
+    assert {"init_from": "shakespeare"} in given
+    assert not any("max_vocabulary" in keys for keys in given)
 
 
 def test_rare_characters_that_make_up_much_of_a_text_are_not_to_be_left_out() -> None:
     rare = "".join(chr(0x4E00 + number) for number in range(300))
-    for text_of, advised in (("ab" * 9000 + rare, {"max_vocabulary", "unknown"}), (rare * 2, {})):
+    for text_of, advised in (("ab" * 60_000 + rare, {"max_vocabulary", "unknown"}), (rare * 2, {})):
         codec = Characters("".join(sorted(set(text_of))), 0)
         found = text.facts(Part.of(codec.encode(text_of)), codec, lambda done: None)
         fault = next(each for each in text.faults(found, "text") if "too few" in each.line)

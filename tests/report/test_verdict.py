@@ -72,11 +72,12 @@ def test_a_best_validation_that_stands_while_the_loss_falls_is_known_by_heart(
 
 
 def test_a_larger_network_is_not_advised_for_little_text(leave: Leave) -> None:
-    for length, advice in ((50_000, "give more text"), (2_000_000, "larger network, such as")):
+    for length, advice in ((50_000, "Give more text"), (2_000_000, "larger network, such as")):
         run = leave(
             [2.2, *[1.55] * 60],
             [1.6, 1.552, 1.55, 1.55],
             data={"kind": "text", "training_symbols": length},
+            parameters=90_000,
         )
         assert advice in judge(read(run)).advice
         shutil.rmtree(run)
@@ -175,7 +176,7 @@ def test_of_a_text_with_copies_no_longer_training_is_advised(leave: Leave) -> No
 
 def test_a_run_that_recites_its_data_has_not_just_learned_it(leave: Leave) -> None:
     for share, said in ((0.92, "It has its data by heart. At step"), (0.1, "It learned. At step")):
-        recital = {"share": share, "words": f"{share:.0%} of this text"}
+        recital = {"share": share, "longest": 300, "words": f"{share:.0%} of this text"}
         run = leave(DOWN, [2.6, 2.2, 1.8, 1.5], recital=recital)
         assert judge(read(run)).finding.startswith(said)
         shutil.rmtree(run)

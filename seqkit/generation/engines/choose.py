@@ -60,7 +60,8 @@ def choose_engine(
         chosen = "int8" if light and name in ("onnx", "wasm") else precision
         engine = build_engine(name, chosen, model, size, request.streams)
         if request.precision == "auto" and chosen != "fp32":
-            exact = ", which is as good (exact: sample.precision=fp32)" if light else ""
+            offers = request.engine == "auto" or "fp32" in PRECISIONS[name]
+            exact = "; sample.precision=fp32 is exact" if chosen == "int8" and offers else ""
             notice(f"the {name} engine computes in {chosen}{exact}")
         return engine
 

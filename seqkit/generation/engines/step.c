@@ -115,7 +115,7 @@ EXPORT void *arrange(int layers, int units, int symbols, int rows, int codes, in
   return begin;
 }
 
-// In double precision and in this order, as wasm_layout.py makes tables of other networks.
+// In double precision and one fixed order, so that the engine and the page make the same tables.
 static void multiply_out(Table t, Factors of) {
   EACH(r, t.rows) {
     short *values = t.values + (u64)r * t.columns;

@@ -42,21 +42,19 @@ def pack(model: Network, size: int, labels: Floats | None = None) -> tuple[list[
     if config.cell != "lstm":
         raise ConfigError(f"sample.engine=wasm and pages run LSTMs, and this is a {config.cell}")
     own = NetworkArrays.of(model)
+    wide, gates = own.in_float64(), 4 * (config.hidden_size + -config.hidden_size % _ALIGNED)
+    rows, width = config.input_rows, config.embedding_size
     factored = config.frame > 1 and config.input == "embedding"
-    wide = own.in_float64()
-    tables = wide.gate_tables(("embedding", "predicted") if factored else ())
-    chosen = tables.get("labels") if labels is None else labels.astype(float) @ tables["labels"]
-    if factored:
-        parts = _factors(own, "embedding")
-    else:
-        first = int(config.frame == 1)  # a row that is none
-        parts = _table(_parted(np.pad(tables["embedding"], ((first, 0), (0, 0))).T).T)
-    for rows in (tables.get("conditions"), chosen):
-        parts += [] if rows is None else _table(_parted(rows.T).T)
+    factored = factored and 4 * width * (rows + gates) < 2 * rows * gates  # bytes
+    chosen = of_labels = wide.gate_table("labels")
+    if labels is not None and of_labels is not None:
+        chosen = labels.astype(float) @ of_labels
+    parts = _factors(own, "embedding") if factored else _gate_table(wide, "embedding")
+    parts += _gate_table(wide, "conditions")
+    parts += [] if chosen is None else _table(_parted(chosen.T).T)
     if (predictor := own.prediction()) is not None:
         levels, borders, weights = predictor
-        made = factored and _factors(own, "predicted")
-        parts += made or _table(_parted(tables["predicted"].T).T)
+        parts += _factors(own, "predicted") if factored else _gate_table(wide, "predicted")
         parts += [np.append(np.float32(0), levels), np.append(borders, np.float32(np.inf))]
         parts.append(_filled(weights, -1, 4, first=True))
     for index in range(config.num_layers):
@@ -65,16 +63,17 @@ def pack(model: Network, size: int, labels: Floats | None = None) -> tuple[list[
         parts += _matrix(np.concatenate(joined, 1), _parted(b + d), 1 / _UNITS)
     parts += _heads(wide, size)
     content = b"".join(part.tobytes() + bytes(-part.nbytes % _ALIGNED) for part in parts)
-    if config.num_layers > _LAYERS or len(content) > _BYTES:
+    needed = len(content) + 4 * rows * gates * factored  # tables that step.c makes
+    if config.num_layers > _LAYERS or needed > _BYTES:
         raise ConfigError(
             f"sample.engine=wasm and pages run up to {_LAYERS} layers and {_BYTES:,} bytes, not "
-            f"{config.num_layers} and {len(content):,}"
+            f"{config.num_layers} and {needed:,}"
         )
     hidden, lookback, z = config.hidden_size, config.lookback, config.head_size
     shape = config.num_layers, hidden + -hidden % _ALIGNED, size, config.vocabulary_size
     read = config.conditions, 0 if chosen is None else len(chosen), lookback + -lookback % 4
     rest = int(config.skip_connections), config.clip, config.frame, z + -z % _ALIGNED
-    return [*shape, *read, *rest, config.embedding_size * factored], content
+    return [*shape, *read, *rest, width * factored], content
 
 
 def _heads(model: NetworkArrays, size: int) -> list[np.ndarray]:
@@ -92,6 +91,15 @@ def _heads(model: NetworkArrays, size: int) -> list[np.ndarray]:
         matrix = _filled(_filled(weight[:size], 1, _ALIGNED), 0, _ROWS)
         parts += _matrix(matrix, _filled(bias[:size], 0, _ROWS), unit, least)
     return parts
+
+
+def _gate_table(model: NetworkArrays, name: str) -> list[np.ndarray]:
+    """What each symbol, code or prediction adds to the gates, if the network reads such."""
+    rows = model.gate_table(name)
+    if rows is None:
+        return []
+    first = int(name == "embedding" and model.config.frame == 1)  # a row that is none
+    return _table(_parted(np.pad(rows, ((first, 0), (0, 0))).T).T)
 
 
 def _factors(model: NetworkArrays, name: str) -> list[np.ndarray]:

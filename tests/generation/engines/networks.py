@@ -88,6 +88,11 @@ def in_frames(places: int, device: str = "cpu") -> CharRNN:
     )
 
 
+def in_frames_with_labels() -> CharRNN:
+    """A network that makes three symbols a step, told a label, without linear prediction."""
+    return network(1, 33, 20, embedding=True, labels=4, places=3)
+
+
 def random_state(model: CharRNN, streams: int, fed: int = 0) -> State:
     """A state in the range of real ones, after so many inputs of a step; 0: all of them."""
     generator = torch.Generator().manual_seed(streams)

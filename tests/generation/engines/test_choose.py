@@ -57,7 +57,7 @@ def test_a_request_for_8_bits_has_them_with_a_word(
     symbols, state = np.zeros((40, 1), np.int64), network(1, 8, 5).zero_state(1)
     of_fp32, _ = OnnxEngine(network(1, 8, 5), 5).score(symbols, state)
     assert (engine.score(symbols, state)[0] == of_fp32).all() == (not in_8_bits)
-    exact = ", which is as good (exact: sample.precision=fp32)"
+    exact = "; sample.precision=fp32 is exact"
     assert told == [f"the onnx engine computes in int8{exact}"] * in_8_bits
 
 
@@ -65,8 +65,7 @@ def test_with_avx2_alone_wasm_is_the_engine_of_8_bits(monkeypatch: pytest.Monkey
     monkeypatch.setattr(machine, "ends_at_avx2", lambda: True)
     engine, told = chosen(eight_bits=True)
     assert isinstance(engine, WasmEngine)
-    exact = "which is as good (exact: sample.precision=fp32)"
-    assert told == [f"the wasm engine computes in int8, {exact}"]
+    assert told == ["the wasm engine computes in int8; sample.precision=fp32 is exact"]
     assert isinstance(chosen()[0], OnnxEngine)
     assert isinstance(chosen("onnx", eight_bits=True)[0], OnnxEngine)
     gru, several = network(1, 8, 5, cell="gru"), Request(1, 2, eight_bits=True)

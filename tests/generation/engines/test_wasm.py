@@ -36,6 +36,7 @@ from tests.generation.engines.networks import (
     differences,
     flat,
     in_frames,
+    in_frames_with_labels,
     network,
     random_state,
 )
@@ -66,8 +67,12 @@ def test_the_programs_are_what_the_command_in_the_source_builds(tmp_path: Path) 
         *map(conditioned, CONDITIONS),
         network(3, 24, 9, skips=True, places=2),
         in_frames(4),
+        in_frames_with_labels(),
     ],
-    ids=["one_hot", "embedding", "skips", "codes", "labels", "both", "two_places", "four_places"],
+    ids=[
+        *("one_hot", "embedding", "skips", "codes", "labels", "both"),
+        *("two_places", "four_places", "three_and_labels"),
+    ],
 )
 def test_logits_are_near_the_models_and_the_same_with_relaxed_simd(model: CharRNN) -> None:
     size = model.config.vocabulary_size - 1
