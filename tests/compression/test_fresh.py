@@ -2,6 +2,7 @@
 
 import io
 import lzma
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -120,6 +121,22 @@ def test_two_processes_make_the_same_file_and_give_it_back(tmp_path: Path) -> No
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "1.sq").read_bytes() == (tmp_path / "2.sq").read_bytes()
     assert (tmp_path / "again").read_bytes() == PAGE
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])
+def test_of_an_interrupted_compression_nothing_is_left(
+    sent: signal.Signals, code: int, tmp_path: Path
+) -> None:
+    (tmp_path / "pages").write_bytes(PAGE * (5_000_000 // len(PAGE)))
+    with subprocess.Popen(
+        [sys.executable, "-m", "seqkit", "compress", "data.path=pages", "out=a.sq"],
+        cwd=tmp_path, env=environment(), stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        process.stderr.readline()  # it has begun to say how far it is
+        process.send_signal(sent)
+        assert process.wait(60) == code
+    assert [file.name for file in tmp_path.iterdir()] == ["pages"]
 
 
 def test_a_gpu_is_not_asked_for(run: Run, tmp_path: Path) -> None:
