@@ -1,6 +1,5 @@
 """Whether a text is a list, of names or poems, each of which is better a document."""
 
-import csv
 import itertools
 import re
 from collections.abc import Iterator, Sequence
@@ -32,14 +31,6 @@ def faults(text: str) -> Iterator[Fault]:
     poems = len(blocks) >= _BLOCKS and height >= _POEM and width <= _VERSE
     if poems and _are_entries([block[0] for block in blocks], _SPOKEN, _DISTINCT_POEMS):
         yield _fault(f"{height:g} short lines between blank lines", "blank_line")
-
-
-def columns(text: str) -> list[str]:
-    """The names in the first line of a table of comma-separated values, if it has such names."""
-    lines = text.removeprefix("\ufeff").splitlines()
-    names = next(csv.reader(lines[:1]), [])
-    are_names = len({*names}) == len(names) > 1 and all(map(re.compile(r"\w*[^\W\d]").match, names))
-    return names if are_names else []
 
 
 def _are_entries(lines: Sequence[str], others: str, distinct: float) -> bool:

@@ -2,7 +2,9 @@
 
 import codecs
 import contextlib
+import csv
 import itertools
+import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -42,7 +44,6 @@ _LONG_LINE = 10_000  # symbols
 RETURN, _MARK = "U+000D", "U+FEFF"
 """The code points of CR and of the byte order mark, which have faults of their own."""
 _RARE, _KNOWN, _LOST = 0.5, 0.9, 0.02  # of the vocabulary, and of all symbols
-_SHOWN_COLUMNS = 8
 _FILES = 20  # whose beginnings are looked at
 _TABLES = (".csv", ".json", ".jsonl")
 _MARKUP = {"RTF": ("{\\rtf",), "HTML": ("<!doctype html", "<html")}
@@ -268,7 +269,7 @@ def file_faults(files: Collection[Path], config: DataConfig) -> Iterator[Fault]:
         )
     if all(file.suffix in _TABLES for file in begins):
         first = next(iter(begins.values())).decode(config.encoding, "replace")
-        names = first_of(lists.columns(first), _SHOWN_COLUMNS)
+        names = first_of(_columns(first))
         yield Fault(
             "the data are tables: to learn the text of one column, give data.kind=hf "
             f"data.column=NAME{names and f', one of {names}'} (pip install 'seqkit[hf]')"
@@ -283,6 +284,13 @@ def file_faults(files: Collection[Path], config: DataConfig) -> Iterator[Fault]:
             yield Fault(
                 f"the data are {name}, whose markup is learnt, too: save them as plain text"
             )
+
+
+def _columns(begin: str) -> list[str]:
+    """The names in the first line of comma-separated values, if it has such names."""
+    names = next(csv.reader(begin.removeprefix("\ufeff").splitlines()[:1]), [])
+    are_names = all(re.match(r"\w*[^\W\d]", name) for name in names)
+    return names if are_names and len({*names}) == len(names) > 1 else []
 
 
 def _is_utf8(begin: bytes) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.machine import HOST, Device
-from seqkit.model.cells import EMBEDDINGS, GATES, LayerWeights, gate_tables, readers
+from seqkit.model.cells import EMBEDDINGS, GATES, LayerWeights, readers
 from seqkit.model.state import State, zero_state
 from seqkit.symbols import Floats
 
@@ -85,13 +85,11 @@ class NetworkArrays:
 
     def gate_tables(self) -> dict[str, Floats]:
         """See `CharRNN.gate_tables`."""
-        w = self.layer(0).w
-        if self.config.input != "embedding":
-            return {"embedding": w.T}
-        return gate_tables(w, self._embeddings())
+        tables = {name: self.gate_table(name) for name in EMBEDDINGS}
+        return {name: rows for name, rows in tables.items() if rows is not None}
 
     def gate_table(self, name: str) -> Floats | None:
-        """The one of that name, if there is one."""
+        """One of `gate_tables`; None if it reads nothing of that name."""
         if self.config.input != "embedding":
             return self.layer(0).w.T if name == "embedding" else None
         if name not in self._embeddings():
@@ -111,8 +109,8 @@ class NetworkArrays:
 
     def condition_table(self) -> Floats | None:
         """What each code with each number of its one label adds to the gates, (C·n, G·H)."""
-        tables = self.gate_tables()
-        parts = [tables[name] for name in ("conditions", "labels") if name in tables]
+        tables = map(self.gate_table, ("conditions", "labels"))
+        parts = [rows for rows in tables if rows is not None]
         if len(parts) < 2:
             return parts[0] if parts else None
         both: Floats = parts[0][:, None] + parts[1]

@@ -34,7 +34,8 @@ _ADVICE = {
     "training data by heart. Try {less_by_heart}.",
     "copied": "Much of its text is there more than once, so its losses look better than they are: "
     "leave the copies out before it trains longer.",
-    "by heart": "It predicts its training data much better than new {noun}. Try {less_by_heart}.",
+    "by heart": "It predicts its training data much better than new {content}. Try "
+    "{less_by_heart}.",
     "short": "It was too short to tell more: give it more steps or more time.",
     "falling": "The loss was still falling at the end: more steps or more time will help.",
     "unlearned": "It has levelled off without learning: try {slower}, and look at the data with "
@@ -46,7 +47,6 @@ _LITTLE_TEXT = (
     "It has levelled off: more steps bring little, and a larger network would learn so short a "
     "text by heart. Give more text."
 )
-_SHORT = 100_000  # symbols of a text, for which a network that has learnt another one helps
 _NOTHING = (
     "The validation part is nearly the same {} throughout, as silence is: the loss on it tells "
     "nothing."
@@ -194,24 +194,21 @@ def _finding(record: Record, fails: bool) -> str:
 
 def _advice(record: Record, settings: Config, shown: Diagnosis) -> str:
     """What the curves of a run show, and what to try."""
-    is_text, symbols = (
-        record.text("data", "kind") == "text",
-        record.number("data", "training_symbols"),
-    )
-    if shown == "level" and is_text and (record.number("parameters") or 0) > (symbols or math.inf):
+    kind = record.text("data", "kind") or settings.data.kind
+    symbols = record.number("data", "training_symbols") or math.inf
+    if shown == "level" and kind == "text" and (record.number("parameters") or 0) > symbols:
         return _LITTLE_TEXT
+    content = {"text": "text", "audio": "sound"}.get(kind, "data")
+    where = ": see docs/reference/writers.md" if kind == "text" else ""
     dropout = min(settings.model.dropout + 0.2, _MOST_DROPOUT)
     less = (
         "a smaller network" if dropout == settings.model.dropout else f"model.dropout={dropout:g}"
     )
-    more = ", or more sound" if noun(record) == "sample" else ", or more data"
-    if is_text and symbols and symbols < _SHORT and not settings.init_from:
-        more = ", more text, or init_from=shakespeare"
     return _ADVICE[shown].format(
-        noun="text" if is_text else "data",
+        content=content,
         step=record.best[0] if record.best else 0,
         slower=_slower(settings),
-        less_by_heart=f"{less}{more}",
+        less_by_heart=f"{less}, or more {content}{where}",
         wider=2 * settings.model.hidden_size,
     )
 

@@ -87,7 +87,8 @@ EXPORT void *arrange(int layers, int units, int symbols, int rows, int codes, in
                      int lookback, int has_skips, float limit, int places, int size_of_z,
                      int width) {
   L = layers; H = units; V = symbols; known = rows; K = lookback;
-  P = places; M = size_of_z; E = width; skips = has_skips; clip = limit; top = (unsigned long)&__heap_base;
+  P = places; M = size_of_z; E = width; skips = has_skips; clip = limit;
+  top = (unsigned long)&__heap_base;
   void *begin = take(0);
   if (E) of_input = factors(P * (known + 1));
   else input = table(P * (known + 1), 4 * H);
