@@ -43,6 +43,8 @@ def table(overrides: Sequence[str], rounds: int = 5, calls: int = 10) -> str:
     for name, build in peers(config).items():
         try:
             step = build()
+            step()  # in which FlashRNN compiles and refuses
+            torch.cuda.synchronize()
         except Exception as error:  # in ways of their own: compilers, shapes, memory
             notes.append(f"{name} does not run here: {error!r:.200}")
         else:
