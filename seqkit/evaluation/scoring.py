@@ -182,7 +182,7 @@ def _chunks(
         first = part.starts[document] == warm
         state = model.zero_state(len(group))
         if begin_state is not None and len(segments) == 1:
-            state = begin_state  # within a frame, it may be
+            state = begin_state.on(device)  # within a frame, it may be
         elif begin_state is not None:
             for values, begun in zip(state, begin_state, strict=True):
                 values[:, group == 0] = begun

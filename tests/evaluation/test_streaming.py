@@ -60,10 +60,11 @@ def test_many_documents_are_not_cut() -> None:
         (40.0, 3),  # forgets nothing: sums up from the first symbol to the last
     ],
 )
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 def test_the_score_is_that_of_the_whole_stream(
-    forget_bias: float, again: int, monkeypatch: pytest.MonkeyPatch
+    forget_bias: float, again: int, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model, part = network(forget_bias), part_of(11 * CHUNK + 7, 5 * CHUNK)
+    model, part = network(forget_bias).to(device), part_of(11 * CHUNK + 7, 5 * CHUNK)
     watched: list[int] = []
     whole = scoring.evaluate(Scored(model, part, START), protocols.streaming(part))
     counted = count_repeats(monkeypatch)
