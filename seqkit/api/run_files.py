@@ -266,7 +266,7 @@ def _judge(
     The verdict on what comes out is told, and kept for all who are to say it again.
     """
     frames, rate = np.concatenate([*SoundReader(file).all_channels()]), codec.sample_rate
-    first = len(training.closing.prompt) // codec.symbols_per_instant
+    first = codec.samples_of(len(training.closing.prompt))
     made = frames[first : first + _JUDGED * rate]
     asked = training.config.sample.postfilter
     with shared_cores():

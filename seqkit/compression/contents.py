@@ -126,10 +126,11 @@ def _sound(codec: Quantiser, pieces: Iterable[Symbols], lanes: int) -> Iterator[
     Where a frame has several symbols, the last few, with which lanes would not be of whole frames,
     become a block of their own: a network that begins within a frame goes wrong.
     """
-    dtype = symbol_dtype(codec.size)
-    for part in _parts((piece.tobytes() for piece in pieces), b"", BLOCK * dtype.itemsize):
+    dtype, whole = symbol_dtype(codec.size), codec.phases * lanes
+    length = BLOCK // whole * whole * dtype.itemsize
+    for part in _parts((piece.tobytes() for piece in pieces), b"", length):
         symbols = np.frombuffer(part, dtype)
-        even = len(symbols) // (codec.phases * lanes) * codec.phases * lanes
+        even = len(symbols) // whole * whole
         for block in np.split(symbols, [even] if codec.phases > 1 else []):
             if len(block):
                 yield Block(block, block)

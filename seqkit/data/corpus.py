@@ -87,6 +87,10 @@ class Part:
     def __len__(self) -> int:
         return int(self.symbols.size)
 
+    def whole_frames(self, length: int) -> int:
+        """So many symbols, or the few more that make whole frames."""
+        return -(-length // self.frame) * self.frame
+
     @property
     def is_constant(self) -> bool:
         """Whether it is the same symbol again and again; of shards a beginning is looked at."""

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from seqkit.conditions import NO_CONDITIONS, Conditions
+from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Part
 from seqkit.data.symbol_files import StoredSymbols
 from seqkit.foundation.errors import ConfigError, DataError
@@ -63,6 +64,22 @@ class _Grid:
         return _Grid(*(values.to(device) for values in vars(self).values()))
 
 
+def window_of(sequence_length: int, codec: Codec) -> int:
+    """T, the symbols of a window: of sound without those of values that its codec leaves out.
+
+    Raises ConfigError if the window would cut a frame.
+    """
+    if not isinstance(codec, Quantiser):
+        return sequence_length
+    whole = codec.columns * codec.symbols_per_sample
+    if sequence_length % whole:
+        raise ConfigError(
+            f"train.sequence_length={sequence_length}: a frame of this sound has {whole} symbols, "
+            f"which no window may cut: give a multiple of {whole}"
+        )
+    return sequence_length // whole * codec.phases
+
+
 class Lanes:
     """A part laid out as B contiguous lanes that are read T symbols at a time.
 
@@ -89,28 +106,23 @@ class Lanes:
         shift_seed: int | None = None,
         end: int | None = None,
     ) -> None:
-        """`start` is the codec's start symbol; batch_size is B, sequence_length T.
+        """`start` is the codec's start symbol; batch_size is B, sequence_length T, whole frames.
 
         With a `shift_seed` the row is read as a ring that each epoch enters at another place. `end`
         is the target where a document ends and another one follows, by default none.
 
         Raises:
-            ConfigError: an argument of another type or too small, or windows that cut a frame.
+            ConfigError: an argument of another type or too small.
             DataError: the part holds fewer than two windows.
         """
         check_type("part", part, Part)
         check_whole_number("start", start, 0)
         check_whole_number("batch_size", batch_size, 1)
         check_whole_number("sequence_length", sequence_length, 1)
-        if sequence_length % part.frame:
-            raise ConfigError(
-                f"train.sequence_length={sequence_length}: a frame of this sound has {part.frame} "
-                f"symbols, which no window may cut: give a multiple of {part.frame}"
-            )
         if len(part) < 2 * sequence_length:
             raise DataError(
                 f"the training part has {len(part)} symbols, fewer than two windows of "
-                f"train.sequence_length={sequence_length}, which are {2 * sequence_length}: "
+                f"{sequence_length} symbols, which are {2 * sequence_length}: "
                 "give more data or shorter windows"
             )
         self.start = start

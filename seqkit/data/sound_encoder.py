@@ -12,6 +12,7 @@ import numpy.typing as npt
 from seqkit.config import DataConfig, bands_of
 from seqkit.data import codecs
 from seqkit.data.codecs import Quantiser, filter_bank
+from seqkit.data.codecs.channels import turned
 from seqkit.data.codecs.emphasis import CHOICES, emphasised
 from seqkit.data.findings import Findings
 from seqkit.data.shards.plan import FileSlice
@@ -19,6 +20,7 @@ from seqkit.data.sound import Frames
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.workers import Watch
+from seqkit.symbols import Floats
 
 SHORTEST = 0.02
 """Seconds; a clip below holds nothing to learn from."""
@@ -33,8 +35,8 @@ Sums = npt.NDArray[np.float64]
 class Loudness:
     """Of all samples that were measured, with each emphasis: peak and sums; and their number.
 
-    Of sound in bands it is that of the sound, then with each emphasis of each band, as if that had
-    as many samples.
+    Of sound in bands it is that of the sound, then with each emphasis of each value of a frame, as
+    if that had as many samples.
 
     peak, size, square: the largest size, the sum of sizes and that of squares, (A,).
     """
@@ -48,7 +50,8 @@ class Loudness:
     def of_nothing(cls, config: DataConfig, rate: int) -> Self:
         """That of no samples, for the emphases, of which the first is none, or for the bands."""
         bands, count = bands_of(config.bands, rate), len(emphases_of(config))
-        return cls(*np.zeros((3, count if bands == 1 else 1 + bands * count)))
+        columns = bands * config.channels
+        return cls(*np.zeros((3, count if bands == 1 else 1 + columns * count)))
 
     def include(self, other: "Loudness") -> None:
         """Take in what was measured of others."""
@@ -103,8 +106,31 @@ class Decoded:
         return self._files.pop(file, None)
 
 
-def measure(file: Path, rate: int, config: DataConfig, decoded: Decoded, count: Watch) -> Loudness:
+def share(file: Path, rate: int, config: DataConfig, count: Watch) -> Sums:
+    """Of left and right in each band the sums of left², right² and left x right, (3, K).
+
+    Raises:
+        BadFileError: it cannot be read.
+    """
+    bands = bands_of(config.bands, rate)
+    split, sums = filter_bank.splitter(bands, config.channels), np.zeros((3, bands))
+    for frames in _frames(SoundReader(file), rate, config.channels, config, count):
+        left, right = split(frames).astype(np.float64).transpose(2, 0, 1)
+        sums += [np.square(left).sum(0), np.square(right).sum(0), (left * right).sum(0)]
+    return sums
+
+
+def measure(
+    file: Path,
+    rate: int,
+    config: DataConfig,
+    turns: Floats | None,
+    decoded: Decoded,
+    count: Watch,
+) -> Loudness:
     """How loud a recording is at a sample rate; its samples are kept for `encode_sound`.
+
+    `turns` are those of the quantiser that is to be.
 
     Raises:
         BadFileError: it cannot be read.
@@ -112,15 +138,17 @@ def measure(file: Path, rate: int, config: DataConfig, decoded: Decoded, count: 
     emphases, bands = emphases_of(config), bands_of(config.bands, rate)
     split = filter_bank.splitter(bands, config.channels)
     loudness, columns = Loudness.of_nothing(config, rate), bands * config.channels
-    times, before = np.full(len(loudness.peak), float(bands)), np.zeros((1, columns), np.float32)
+    times, before = np.full(len(loudness.peak), float(columns)), np.zeros((1, columns), np.float32)
     times[0] = 1
     blocks = _frames(SoundReader(file), rate, config.channels, config, count)
     for frames in decoded.keep(file, blocks):
         sums = []
-        rows = split(frames).reshape(-1, columns) if bands > 1 else frames
+        rows = frames
+        if bands > 1:
+            rows = turned(split(frames), turns).astype(np.float32, copy=False)
         sounds = [emphasised(rows, share, before) if share else rows for share in emphases]
         if bands > 1:
-            sounds = [frames, *(band for sound in sounds for band in np.split(sound, bands, 1))]
+            sounds = [frames, *(column for sound in sounds for column in sound.T)]
         for size in map(np.abs, sounds):
             square = np.square(size, dtype=np.float64).sum()
             sums.append((size.max(initial=0), size.sum(dtype=np.float64), square))

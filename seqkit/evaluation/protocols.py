@@ -14,7 +14,7 @@ LANES = 64
 """Segments that are scored side by side, at most."""
 
 WARM = 256
-"""Symbols, whole frames, after which an LSTM's state hardly depends on where it began."""
+"""Symbols after which an LSTM's state hardly depends on where it began."""
 
 
 def streaming(part: Part) -> Integers:
@@ -25,7 +25,7 @@ def streaming(part: Part) -> Integers:
 
 def windowed(part: Part, window: int) -> Integers:
     """Windows of `window` symbols, each from the zero state; within a frame none ends."""
-    return cut(streaming(part), _whole_frames(part, window), warm=0)
+    return cut(streaming(part), part.whole_frames(window), warm=0)
 
 
 def warmed(part: Part) -> Integers:
@@ -35,13 +35,14 @@ def warmed(part: Part) -> Integers:
     as far as the network forgets what lies further back.
     """
     length = max(-(-len(part) // LANES), WARM)
-    return cut(streaming(part), _whole_frames(part, length), warm=WARM)
+    warm = part.whole_frames(WARM)
+    return cut(streaming(part), part.whole_frames(length), warm=warm)
 
 
 def spread(part: Part, symbols: int) -> Integers:
     """As `warmed`, of about so many symbols: equal stretches at equal distances over the part."""
     stretches = min(max(symbols // WARM, 1), LANES)
-    frame = part.frame
+    frame, warm = part.frame, part.whole_frames(WARM)
     length = max(symbols // stretches // frame, 1) * frame
     rows = []
     for number in range(stretches):
@@ -52,7 +53,7 @@ def spread(part: Part, symbols: int) -> Integers:
         starts = part.starts[first:last]  # of the documents that it has a share in
         begins = np.maximum(starts, begin)
         ends = np.append(begins[1:], end)
-        rows.append(np.stack([np.maximum(begins - WARM, starts), begins, ends], axis=1))
+        rows.append(np.stack([np.maximum(begins - warm, starts), begins, ends], axis=1))
     return np.concatenate(rows)
 
 
@@ -65,7 +66,3 @@ def cut(documents: Integers, length: int, warm: int) -> Integers:
     begins = first + number * length
     ends = np.minimum(begins + length, end)
     return np.stack([np.maximum(begins - warm, first), begins, ends], axis=1)
-
-
-def _whole_frames(part: Part, length: int) -> int:
-    return -(-length // part.frame) * part.frame

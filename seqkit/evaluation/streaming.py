@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
+from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring
 from seqkit.evaluation.protocols import LANES
 from seqkit.evaluation.score import Score, Tally
@@ -27,7 +28,7 @@ _NEAR = 1e-3  # between two h, and between two c in relation to their size
 def evaluate(scored: Scored) -> Score:
     """The score of a part whose documents are streamed from the zero state to their ends."""
     tally = Tally(scored.part)
-    table = pieces(protocols.streaming(scored.part), scored.ranks.rank.size)
+    table = pieces(scored.part, scored.ranks.rank.size)
     run(scored, table, lambda chunk: tally.add(*chunk.counted_nats()), tally.take_back)
     tally.add_up(scored.ranks)
     return tally.score()
@@ -79,17 +80,19 @@ def run(
     return final.get(len(table) - 1)
 
 
-def pieces(documents: Integers, processes: int = 1) -> Integers:
-    """The segments, in the order of the part, of documents (S, 3) that are cut where they are few.
+def pieces(part: Part, processes: int = 1) -> Integers:
+    """The segments, in the order of the part, of its documents, which are cut where they are few.
 
     A piece but a document's first is warmed up on `CHUNK` symbols; its length is a multiple of
-    that, and at most `LANES` pieces for each of the processes are made of a document.
+    that, or the next that cuts no frame, and at most `LANES` pieces for each of the processes are
+    made of a document.
     """
+    documents = protocols.streaming(part)
     if len(documents) >= _ENOUGH * processes:
         return documents
     total = int((documents[:, 2] - documents[:, 0]).sum())
     size = max(PIECE, -(-total // (LANES * processes) // CHUNK) * CHUNK)
-    return protocols.cut(documents, size, warm=CHUNK)
+    return protocols.cut(documents, part.whole_frames(size), warm=part.whole_frames(CHUNK))
 
 
 def _states_at(chunk: Chunk, places: Integers) -> dict[int, State]:

@@ -84,7 +84,8 @@ class Stretch:
 def stretches(scored: Scored, wanted: Wanted) -> Iterator[Stretch]:
     """What a part's symbols are to a model that streams it, from the first to the last."""
     network = scored.model.runnable_weights(dtype=torch.float32)
-    table = protocols.cut(protocols.streaming(scored.part), streaming.PIECE, warm=CHUNK)
+    size, warm = map(scored.part.whole_frames, (streaming.PIECE, CHUNK))
+    table = protocols.cut(protocols.streaming(scored.part), size, warm=warm)
     edges = np.flatnonzero(np.diff((table[:, 1] - _FIRST) // _STRETCH)) + 1
     state: State | None = None
     for rows in np.split(table, edges):

@@ -83,11 +83,10 @@ def continue_prompt(
     engine = engine or engine_for(trained, request, choice, notice)
     if choice is not None:
         model = model.with_choices(choice.weights)
-    if len(prompt) > REMEMBERED:
-        notice(
-            f"of the {len(prompt):,} symbols of the prompt the model reads the last {REMEMBERED:,}"
-        )
-    read, seed = prompt[-REMEMBERED:], request.sampling.seed
+    most = REMEMBERED // model.config.frame * model.config.frame
+    if len(prompt) > most:
+        notice(f"of the {len(prompt):,} symbols of the prompt the model reads the last {most:,}")
+    read, seed = prompt[-most:], request.sampling.seed
     codes, written, over = None, None, deque[npt.NDArray[np.bool_]]()
     of_codes = request.ending is not None and not request.ending.symbols
     if slow is not None:

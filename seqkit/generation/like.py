@@ -102,7 +102,7 @@ def levelled(blocks: Blocks, codec: Quantiser, decibels: Floats) -> Blocks:
     both frames to what is followed.
     """
     hop, place = codec.symbols_of(codec.sample_rate / FRAMES), 0
-    samples, frames_each = hop // codec.symbols_per_instant, hop // codec.phases
+    samples, frames_each = codec.samples_of(hop), hop // codec.phases
     wanted = np.convolve(np.pad(decibels, 1, mode="edge"), (0.5, 0.5), "valid")  # at borders
     readers, before = list[Callable[[Integers], Frames]](), None
     held, heard = np.zeros((0, 1), np.int64), np.zeros((1, 0, codec.channels), np.float32)

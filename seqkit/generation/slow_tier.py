@@ -99,16 +99,16 @@ class SlowTier:
         if not len(prompt):
             return self.codes[:0]
         codes = self.codebook.codes(self.codebook.describe(codec.frames(prompt).mean(1)))
-        return np.repeat(codes, self.codebook.hop * codec.symbols_per_instant)[: len(prompt)]
+        return np.repeat(codes, codec.symbols_of(self.codebook.hop))[: len(prompt)]
 
     def following(self, codec: Quantiser, like: Symbols) -> Written:
         """Codes that are given, (frames,), the same for all streams."""
-        codes, hop = like[:, None].astype(np.int64), self.codebook.hop * codec.symbols_per_instant
+        codes, hop = like[:, None].astype(np.int64), codec.symbols_of(self.codebook.hop)
         return lambda place, count: codes[np.arange(place, place + count) // hop]
 
     def written(self, codec: Quantiser, of_prompt: Symbols, writing: Writing) -> Written:
         """Codes of what follows a prompt whose symbols have these codes (N,), asked for in turn."""
-        hop, streams = self.codebook.hop * codec.symbols_per_instant, writing.streams
+        hop, streams = codec.symbols_of(self.codebook.hop), writing.streams
         # The frame that is cut is written again.
         heard, cut = divmod(len(of_prompt), hop)
         if heard:

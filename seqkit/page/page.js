@@ -213,16 +213,23 @@ function pcm16(wave) {
 }
 
 function joined(own) {                // see data/codecs/filter_bank.py
-  const { bands, channels, divisors, shares, synthesis } = model, columns = bands * channels;
+  const { bands, channels, gains, shares, synthesis, turns } = model, columns = bands * channels;
   const fill = synthesis.length * columns - columns, wave = [];
-  if (before.length !== fill) before = Array(fill).fill(0);
-  const seen = [...before];
-  own.forEach((value, i) => {
-    const band = Math.floor(i % columns / channels), divisor = divisors[band] ?? Infinity;
-    const change = Math.fround(Math.fround(value) / Math.fround(divisor));
-    seen.push(change + shares[band] * seen[seen.length - columns]);
-  });
-  for (let frame = 0; frame < own.length; frame += columns)
+  if (!before.seen) before = { seen: Array(fill).fill(0), values: Array(columns).fill(0) };
+  const seen = [...before.seen], now = before.values;
+  for (let place = 0; place < own.length;) {
+    gains.forEach((gain, i) => {       // one that is 0 leaves its value out
+      const change = gain && Math.fround(Math.fround(own[place++]) / Math.fround(gain));
+      now[i] = change + shares[i] * now[i];
+    });
+    for (let i = 0; i < columns; i += channels) {      // see data/codecs/channels.py
+      const [first, second] = now.slice(i), [[cos, sin]] = turns?.[i / 2] ?? [[1, 0]];
+      seen.push(cos * first - (second ? sin * second : 0));
+      if (channels > 1) seen.push(sin * first + cos * second);
+    }
+  }
+  const made = seen.length - fill;
+  for (let frame = 0; frame < made; frame += columns)
     for (let i = 0; i < columns; i++) {
       let sum = 0, place = frame + i % channels;
       for (const of_bands of synthesis)
@@ -232,7 +239,7 @@ function joined(own) {                // see data/codecs/filter_bank.py
         }
       wave.push(sum);
     }
-  before = seen.slice(own.length);
+  before = { seen: seen.slice(made), values: now };
   return wave;
 }
 

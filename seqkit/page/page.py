@@ -46,7 +46,7 @@ def page_of(saved: Checkpoint, title: str) -> bytes:
         "main": _packed(network, codec.size, labels),
     }
     if saved.slow is not None and isinstance(codec, Quantiser):
-        model |= _of_codes(saved.slow, codec.symbols_per_instant, labels)
+        model |= _of_codes(saved.slow, codec, labels)
     content = filled(saved, title, model)
     if len(content) > _MOST:
         raise ConfigError(
@@ -91,7 +91,8 @@ def _of_codec(codec: Codec, postfilter: Postfilter) -> dict[str, Any]:
             "phases": codec.phases,
             "bands": codec.bands,
             "shares": codec.band_emphases,
-            "divisors": [gain or None for gain in codec.band_gains],
+            "gains": codec.band_gains,
+            "turns": None if codec.turns is None else codec.turns.tolist(),
             "synthesis": synthesis(codec.bands).tolist() if codec.bands > 1 else None,
             "postfilter": postfilter.slope
             and {**dataclasses.asdict(postfilter), "size": window_of(codec.sample_rate)},
@@ -101,13 +102,13 @@ def _of_codec(codec: Codec, postfilter: Postfilter) -> dict[str, Any]:
     return {"vocabulary": [codec.decode([symbol]) for symbol in range(codec.size)]}
 
 
-def _of_codes(slow: SlowTier, per_instant: int, labels: Floats | None) -> dict[str, Any]:
+def _of_codes(slow: SlowTier, codec: Quantiser, labels: Floats | None) -> dict[str, Any]:
     """The network that writes codes, how long each is heard, and what those of each note are."""
     book = slow.codebook
     notes = np.round(book.notes).astype(int).tolist() if isinstance(book, PitchBook) else []
     return {
         "writer": _packed(slow.writer, book.size, labels),
-        "hop": book.hop * per_instant,
+        "hop": codec.symbols_of(book.hop),
         "codes": slow.codes.tolist(),
         "notes": [[note, code] for code, note in enumerate(notes, 1) if note],
     }

@@ -98,7 +98,7 @@ class Loaded:
     ) -> Pieces:
         """Symbols, after a state, as lines of JSON."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        in_a_frame = getattr(self.codec, "symbols_per_instant", 1)
+        samples_of = self.codec.samples_of if isinstance(self.codec, Quantiser) else int
         for symbols in pieces:
             line: dict[str, Any] = {}
             if not isinstance(self.codec, Quantiser):
@@ -107,7 +107,7 @@ class Loaded:
             if nats:
                 losses, state = self.model.nats_of_symbols(symbols, state)
                 line["nats"] = losses.astype(float).round(4).tolist()
-            yield json.dumps(line).encode() + b"\n", len(symbols) // in_a_frame
+            yield json.dumps(line).encode() + b"\n", samples_of(len(symbols))
 
 
 def _gathered(stream: Iterator[Any], join: Callable[[list[Any]], Any]) -> Iterator[Any]:

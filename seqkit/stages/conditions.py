@@ -12,6 +12,7 @@ from seqkit.data import reading_errors
 from seqkit.data.codecs import Quantiser
 from seqkit.data.codecs.quantisers import MOST_LEVELS
 from seqkit.data.corpus import Corpus, Part
+from seqkit.data.lanes import window_of
 from seqkit.data.load import load_corpus
 from seqkit.data.reading_errors import Errors
 from seqkit.data.shards import reading as shards
@@ -80,7 +81,8 @@ def find_conditions(
     if origin.checkpoint is None and model.lookback:
         predictor = ranks.shared(lambda: _predictor_of(part, codec, config.data, model, book))
     recording = ranks.shared(lambda: _recording_to_keep(reading, parts, session))
-    errors = reading_errors.errors_of(codec, config.data, config.train.sequence_length)
+    window = window_of(config.train.sequence_length, codec)
+    errors = reading_errors.errors_of(codec, config.data, window)
     errors = _with_labels(errors, parts.corpus)
     return ConditionedParts(model, part, judged, slow, predictor, recording, errors)
 
@@ -107,7 +109,7 @@ def coded(sound: SoundPart, book: Codebook) -> Part:
     if not len(part):
         return part
     row = book.codes(book.describe(sound))
-    codes = np.repeat(row, book.hop * sound.codec.symbols_per_instant)[: len(part)]
+    codes = np.repeat(row, sound.codec.symbols_of(book.hop))[: len(part)]
     return dataclasses.replace(part, codes=codes)
 
 
@@ -159,7 +161,7 @@ def _predictor_of(
     noise = np.square(step)
     size, hop = 1, codec.symbols_of(codec.sample_rate / slow_codes.FRAMES)
     if book is not None:
-        size, hop = book.size, book.hop * codec.symbols_per_instant
+        size, hop = book.size, codec.symbols_of(book.hop)
     known = part.codes
     codes = np.zeros(len(wave), np.uint8) if known is None else known[: len(wave)]
     frames, phases = codes[::hop], codec.phases

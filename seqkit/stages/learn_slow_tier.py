@@ -41,7 +41,7 @@ def learn_writer(
     `labels` has the number of values of each label of its documents, if they have any.
     """
     assert part.codes is not None
-    hop = book.hop * codec.symbols_per_instant
+    hop = codec.symbols_of(book.hop)
     codes = part.codes[::hop]
     times = -(-_SHORTEST // len(codes))  # repeated until they are enough to train on
     row = Part.of(np.tile(codes, times))

@@ -87,11 +87,17 @@ def _refuse_keys_of_sound(data: DataConfig) -> None:
 
 def _bands_in_words(codec: Quantiser) -> str:
     """The bands of a codec, and the emphasis of each that is not empty."""
-    used = [a for a, gain in zip(codec.band_emphases, codec.band_gains, strict=True) if gain]
-    empty = f" ({codec.bands - len(used)} empty)" if len(used) < codec.bands else ""
+    bands = set(codec.used // codec.channels)
+    empty = f" ({codec.bands - len(bands)} empty)" if len(bands) < codec.bands else ""
     width = codec.sample_rate / 2 / codec.bands
-    emphases = ", ".join(f"{share:g}" for share in used)
-    return f"{codec.bands} bands of {width:g} Hz{empty}, emphasis {emphases} (data.emphasis)"
+    emphases = ", ".join(f"{codec.band_emphases[column]:g}" for column in codec.used)
+    of_both = ""
+    if codec.channels > 1:
+        own = len(codec.used) - len(bands)
+        of_both = f" of both channels, {own} of them with a symbol of their difference"
+    return (
+        f"{codec.bands} bands of {width:g} Hz{empty}{of_both}, emphasis {emphases} (data.emphasis)"
+    )
 
 
 def _tell_changes(training: Part, kept: SoundPart, data: DataConfig, notice: Notice) -> None:

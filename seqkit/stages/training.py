@@ -196,6 +196,7 @@ def _walk(settings: Settings, claim: Claim, chosen: torch.device, session: Sessi
     largest = with_room(model, reading.config.data)
     scored = len(parts.validation)
     shape = footprint.shape_of(reading.config, largest, lanes.widest, precision, chosen, scored)
+    shape = dataclasses.replace(shape, steps=lanes.sequence_length)
     advice = footprint.require(shape, chosen, new=origin is None)
     if ranks.leads:
         claim.folder.require_room(shape.on_disk)

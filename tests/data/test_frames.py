@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from seqkit.compression import contents
-from seqkit.data.codecs import Linear, MuLaw, Quantiser
+from seqkit.data.codecs import Characters, Linear, MuLaw, Quantiser
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.lanes import Lanes
+from seqkit.data.lanes import Lanes, window_of
 from seqkit.data.sound import Frames
 from seqkit.data.sound.part import SoundPart
 from seqkit.data.sound.silence import without_silence
@@ -107,12 +107,17 @@ def test_every_window_of_every_lane_begins_with_a_whole_frame(
 
 
 def test_windows_that_would_cut_frames_are_refused() -> None:
-    part = Part.of(np.zeros(300, np.uint8), frame=2)
     with pytest.raises(ConfigError, match=r"train\.sequence_length=75: .* a multiple of 2"):
-        Lanes(part, 0, 2, 75)
+        window_of(75, MuLaw(256, RATE, channels=2))
 
 
-@pytest.mark.parametrize("frame", [1, 2, 4])
+def test_windows_lack_the_symbols_that_the_codec_leaves_out() -> None:
+    assert window_of(64, MuLaw(256, RATE, bands=8)) == 64
+    assert window_of(64, MuLaw(256, RATE, bands=8, band_gains=[1, 1, 0, 1, *[0] * 4])) == 24
+    assert window_of(75, Characters("ab", 0)) == 75
+
+
+@pytest.mark.parametrize("frame", [1, 2, 4, 5, 10])
 @pytest.mark.parametrize("lengths", [(90_001,), (700, 3, 25, 1000)])
 def test_every_segment_begins_with_a_whole_frame(lengths: tuple[int, ...], frame: int) -> None:
     part = Part.of(*(np.zeros(n * frame, np.uint8) for n in lengths), frame=frame)
@@ -122,7 +127,7 @@ def test_every_segment_begins_with_a_whole_frame(lengths: tuple[int, ...], frame
         protocols.warmed(part),
         protocols.spread(part, 333),
         protocols.spread(part, 50_000),
-        streaming.pieces(protocols.streaming(part)),
+        streaming.pieces(part),
     ):
         begins = (
             table[:, :2] - part.starts[np.searchsorted(part.starts, table[:, :2], side="right") - 1]

@@ -39,7 +39,7 @@ def part_of(*lengths: int) -> Part:
 
 def test_documents_are_cut_without_gap_or_overlap() -> None:
     part = part_of(9 * CHUNK + 5, 3, 4 * CHUNK)
-    warm, begin, end = streaming.pieces(protocols.streaming(part)).T
+    warm, begin, end = streaming.pieces(part).T
     assert begin[0] == 0
     assert end[-1] == len(part)
     assert (begin[1:] == end[:-1]).all()
@@ -50,7 +50,7 @@ def test_documents_are_cut_without_gap_or_overlap() -> None:
 
 def test_many_documents_are_not_cut() -> None:
     part = part_of(*[5 * CHUNK] * 8)
-    assert (streaming.pieces(protocols.streaming(part)) == protocols.streaming(part)).all()
+    assert (streaming.pieces(part) == protocols.streaming(part)).all()
 
 
 @pytest.mark.parametrize(

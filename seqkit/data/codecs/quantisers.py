@@ -5,11 +5,11 @@ A wave is float32 (N,), mono, or frames (N, C), at `sample_rate`. It gets its `e
 Decoding divides by the gain and undoes the emphasis, so that sound comes out as it went in. A
 higher level stands for a higher value.
 
-A level is a symbol. Sound may be split into K bands, each with a gain of its own (`filter_bank`): K
-samples of each of C channels are then K values of each, those of the lowest band first. Where there
-are bands or channels, or a level is written as two digits, the coarse one first (as in WaveRNN,
-Kalchbrenner et al., 2018), P = K x C x digits symbols make a frame. Nothing marks the place of a
-symbol in its frame: every document begins with a whole one.
+A level is a symbol. Sound may be split into K bands (`filter_bank`), of which two channels may be
+turned (`channels`): K samples of each of C channels are then K C values, a frame, the lowest band's
+first. Each has a gain of its own, and one whose gain is 0 is left out. A level may be written as
+two digits, the coarse one first (as in WaveRNN, Kalchbrenner et al., 2018). So P symbols make a
+frame. Nothing marks the place of a symbol in its frame: every document begins with a whole one.
 """
 
 import itertools
@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from seqkit.config import A_CODE, BANDS, HIGHEST_RATE
 from seqkit.data.codecs.base import checked_symbols
+from seqkit.data.codecs.channels import turned, turns
 from seqkit.data.codecs.emphasis import emphasised, undone
 from seqkit.data.codecs.filter_bank import delay_of, joiner, splitter
 from seqkit.data.sound import Frames, Wave
@@ -34,7 +35,7 @@ MOST_LEVELS = 2**16
 _FAINT = 1e-5  # of a sample, which is heard no more
 FURTHER: dict[str, Any] = {
     **{"channels": 1, "symbols_per_sample": 1, "emphasis": 0.0},
-    **{"bands": 1, "band_gains": (), "band_emphases": ()},
+    **{"bands": 1, "band_gains": (), "band_emphases": (), "band_angles": ()},
 }
 """What a spec may leave out, and what it is then."""
 
@@ -56,6 +57,7 @@ class Quantiser(ABC):
         bands: int = 1,
         band_gains: Sequence[float] = (),
         band_emphases: Sequence[float] = (),
+        band_angles: Sequence[float] = (),
     ) -> None:
         """A quantiser, with the value of every level worked out.
 
@@ -67,8 +69,9 @@ class Quantiser(ABC):
             symbols_per_sample: 1, or 2 for a coarse and a fine digit.
             emphasis: a, from 0 to below 1; of sound that is not split.
             bands: K, 1, 2, 4 or 8.
-            band_gains: applied to each band besides, (K,), 0 to leave one out; 1 by default.
-            band_emphases: a in each band, (K,); 0 by default.
+            band_gains: of each value of a frame, (K C,), 0 to leave it out; 1 by default.
+            band_emphases: a of each of them, (K C,); 0 by default.
+            band_angles: by which the channels of each band are turned, (K,); 0 by default.
 
         Raises:
             ConfigError: a value of another type, or a sample rate that does not fit the bands.
@@ -87,19 +90,8 @@ class Quantiser(ABC):
         if bands not in BANDS:
             raise ValueError(f"bands is one of {BANDS}, not {bands}")
         _check_gains(gain, emphasis)
-        for factor, share in itertools.zip_longest(band_gains, band_emphases, fillvalue=0.0):
-            _check_gains(factor or 1.0, share)
-        if len(band_gains) not in (0, bands) or len(band_emphases) not in (0, bands):
-            raise ValueError(
-                f"{len(band_gains)} gains, {len(band_emphases)} emphases: {bands} bands"
-            )
-        if bands > 1 and sample_rate % (step := A_CODE * bands):
-            lower = sample_rate // step * step
-            near = f"{lower} or {lower + step}" if lower else str(step)
-            raise ConfigError(
-                f"a sample rate of {sample_rate} Hz: {bands} bands need a multiple of {step}: give "
-                f"data.sample_rate={near}, or data.bands=1"
-            )
+        _check_bands(bands, bands * channels, band_gains, band_emphases, band_angles)
+        _check_rate(sample_rate, bands)
         self.levels = levels
         self.sample_rate = sample_rate
         self.gain = gain
@@ -107,8 +99,9 @@ class Quantiser(ABC):
         self.symbols_per_sample = symbols_per_sample
         self.emphasis = emphasis
         self.bands = bands
-        self.band_gains = tuple(band_gains) or (1.0,) * bands
-        self.band_emphases = tuple(band_emphases) or (emphasis,) * bands
+        self.band_gains = tuple(band_gains) or (1.0,) * (bands * channels)
+        self.band_emphases = tuple(band_emphases) or (emphasis,) * (bands * channels)
+        self.band_angles = tuple(band_angles) if any(band_angles) else ()
         self.delay = delay_of(bands)
         """Samples by which sound that is encoded and decoded comes later."""
         largest = max(self.band_emphases)
@@ -117,13 +110,16 @@ class Quantiser(ABC):
         """Samples after which it no longer matters what was before them, when it is decoded."""
         self.columns = bands * channels
         """The values of a frame: of all channels in the lowest band, then in the next."""
-        self.symbols_per_instant = channels * symbols_per_sample
-        """How many symbols there are for every sample of all channels together."""
-        self.phases = self.columns * symbols_per_sample
+        self.used = np.flatnonzero(self.band_gains)
+        """Those that are not left out, by number."""
+        self.phases = len(self.used) * symbols_per_sample
         """P, the symbols of a frame, which lasts K samples."""
-        self._shares = np.repeat(self.band_emphases, channels) if bands > 1 else emphasis
-        self._factors = np.repeat(np.array(self.band_gains, np.float32), channels)
-        self._divisors = np.where(self._factors > 0, self._factors, np.inf).astype(np.float32)
+        self.symbol_rate = self.phases * (sample_rate // bands)
+        """Symbols of a second of sound."""
+        self._shares = np.array(self.band_emphases) if bands > 1 else emphasis
+        self._factors = np.array(self.band_gains, np.float32)[self.used]
+        self.turns = turns(self.band_angles)
+        """Of left and right of each band its two values, (K, 2, 2); None if they are the same."""
         self._radix = levels if symbols_per_sample == 1 else math.isqrt(levels - 1) + 1
         self.values = (self._decode() / np.float32(gain)).astype(np.float32)
         """What each level is decoded to, with its emphasis, and its band's gain, (levels,)."""
@@ -151,14 +147,13 @@ class Quantiser(ABC):
         """V, the number of symbols: of levels, or of digits."""
         return self._radix
 
-    @property
-    def symbol_rate(self) -> int:
-        """Symbols of a second of sound."""
-        return self.symbols_per_instant * self.sample_rate
-
     def symbols_of(self, samples: float) -> int:
         """The symbols of so many samples of all channels, to the nearest frame."""
         return round(samples / self.bands) * self.phases
+
+    def samples_of(self, symbols: int) -> int:
+        """The samples of each channel in so many symbols, of whole frames."""
+        return symbols // self.phases * self.bands
 
     def encode(self, wave: Wave | Frames) -> Symbols:
         """The symbols (N P / K,) of a wave (N,), the same in all channels, or of frames (N, C).
@@ -205,7 +200,9 @@ class Quantiser(ABC):
 
         def analyse(frames: Frames) -> Frames:
             nonlocal before
-            rows = frames if split is None else split(frames).reshape(-1, self.columns)
+            rows = frames
+            if split is not None:
+                rows = turned(split(frames), self.turns).astype(np.float32, copy=False)
             if not emphasise:
                 return rows
             values = emphasised(rows, self._shares, before)
@@ -226,8 +223,13 @@ class Quantiser(ABC):
         return self.quantised(values)
 
     def scaled(self, values: Frames) -> Frames:
-        """Values (n, columns) after the gains, when what exceeds ±1 is clipped."""
-        return values.reshape(-1, self.columns) * self._factors * np.float32(self.gain)
+        """Values (n, columns) that are not left out after the gains, (n, P / digits).
+
+        What exceeds ±1 is clipped.
+        """
+        return values.reshape(-1, self.columns)[:, self.used] * (
+            self._factors * np.float32(self.gain)
+        )
 
     def quantised(self, values: Frames) -> Symbols:
         """The symbols (n P,) of values (n, columns) as `analysed` gives them."""
@@ -243,7 +245,9 @@ class Quantiser(ABC):
         Raises:
             ConfigError: these are no symbols of this codec.
         """
-        values: Frames = self.values[self.levels_of(symbols)] / self._divisors
+        levels = self.levels_of(symbols)
+        values = np.zeros((len(levels), self.columns), np.float32)
+        values[:, self.used] = self.values[levels] / self._factors
         return values
 
     def decode(self, symbols: npt.ArrayLike) -> Wave:
@@ -264,7 +268,7 @@ class Quantiser(ABC):
         return self.reader()(symbols)
 
     def levels_of(self, symbols: npt.ArrayLike) -> Integers:
-        """The levels (N, columns) of symbols (N P,); a frame that is cut at the end is left out.
+        """The levels (N, P / digits) of symbols (N P,); a frame cut at the end is left out.
 
         Raises:
             ConfigError: these are no symbols of this codec.
@@ -274,11 +278,12 @@ class Quantiser(ABC):
         if self.symbols_per_sample == 2:
             coarse, fine = levels.reshape(-1, 2).T
             levels = np.minimum(coarse * self._radix + fine, self.levels - 1)
-        return levels.reshape(-1, self.columns)
+        return levels.reshape(-1, len(self.used))
 
     def along(self, symbols: npt.ArrayLike) -> Wave:
-        """What `decode` gives, once for every symbol: (N P,)."""
-        return np.repeat(self.decode(symbols), self.symbols_per_instant)
+        """What `decode` gives, as often as there are symbols: (N P,)."""
+        frames = self.decode(symbols).reshape(-1, self.bands)
+        return frames[:, np.arange(self.phases) * self.bands // self.phases].reshape(-1)
 
     def reader(self) -> Callable[[npt.ArrayLike], Frames]:
         """A function that gives the samples (n K, C) of symbols that come in pieces (N,).
@@ -299,7 +304,12 @@ class Quantiser(ABC):
                 values = undone(values, self._shares, before)
                 before = np.concatenate([before, values])[-1:]
             if join is not None:
-                return join(values.reshape(-1, self.bands, self.channels))
+                back = None if self.turns is None else self.turns.transpose(0, 2, 1)
+                return join(
+                    turned(values.reshape(-1, self.bands, self.channels), back).reshape(
+                        -1, self.bands, self.channels
+                    )
+                )
             return values.astype(np.float32, copy=False)
 
         return read
@@ -319,6 +329,7 @@ class Quantiser(ABC):
         if self.bands > 1:
             spec |= {"bands": self.bands, "band_gains": [*self.band_gains]}
             spec |= {"band_emphases": [*self.band_emphases]} if any(self.band_emphases) else {}
+            spec |= {"band_angles": [*self.band_angles]} if self.band_angles else {}
         return spec
 
     def rounding(self, size: float, power: float) -> float:
@@ -344,6 +355,35 @@ def _check_gains(gain: float, emphasis: float) -> None:
     check_type("emphasis", emphasis, float)
     if not 0 <= emphasis < 1:
         raise ValueError(f"an emphasis is 0 or more and below 1, not {emphasis}")
+
+
+def _check_rate(sample_rate: int, bands: int) -> None:
+    if bands > 1 and sample_rate % (step := A_CODE * bands):
+        lower = sample_rate // step * step
+        near = f"{lower} or {lower + step}" if lower else str(step)
+        raise ConfigError(
+            f"a sample rate of {sample_rate} Hz: {bands} bands need a multiple of {step}: give "
+            f"data.sample_rate={near}, or data.bands=1"
+        )
+
+
+def _check_bands(
+    bands: int,
+    columns: int,
+    gains: Sequence[float],
+    emphases: Sequence[float],
+    angles: Sequence[float],
+) -> None:
+    for factor, share in itertools.zip_longest(gains, emphases, fillvalue=0.0):
+        _check_gains(factor or 1.0, share)
+    wanted = (columns, columns, bands if columns > bands else 0)
+    for name, values, size in zip(
+        ("gains", "emphases", "angles"), (gains, emphases, angles), wanted, strict=True
+    ):
+        if len(values) and (bands == 1 or len(values) != size):
+            raise ValueError(f"{len(values)} {name} of {bands} bands with {columns} values")
+    if len(gains) and not any(gains):
+        raise ValueError("all bands are left out")
 
 
 class MuLaw(Quantiser):

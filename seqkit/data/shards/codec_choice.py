@@ -15,6 +15,7 @@ import numpy as np
 from seqkit.config import HIGHEST_RATE, DataConfig, bands_of
 from seqkit.data import codecs
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, TextCodec, code_points
+from seqkit.data.codecs.channels import angles, merged
 from seqkit.data.codecs.characters import counts_of
 from seqkit.data.files import BadFileError, blocks, head, is_text
 from seqkit.data.shards.plan import Pool, Work, cut_of, plan, size_of
@@ -24,14 +25,16 @@ from seqkit.data.sound_encoder import (
     SHORTEST,
     Decoded,
     Loudness,
+    Sums,
     emphases_of,
     measure,
+    share,
 )
 from seqkit.data.text_encoder import pieces_of
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.wording import first_of
 from seqkit.foundation.workers import Watch
-from seqkit.symbols import Integers
+from seqkit.symbols import Floats, Integers
 
 _FAINTER, _EMPTY = 1e3, 1e7  # times the size, and the power, of a band: 60 and 70 dB
 _CONSTANT = 0.999  # of its peak's square: the mean square of a sound that does not change
@@ -201,13 +204,18 @@ def _quantiser(source: Source, pool: Pool) -> Quantiser:
         )
     frame = {"channels": config.channels, "symbols_per_sample": config.symbols_per_sample}
     frame["bands"] = bands_of(config.bands, rate)
-    spec = {"levels": config.levels, "sample_rate": rate, "gain": 1.0, **frame}
+    spec: dict[str, Any] = {"levels": config.levels, "sample_rate": rate, "gain": 1.0, **frame}
     with codecs.failures(kind, "constructor"):
         codec = kind.from_spec(spec)
     if config.gain != "none" or config.emphasis != "none":
         work = plan(source.documents, cut=None)
-        shared = (config, rate, source.decoded)
-        each = pool.each("measuring the level", _measure_some, shared, work, size_of(work))
+        size = size_of(work)
+        if codec.channels > 1 and codec.bands > 1:
+            sums = pool.each("comparing the channels", _share_some, (config, rate), work, size)
+            spec["band_angles"] = angles(np.sum(sums, 0), merged(codec.bands, rate))
+            codec = kind.from_spec(spec)
+        settings = (config, rate, codec.turns, source.decoded)
+        each = pool.each("measuring the level", _measure_some, settings, work, size)
         loudness, bad = Loudness.of_nothing(config, rate), dict[str, str]()
         for of_file, left_out in each:  # in their order, by which sums are rounded
             loudness.include(of_file)
@@ -227,26 +235,29 @@ def _quantiser(source: Source, pool: Pool) -> Quantiser:
 def _cheapest(
     codec: Quantiser, loudness: Loudness, config: DataConfig
 ) -> tuple[list[float], list[float]]:
-    """The gain and the emphasis of each band with which quantising costs least.
+    """The gain and the emphasis of each value of a frame with which quantising costs least.
 
-    A band 60 dB below the loudest has the largest gain. One 70 dB below on average is left out:
-    what others leak into it is nothing to learn.
+    One 60 dB below the loudest has the largest gain. One 70 dB below on average is left out: what
+    others leak into it is nothing to learn. So is the second value of a merged band.
     """
     emphases, count = np.array(emphases_of(config))[:, None], loudness.count
     with np.errstate(divide="ignore"):
         measured = (loudness.gains(config.gain), loudness.peak, loudness.size, loudness.square)
     of_bands = [each[codec.bands > 1 :].reshape(len(emphases), -1) for each in measured]
-    gains, peak, size, square = of_bands  # (emphases, bands)
+    gains, peak, size, square = of_bands  # (emphases, columns)
+    columns = np.arange(size.shape[1])
     heard = square[0] > square[0].max() / _EMPTY
+    if codec.channels > 1 and codec.bands > 1:
+        heard &= (columns % 2 == 0) | ~np.repeat(merged(codec.bands, codec.sample_rate), 2)
     if not heard.any():
-        return [1.0] * codec.bands, [0.0] * codec.bands
+        return [1.0] * len(columns), [0.0] * len(columns)
     gains = np.minimum(gains, _FAINTER * gains[0].min())
     rounding = np.vectorize(codec.rounding, otypes=[float])
     errors = rounding(gains * size / count, gains**2 * square / count)
     # White errors become as loud as this when the emphasis is undone; a constant's are not white.
     errors = errors / gains**2 / (1 - emphases**2)
     errors[1:, square[0] > _CONSTANT * count * peak[0] ** 2] = np.inf
-    best, columns = errors.argmin(0), np.arange(codec.bands)
+    best = errors.argmin(0)
     return np.where(heard, gains[best, columns], 0.0).tolist(), emphases[best, 0].tolist()
 
 
@@ -261,15 +272,25 @@ def _common_rate(source: Source) -> int:
     return max(rates, key=lambda rate: (rates[rate], rate))
 
 
+def _share_some(shared: tuple[DataConfig, int], work: Work, watch: Watch) -> Sums:
+    """What `share` adds up of some recordings, but for those that cannot be read."""
+    config, rate = shared
+    sums = np.zeros((3, bands_of(config.bands, rate)))
+    for span in work:
+        with _left_out(span.name, {}, config):
+            sums += share(span.file, rate, config, watch)
+    return sums
+
+
 def _measure_some(
-    shared: tuple[DataConfig, int, Decoded], work: Work, watch: Watch
+    shared: tuple[DataConfig, int, Floats | None, Decoded], work: Work, watch: Watch
 ) -> tuple[Loudness, dict[str, str]]:
     """How loud some recordings are, and which cannot be read. Raises DataError."""
-    config, rate, decoded = shared
+    config, rate, turns, decoded = shared
     loudness, bad = Loudness.of_nothing(config, rate), dict[str, str]()
     for span in work:
         with _left_out(span.name, bad, config):
-            loudness.include(measure(span.file, rate, config, decoded, watch))
+            loudness.include(measure(span.file, rate, config, turns, decoded, watch))
     return loudness, bad
 
 

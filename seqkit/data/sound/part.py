@@ -19,7 +19,7 @@ class SoundPart:
     codec: Quantiser
 
     def __len__(self) -> int:
-        return len(self.part) // self.codec.phases * self.codec.bands
+        return self.codec.samples_of(len(self.part))
 
     def __getitem__(self, places: slice) -> Wave:
         begin, end, _ = places.indices(len(self))

@@ -27,7 +27,7 @@ def without_silence(sound: SoundPart, decibels: float) -> SoundPart:
     """
     part, codec = sound.part, sound.codec
     size = max(codec.phases, codec.symbols_of(_FRAME * codec.sample_rate))
-    samples = size // codec.symbols_per_instant
+    samples = codec.samples_of(size)
     levels = _levels(sound, samples)
     quiet = levels <= levels.max() * 10 ** (-decibels / 10)
     if not levels.max():
