@@ -131,6 +131,10 @@ class Recording:
         worst = np.maximum(self.halves, self.piece) * _SLACK
         return Distances(*np.maximum(NEEDED, worst).tolist())
 
+    def louder(self, wave: Wave, sample_rate: int) -> float:
+        """Decibels by which a sound (N,) is louder than the recording, in the median of frames."""
+        return float(np.median(self._sound(wave, sample_rate).hear().low.level - self.heard.level))
+
     def judged(self, wave: Wave, sample_rate: int) -> Judgement:
         """Whether a sound (N,) is like the recording; the words have its distances, too."""
         sound, pieces = self._sound(wave, sample_rate), len(wave) / sample_rate / VERDICT

@@ -198,10 +198,12 @@ function decoded(symbols) {           // see data/codecs/emphasis.py
 function filtered(wave, last) {
   const { channels, postfilter } = model;
   if (!postfilter) return wave;
+  const factor = 10 ** (postfilter.louder / 20);
+  if (!postfilter.slope) return wave.map((value) => value * Math.fround(factor));
   const parts = postfilters.map((own, channel) =>
     own.convert(wave.filter((_, i) => i % channels === channel), last));
   return Float32Array.from({ length: channels * parts[0].length }, (_, i) =>
-    parts[i % channels][Math.floor(i / channels)]);
+    parts[i % channels][Math.floor(i / channels)] * factor);
 }
 
 function pcm16(wave) {

@@ -12,7 +12,7 @@ from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser
 from seqkit.data.codecs.filter_bank import synthesis
 from seqkit.data.sound import writer
 from seqkit.data.sound.pitch import PitchBook
-from seqkit.data.sound.postfilter import Postfilter, window_of
+from seqkit.data.sound.postfilter import OFF, Postfilter, window_of
 from seqkit.foundation import templates
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import HOST
@@ -94,7 +94,7 @@ def _of_codec(codec: Codec, postfilter: Postfilter) -> dict[str, Any]:
             "gains": codec.band_gains,
             "turns": None if codec.turns is None else codec.turns.tolist(),
             "synthesis": synthesis(codec.bands).tolist() if codec.bands > 1 else None,
-            "postfilter": postfilter.slope
+            "postfilter": postfilter != OFF
             and {**dataclasses.asdict(postfilter), "size": window_of(codec.sample_rate)},
         }
     if isinstance(codec, Bytes):

@@ -46,6 +46,29 @@ def test_hiss_is_cured_and_that_is_told(recording: Recording) -> None:
     assert stereo == (chosen, said)
 
 
+@pytest.mark.parametrize(("factor", "louder"), [(0.6, 4), (1.7, -5), (0.2, 6)])
+def test_sound_of_another_level_is_brought_to_the_recordings(
+    factor: float, louder: float, recording: Recording
+) -> None:
+    made = plucked(3) * np.float32(factor)
+    plain = recording.judged(made[:, 0], RATE).distances
+    chosen, said = choose(recording, made, RATE)
+    assert (chosen.slope, chosen.louder) == (0, pytest.approx(louder, abs=1))
+    found = recording.judged(chosen.filtered(made, RATE)[:, 0], RATE).distances
+    assert plain is not None
+    assert found is not None
+    assert found.loudness < 0.6 * plain.loudness
+    what = f"{abs(chosen.louder):g} dB {'louder' if louder > 0 else 'quieter'}"
+    assert f"the sound is made {what}, as the recording is: loudness {plain.loudness:.2f}" in said
+
+
+def test_nothing_is_made_so_loud_that_it_clips(recording: Recording) -> None:
+    made = plucked(3) * np.float32(0.5)
+    made[1000] = 0.8
+    chosen, _ = choose(recording, made, RATE)
+    assert np.abs(chosen.filtered(made, RATE)).max() <= 1
+
+
 def test_a_sound_without_hiss_and_one_too_short_have_none(recording: Recording) -> None:
     assert choose(recording, plucked(3), RATE) == (OFF, "")
     assert choose(recording, plucked(2, hiss=0.05)[: 2 * RATE - 1], RATE) == (OFF, "")
@@ -66,6 +89,9 @@ class Distorted:
     @property
     def limits(self) -> Distances:
         return self.recording.limits
+
+    def louder(self, wave: Wave, rate: int) -> float:
+        return self.recording.louder(wave, rate)
 
     def judged(self, wave: Wave, rate: int) -> Judgement:
         said = self.recording.judged(wave, rate)

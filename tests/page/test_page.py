@@ -120,13 +120,20 @@ def test_sound_is_the_commands_to_the_last_sample(
     assert len(np.unique(samples)) > 3
 
 
-@pytest.mark.parametrize("name", ["notes", "etude"])
+@pytest.mark.parametrize(
+    ("name", "postfilter"),
+    [
+        ("notes", Postfilter(2.0, 6.0)),
+        ("etude", Postfilter(2.0, 6.0, louder=2.0)),
+        ("etude", Postfilter(louder=-2.0)),
+    ],
+)
 def test_sound_goes_through_the_postfilter_as_the_commands_does(
-    name: str, opened: Opened, run: Run, models: Path, tmp_path: Path
+    name: str, postfilter: Postfilter, opened: Opened, run: Run, models: Path, tmp_path: Path
 ) -> None:
     checkpoint = str(models / "notes") if name == "notes" else name
     found = load_checkpoint(checkpoint, Catalogue(), Console(quiet=True))
-    found.postfilter = Postfilter(2.0, 6.0)
+    found.postfilter = postfilter
     found.save(tmp_path / "hushed.safetensors")
     page, out = opened(tmp_path / "hushed.safetensors"), tmp_path / "a.wav"
     words = ["generate", f"checkpoint={tmp_path / 'hushed.safetensors'}", "seed=5", "device=cpu"]

@@ -1,4 +1,5 @@
-"""A postfilter: turns down what lies far below the partials around it, as hiss does.
+"""A postfilter: turns down what lies far below the partials around it, as hiss does, and may make
+all of a sound louder.
 
 Of every frame (64 ms under the root of a Hann window, a quarter of that apart) let L be the level
 of a bin in decibels, and E the highest one within a reach. The bin is turned down by
@@ -6,8 +7,8 @@ of a bin in decibels, and E the highest one within a reach. The bin is turned do
     min(24, slope max(0, E - L - onset))
 
 decibels, each channel by itself. A short reach finds hiss between partials, a long one what lies
-above a dark sound. No frame gains power, so the sound gains none. That is the adaptive postfilter
-of speech codecs (Chen and Gersho, 1995), on the spectrum in place of a filter.
+above a dark sound. That is the adaptive postfilter of speech codecs (Chen and Gersho, 1995), on
+the spectrum in place of a filter.
 """
 
 from dataclasses import dataclass
@@ -25,21 +26,24 @@ _FRAMES = 256  # that are computed at a time
 
 @dataclass(frozen=True)
 class Postfilter:
-    """A postfilter; with a slope of 0 sound stays as it is.
+    """A postfilter; with a slope of 0 the spectrum stays as it is.
 
     slope: decibels by which a bin is turned down, for each that it lies lower.
     onset: decibels below the highest bin from which on that begins.
     reach: bins on each side among which that is, 1/64 kHz apart; a power of two.
+    louder: decibels by which all is made louder.
     """
 
     slope: float = 0.0
     onset: float = 0.0
     reach: int = 16
+    louder: float = 0.0
 
     def __post_init__(self) -> None:
         """Raises TypeError, ValueError for what is no postfilter."""
         powers = [1 << power for power in range(12)]
-        if not (0 <= self.slope <= 100 and 0 <= self.onset <= 1000 and self.reach in powers):
+        in_range = 0 <= self.slope <= 100 and 0 <= self.onset <= 1000 and abs(self.louder) <= 100
+        if not in_range or self.reach not in powers:
             raise ValueError(f"out of range: {self}")
 
     def filtered(self, frames: Frames, rate: int) -> Frames:
@@ -49,7 +53,7 @@ class Postfilter:
     def looped(self, frames: Frames, rate: int) -> Frames:
         """What becomes of a sound (N, C) that is played round and round: its ends still meet."""
         if not self.slope or not len(frames):
-            return frames
+            return self.filtered(frames, rate)
         size = window_of(rate)
         made = self.filtered(np.pad(frames, ((2 * size, size), (0, 0)), mode="wrap"), rate)
         own, before = made[2 * size : -size], made[: 2 * size]
@@ -72,6 +76,7 @@ class Filtering:
         """At a rate in hertz."""
         size = window_of(rate)
         self._postfilter, self._hop = postfilter, size // 4
+        self._factor = 10 ** (postfilter.louder / 20)
         self._window = np.sqrt(np.hanning(size + 1)[:-1])
         self._kept = np.zeros((size - self._hop, channels))  # begins with silence
         self._sums = self._kept.copy()
@@ -80,7 +85,7 @@ class Filtering:
     def convert(self, piece: Frames, last: bool = False) -> Frames:
         """Take the next frames (n, C); return the new ones that are settled, all after the last."""
         if not self._postfilter.slope:
-            return piece
+            return piece * np.float32(self._factor) if self._postfilter.louder else piece
         hop, size, overlap = self._hop, len(self._window), len(self._sums)
         self._read += len(piece)
         silence = (-self._read % hop + overlap) * last
@@ -95,7 +100,7 @@ class Filtering:
         begin, self._given = max(-self._given, 0), self._given + count * hop
         beyond = max(self._given - self._read, 0) if last else 0
         self._kept, self._sums = self._kept[count * hop :], sums[count * hop :]
-        return sums[begin : count * hop - beyond].astype(np.float32)
+        return (sums[begin : count * hop - beyond] * self._factor).astype(np.float32)
 
     def _changed(self, windows: Floats) -> Floats:
         """What is to be added up of windows (n, C, size)."""
