@@ -23,7 +23,7 @@ from seqkit.symbols import Floats
 from tests.commands.conftest import RATE, TINY
 from tests.conftest import Run, saved, summary_of
 
-USUAL = Postfilter(2.0, 6.0, louder=2.0)
+USUAL = Postfilter(2.0, 6.0, louder=-2.0)
 
 
 def heard(file: Path) -> Floats:
@@ -136,7 +136,7 @@ def test_a_training_chooses_keeps_and_tells_it(
     assert saved(folder).training is not None
     inspected = run.ok("inspect", f"checkpoint={folder}", "json=true").out
     assert json.loads(inspected)["postfilter"] == {
-        **{"slope": 2.0, "onset": 6.0, "reach": 16, "louder": 2.0}
+        **{"slope": 2.0, "onset": 6.0, "reach": 16, "louder": -2.0}
     }
     # A run that goes on has it until its next closing sample, one that starts from it has none.
     for given, expected in (
