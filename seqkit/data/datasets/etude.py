@@ -14,12 +14,12 @@ from seqkit.foundation import disk
 from seqkit.foundation.randomness import uniforms
 from seqkit.symbols import Floats
 
-SAMPLE_RATE = 16000
+SAMPLE_RATE = 32000
 SECONDS = 160.0
 SCALE = (220.0, 246.94, 277.18, 329.63, 369.99, 440.0)
 """Hertz: the pentatonic scale on A, equally tempered."""
 
-_VERSION = 1  # of the music: a change of it changes the file's name
+_VERSION = 2  # of the music: a change of it changes the file's name
 _BEAT = 0.25  # seconds
 _RING = 2.0  # seconds in which a string's loop loses 60 dB
 _LEVEL = 0.6  # of the loudest sample
