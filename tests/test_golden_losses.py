@@ -54,8 +54,12 @@ def write_data(recipe: str, folder: Path) -> list[str]:
         soundfile.write(folder / "a.wav", etude.render(etude.compose(4), rate), rate)
         return [f"data.path={folder / 'a.wav'}"]
     verse = (Path(disk.__file__).parents[1] / "data" / "datasets" / "verse.txt").read_text()
-    (folder / "verse.txt").write_text(verse[:40_000])
-    return [f"data.path={folder / 'verse.txt'}"]
+    parts = {"ptb.char.valid.txt": 4_000, "ptb.char.test.txt": 100} if recipe == "ptb" else {}
+    for name, characters in parts.items():
+        (folder / name).write_text(" ".join(verse[-characters:]))
+    name = "ptb.char.train.txt" if parts else "verse.txt"
+    (folder / name).write_text(verse[:40_000])
+    return [f"data.path={folder if parts else folder / name}"]
 
 
 def shrink(config: Config) -> None:

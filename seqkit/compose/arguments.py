@@ -20,7 +20,10 @@ _PLACES = (  # that name files and folders
     *("checkpoint", "data.path", "init_from", "like", "out", "prompt_audio", "prompt_file"),
     *("run_dir", "runs"),
 )
-_WORDS = ("column", "document", "label", "label_column", "pattern")
+_WORDS = (
+    *("column", "document", "label", "label_column", "leave_out", "pattern"),
+    *("test", "validation"),
+)
 FREE_TEXT = (*_PLACES, *(f"data.{word}" for word in _WORDS), "label", "prompt", "until")
 """Keys whose values arrive letter for letter as the shell hands them over."""
 REPEATED = "data.path"

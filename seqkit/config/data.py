@@ -51,11 +51,23 @@ class DataConfig:
         [0.9, 0.1, 0.0],
         "fractions for training, validation and test: by position, or by whole files of sound",
     )
+    validation: str = option(
+        "",
+        "which files are the validation part, such as *valid*: by name, or by path within the "
+        "folder where there is a /; data.split then divides the others",
+    )
+    test: str = option("", "which files are the test part, in the same way")
+    sha256: list[str] = option(
+        [], "the sha256 of each file that is meant; a line names the files that have another one"
+    )
     encoding: str = option("utf-8", "the encoding of text files")
     newline: str = option(
         "keep",
         "line ends of text: keep them, or turn CR LF and CR alone into LF",
         choices=("keep", "lf"),
+    )
+    leave_out: str = option(
+        "", "characters of text that are passed over, as the spaces between symbols"
     )
     unknown: str = option(
         "error",

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import os
 import time
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -29,10 +30,12 @@ from seqkit.data.shards.source import Source
 from seqkit.data.shards.writing import lock, write_shards
 from seqkit.foundation import disk
 from seqkit.foundation.errors import DataError, OutputError
+from seqkit.foundation.wording import first_of
 
 _FORMAT = 12  # of the cached files; what is chosen otherwise changes their key, too
 _REMEDY = "start again: the data are encoded anew"
 _FOLDERS = ("corpora", "kernels", "hashes", "codecs")  # the last two of earlier versions
+_SHOWN = 12  # digits of a sha256
 _UNUSED = 30 * 24 * 3600.0  # seconds, after which a corpus goes, and a kernel is compiled anew
 
 
@@ -79,6 +82,8 @@ def load(
     index, corpus = whole
     located, findings = source.located, Findings.from_json(index.findings)
     notes += source.notes(findings, chosen, fitted=codec is None or grow)
+    if choice.others:
+        notes.append(_other_files(choice.others, source.config.sha256))
     return dataclasses.replace(
         corpus,
         name=located.name,
@@ -87,6 +92,16 @@ def load(
         citation=located.citation,
         stand_in=located.path if located.stands_in else None,
         notes=tuple(notes),
+    )
+
+
+def _other_files(others: Mapping[str, str], meant: Sequence[str]) -> str:
+    """That files are not those that `data.sha256` means; `others` are their sums by their names."""
+    found = first_of([f"{name} ({sha256[:_SHOWN]}…)" for name, sha256 in others.items()])
+    expected = first_of([f"{sha256[:_SHOWN]}…" for sha256 in meant])
+    return (
+        f"{found}: another sha256 than data.sha256 has ({expected}): another edition, or other "
+        "line ends? Losses compare with published ones only on the same text"
     )
 
 
@@ -111,6 +126,8 @@ def _fitted(
     """The codec for the files and their hash, as they were found before or are found now."""
     asked = {"format": _FORMAT, "files": source.identity, "grow": grow}
     asked |= asked_for(source.config)
+    if source.config.sha256:
+        asked["sha256"] = source.config.sha256
     if codec is not None:
         asked["given"] = _key_of(codec)
     elif source.config.codec != "auto":
@@ -121,8 +138,9 @@ def _fitted(
         codecs.from_spec(choice.codec, source.catalogue)  # one of a plug-in may have changed
         os.utime(memory)
         return choice
-    sha256 = sha256_of(source, pool)
-    choice = dataclasses.replace(choose_codec(source, pool, codec, grow), sha256=sha256)
+    sha256, others = sha256_of(source, pool)
+    choice = choose_codec(source, pool, codec, grow)
+    choice = dataclasses.replace(choice, sha256=sha256, others=others)
     write_checked(memory, dataclasses.asdict(choice))
     return choice
 
@@ -145,7 +163,7 @@ def _whole(
 
 def _settings(config: DataConfig, codec: Codec) -> dict[str, object]:
     """What the symbols depend on beside the files, as JSON values."""
-    keys = ("unknown", "newline", "document", "on_bad_file", "of_rows", "encoding")
+    keys = ("unknown", "newline", "leave_out", "document", "on_bad_file", "of_rows", "encoding")
     names = ("channel", "on_bad_file") if codec.kind == "audio" else keys
     settings = {key: getattr(config, key) for key in names}
     return {"format": _FORMAT, "kind": codec.kind, **settings, **_key_of(codec)}

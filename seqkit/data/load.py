@@ -169,7 +169,10 @@ def _locate(data: DataConfig, catalogue: Catalogue, folders: Folders) -> Located
     if data.path:
         path, *others = map(Path, data.path)
         more = f" and {len(others)} more" if others else ""
-        return Located(path, f"{path.name or path}{more}", others=tuple(others))
-    if data.dataset:
-        return datasets.locate(data.dataset, catalogue, folders)
-    raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or a recipe with a data.dataset")
+        located = Located(path, f"{path.name or path}{more}", others=tuple(others))
+    elif data.dataset:
+        located = datasets.locate(data.dataset, catalogue, folders)
+    else:
+        raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or a recipe with a data.dataset")
+    own = {key: value for key in ("validation", "test") if (value := getattr(data, key))}
+    return dataclasses.replace(located, **own)

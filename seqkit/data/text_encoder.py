@@ -8,7 +8,7 @@ import codecs as encodings
 import contextlib
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -51,11 +51,12 @@ def _text_blocks(span: FileSlice, config: DataConfig, count: Watch) -> Iterator[
     file, encoding, read = span.file, config.encoding, span.begin
     decoder = encodings.getincrementaldecoder(encoding)()
     ends = io.IncrementalNewlineDecoder(decoder, translate=True) if config.to_lf else decoder
+    kept = _without(config.leave_out)
     try:
         for block in blocks(file, count, span.begin, span.end):
             read += len(block)
-            yield ends.decode(block)
-        yield ends.decode(b"", final=True)
+            yield kept(ends.decode(block))
+        yield kept(ends.decode(b"", final=True))
     except UnicodeDecodeError as error:
         # error.object is what the decoder had kept and the newest block: it ends where we read to.
         offset = read - len(error.object) + error.start
@@ -66,6 +67,12 @@ def _text_blocks(span: FileSlice, config: DataConfig, count: Watch) -> Iterator[
         raise BadFileError(file, reason, _MEND if is_utf8 else _advice(file)) from error
     except UnicodeError as error:
         raise BadFileError(file, f"not {encoding} ({error})", _advice(file)) from error
+
+
+def _without(characters: str) -> Callable[[str], str]:
+    """What passes over some characters of a text."""
+    table = str.maketrans("", "", characters)
+    return (lambda text: text.translate(table)) if characters else str
 
 
 def check_plain(file: Path, begin: bytes, encoding: str) -> None:
@@ -113,7 +120,7 @@ def row_batches(
     Raises:
         BadFileError: the file cannot be read, or is damaged.
     """
-    left = b""
+    left, kept = b"", _without(config.leave_out)
     try:
         for block in blocks(span.file, count, span.begin, span.end):
             whole, ended, left = (left + block).rpartition(b"\n")
@@ -124,7 +131,7 @@ def row_batches(
                 rows = [label if labels else text for label, text in rows]
             if config.to_lf:
                 rows = [row.replace("\r\n", "\n").replace("\r", "\n") for row in rows]
-            yield rows
+            yield rows if labels else [kept(row) for row in rows]
         if left:
             raise ValueError("the last line has no end")
     except ValueError as error:
@@ -188,7 +195,8 @@ def _read(
 ) -> Iterator[str] | Iterator[bytes] | Iterator[list[str]]:
     """The content in pieces; of a file of rows, or one that is cut, some documents each time.
 
-    `count` is told how many bytes were read, each time. With newline=lf all line ends are LF.
+    `count` is told how many bytes were read, each time. With newline=lf all line ends are LF, and
+    what is to be left out is gone.
     """
     if config.of_rows:
         return row_batches(span, config, count)

@@ -84,11 +84,17 @@ class Checkpoint:
         """How text was cut into documents: `data.document` of the training."""
         return str(self.config.get("data", {}).get("document") or "file")
 
+    @property
+    def leave_out(self) -> str:
+        """Characters of text that are passed over: `data.leave_out` of the training."""
+        return str(self.config.get("data", {}).get("leave_out") or "")
+
     def as_read(self, data: DataConfig) -> DataConfig:
         """The keys with which other data is read as the training's own was."""
         newline = data.newline if self.newline == "keep" else self.newline
         document = self.document if data.document == "file" else data.document
-        return dataclasses.replace(data, newline=newline, document=document)
+        leave_out = data.leave_out or self.leave_out
+        return dataclasses.replace(data, newline=newline, document=document, leave_out=leave_out)
 
     def as_heard(self, sample: SampleConfig) -> "Checkpoint":
         """It with the postfilter that its sound is to go through: its own, or none."""

@@ -26,7 +26,8 @@ going any more and left no word why, as after a kill."""
 DATA_KEYS = tuple(
     f"data.{key}"
     for key in (
-        *("split", "kind", "codec", "encoding", "newline", "document"),
+        *("split", "validation", "test"),
+        *("kind", "codec", "encoding", "newline", "leave_out", "document"),
         *("unknown", "max_vocabulary"),
         *("levels", "symbols_per_sample", "sample_rate", "channel", "channels", "gain", "emphasis"),
         "bands",

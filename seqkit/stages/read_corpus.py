@@ -77,7 +77,7 @@ def read_corpus(sources: Sources, session: Session) -> Reading:
 def _as_read(data: DataConfig, other: Checkpoint, notice: Notice) -> DataConfig:
     """The keys with which the data are read as those of the weights to start from were."""
     read = other.as_read(data)
-    for key in ("newline", "document"):
+    for key in ("newline", "document", "leave_out"):
         if getattr(data, key) != (asked := getattr(read, key)):
             notice(f"data.{key}={asked}, as in the training of the checkpoint")
     if other.codec.kind == "text" and 0 < data.max_vocabulary < other.codec.size:

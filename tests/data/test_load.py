@@ -115,6 +115,38 @@ def test_several_paths_are_one_text(text: Path, tmp_path: Path) -> None:
         load([text, tmp_path / "none"])
 
 
+@pytest.mark.parametrize("unknown", ["error", "skip"])
+def test_files_are_parts_by_their_names(unknown: str, tmp_path: Path) -> None:
+    for name, content in (("a.test", "d e"), ("b.train", " a b\r\n"), ("c.valid", "_ c c")):
+        (tmp_path / name).write_bytes(content.encode())
+    keys = {"leave_out": " ", "newline": "lf", "unknown": unknown, "pattern": "?.*"}
+    corpus = load(tmp_path, None, None, validation="*valid", test="*.test", **keys)
+    texts = [corpus.codec.decode(part.symbols) for part in corpus.split([0.8, 0.1, 0.1])]
+    assert texts == ["ab\n", "_cc", "de"]
+    assert corpus.skipped == 0
+    paths = [tmp_path / name for name in ("c.valid", "b.train")]
+    corpus = load(paths, validation="c.*")
+    assert corpus.codec.decode(corpus.split([0.5, 0.0, 0.5])[1].symbols) == "_ c c"
+    with pytest.raises(
+        DataError, match=r"no file matches \*\.test, the test part of c\.valid and 1"
+    ):
+        load(paths, test="*.test")
+    with pytest.raises(ConfigError, match=r"data\.leave_out=' ': .* is read as bytes"):
+        load(paths, kind="bytes", leave_out=" ")
+
+
+def test_another_file_than_is_meant_is_told(text: Path, sound: Path) -> None:
+    sha256, other = load(text).sha256, "0" * 64
+    assert load(text, sha256=[other, sha256]).notes == ()
+    for _ in range(2):  # told each time
+        (said,) = load(text, sha256=[other]).notes
+        assert (
+            f"song.txt ({sha256[:12]}…): another sha256 than data.sha256 has (000000000000…)"
+            in said
+        )
+    assert "0.wav (" in load(sound, sha256=[sha256]).notes[-1]
+
+
 def test_text_and_sound_are_not_learnt_together(text: Path, sound: Path) -> None:
     with pytest.raises(DataError, match=r"clips is sound and .*song\.txt is not"):
         load([text, sound])

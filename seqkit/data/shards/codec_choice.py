@@ -6,7 +6,7 @@ import itertools
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -48,22 +48,29 @@ class CodecChoice:
     bad: the files that are left out because they cannot be read, and why.
     symbols: how many there are at least, None where that is not known.
     sha256: of the raw data, where it was asked for.
+    others: of files whose sha256 `data.sha256` does not have, by their names.
     """
 
     codec: dict[str, Any]
     bad: dict[str, str]
     symbols: int | None = None
     sha256: str = ""
+    others: dict[str, str] = field(default_factory=dict)
 
 
-def sha256_of(source: Source, pool: Pool) -> str:
-    """The hash of a file, or of a folder's listing as `sha256sum` prints it. Raises DataError."""
+def sha256_of(source: Source, pool: Pool) -> tuple[str, dict[str, str]]:
+    """The hash of a file, or of a folder's listing as `sha256sum` prints it. Raises DataError.
+
+    With it, by their names, those of files that `data.sha256` does not have.
+    """
     files = source.files
     hashes = pool.each("hashing", _hash, None, [*files.values()], source.bytes)
-    if not source.located.others and not source.located.path.is_dir():
-        return hashes[0]
-    listing = "".join(f"{sha256}  {name}\n" for sha256, name in zip(hashes, files, strict=True))
-    return hashlib.sha256(listing.encode("utf-8", "surrogateescape")).hexdigest()
+    of_files, meant = dict(zip(files, hashes, strict=True)), source.config.sha256
+    sha256 = hashes[0]
+    if source.located.others or source.located.path.is_dir():
+        listing = "".join(f"{sha256}  {name}\n" for name, sha256 in of_files.items())
+        sha256 = hashlib.sha256(listing.encode("utf-8", "surrogateescape")).hexdigest()
+    return sha256, {name: each for name, each in of_files.items() if meant and each not in meant}
 
 
 def choose_codec(
@@ -84,6 +91,11 @@ def choose_codec(
     kind, document = codecs.from_spec(choice.codec, source.catalogue).kind, source.config.document
     if kind != "text" and document != "file":
         raise ConfigError(f"data.document={document}: {source.located} is read as {kind}, not cut")
+    if kind != "text" and source.config.leave_out:
+        raise ConfigError(
+            f"data.leave_out={source.config.leave_out!r}: {source.located} is read as {kind}, not "
+            "as characters: leave the key out"
+        )
     source.check_unchanged()
     return choice
 

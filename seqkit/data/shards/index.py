@@ -33,11 +33,14 @@ _VERSION = 1
 _DTYPES = ("uint8", "uint16", "uint32")
 _SHARD = re.compile(r"\d{6,}(-[0-9a-f]{8})?\.bin")
 _STARTS = re.compile(r"starts(-[0-9a-f]{8})?\.int64")
-OF_TEXT = ("encoding", "newline", "document", "unknown", "max_vocabulary")
+OF_TEXT = ("encoding", "newline", "leave_out", "document", "unknown", "max_vocabulary")
 _SAMPLES = ("sample_rate", "channel", "channels", "levels", "symbols_per_sample")
 OF_SOUND = (*_SAMPLES, "gain", "emphasis", "bands")
 """The keys that symbols of text, and of sound, depend on."""
-_ALL = ("kind", "codec", "pattern", "label_column", *OF_TEXT, *OF_SOUND)
+OF_FILES = ("pattern", "validation", "test", "label_column")
+"""The keys that say what files and rows are for."""
+_ALL = ("kind", "codec", *OF_FILES, *OF_TEXT, *OF_SOUND)
+_LATER = ("label_column", "emphasis", "bands", "document", "validation", "test", "leave_out")
 MARK = f'"format": "{_FORMAT}"'.encode()
 """How an index begins."""
 
@@ -220,7 +223,7 @@ def digest(values: Any) -> str:
 def asked_for(data: DataConfig) -> dict[str, Any]:
     """All keys that the symbols depend on."""
     settings = {key: getattr(data, key) for key in (*_ALL, "on_bad_file")}
-    for key in ("label_column", "emphasis", "bands", "document"):  # as before there was any
+    for key in _LATER:  # as before there was any
         if settings[key] == getattr(DataConfig(), key):
             del settings[key]
     return settings

@@ -60,8 +60,8 @@ class Source:
         for part, pattern in ((1, located.validation), (2, located.test)):
             if pattern and part not in parts:
                 raise DataError(
-                    f"{located}: no file matches {pattern}, which {located.name} names as its own "
-                    f"{('validation', 'test')[part - 1]} part"
+                    f"{located}: no file matches {pattern}, the {('validation', 'test')[part - 1]} "
+                    f"part of {located.name}"
                 )
         return cls(config, located, files, search, catalogue)
 

@@ -20,6 +20,7 @@ from seqkit.data.files import BadFileError
 from seqkit.data.findings import Findings
 from seqkit.data.shards.codec_choice import CodecChoice, nothing_left
 from seqkit.data.shards.index import (
+    OF_FILES,
     OF_SOUND,
     OF_TEXT,
     STARTS_DTYPE,
@@ -226,7 +227,7 @@ def _known(job: _Job, number: int) -> _Written | None:
 def _settings_of(data: DataConfig, codec: Codec) -> dict[str, Any]:
     """The keys that the symbols of a codec were made with, the codec's own values among them."""
     keys = {"audio": OF_SOUND, "text": OF_TEXT, "bytes": ()}[codec.kind]
-    settings = {key: getattr(data, key) for key in ("pattern", "label_column", *keys)}
+    settings = {key: getattr(data, key) for key in (*OF_FILES, *keys)}
     settings |= {"kind": codec.kind, "codec": codec.name}
     if isinstance(codec, Quantiser):
         settings |= {"sample_rate": codec.sample_rate, "levels": codec.levels}

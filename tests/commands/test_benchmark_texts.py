@@ -1,0 +1,59 @@
+"""Recipes for the field's texts, with small files in the place of the real ones."""
+
+import hashlib
+from pathlib import Path
+
+from tests.conftest import SENTENCE, SMALL, Run
+
+FAST = (*SMALL, "train.max_steps=4", "train.validate_every=2", "train.max_minutes=0")
+
+
+def spaced(text: str) -> str:
+    """As the files of ptb are: characters with spaces between them, and _ for a space."""
+    return " ".join(text.replace(" ", "_"))
+
+
+def test_penn_treebank_is_read_by_its_protocol(run: Run, tmp_path: Path) -> None:
+    sizes = {"train": 30, "valid": 5, "test": 7}
+    for part, count in sizes.items():
+        (tmp_path / f"ptb.char.{part}.txt").write_text(spaced(SENTENCE * count))
+        (tmp_path / f"ptb.{part}.txt").write_text("words\n")  # beside them in the archive
+    words = [f"data.path={tmp_path}", f"run_dir={tmp_path / 'a'}", *FAST, "quiet=false"]
+    told = run.ok("recipe=ptb", *words).err
+    assert "3 files of text taken; left out: 3 not ptb.char.*.txt" in told
+    assert "ptb.char.train.txt (" in told and "than data.sha256 has (e313d91425e0…" in told
+    checkpoint = f"checkpoint={tmp_path / 'a'}"
+    for part, count in (("validation", 5), ("test", 7)):
+        scored = run.json("evaluate", checkpoint, f"part={part}")
+        assert scored["symbols"] == len(SENTENCE) * count
+        assert scored["skipped"] == 0
+    of_file = run.json("evaluate", checkpoint, f"data.path={tmp_path / 'ptb.char.test.txt'}")
+    assert of_file["loss"] == scored["loss"]
+    named = run.fails_in_a_line(3, "recipe=ptb", f"data.path={tmp_path / 'ptb.char.test.txt'}")
+    assert "no file matches *valid*, the validation part" in named
+    assert "data.path=FILE_OR_FOLDER" in run.fails_in_a_line(2, "recipe=ptb")
+
+
+def test_shards_keep_the_parts(run: Run, tmp_path: Path) -> None:
+    files, shards = tmp_path / "files", tmp_path / "shards"
+    files.mkdir()
+    for part in ("train", "valid", "test"):
+        (files / f"ptb.char.{part}.txt").write_text(spaced(SENTENCE * 9))
+    run.ok("prepare", "recipe=ptb", f"data.path={files}", f"out={shards}")
+    run.ok("recipe=ptb", f"data.path={shards}", f"run_dir={tmp_path / 'a'}", *FAST)
+    scored = run.json("evaluate", f"checkpoint={tmp_path / 'a'}", "part=test")
+    assert scored["symbols"] == len(SENTENCE) * 9
+    said = run.fails_in_a_line(2, "recipe=ptb", f"data.path={shards}", "data.test=*train*")
+    assert "data.test=*train*: the shards in" in said
+
+
+def test_enwik8_is_split_by_bytes(run: Run, tmp_path: Path) -> None:
+    content = bytes(range(250)) * 8
+    (tmp_path / "enwik8").write_bytes(content)
+    words = [f"data.path={tmp_path / 'enwik8'}", f"run_dir={tmp_path / 'a'}", *FAST]
+    told = run.ok("recipe=enwik8", *words, "quiet=false").err
+    begin = hashlib.sha256(content).hexdigest()[:12]
+    assert f"enwik8 ({begin}…): another sha256 than data.sha256 has (2b49720ec4d7…)" in told
+    for part in ("validation", "test"):
+        scored = run.json("evaluate", f"checkpoint={tmp_path / 'a'}", f"part={part}")
+        assert scored["symbols"] == len(content) // 20
