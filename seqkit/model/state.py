@@ -36,7 +36,8 @@ class State(NamedTuple):
         """As tensors on a device."""
         import torch
 
-        return State(*(torch.as_tensor(values, device=device) for values in self))
+        # Contiguous, as cuDNN wants them: rows that NumPy picked lie in another order.
+        return State(*(torch.as_tensor(part, device=device).contiguous() for part in self))
 
     def arrays(self) -> "State":
         """As NumPy's arrays, in fp32."""
