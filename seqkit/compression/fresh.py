@@ -12,12 +12,14 @@ from seqkit.compression.container import Header
 from seqkit.compression.mixing import Mixer
 from seqkit.config import DynamicConfig
 from seqkit.data.codecs import Bytes
-from seqkit.foundation.errors import DataError
+from seqkit.foundation.errors import CheckpointError, DataError
 from seqkit.foundation.threads import shared_cores
 from seqkit.symbols import Symbols
 
 _MOST_LANES = 32
-_NAME = "bytes:"  # then a bit for each value that occurs, in hexadecimal: what the header names
+_KIND = "bytes"
+_NAME = f"{_KIND}2:"  # counted up where other arithmetic makes other files
+"""What the header names, and then a bit for each value that occurs, in hexadecimal."""
 
 
 class KnownBytes(Bytes):
@@ -46,8 +48,18 @@ class Fresh:
     device_name: ClassVar[str] = "cpu"
 
     def __init__(self, identity: str) -> None:
-        """As the header names it. Raises DataError."""
+        """As the header names it.
+
+        Raises:
+            DataError: it is no such name.
+            CheckpointError: of another version.
+        """
         self.identity = identity
+        if not identity.startswith(_NAME):
+            raise CheckpointError(
+                f"compressed as {identity.partition(':')[0]}, and this seqkit reads {_NAME[:-1]}: "
+                "use the version of seqkit that wrote it"
+            )
         try:
             bits = np.frombuffer(bytes.fromhex(identity.removeprefix(_NAME)), np.uint8)
             known = bytes(np.flatnonzero(np.unpackbits(bits)).tolist())
@@ -66,7 +78,7 @@ class Fresh:
     @staticmethod
     def made(header: Header) -> bool:
         """Whether a file was compressed without a checkpoint."""
-        return header.model.startswith(_NAME)
+        return header.model.startswith(_KIND)
 
     def header(self, size: int, learn: DynamicConfig | None) -> Header:
         """How a file of so many bytes is compressed; the probe is yet to come."""

@@ -1,8 +1,11 @@
 """Codes without a checkpoint: by counts of what followed, and by learnt weights for them.
 
-Every symbol has ten contexts: the last one to six bytes, the word so far (alone, with the word
-before, with two), and the column. For each, a hashed table counts what followed. The orders 1 to 5
-count only what the next longer one had not seen (update exclusion).
+Every symbol has 15 contexts: the last one to six bytes; the word so far, alone, with the word
+before, with two; the column; the last two marks (of punctuation); the shape of what came last (a
+run of small letters, a capital, a digit, a mark), alone and with the last byte; and of this lane
+alone, whose text is about something, the last four bytes, and the word so far. For each, a hashed
+table counts what followed. The orders 1 to 5 count only what the next longer one had not seen
+(update exclusion).
 
 The contexts of bytes, and those of words after orders 1 and 2, are each blended to a distribution
 p: from the shortest to the longest, a share of every count goes to the shorter ones (absolute
@@ -24,7 +27,7 @@ from seqkit.compression.coder import BlockCoder, Watch
 from seqkit.compression.rans import TOTAL
 from seqkit.symbols import Floats, Integers
 
-_ORDERS, _CONTEXTS = 6, 10
+_ORDERS, _CONTEXTS = 6, 15
 _CHAINS = (2, 3, 4, 5), (6, 7, 8)  # contexts that are blended, after 0 and 1
 _TERMS = _CONTEXTS + len(_CHAINS)
 _WINDOW = 8  # steps between two updates
@@ -32,8 +35,10 @@ _DISCOUNT = 0.9
 _RATES = 0.02, 0.007  # of E, of w
 _CONSTANT = 300  # updates before the rate falls as 1 / sqrt
 _DECAYS = 0.9, 0.999  # Adam's
-_MOST_ROWS, _MOST_COUNTS = 1 << 22, 1 << 29
-_PRIME = np.uint64(0x9E3779B97F4A7C15)
+_MOST_ROWS, _MOST_COUNTS = 1 << 23, 1 << 30
+_SMALL, _CAPITAL, _DIGIT = 1, 2, 3  # kinds of bytes; each of the others is one of its own
+_SHAPE = np.uint64((1 << 56) - 1)  # the last eight kinds, in 7 bits each
+_PRIME, _LANE = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _FINE = 1 << 12  # steps of the tables of exponents and logarithms to a factor of 2
 _EXPONENTS: Floats = np.round(np.exp2(np.arange(_FINE) / _FINE), 12)
 _LOGARITHMS: Floats = np.round(np.log2((np.arange(_FINE) + 0.5 + _FINE) / _FINE), 12) - 1
@@ -53,6 +58,7 @@ class Mixer(BlockCoder):
         folded = known.lower().replace(b"\n", b" ")
         self._folded = np.frombuffer(folded, np.uint8).astype(np.uint64)
         self._letters = np.array([byte >= 0x80 or chr(byte).isalpha() for byte in known])
+        self._shapes = np.array([*map(_kind, known)], np.uint64)
         rows = min(_MOST_ROWS, max(1 << 12, 16 * size), _MOST_COUNTS // len(known))
         self._bits = rows.bit_length() - 1
         self.forget()
@@ -72,7 +78,7 @@ class Mixer(BlockCoder):
     def _begin(self) -> None:
         self._recent = np.zeros((_ORDERS, self._lanes), np.uint64)
         self._words = np.zeros((3, self._lanes), np.uint64)
-        self._column = np.zeros(self._lanes, np.uint64)
+        self._column, self._marks, self._shape = np.zeros((3, self._lanes), np.uint64)
         self._last = np.zeros(self._lanes, np.int64)
 
     def _predicted(self, index: int) -> Integers:
@@ -157,7 +163,12 @@ class Mixer(BlockCoder):
         hashes[7] = now * _PRIME + self._folded[self._last]
         hashes[8] = hashes[7] + before * np.uint64(31)
         hashes[9] = hashes[8] + earlier * np.uint64(1023)
-        hashes[10] = self._column * np.uint64(256) + self._recent[0]
+        own, last = np.arange(self._lanes, dtype=np.uint64) * _LANE, self._recent[0]
+        hashes[10] = self._column * np.uint64(256) + last
+        hashes[11] = (self._marks * np.uint64(256) + last) * _PRIME
+        hashes[12] = self._shape * _PRIME
+        hashes[13] = hashes[12] * np.uint64(256) + last * _PRIME
+        hashes[14:] = hashes[[4, 7]] + own
         hashes += np.arange(_CONTEXTS + 1, dtype=np.uint64)[:, None] << np.uint64(40)
         hashes ^= hashes >> np.uint64(29)
         return (hashes[1:] * _PRIME >> np.uint64(64 - self._bits)).astype(np.int64)
@@ -170,6 +181,12 @@ class Mixer(BlockCoder):
         ended, longer = ~letter & (now != 0), (now + self._folded[symbols]) * _PRIME
         self._words = np.where(ended, [now, now, before], [longer, before, earlier])
         self._words[0] *= letter
+        kind = self._shapes[symbols]
+        small = (kind == _SMALL) & (self._shape % np.uint64(128) == _SMALL)
+        self._shape = np.where(small, self._shape, (self._shape << np.uint64(7) | kind) & _SHAPE)
+        mark = (kind > _DIGIT) & (kind != ord(" "))
+        marks = (self._marks << np.uint64(8) | kind) & np.uint64(0xFFFF)
+        self._marks = np.where(mark, marks, self._marks)
         line = self._recent[0] == ord("\n")
         self._column = np.where(line, 0, np.minimum(self._column + np.uint64(1), 255))
 
@@ -182,6 +199,14 @@ class Mixer(BlockCoder):
         self._square += (1 - _DECAYS[1]) * (gradient * gradient - self._square)
         rate = np.sqrt(min(1.0, _CONSTANT / self._updates)) / first * self._rates
         self._weights -= rate * self._mean / (np.sqrt(self._square / second) + 1e-8)
+
+
+def _kind(byte: int) -> int:
+    """The kind of a byte, below 128: of letters and digits a common one."""
+    character = chr(byte)
+    if byte >= 0x80 or character.islower():
+        return _SMALL
+    return _CAPITAL if character.isupper() else _DIGIT if character.isdigit() else byte
 
 
 def _exp2(bits: Floats) -> Floats:

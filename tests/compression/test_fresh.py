@@ -54,6 +54,27 @@ def test_random_bytes_hardly_grow() -> None:
     assert len(packed_of(NOISE)) <= 1.001 * len(NOISE) + 300
 
 
+def test_each_lane_learns_its_own_subject() -> None:
+    """After a word that all lanes have, a lane always has the same letter, and each another."""
+    draw = np.random.default_rng(2)
+    units = draw.integers(97, 105, (8, 200, 7)).astype(np.uint8)  # 11,200 bytes: 8 lanes
+    units[:, :, 2:6] = np.frombuffer(b"was ", np.uint8)
+    others = len(packed_of(units.tobytes()))
+    units[:, :, 6] = 97 + np.arange(8)[:, None]
+    assert len(packed_of(units.tobytes())) < others - 440
+    assert unpacked(packed_of(units.tobytes())) == units.tobytes()
+
+
+def test_what_kind_of_byte_comes_next_is_learnt() -> None:
+    """Two words and a number in turn, in place of any order."""
+    draw = np.random.default_rng(3)
+    words = ["".join(map(chr, draw.integers(97, 105, draw.integers(3, 7)))) for _ in range(1200)]
+    tokens = [word if index % 3 else str(100 + index) for index, word in enumerate(words)]
+    in_turn = " ".join(tokens).encode()
+    draw.shuffle(tokens)
+    assert len(packed_of(in_turn)) < len(packed_of(" ".join(tokens).encode())) - 170
+
+
 def test_learning_goes_on_from_block_to_block(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contents, "BLOCK", 2000)
     packed = packed_of(PAGE[:2000] * 2)
@@ -90,9 +111,14 @@ def test_other_arithmetic_is_told_before_anything_is_decoded(
 
 
 def test_a_header_that_names_no_bytes_is_refused() -> None:
-    for name in ("bytes:0", "bytes:zz", f"bytes:{'ff' * 33}"):
+    for name in ("bytes2:0", "bytes2:zz", f"bytes2:{'ff' * 33}"):
         with pytest.raises(DataError, match="header"):
             Fresh(name)
+
+
+def test_a_file_of_another_version_is_refused() -> None:
+    with pytest.raises(CheckpointError, match="compressed as bytes, and this seqkit reads bytes2"):
+        Fresh(f"bytes:{'ff' * 32}")
 
 
 def test_a_file_that_changes_meanwhile_is_left_to_lzma() -> None:
