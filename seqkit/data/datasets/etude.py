@@ -24,6 +24,7 @@ _BEAT = 0.25  # seconds
 _RING = 2.0  # seconds in which a string's loop loses 60 dB
 _LEVEL = 0.6  # of the loudest sample
 _HISS = 0.01  # amplitude of the noise that a recording has
+_PICK = 16  # samples over which its bursts are smoothed: a soft one
 _STEPS = (-2, -1, -1, 1, 1, 2)  # along the scale, from note to note
 
 
@@ -35,7 +36,7 @@ def locate(folders: Folders) -> Located:
     )
     path = folders.cache / "made" / f"etude_{_VERSION}.wav"
     if not path.exists():
-        write(path, render(compose(SECONDS), SAMPLE_RATE), SAMPLE_RATE)
+        write(path, render(compose(SECONDS), SAMPLE_RATE, _PICK), SAMPLE_RATE)
     return Located(path, "etude")
 
 
@@ -59,22 +60,26 @@ def compose(seconds: float) -> list[tuple[int, int]]:
     return notes
 
 
-def render(notes: list[tuple[int, int]], sample_rate: int) -> Floats:
+def render(notes: list[tuple[int, int]], sample_rate: int, pick: int = 3) -> Floats:
     """The wave (N,) of a melody; a string is damped when the next one is plucked.
+
+    `pick` is as in `pluck`.
 
     Without the hiss every sample would follow from those before it, and a model that learns this
     has not learnt to find back to the tone from samples that it drew itself.
     """
     pieces = [
-        pluck(SCALE[place], round(beats * _BEAT * sample_rate), sample_rate)
+        pluck(SCALE[place], round(beats * _BEAT * sample_rate), sample_rate, pick)
         for place, beats in notes
     ]
     melody = np.concatenate(pieces)
     return melody + _HISS * (2 * uniforms(2, 0, 0, melody.size) - 1)
 
 
-def pluck(hertz: float, samples: int, sample_rate: int) -> Floats:
+def pluck(hertz: float, samples: int, sample_rate: int, pick: int = 3) -> Floats:
     """One string (samples,), faded out in its last hundredth of a second.
+
+    `pick` is how many samples of the burst are smoothed into one.
 
     y[t] = g * ((1-s)/2 y[t-n] + 1/2 y[t-n-1] + s/2 y[t-n-2]): the smoothing delays by half a
     sample and linear interpolation by s, so that n + s + 1/2 samples are one period.
@@ -84,8 +89,8 @@ def pluck(hertz: float, samples: int, sample_rate: int) -> Floats:
     s = period - 0.5 - n
     turn = 10 ** (-3 * period / (_RING * sample_rate))
     # The same burst for every pluck of a string, without its sharpest edges.
-    burst = 2 * uniforms(1, n, 0, n + 2) - 1
-    burst = (burst + np.roll(burst, 1) + np.roll(burst, -1)) / 3
+    noise = 2 * uniforms(1, n, 0, n + 2) - 1
+    burst: Floats = sum((np.roll(noise, shift) for shift in range(-1, pick - 1)), 0 * noise) / pick
     burst -= burst.mean()
     y = np.zeros(n + 2 + samples)
     y[: n + 2] = burst / np.abs(burst).max()

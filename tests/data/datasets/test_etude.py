@@ -11,7 +11,7 @@ from tests.pitch import on_scale, pitches
 
 
 @pytest.mark.parametrize("hertz", etude.SCALE)
-@pytest.mark.parametrize("rate", [8000, 16000])
+@pytest.mark.parametrize("rate", [8000, 16000, 32000])
 def test_a_string_sounds_at_its_pitch_and_dies_away(hertz: float, rate: int) -> None:
     tone = etude.pluck(hertz, rate // 2, rate)
     found = pitches(tone.astype(np.float32), rate)[1:]
