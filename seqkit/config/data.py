@@ -87,8 +87,8 @@ class DataConfig:
     channel: str = option("mix", "the channel of sound to read, from 0; mix takes their mean")
     channels: int = option(
         1,
-        "channels of sound to learn and to make: 2 for stereo, a symbol of the left one, then one "
-        "of the right; takes twice as long",
+        "channels of sound to learn and to make: 2 for stereo, which takes a quarter longer in "
+        "bands, and twice as long without",
         minimum=1,
         maximum=2,
     )
