@@ -124,7 +124,7 @@ def _prediction(
         "skipped": corpus.skipped,
         "unreadable_files": corpus.unreadable_files,
         "protocol": config.protocol,
-        "window": config.window if config.protocol == "windowed" else None,
+        "window": part.whole_frames(config.window) if config.protocol == "windowed" else None,
         "dynamic": vars(config.dynamic) if config.protocol == "dynamic" else None,
         "part": None if config.data.path else config.part,
     }
@@ -212,11 +212,6 @@ def _score(
     scored = scoring.Scored(saved.build(chosen), part, saved.codec.start, watch, ranks)
     match config.protocol:
         case "windowed":
-            if config.window % part.frame:
-                raise ConfigError(
-                    f"window={config.window}: a frame of this sound has {part.frame} symbols, "
-                    f"which no window may cut: give a multiple of {part.frame}"
-                )
             return scoring.evaluate(scored, protocols.windowed(part, config.window))
         case "dynamic":
             return dynamic.evaluate(scored, config.dynamic)

@@ -88,7 +88,7 @@ class DataConfig:
     channels: int = option(
         1,
         "channels of sound to learn and to make: 2 for stereo, which takes a quarter longer in "
-        "bands, and twice as long without",
+        "bands with data.gain or data.emphasis, and twice as long without",
         minimum=1,
         maximum=2,
     )

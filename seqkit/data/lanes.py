@@ -122,8 +122,8 @@ class Lanes:
         if len(part) < 2 * sequence_length:
             raise DataError(
                 f"the training part has {len(part)} symbols, fewer than two windows of "
-                f"{sequence_length} symbols, which are {2 * sequence_length}: "
-                "give more data or shorter windows"
+                f"{sequence_length} symbols, which are {2 * sequence_length}: give more data or a "
+                "smaller train.sequence_length"
             )
         self.start = start
         """The codec's start symbol, which stands before a document."""

@@ -35,11 +35,12 @@ def choose(recording: Recording, frames: Frames, rate: int) -> tuple[Postfilter,
         if found is None or found.loudness <= limits["loudness"]:
             return postfilter, found
         room = -20 * math.log10(max(float(np.abs(made).max()), 1e-9))
-        louder = min(round(-recording.louder(made.mean(1), rate)), _LOUDER, math.floor(room))
+        wanted = round(-recording.louder(made.mean(1), rate))
+        louder = max(-_LOUDER, min(wanted, _LOUDER, math.floor(room)))
         again = recording.judged(made.mean(1) * 10 ** (louder / 20), rate).distances
         if again is None or again.loudness > found.loudness - _WORTH:
             return postfilter, found
-        return replace(postfilter, louder=float(max(louder, -_LOUDER))), again
+        return replace(postfilter, louder=float(louder)), again
 
     plain = recording.judged(frames.mean(1), rate).distances
     if plain is None or len(frames) < _SHORTEST * rate:
@@ -74,7 +75,8 @@ def _in_words(postfilter: Postfilter, before: Distances, after: Distances) -> st
     if postfilter.louder:
         what = "louder" if postfilter.louder > 0 else "quieter"
         cures.append(
-            f"the sound is made {abs(postfilter.louder):g} dB {what}, as the recording is: "
+            f"the sound is made {abs(postfilter.louder):g} dB {what}, "
+            "to be as loud as the recording: "
             f"loudness {before.loudness:.2f} → {after.loudness:.2f}"
         )
     if not cures:

@@ -175,9 +175,8 @@ class Sound:
 
     def speed(self, rate: float, streams: int) -> str:
         """See Text."""
-        codec = self._codec
-        samples = rate / codec.symbols_per_sample
-        return f"{samples:,.0f} samples/s, {rate / codec.symbol_rate:.2f} x real time"
+        times = rate / self._codec.symbol_rate
+        return f"{times * self._codec.sample_rate:,.0f} samples/s, {times:.2f} x real time"
 
     def preview(self, symbols: npt.ArrayLike, file: Path) -> str:
         """See Text: the name of the file."""

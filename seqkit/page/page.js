@@ -225,9 +225,9 @@ function joined(own) {                // see data/codecs/filter_bank.py
       now[i] = change + shares[i] * now[i];
     });
     for (let i = 0; i < columns; i += channels) {      // see data/codecs/channels.py
-      const [first, second] = now.slice(i), [[cos, sin]] = turns?.[i / 2] ?? [[1, 0]];
-      seen.push(cos * first - (second ? sin * second : 0));
-      if (channels > 1) seen.push(sin * first + cos * second);
+      if (!turns) { seen.push(...now.slice(i, i + channels)); continue; }
+      const [first, second] = now.slice(i), [[cos, sin]] = turns[i / 2];
+      seen.push(cos * first - sin * second, sin * first + cos * second);
     }
   }
   const made = seen.length - fill;

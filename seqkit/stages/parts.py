@@ -91,13 +91,10 @@ def _bands_in_words(codec: Quantiser) -> str:
     empty = f" ({codec.bands - len(bands)} empty)" if len(bands) < codec.bands else ""
     width = codec.sample_rate / 2 / codec.bands
     emphases = ", ".join(f"{codec.band_emphases[column]:g}" for column in codec.used)
-    of_both = ""
-    if codec.channels > 1:
-        own = len(codec.used) - len(bands)
-        of_both = f" of both channels, {own} of them with a symbol of their difference"
-    return (
-        f"{codec.bands} bands of {width:g} Hz{empty}{of_both}, emphasis {emphases} (data.emphasis)"
-    )
+    both, apart = "", len(codec.used) - len(bands)
+    if codec.turns is not None and apart:
+        both = f" ({apart} tell left and right apart)"
+    return f"{codec.bands} bands of {width:g} Hz{empty}{both}, emphasis {emphases} (data.emphasis)"
 
 
 def _tell_changes(training: Part, kept: SoundPart, data: DataConfig, notice: Notice) -> None:

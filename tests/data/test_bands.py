@@ -297,3 +297,14 @@ def test_a_part_is_trimmed_and_transposed_by_frames() -> None:
 def test_a_file_shorter_than_a_frame_is_left_out(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="shorter than 20 ms"):
         read(frames(3) + 0.1, tmp_path, 32_000, bands="4")
+
+
+@pytest.mark.parametrize("correlation", [-0.1, 0.1])
+def test_highs_of_two_sounds_stay_in_their_mix(correlation: float, tmp_path: Path) -> None:
+    own = 0.1 * np.random.default_rng(5).standard_normal((64_000, 2))
+    own[:, 1] += correlation * own[:, 0]
+    corpus = read(own.astype(np.float32), tmp_path, 32_000, bands="8", channels=2)
+    assert isinstance(corpus.codec, Quantiser)
+    made = corpus.codec.decode(corpus.whole.symbols[:])
+    powers = [np.square(np.abs(np.fft.rfft(w)))[20_000:] for w in (own.mean(1), made[: len(own)])]
+    assert 10 * np.log10(powers[1].mean() / powers[0].mean()) > -4

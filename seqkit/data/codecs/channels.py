@@ -17,6 +17,7 @@ from seqkit.data.sound import Frames
 from seqkit.symbols import Floats
 
 _TOLD_APART = 4000  # hertz
+_OPPOSED = 0.5  # correlation below the negative of which a mix to mono would lose most
 
 
 def merged(bands: int, sample_rate: int) -> npt.NDArray[np.bool_]:
@@ -28,7 +29,8 @@ def angles(sums: Floats, merged: npt.NDArray[np.bool_]) -> list[float]:
     """a of each band, (K,), of the sums of left², right² and left x right, (3, K)."""
     left, right, both = sums
     apart = np.arctan2(2 * both, left - right) / 2
-    louder = np.arctan2(np.sqrt(right), np.sqrt(left)) * np.where(both < 0, -1, 1)
+    opposed = both < -_OPPOSED * np.sqrt(left * right)
+    louder = np.arctan2(np.sqrt(right), np.sqrt(left)) * np.where(opposed, -1, 1)
     found: list[float] = np.where(merged, louder, apart).tolist()
     return found
 

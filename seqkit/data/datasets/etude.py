@@ -14,30 +14,34 @@ from seqkit.foundation import disk
 from seqkit.foundation.randomness import uniforms
 from seqkit.symbols import Floats
 
-SAMPLE_RATE = 32000
+SAMPLE_RATE = 16000
 SECONDS = 160.0
 SCALE = (220.0, 246.94, 277.18, 329.63, 369.99, 440.0)
 """Hertz: the pentatonic scale on A, equally tempered."""
 
-_VERSION = 2  # of the music: a change of it changes the file's name
+_VERSION = 1  # of the music: a change of it changes the file's name
 _BEAT = 0.25  # seconds
 _RING = 2.0  # seconds in which a string's loop loses 60 dB
 _LEVEL = 0.6  # of the loudest sample
 _HISS = 0.01  # amplitude of the noise that a recording has
-_PICK = 16  # samples over which its bursts are smoothed: a soft one
 _STEPS = (-2, -1, -1, 1, 1, 2)  # along the scale, from note to note
 
 
 def locate(folders: Folders) -> Located:
     """The étude as a WAV in the cache."""
+    return located(folders, "etude", SAMPLE_RATE)
+
+
+def located(folders: Folders, name: str, sample_rate: int, pick: int = 3) -> Located:
+    """The étude at a rate, under the name of its data set; `pick` is as in `pluck`."""
     folders.notice(
         f"no data.path: a built-in étude of {SECONDS:g} s is read; data.path=FILE_OR_FOLDER reads "
         "recordings of yours"
     )
-    path = folders.cache / "made" / f"etude_{_VERSION}.wav"
+    path = folders.cache / "made" / f"{name}_{_VERSION}.wav"
     if not path.exists():
-        write(path, render(compose(SECONDS), SAMPLE_RATE, _PICK), SAMPLE_RATE)
-    return Located(path, "etude")
+        write(path, render(compose(SECONDS), sample_rate, pick), sample_rate)
+    return Located(path, name)
 
 
 def compose(seconds: float) -> list[tuple[int, int]]:

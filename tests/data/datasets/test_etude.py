@@ -1,17 +1,18 @@
 """The étude is music: its pitches are those of its scale, and it is the same every time."""
 
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 import soundfile
 
-from seqkit.data.datasets import Folders, etude
+from seqkit.data.datasets import Folders, etude, etude_32k
 from tests.pitch import on_scale, pitches
 
 
 @pytest.mark.parametrize("hertz", etude.SCALE)
-@pytest.mark.parametrize(("rate", "pick"), [(8000, 3), (16000, 3), (32000, 16)])
+@pytest.mark.parametrize(("rate", "pick"), [(8000, 3), (16000, 3), (32000, etude_32k.PICK)])
 def test_a_string_sounds_at_its_pitch_and_dies_away(hertz: float, rate: int, pick: int) -> None:
     tone = etude.pluck(hertz, rate // 2, rate, pick)
     found = pitches(tone.astype(np.float32), rate)[1:]
@@ -22,13 +23,15 @@ def test_a_string_sounds_at_its_pitch_and_dies_away(hertz: float, rate: int, pic
     assert tone[-1] == 0
 
 
-def test_it_is_written_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("dataset", [etude, etude_32k])
+def test_it_is_written_once(dataset: ModuleType, tmp_path: Path) -> None:
     told = list[str]()
-    path = etude.locate(Folders(tmp_path, told.append)).path
+    path = dataset.locate(Folders(tmp_path, told.append)).path
     assert told[0].startswith("no data.path: a built-in étude of 160 s is read; data.path=")
     before = path.stat()
-    assert etude.locate(Folders(tmp_path, print)).path.stat() == before
+    assert dataset.locate(Folders(tmp_path, print)).path.stat() == before
     sound, rate = soundfile.read(path, dtype="float32")
+    assert rate == dataset.SAMPLE_RATE
     assert sound.size >= 30 * rate
     assert 0.5 < np.abs(sound).max() < 1
     share, notes = on_scale(sound, rate, etude.SCALE)
