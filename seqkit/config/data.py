@@ -7,7 +7,7 @@ from seqkit.foundation.settings import option
 HIGHEST_RATE = 384_000
 """Hertz of sound that is learnt and made; the highest that recorders of sound have."""
 BANDS = (1, 2, 4, 8)
-"""Bands that sound may be split into: frames then fit into blocks of a power of two."""
+"""Bands that sound may be split into."""
 A_CODE = 100
 """Hertz of sample rate and band, of which there is a multiple: so a code lasts whole frames."""
 _OF_A_BAND = 4000  # hertz of sample rate, with data.bands=auto

@@ -149,6 +149,7 @@ function write({ symbols, nats }) {
 // ---- sound: its pieces are played one after the other, and more is asked for as they end
 let context, analyser, next = 0, playing = new Set(), samples = [], seconds = 0, gaps = 0, before;
 let postfilters, unfiltered = [];      // of the channels; parts of what went into them
+let begun_frame = [];                  // symbols of a frame that is not whole: a server's pieces cut them
 
 function play(pcm) {
   const { channels, rate } = model, length = pcm.length / channels;
@@ -246,7 +247,9 @@ function joined(own) {                // see data/codecs/filter_bank.py
 }
 
 function sound({ symbols }, last = false) {
-  const wave = decoded(symbols), pcm = pcm16(filtered(wave, last));
+  const known = [...begun_frame, ...symbols], size = known.length - known.length % model.phases;
+  begun_frame = known.slice(size);
+  const wave = decoded(known.slice(0, size)), pcm = pcm16(filtered(wave, last));
   unfiltered = [...unfiltered, pcm16(wave)].slice(-PARTS);
   if (!pcm.length) return;
   samples.push(pcm);
@@ -374,8 +377,8 @@ async function start(event) {
   event?.preventDefault();
   stop();
   trouble("");
-  [made, begun, gaps, samples, seconds, before, unfiltered] =
-    [0, performance.now(), 0, [], 0, [0, 0], []];
+  [made, begun, gaps, samples, seconds, before, unfiltered, begun_frame] =
+    [0, performance.now(), 0, [], 0, [0, 0], [], []];
   if (model.postfilter)
     postfilters = Array.from({ length: model.channels }, () => new Postfilter(model.postfilter));
   try {

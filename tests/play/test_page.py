@@ -81,6 +81,20 @@ def test_sound_is_what_the_server_makes(visit: Visit, server: Server) -> None:
     assert np.array_equal(heard(page)[1], np.frombuffer(made[44:], "<i2"))
 
 
+@pytest.mark.parametrize("name", ["bands", "wide"])
+def test_frames_that_the_servers_pieces_cut_are_put_together(
+    name: str, chromium: Page, models: Path
+) -> None:
+    with serving(f"checkpoint={models / name}") as own:
+        chromium.open(own.link)
+        chromium.wait("document.body.dataset.ready")
+        fill(chromium, seed=5, length=1.5)
+        temperature = chromium.ask("document.querySelector('#temperature').value")
+        finish(chromium)
+        body = own.ask(seconds=1.5, seed=5, temperature=temperature).body
+        assert np.array_equal(heard(chromium)[1], np.frombuffer(body[44:], "<i2"))
+
+
 def test_sound_goes_through_the_models_postfilter(chromium: Page, tmp_path: Path) -> None:
     """In the page, which goes on from what it was sent; a WAV comes filtered."""
     found = load_checkpoint("etude", Catalogue(), Console(quiet=True))
