@@ -1,5 +1,6 @@
 """A program on a pseudo-terminal, and what a person sees of it."""
 
+import codecs
 import fcntl
 import os
 import re
@@ -71,6 +72,7 @@ class Terminal:
         self.program = program
         self.screen = Screen(columns)
         self._side = side
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def resize(self, columns: int) -> None:
         """Give the window another width."""
@@ -83,7 +85,7 @@ class Terminal:
             content = os.read(self._side, 1 << 16)
         except OSError:  # Linux, when nobody has the other side open
             return False
-        self.screen.feed(content.decode(errors="replace"))
+        self.screen.feed(self._decoder.decode(content))  # a read may cut a character
         return bool(content)
 
 
