@@ -64,7 +64,7 @@ class _Grid:
         return _Grid(*(values.to(device) for values in vars(self).values()))
 
 
-def window_of(sequence_length: int, codec: Codec) -> int:
+def window_length(sequence_length: int, codec: Codec) -> int:
     """T, the symbols of a window: of sound without those of values that its codec leaves out.
 
     Raises ConfigError if the window would cut a frame.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from seqkit.config import DataConfig, bands_of
 from seqkit.data import codecs
 from seqkit.data.codecs import Quantiser, filter_bank
-from seqkit.data.codecs.channels import turned
+from seqkit.data.codecs.channels import analysis
 from seqkit.data.codecs.emphasis import CHOICES, emphasised
 from seqkit.data.findings import Findings
 from seqkit.data.shards.plan import FileSlice
@@ -136,16 +136,14 @@ def measure(
         BadFileError: it cannot be read.
     """
     emphases, bands = emphases_of(config), bands_of(config.bands, rate)
-    split = filter_bank.splitter(bands, config.channels)
+    split = analysis(bands, config.channels, turns)
     loudness, columns = Loudness.of_nothing(config, rate), bands * config.channels
     times, before = np.full(len(loudness.peak), float(columns)), np.zeros((1, columns), np.float32)
     times[0] = 1
     blocks = _frames(SoundReader(file), rate, config.channels, config, count)
     for frames in decoded.keep(file, blocks):
         sums = []
-        rows = frames
-        if bands > 1:
-            rows = turned(split(frames), turns).astype(np.float32, copy=False)
+        rows = split(frames)
         sounds = [emphasised(rows, share, before) if share else rows for share in emphases]
         if bands > 1:
             sounds = [frames, *(column for sound in sounds for column in sound.T)]

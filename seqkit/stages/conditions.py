@@ -12,7 +12,7 @@ from seqkit.data import reading_errors
 from seqkit.data.codecs import Quantiser
 from seqkit.data.codecs.quantisers import MOST_LEVELS
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.lanes import window_of
+from seqkit.data.lanes import window_length
 from seqkit.data.load import load_corpus
 from seqkit.data.reading_errors import Errors
 from seqkit.data.shards import reading as shards
@@ -81,7 +81,7 @@ def find_conditions(
     if origin.checkpoint is None and model.lookback:
         predictor = ranks.shared(lambda: _predictor_of(part, codec, config.data, model, book))
     recording = ranks.shared(lambda: _recording_to_keep(reading, parts, session))
-    window = window_of(config.train.sequence_length, codec)
+    window = window_length(config.train.sequence_length, codec)
     errors = reading_errors.errors_of(codec, config.data, window)
     errors = _with_labels(errors, parts.corpus)
     return ConditionedParts(model, part, judged, slow, predictor, recording, errors)

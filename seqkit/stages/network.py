@@ -7,7 +7,7 @@ import torch
 from seqkit.config import ARITHMETIC_KEYS, Config, ModelConfig, check_model
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.lanes import Lanes, window_of
+from seqkit.data.lanes import Lanes, window_length
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.session import Notice, Session
@@ -92,7 +92,7 @@ def lay_out(reading: Reading, part: Part, model: ModelConfig, session: Session) 
             "ends nowhere: give a folder in which each document is a file"
         )
     start, end = reading.corpus.codec.start, model.symbols if model.ends and several else None
-    length = window_of(train.sequence_length, reading.corpus.codec)
+    length = window_length(train.sequence_length, reading.corpus.codec)
     lanes = Lanes(part, start, train.batch_size, length, shift_seed, end)
     lanes.share_out(rank.number, rank.size)
     if lanes.batch_size < train.batch_size:

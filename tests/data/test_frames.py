@@ -6,7 +6,7 @@ import pytest
 from seqkit.compression import contents
 from seqkit.data.codecs import Characters, Linear, MuLaw, Quantiser
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.lanes import Lanes, window_of
+from seqkit.data.lanes import Lanes, window_length
 from seqkit.data.sound import Frames
 from seqkit.data.sound.part import SoundPart
 from seqkit.data.sound.silence import without_silence
@@ -108,13 +108,13 @@ def test_every_window_of_every_lane_begins_with_a_whole_frame(
 
 def test_windows_that_would_cut_frames_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"train\.sequence_length=75: .* a multiple of 2"):
-        window_of(75, MuLaw(256, RATE, channels=2))
+        window_length(75, MuLaw(256, RATE, channels=2))
 
 
 def test_windows_lack_the_symbols_that_the_codec_leaves_out() -> None:
-    assert window_of(64, MuLaw(256, RATE, bands=8)) == 64
-    assert window_of(64, MuLaw(256, RATE, bands=8, band_gains=[1, 1, 0, 1, *[0] * 4])) == 24
-    assert window_of(75, Characters("ab", 0)) == 75
+    assert window_length(64, MuLaw(256, RATE, bands=8)) == 64
+    assert window_length(64, MuLaw(256, RATE, bands=8, band_gains=[1, 1, 0, 1, *[0] * 4])) == 24
+    assert window_length(75, Characters("ab", 0)) == 75
 
 
 @pytest.mark.parametrize("frame", [1, 2, 4, 5, 10])

@@ -8,11 +8,12 @@ value is all that is kept of a band, and the angle gives it back to left and rig
 their loudness (intensity stereo, as in MP3): of channels with nothing in common, 3 dB less.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from seqkit.data.codecs.filter_bank import splitter
 from seqkit.data.sound import Frames
 from seqkit.symbols import Floats
 
@@ -44,10 +45,24 @@ def turns(angles: Sequence[float]) -> Floats | None:
 
 
 def turned(bands: Frames, turns: Floats | None) -> Frames:
-    """The values (n, K C) of bands (n, K, C), whose two channels matrices turn, if there are any.
+    """Bands (n, K, C), whose two channels matrices turn, if there are any.
 
     Products of float64 are rounded one by one, so that a page gets the same.
     """
-    values = bands if turns is None else (bands[..., None, :] * turns).sum(-1)
-    count, size, channels = values.shape
-    return values.reshape(count, size * channels)
+    return bands if turns is None else (bands[..., None, :] * turns).sum(-1)
+
+
+def analysis(bands: int, channels: int, turns: Floats | None) -> Callable[[Frames], Frames]:
+    """A function that gives values float32 (n, K C) of samples (n K, C), in pieces of any length.
+
+    One band is the sound as it is.
+    """
+    if bands == 1:
+        return lambda frames: frames
+    split, columns = splitter(bands, channels), bands * channels
+
+    def analyse(frames: Frames) -> Frames:
+        values = turned(split(frames), turns)
+        return values.reshape(len(values), columns).astype(np.float32, copy=False)
+
+    return analyse

@@ -23,9 +23,9 @@ import numpy.typing as npt
 
 from seqkit.config import A_CODE, BANDS, HIGHEST_RATE
 from seqkit.data.codecs.base import checked_symbols
-from seqkit.data.codecs.channels import turned, turns
+from seqkit.data.codecs.channels import analysis, turned, turns
 from seqkit.data.codecs.emphasis import emphasised, undone
-from seqkit.data.codecs.filter_bank import delay_of, joiner, splitter
+from seqkit.data.codecs.filter_bank import delay_of, joiner
 from seqkit.data.sound import Frames, Wave
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_type
@@ -195,14 +195,12 @@ class Quantiser(ABC):
 
         These come in pieces; what does not fill a frame is kept for the next one.
         """
-        split = splitter(self.bands, self.channels) if self.bands > 1 else None
+        split = analysis(self.bands, self.channels, self.turns)
         before, emphasise = np.zeros((1, self.columns), np.float32), any(self.band_emphases)
 
         def analyse(frames: Frames) -> Frames:
             nonlocal before
-            rows = frames
-            if split is not None:
-                rows = turned(split(frames), self.turns).astype(np.float32, copy=False)
+            rows = split(frames)
             if not emphasise:
                 return rows
             values = emphasised(rows, self._shares, before)
@@ -305,11 +303,7 @@ class Quantiser(ABC):
                 before = np.concatenate([before, values])[-1:]
             if join is not None:
                 back = None if self.turns is None else self.turns.transpose(0, 2, 1)
-                return join(
-                    turned(values.reshape(-1, self.bands, self.channels), back).reshape(
-                        -1, self.bands, self.channels
-                    )
-                )
+                return join(turned(values.reshape(-1, self.bands, self.channels), back))
             return values.astype(np.float32, copy=False)
 
         return read
