@@ -86,13 +86,18 @@ def test_frames_that_the_servers_pieces_cut_are_put_together(
     name: str, chromium: Page, models: Path
 ) -> None:
     with serving(f"checkpoint={models / name}") as own:
-        chromium.open(own.link)
-        chromium.wait("document.body.dataset.ready")
-        fill(chromium, seed=5, length=1.5)
-        temperature = chromium.ask("document.querySelector('#temperature').value")
-        finish(chromium)
-        body = own.ask(seconds=1.5, seed=5, temperature=temperature).body
-        assert np.array_equal(heard(chromium)[1], np.frombuffer(body[44:], "<i2"))
+        assert np.array_equal(*of_page_and_server(chromium, own))
+
+
+def of_page_and_server(page: Page, server: Server) -> tuple[np.ndarray, np.ndarray]:
+    """The samples that a page of a server makes, and those of the server's own WAV."""
+    page.open(server.link)
+    page.wait("document.body.dataset.ready")
+    fill(page, seed=5, length=1.5)
+    temperature = page.ask("document.querySelector('#temperature').value")
+    finish(page)
+    body = server.ask(seconds=1.5, seed=5, temperature=temperature).body
+    return heard(page)[1], np.frombuffer(body[44:], "<i2")
 
 
 def test_sound_goes_through_the_models_postfilter(chromium: Page, tmp_path: Path) -> None:
@@ -103,14 +108,8 @@ def test_sound_goes_through_the_models_postfilter(chromium: Page, tmp_path: Path
     wavs, tails = [], []
     for more in ((), ("sample.postfilter=false",)):
         with serving(f"checkpoint={tmp_path / 'hushed.safetensors'}", *more) as own:
-            chromium.open(own.link)
-            chromium.wait("document.body.dataset.ready")
-            fill(chromium, seed=5, length=1.5)
-            temperature = chromium.ask("document.querySelector('#temperature').value")
-            finish(chromium)
-            body = own.ask(seconds=1.5, seed=5, temperature=temperature).body
-            made = heard(chromium)[1]
-            wavs.append(np.frombuffer(body[44:], "<i2").astype(int))
+            made, wav = of_page_and_server(chromium, own)
+            wavs.append(wav.astype(int))
             assert len(made) == len(wavs[-1]) == 12_000
             assert np.abs(made - wavs[-1]).max() <= 1  # rounding
             tails.append(chromium.ask("unfiltered.flatMap((part) => [...part]).slice(-1000)"))
