@@ -185,7 +185,7 @@ def _chunks(
             state = begin_state.on(device)  # within a frame, it may be
         elif begin_state is not None:
             for values, begun in zip(state, begin_state, strict=True):
-                values[:, group == 0] = begun
+                values[:, group == 0] = begun.to(values)
         length = int((end - warm).max())
         steps = min(1 << (together // len(group)).bit_length() - 1, CHUNK)
         for offset in range(0, length, steps):

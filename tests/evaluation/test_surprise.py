@@ -33,6 +33,7 @@ def small_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.thorough(keep=2)
 @pytest.mark.usefixtures("small_stretches")
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize(
     "lengths",
     [
@@ -44,8 +45,8 @@ def small_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=str,
 )
-def test_stretches_add_up_to_the_stream(lengths: tuple[int, ...]) -> None:
-    model, part, watched = network(), part_of(*lengths), list[int]()
+def test_stretches_add_up_to_the_stream(lengths: tuple[int, ...], device: str) -> None:
+    model, part, watched = network().to(device), part_of(*lengths), list[int]()
     expected = np.zeros(len(part), np.float32)
     segments = protocols.streaming(part)
     for chunk in scoring.chunks(Scored(model, part, START), segments):
