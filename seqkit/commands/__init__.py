@@ -65,7 +65,8 @@ COMMANDS = {
         "evaluate checkpoint=runs/a data.path=play.txt",
         (
             *_OUTPUT,
-            *("checkpoint", "data", "device", "dynamic", "json", "part", "protocol", "window"),
+            *("checkpoint", "data", "device", "dynamic", "ensemble", "json", "part", "protocol"),
+            "window",
             *(*_RULE, "length", "sample", "seconds"),
         ),
         shared=True,

@@ -16,7 +16,7 @@ from seqkit.data.codecs.quantisers import MOST_LEVELS
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.sound import Wave
 from seqkit.data.sound.part import SoundPart
-from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming
+from seqkit.evaluation import baselines, dynamic, ensemble, protocols, scoring, streaming
 from seqkit.evaluation.likeness import Distances
 from seqkit.evaluation.recording import VERDICT, Recording
 from seqkit.evaluation.score import Score, interval
@@ -32,7 +32,7 @@ from seqkit.generation.continuation import continue_prompt, finish
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import as_trained, request_of
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.named_checkpoint import load_checkpoint
+from seqkit.runs.named_checkpoint import load_checkpoint, read_alike
 from seqkit.stages import agreement
 from seqkit.stages.conditions import recording_of
 from seqkit.symbols import Integers
@@ -40,6 +40,7 @@ from seqkit.symbols import Integers
 _SHARED = ("streaming", "windowed")
 """Protocols that several processes share. The dynamic one learns from symbol to symbol, through
 all documents: shared out it would be another measure."""
+_OF_SEVERAL = ("streaming", "dynamic")
 _ADVICE = "Nothing was written: start the evaluation again"
 _SOUNDS = 3  # that protocol=spectral makes, each from draws of its own
 _SECONDS = 10.0  # of each, by default
@@ -53,10 +54,11 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     torchrun this is one of several processes that share the symbols out, and the first prints.
     """
     rank = processes.own_rank()
-    if config.protocol not in _SHARED and rank.size > 1:
+    alone = "an ensemble" if config.ensemble else f"protocol={config.protocol}"
+    if (config.ensemble or config.protocol not in _SHARED) and rank.size > 1:
         if not rank.leads:
             return
-        console.notice(f"protocol={config.protocol} runs in one process, the others have ended")
+        console.notice(f"{alone} runs in one process, the others have ended")
         rank = ALONE
     with joined(rank, _ADVICE, console.progress) as ranks:
         _evaluate(config, catalogue, console, ranks)
@@ -71,6 +73,11 @@ def _evaluate(config: Config, catalogue: Catalogue, console: Console, ranks: Ran
     agreement.check_checkpoint(saved, ranks)
     chosen = device.choose_device(device.of_rank(config.device, ranks.rank))
     agreement.check_device(chosen, ranks)
+    if config.ensemble and config.protocol not in _OF_SEVERAL:
+        raise ConfigError(
+            f"ensemble: an ensemble is measured by protocol={' or '.join(_OF_SEVERAL)}, not by "
+            f"{config.protocol}"
+        )
     if config.protocol == "spectral":
         measured, sha256 = _likeness(config, saved, catalogue, chosen, console)
         beside: dict[str, Any] = {}
@@ -102,13 +109,19 @@ def _prediction(
             config, saved, catalogue, console, as_validated=True
         )
     ranks.check_same({"the data's sha256": corpus.sha256})
-    copies = dynamic.COPIES if config.protocol == "dynamic" else 1
+    members: Sequence[Checkpoint] = [saved]
+    if config.ensemble:
+        together = [str(config.checkpoint), *config.ensemble]
+        members = read_alike(
+            "ensemble", together, saved.codec, catalogue, console.notice, console.progress
+        )
+    copies = len(members) * (dynamic.COPIES if config.protocol == "dynamic" else 1)
     scoring.require_memory(saved.model, len(part), chosen, copies)
     with (
         machine.memory_errors("Try device=cpu."),
         console.progress("evaluate", len(part), unit="symbols") as bar,
     ):
-        score = _score(config, saved, part, chosen, bar.update, ranks)
+        score = _score(config, members, part, chosen, bar.update, ranks)
     if not ranks.leads:
         return {}, corpus.sha256, {}
     scoring.require_numbers(score.nats, learning=config.protocol == "dynamic")
@@ -127,6 +140,7 @@ def _prediction(
         "window": part.whole_frames(config.window) if config.protocol == "windowed" else None,
         "dynamic": vars(config.dynamic) if config.protocol == "dynamic" else None,
         "part": None if config.data.path else config.part,
+        "ensemble": config.ensemble or None,
     }
     return result, corpus.sha256, beside
 
@@ -202,14 +216,20 @@ def _compared(waves: Sequence[Wave], rate: int, recording: Recording) -> dict[st
 
 def _score(
     config: Config,
-    saved: Checkpoint,
+    members: Sequence[Checkpoint],
     part: Part,
     chosen: torch.device,
     watch: Callable[[int], None],
     ranks: Ranks,
 ) -> Score:
-    """The score under the protocol that is asked for."""
-    scored = scoring.Scored(saved.build(chosen), part, saved.codec.start, watch, ranks)
+    """The score of one checkpoint, or of several together, under the protocol asked for."""
+    codec = members[0].codec
+    scored, *others = [
+        scoring.Scored(saved.build(chosen), part, codec.start, watch, ranks) for saved in members
+    ]
+    if others:
+        settings = config.dynamic if config.protocol == "dynamic" else None
+        return ensemble.evaluate([scored, *others], codec.size, settings)
     match config.protocol:
         case "windowed":
             return scoring.evaluate(scored, protocols.windowed(part, config.window))
@@ -249,7 +269,7 @@ def _shown(value: Any) -> str:
     match value:
         case float():
             return f"{value:.4f}"
-        case [low, high]:
+        case [float(low), float(high)]:
             return f"{low:.4f} to {high:.4f} (95 %)"
         case dict():
             return ", ".join(f"{name} {setting}" for name, setting in value.items())

@@ -63,6 +63,11 @@ class Config:
         "a run's folder, a checkpoint file, a ready-made model (shakespeare, etude) or a URL, as "
         "hf://USER/NAME",
     )
+    ensemble: list[str] = option(
+        [],
+        "further checkpoints, named as checkpoint= is: what is measured is the mean of the "
+        "probabilities that all of them give",
+    )
     to: str | None = option(None, "push: the repository, made if it is new: hf://USER/NAME")
     licence: str | None = option(
         None, "push: the licence that the card names, as cc-by-4.0; by default none"

@@ -5,12 +5,13 @@ A file or a run of that name comes first. A shared checkpoint, at a URL, is copi
 
 import dataclasses
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from seqkit.config import DataConfig
 from seqkit.data import url_cache
+from seqkit.data.codecs import Codec
 from seqkit.data.files import Meter
 from seqkit.data.remote import is_remote
 from seqkit.foundation import disk
@@ -86,6 +87,29 @@ def read(
     if shared:
         notice(f"{name}: digest {saved.digest}")
     return saved if by_path else dataclasses.replace(saved, name=name)
+
+
+def read_alike(
+    key: str,
+    names: Sequence[str],
+    codec: Codec,
+    catalogue: Catalogue,
+    notice: Callable[[str], None],
+    progress: Progress = unseen,
+) -> list[Checkpoint]:
+    """The checkpoints that a key names, all of which predict the symbols of a codec and no others.
+
+    Raises ConfigError if one of them predicts others, or reads more than symbols; and as `read`.
+    """
+    checkpoints = [read(name, catalogue, notice, progress) for name in names]
+    for name, saved in zip(names, checkpoints, strict=True):
+        alike = saved.codec.to_spec() == codec.to_spec()
+        if not alike or saved.model.ends or saved.labels is not None or saved.slow is not None:
+            raise ConfigError(
+                f"{key}: {name} cannot stand beside the others: it has other symbols, or it reads "
+                "labels or codes, or writes ends of documents"
+            )
+    return checkpoints
 
 
 def located(name: str) -> Path:
