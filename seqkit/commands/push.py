@@ -91,7 +91,9 @@ def _public(settings: Mapping[str, Any]) -> dict[str, Any]:
         for place in data.get("path", ())
     ]
     origin = settings.get("init_from")
-    return {**public, "data": data, "init_from": origin and _address(origin)}
+    train = dict(public.get("train", {}))
+    train["teachers"] = [*map(_address, train.get("teachers") or ())]
+    return {**public, "data": data, "train": train, "init_from": origin and _address(origin)}
 
 
 def _address(place: str) -> str:

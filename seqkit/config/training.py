@@ -103,6 +103,18 @@ class TrainConfig:
     clip_value: float = option(
         0.0, "largest size of each element of the gradient; 0: no limit", minimum=0
     )
+    teachers: list[str] = option(
+        [],
+        "of text: learn from these checkpoints, each named as checkpoint= is, in place of the "
+        "training part: they write text together, and the network learns how likely they find "
+        "each symbol at each place of it",
+    )
+    teacher_symbols: int = option(
+        20_000_000,
+        "symbols that the teachers write; each takes two bytes of memory for each symbol of the "
+        "vocabulary",
+        minimum=10_000,
+    )
     precision: str = option(
         "auto",
         "precision of the matrix products; auto takes the device's fastest",

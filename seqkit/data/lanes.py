@@ -34,7 +34,8 @@ class Window:
     `targets[t]` follows `inputs[t]`; where there is none it is `IGNORED`. `fresh` (B,) marks the
     lanes that start from the zero state, `resets` (T, B) the separators between documents, without
     the target that ends a document; it is None where the part is one document. `conditions` are
-    those of the targets.
+    those of the targets. `probabilities` (T, B, V), if the network learns those of its teachers,
+    take the place of the targets, but where these are `IGNORED`.
     """
 
     inputs: Tensor
@@ -42,6 +43,7 @@ class Window:
     fresh: Tensor
     resets: Tensor | None
     conditions: Conditions = NO_CONDITIONS
+    probabilities: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,7 @@ class Lanes:
             None if part.codes is None else _as_tensor(part.codes),
             None if part.labels is None else torch.from_numpy(part.labels),
         )
+        self._probabilities: Tensor | None = None  # (N, V)
         self.device = torch.device("cpu")
         """Where the windows are made."""
         self.share_out(0, 1)
@@ -167,6 +170,12 @@ class Lanes:
         lanes: Lanes = copy.copy(self)
         known = None if codes is None else _as_tensor(codes)
         lanes._conditions = self._conditions._replace(codes=known)
+        return lanes
+
+    def with_probabilities(self, probabilities: Tensor) -> "Lanes":
+        """The same lanes with what is learnt of each symbol (N, V), on the training's device."""
+        lanes: Lanes = copy.copy(self)
+        lanes._probabilities = probabilities
         return lanes
 
     def count(self, step: int) -> int:
@@ -231,7 +240,10 @@ class Lanes:
         if labels is not None:
             labels = labels[0].expand(*places.shape, -1) if document is None else labels[document]
         fresh = grid.idle | (step % self.steps == 0)
-        return Window(inputs, targets, fresh, resets, Conditions(codes, labels))
+        learnt = self._probabilities
+        if learnt is not None:
+            learnt = learnt[index[1:]]
+        return Window(inputs, targets, fresh, resets, Conditions(codes, labels), learnt)
 
     def fetch(self, step: int) -> Tensor:
         """Read what the window of a step is made of: (T + 1, B), on the host, as it is stored."""

@@ -260,6 +260,8 @@ def _read_by(config: Config) -> Iterator[tuple[str, str]]:
         far = remote.is_remote(path) and not os.path.lexists(path)
         if not (far or remote.is_pipe(path)):
             yield "data.path", path
+    for teacher in filter(is_path, config.train.teachers):
+        yield "train.teachers", teacher
     for key in ("prompt_file", "prompt_audio", "init_from"):
         path = getattr(config, key)
         if path and (key != "init_from" or is_path(path)):

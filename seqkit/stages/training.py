@@ -29,7 +29,7 @@ from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as load_checkpoint
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import find_checkpoint
-from seqkit.stages import agreement, network
+from seqkit.stages import agreement, network, teaching
 from seqkit.stages.claim import Claim, claimed
 from seqkit.stages.closing import ClosingSample, plan_closing
 from seqkit.stages.conditions import ConditionedParts, find_conditions, with_room
@@ -200,9 +200,15 @@ def _walk(settings: Settings, claim: Claim, chosen: torch.device, session: Sessi
     advice = footprint.require(shape, chosen, new=origin is None)
     if ranks.leads:
         claim.folder.require_room(shape.on_disk)
+    taught = teaching.find_teachers(reading, model, chosen, session)
     conditions = find_conditions(reading, parts, model, session)  # takes a while: all is checked
     lanes = lanes.with_codes(conditions.training.codes)
     with machine.memory_errors(advice):
+        if taught:
+            written, seed = train.teacher_symbols, reading.config.fixed_seed
+            lesson = teaching.write(taught, parts.corpus.codec, written, seed, session.progress)
+            lanes = network.lay_out(reading, lesson.part, model, session)
+            lanes = lanes.with_probabilities(lesson.probabilities)
         built = network.build(reading, conditions, chosen, session.notice)
         config = network.with_model(reading.config, conditions.model)
         execution = ranks.shared(
