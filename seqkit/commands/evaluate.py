@@ -26,6 +26,7 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.processes import ALONE
 from seqkit.foundation.ranks import Ranks, joined
+from seqkit.foundation.session import Session
 from seqkit.foundation.threads import shared_cores
 from seqkit.foundation.wording import counted, json_text
 from seqkit.generation.continuation import continue_prompt, finish
@@ -109,14 +110,14 @@ def _prediction(
             config, saved, catalogue, console, as_validated=True
         )
     ranks.check_same({"the data's sha256": corpus.sha256})
-    members: Sequence[Checkpoint] = [saved]
-    if config.ensemble:
-        together = [str(config.checkpoint), *config.ensemble]
-        members = read_alike(
-            "ensemble", together, saved.codec, catalogue, console.notice, console.progress
-        )
-    copies = len(members) * (dynamic.COPIES if config.protocol == "dynamic" else 1)
-    scoring.require_memory(saved.model, len(part), chosen, copies)
+    if config.ensemble and saved.slow is not None:
+        raise ConfigError("ensemble: this checkpoint reads codes of its own, as no other one does")
+    session = Session(catalogue, console.notice, console.progress)
+    ends = bool(saved.model.ends)
+    others = read_alike("ensemble", config.ensemble, saved.codec, saved.labels, ends, session)
+    members = [saved, *others]
+    copies = dynamic.COPIES if config.protocol == "dynamic" else 1
+    scoring.require_memory([each.model for each in members], len(part), chosen, copies)
     with (
         machine.memory_errors("Try device=cpu."),
         console.progress("evaluate", len(part), unit="symbols") as bar,
@@ -223,20 +224,16 @@ def _score(
     ranks: Ranks,
 ) -> Score:
     """The score of one checkpoint, or of several together, under the protocol asked for."""
-    codec = members[0].codec
-    scored, *others = [
-        scoring.Scored(saved.build(chosen), part, codec.start, watch, ranks) for saved in members
-    ]
-    if others:
+    networks = [saved.build(chosen) for saved in members]
+    start = members[0].codec.start
+    *silent, last = [scoring.Scored(network, part, start, ranks=ranks) for network in networks]
+    scored = dataclasses.replace(last, watch=watch)
+    if config.protocol == "windowed":
+        return scoring.evaluate(scored, protocols.windowed(part, config.window))
+    if silent or config.protocol == "dynamic":
         settings = config.dynamic if config.protocol == "dynamic" else None
-        return ensemble.evaluate([scored, *others], codec.size, settings)
-    match config.protocol:
-        case "windowed":
-            return scoring.evaluate(scored, protocols.windowed(part, config.window))
-        case "dynamic":
-            return dynamic.evaluate(scored, config.dynamic)
-        case _:
-            return streaming.evaluate(scored)
+        return ensemble.evaluate([*silent, scored], settings)
+    return streaming.evaluate(scored)
 
 
 def _score_fields(score: Score, part: Part, corpus: Corpus) -> dict[str, Any]:
@@ -269,7 +266,9 @@ def _shown(value: Any) -> str:
     match value:
         case float():
             return f"{value:.4f}"
-        case [float(low), float(high)]:
+        case [str(), *_]:
+            return ", ".join(value)
+        case [low, high]:
             return f"{low:.4f} to {high:.4f} (95 %)"
         case dict():
             return ", ".join(f"{name} {setting}" for name, setting in value.items())

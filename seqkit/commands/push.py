@@ -91,9 +91,9 @@ def _public(settings: Mapping[str, Any]) -> dict[str, Any]:
         for place in data.get("path", ())
     ]
     origin = settings.get("init_from")
-    train = dict(public.get("train", {}))
-    train["teachers"] = [*map(_address, train.get("teachers") or ())]
-    return {**public, "data": data, "train": train, "init_from": origin and _address(origin)}
+    if teachers := public.get("train", {}).get("teachers"):
+        public["train"] = {**public["train"], "teachers": [*map(_address, teachers)]}
+    return {**public, "data": data, "init_from": origin and _address(origin)}
 
 
 def _address(place: str) -> str:

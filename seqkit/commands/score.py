@@ -49,7 +49,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         raise ConfigError("neuron=search writes lines of JSON: give another name as out")
     chosen = device.choose_device(config.device)
     part, corpus = checkpoint_data.asked_for(config, saved, catalogue, console)
-    scoring.require_memory(saved.model, len(part), chosen)
+    scoring.require_memory([saved.model], len(part), chosen)
     with (
         machine.memory_errors("Try device=cpu."),
         outputs.result_stream(out, overwrite=config.overwrite) as write,

@@ -99,6 +99,8 @@ def explain(error: BaseException) -> str:
         lines[0] = lines[0].removesuffix(": ValidationError raised while composing config:")
         kinds = typing.get_args(item.type) or [item.type]  # of a list its items'
         lines[-1] = "expected " + next(words for kind, words in _TYPES.items() if kind in kinds)
+        if typing.get_origin(item.type) is list and "[" not in key:
+            lines[-1] = f"expected a list, as in {key}=[a,b]"
     said = ": ".join(line.removeprefix("Error merging override ") for line in lines if line)
     if key and key.partition("[")[0] not in said:
         said += f": key {key}"

@@ -105,14 +105,13 @@ class TrainConfig:
     )
     teachers: list[str] = option(
         [],
-        "of text: learn from these checkpoints, each named as checkpoint= is, in place of the "
-        "training part: they write text together, and the network learns how likely they find "
-        "each symbol at each place of it",
+        "text only: distil these checkpoints, named as checkpoint= is: they write text together, "
+        "and the network learns their mean probability of each symbol at each place of it, in "
+        "place of the training part",
     )
     teacher_symbols: int = option(
-        20_000_000,
-        "symbols that the teachers write; each takes two bytes of memory for each symbol of the "
-        "vocabulary",
+        5_000_000,
+        "symbols that the teachers write, which take 2 bytes × symbols × vocabulary of memory",
         minimum=10_000,
     )
     precision: str = option(

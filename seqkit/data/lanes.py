@@ -2,7 +2,7 @@
 
 import copy
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -172,10 +172,14 @@ class Lanes:
         lanes._conditions = self._conditions._replace(codes=known)
         return lanes
 
-    def with_probabilities(self, probabilities: Tensor) -> "Lanes":
-        """The same lanes with what is learnt of each symbol (N, V), on the training's device."""
+    def with_soft_targets(self, symbols: Symbols, probabilities: Tensor) -> "Lanes":
+        """The same lanes of other symbols (N,), and what is learnt of each.
+
+        `probabilities` (N, V) are on the training's device.
+        """
         lanes: Lanes = copy.copy(self)
-        lanes._probabilities = probabilities
+        lanes._part = replace(self._part, symbols=symbols)
+        lanes._symbols, lanes._probabilities = _as_tensor(symbols), probabilities
         return lanes
 
     def count(self, step: int) -> int:

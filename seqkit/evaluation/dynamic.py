@@ -19,7 +19,6 @@ from torch import Tensor
 from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.config import DynamicConfig
 from seqkit.evaluation import protocols
-from seqkit.evaluation.score import Score, Tally
 from seqkit.evaluation.scoring import Scored
 from seqkit.foundation.threads import shared_cores
 from seqkit.model.char_rnn import CharRNN
@@ -107,21 +106,12 @@ class Learner:
         )
 
 
-def evaluate(scored: Scored, settings: DynamicConfig) -> Score:
-    """The score of a part that is streamed, the network learning as it goes.
+def nats(scored: Scored, settings: DynamicConfig) -> Iterator[tuple[Integers, Floats]]:
+    """Places (n,) in the part and the nats (n,) of their symbols, window by window, in order.
 
     Documents come in their order. Each begins from the zero state, but with what was learnt from
     those before it. The model keeps its weights.
     """
-    tally = Tally(scored.part)
-    for places, values in nats(scored, settings):
-        tally.add(places, values)
-        scored.watch(int(places[-1]) + 1)  # they come in order
-    return tally.score()
-
-
-def nats(scored: Scored, settings: DynamicConfig) -> Iterator[tuple[Integers, Floats]]:
-    """Places (n,) in the part and the nats (n,) of their symbols, window by window, in order."""
     model, part = scored.model, scored.part
     learner = Learner(model, settings)
     device = model.head.weight.device
@@ -136,6 +126,7 @@ def nats(scored: Scored, settings: DynamicConfig) -> Iterator[tuple[Integers, Fl
             with shared_cores(device):
                 losses, state = learner.read(fed, targets, state, conditions)
             yield places, losses[:, 0].cpu().numpy()
+            scored.watch(int(places[-1]) + 1)  # they come in order
 
 
 def _column(symbols: Integers, device: torch.device) -> Tensor:

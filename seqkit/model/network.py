@@ -300,8 +300,7 @@ def soft_cross_entropy(logits: Tensor, probabilities: Tensor, counted: Tensor) -
     Logits (T, B, V) may have more columns; places that are not `counted` (T, B) are left out. It is
     what a student learns from its teachers (Hinton, Vinyals and Dean, 2015).
     """
-    logits = logits[..., : probabilities.shape[-1]]
-    shares = torch.log_softmax(logits, -1, dtype=torch.float32)
+    shares = torch.log_softmax(logits, -1, dtype=torch.float32)[..., : probabilities.shape[-1]]
     return -(probabilities * shares).sum(-1).masked_fill(~counted, 0).sum()
 
 

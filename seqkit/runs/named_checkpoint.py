@@ -13,12 +13,14 @@ from seqkit.config import DataConfig
 from seqkit.data import url_cache
 from seqkit.data.codecs import Codec
 from seqkit.data.files import Meter
+from seqkit.data.labels import Labels
 from seqkit.data.remote import is_remote
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, Progress, unseen
 from seqkit.foundation.errors import CheckpointError, ConfigError, DataError, UnreadableError
 from seqkit.foundation.run_folders import SUFFIX, is_run
+from seqkit.foundation.session import Session
 from seqkit.foundation.settings import nearest
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
@@ -93,22 +95,27 @@ def read_alike(
     key: str,
     names: Sequence[str],
     codec: Codec,
-    catalogue: Catalogue,
-    notice: Callable[[str], None],
-    progress: Progress = unseen,
+    labels: Labels | None,
+    ends: bool,
+    session: Session,
 ) -> list[Checkpoint]:
-    """The checkpoints that a key names, all of which predict the symbols of a codec and no others.
+    """The checkpoints that a key names, all of which predict the same as others do.
 
-    Raises ConfigError if one of them predicts others, or reads more than symbols; and as `read`.
+    Raises ConfigError: one has another codec or other labels, does not end documents alike, or
+    reads codes of its own; else as `read`.
     """
-    checkpoints = [read(name, catalogue, notice, progress) for name in names]
-    for name, saved in zip(names, checkpoints, strict=True):
-        alike = saved.codec.to_spec() == codec.to_spec()
-        if not alike or saved.model.ends or saved.labels is not None or saved.slow is not None:
-            raise ConfigError(
-                f"{key}: {name} cannot stand beside the others: it has other symbols, or it reads "
-                "labels or codes, or writes ends of documents"
-            )
+    checkpoints = []
+    for name in names:
+        saved = read(name, session.catalogue, session.notice, session.progress)
+        differs = {
+            "other symbols": saved.codec.to_spec() != codec.to_spec(),
+            "other labels": saved.labels != labels,
+            "model.ends": bool(saved.model.ends) != ends,
+            "codes of its own": saved.slow is not None,
+        }
+        if said := [words for words, is_so in differs.items() if is_so]:
+            raise ConfigError(f"{key}: {name} does not fit: it has {' and '.join(said)}")
+        checkpoints.append(saved)
     return checkpoints
 
 

@@ -1,12 +1,13 @@
 """Teachers write the text of a training, and say how likely each of its symbols was.
 
-A network that learns from the probabilities of others, at each place of more text than there is,
-comes close to all of them together: knowledge distillation (Hinton, Vinyals and Dean, 2015).
+A network that learns from the probabilities of others, at each place of far more text than there
+is, comes close to all of them together: knowledge distillation (Hinton, Vinyals and Dean, 2015).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -21,31 +22,79 @@ from seqkit.foundation.threads import shared_cores
 from seqkit.foundation.wording import counted
 from seqkit.model.arrays import count_parameters
 from seqkit.model.char_rnn import CharRNN
-from seqkit.runs import named_checkpoint
+from seqkit.runs.named_checkpoint import read_alike
 from seqkit.stages.read_corpus import Reading
-from seqkit.symbols import symbol_dtype
+from seqkit.symbols import Symbols, symbol_dtype
 
-_SHORTEST = 1024  # symbols of a document, if there are so many
+_SHORTEST = 1024  # symbols of a document
 _MOST = 4096  # documents written side by side
-_BYTES = 2  # of a probability
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """What teachers wrote.
+class Teachers:
+    """Networks on one device, and how much they are to write.
 
-    part: N symbols, in documents of equal length.
-    probabilities: (N, V) in fp16, on the training's device: the mean of the teachers'.
+    codec: theirs.
+    documents, length: how many, and the symbols of each.
     """
 
-    part: Part
-    probabilities: Tensor
+    networks: Sequence[CharRNN]
+    codec: Codec
+    documents: int
+    length: int
+
+    @classmethod
+    def of(cls, networks: Sequence[CharRNN], codec: Codec, symbols: int) -> "Teachers":
+        """Those who are to write so many symbols, or a few more."""
+        documents = min(symbols // _SHORTEST, _MOST)
+        return cls(networks, codec, documents, -(-symbols // documents))
+
+    @property
+    def blank(self) -> Part:
+        """The part that they write, before they have."""
+        starts = np.arange(self.documents) * self.length
+        symbols = np.zeros(self.documents * self.length, symbol_dtype(self.codec.size))
+        return Part(symbols, starts)
+
+    @property
+    def bytes(self) -> int:
+        """What their symbols and probabilities take on the training's device."""
+        each = symbol_dtype(self.codec.size).itemsize + 2 * self.codec.size
+        return self.documents * self.length * each
+
+    @torch.no_grad()
+    def write(self, seed: int, progress: Progress) -> tuple[Symbols, Tensor]:
+        """Write symbols (N,), each drawn from the mean of the probabilities, and tell these.
+
+        They are (N, V), in fp16, on the device. Documents begin from the zero state, and are
+        written side by side. On the same device and from the same seed they are the same.
+        """
+        device, size, lanes = self.networks[0].device, self.codec.size, self.documents
+        dtype = torch.float16 if device.type == "cuda" else torch.float32
+        networks = [network.runnable_weights(dtype=dtype) for network in self.networks]
+        states = [network.zero_state(lanes) for network in self.networks]
+        generator = torch.Generator(device).manual_seed(seed)
+        told = torch.empty(lanes, self.length, size, dtype=torch.float16, device=device)
+        written = torch.empty(lanes, self.length, dtype=torch.int32, device=device)
+        fed = torch.full((1, lanes), self.codec.start, device=device)
+        shown = progress("the teachers write", lanes * self.length, unit="symbols")
+        with shared_cores(device), shown as bar:
+            for place in range(self.length):
+                mean = torch.zeros(lanes, size, device=device)
+                for number, network in enumerate(networks):
+                    logits, states[number] = network(fed, states[number])
+                    mean += torch.softmax(logits[0, :, :size].float(), -1) / len(networks)
+                fed = torch.multinomial(mean, 1, generator=generator).T
+                told[:, place], written[:, place] = mean, fed[0]
+                bar.update(lanes * (place + 1))
+        symbols = written.flatten().cpu().numpy().astype(symbol_dtype(size))
+        return symbols, told.flatten(0, 1)
 
 
 def find_teachers(
     reading: Reading, model: ModelConfig, chosen: torch.device, session: Session
-) -> list[CharRNN]:
-    """The networks that `train.teachers` names, on a device; none if it names none.
+) -> Teachers | None:
+    """Those whom `train.teachers` names, on a device; None if it names none.
 
     Raises:
         ConfigError: they are not for this data or network.
@@ -54,62 +103,21 @@ def find_teachers(
     """
     train, codec = reading.config.train, reading.corpus.codec
     if not train.teachers:
-        return []
+        return None
     if not session.ranks.alone:
         raise ConfigError("train.teachers: one process learns from teachers: start one, not more")
-    if model.ends or model.frame > 1 or model.labels or codec.kind == "audio":
+    if model.ends or model.labels or codec.kind == "audio":
         raise ConfigError(
-            "train.teachers is for text, without labels (data.label) and without ends of documents "
-            "(model.ends): leave these keys out"
+            "train.teachers is for text without labels (data.label) and without ends of documents "
+            "(data.document, model.ends)"
         )
-    saved = named_checkpoint.read_alike(
-        "train.teachers", train.teachers, codec, session.catalogue, session.notice, session.progress
-    )
+    saved = read_alike("train.teachers", train.teachers, codec, None, False, session)
     session.notice(
         f"the network learns {train.teacher_symbols:,} symbols that "
         f"{counted(len(saved), 'teacher writes', 'teachers write')}, in place of the training part"
     )
-    written = train.teacher_symbols * (model.vocabulary_size * _BYTES + 1)
-    weights = 4 * sum(count_parameters(each.model) for each in saved)
-    machine.require(
-        written + weights,
-        machine.free_bytes(chosen),
-        "what the teachers write",
-        "Give a smaller train.teacher_symbols.",
-        chosen,
-    )
-    return [each.build(chosen) for each in saved]
-
-
-@torch.no_grad()
-def write(
-    teachers: Sequence[CharRNN], codec: Codec, wanted: int, seed: int, progress: Progress
-) -> Lesson:
-    """Let teachers write so many symbols: each is drawn from the mean of their probabilities.
-
-    Documents begin from the zero state, and are written side by side. On the same device and from
-    the same seed they are the same.
-    """
-    device, size = teachers[0].device, codec.size
-    documents = min(max(wanted // _SHORTEST, 1), _MOST)
-    length = -(-wanted // documents)
-    dtype = torch.float16 if device.type == "cuda" else torch.float32
-    networks = [teacher.runnable_weights(dtype=dtype) for teacher in teachers]
-    states = [teacher.zero_state(documents) for teacher in teachers]
-    generator = torch.Generator(device).manual_seed(seed)
-    probabilities = torch.empty(documents, length, size, dtype=torch.float16, device=device)
-    written = torch.empty(documents, length, dtype=torch.int32, device=device)
-    fed = torch.full((1, documents), codec.start, device=device)
-    shown = progress("the teachers write", documents * length, unit="symbols")
-    with shared_cores(device), shown as bar:
-        for place in range(length):
-            mean = torch.zeros(documents, size, device=device)
-            for number, network in enumerate(networks):
-                logits, states[number] = network(fed, states[number])
-                mean += torch.softmax(logits[0, :, :size].float(), -1) / len(networks)
-            drawn = torch.multinomial(mean, 1, generator=generator)[:, 0]
-            probabilities[:, place], written[:, place] = mean, drawn
-            fed = drawn[None]
-            bar.update(documents * (place + 1))
-    symbols = written.cpu().numpy().astype(symbol_dtype(size))
-    return Lesson(Part.of(*symbols), probabilities.flatten(0, 1))
+    needed = Teachers.of([], codec, train.teacher_symbols).bytes
+    needed += 4 * sum(count_parameters(each.model) for each in saved)
+    advice, free = "Give a smaller train.teacher_symbols.", machine.free_bytes(chosen)
+    machine.require(needed, free, "what the teachers write", advice, chosen)
+    return Teachers.of([each.build(chosen) for each in saved], codec, train.teacher_symbols)

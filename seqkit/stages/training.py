@@ -192,23 +192,23 @@ def _walk(settings: Settings, claim: Claim, chosen: torch.device, session: Sessi
     model = network.shape_of(reading.config.model, reading.corpus, origin)
     closing = plan_closing(reading, model, chosen, session)
     parts = cut_parts(reading, session.notice)
-    lanes = network.lay_out(reading, parts.learnt, model, session)
+    teachers = teaching.find_teachers(reading, model, chosen, session)
+    learnt = parts.learnt if teachers is None else teachers.blank
+    lanes = network.lay_out(reading, learnt, model, session)
     largest = with_room(model, reading.config.data)
     scored = len(parts.validation)
     shape = footprint.shape_of(reading.config, largest, lanes.widest, precision, chosen, scored)
-    shape = dataclasses.replace(shape, steps=lanes.sequence_length)
+    taught = 0 if teachers is None else teachers.bytes
+    shape = dataclasses.replace(shape, steps=lanes.sequence_length, taught=taught)
     advice = footprint.require(shape, chosen, new=origin is None)
     if ranks.leads:
         claim.folder.require_room(shape.on_disk)
-    taught = teaching.find_teachers(reading, model, chosen, session)
     conditions = find_conditions(reading, parts, model, session)  # takes a while: all is checked
     lanes = lanes.with_codes(conditions.training.codes)
     with machine.memory_errors(advice):
-        if taught:
-            written, seed = train.teacher_symbols, reading.config.fixed_seed
-            lesson = teaching.write(taught, parts.corpus.codec, written, seed, session.progress)
-            lanes = network.lay_out(reading, lesson.part, model, session)
-            lanes = lanes.with_probabilities(lesson.probabilities)
+        if teachers is not None:
+            written = teachers.write(reading.config.fixed_seed, session.progress)
+            lanes = lanes.with_soft_targets(*written)
         built = network.build(reading, conditions, chosen, session.notice)
         config = network.with_model(reading.config, conditions.model)
         execution = ranks.shared(

@@ -99,6 +99,7 @@ def test_only_what_says_something_of_the_model_is_public() -> None:
         "out": "/home/ann/out.txt",
         "run_dir": "/home/ann/run",
         "init_from": "https://ann:word@site.org/a.safetensors?sig=1",
+        "train": {"max_steps": 9, "teachers": ["/home/ann/t1", "hf://ann/t2"]},
         "data": {
             "kind": "auto",
             "path": [
@@ -110,7 +111,8 @@ def test_only_what_says_something_of_the_model_is_public() -> None:
     public = push._public(settings)
     assert public["data"]["path"] == ["a.txt", "b.txt", "d.zip", "s3://bucket/e.txt"]
     assert public["init_from"] == "https://site.org/a.safetensors"
-    assert public.keys() == {"recipe", "data", "init_from"}
+    assert public["train"] == {"max_steps": 9, "teachers": ["t1", "hf://ann/t2"]}
+    assert public.keys() == {"recipe", "data", "train", "init_from"}
 
 
 def test_of_a_data_set_on_the_disk_the_name_alone_is_public() -> None:

@@ -27,9 +27,10 @@ def other(run: Run, trained: Path, tmp_path: Path) -> Path:
 
 
 def test_a_student_learns_from_its_teachers_and_goes_on(
-    run: Run, trained: Path, other: Path, tmp_path: Path
+    run: Run, trained: Path, other: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = [*words(tmp_path, trained, other), "optimizer.schedule=constant"]
+    monkeypatch.chdir(tmp_path)
+    asked = [*words(tmp_path, trained, Path("other")), "optimizer.schedule=constant"]
     told = run.ok(*asked, "train.max_steps=60", f"run_dir={tmp_path / 'whole'}").err
     assert "the network learns 10,000 symbols that 2 teachers write" in told
     part = run.ok(*asked, "train.max_steps=30", f"run_dir={tmp_path / 'halves'}")
@@ -58,8 +59,9 @@ def test_it_comes_near_to_a_teacher_without_reading_its_text(
 @pytest.mark.parametrize(
     ("code", "said", "more"),
     [
-        (2, "leave these keys out", ["model.ends=true"]),
-        (2, "has other symbols", ["data=bytes"]),
+        (2, "without ends of documents", ["model.ends=true"]),
+        (2, "does not fit: it has other symbols", ["data=bytes"]),
+        (2, "a list, as in train.teachers=[a,b]", ["train.teachers=nowhere"]),
         (5, "a smaller train.teacher_symbols", ["train.teacher_symbols=2000000000"]),
         (4, "nowhere", ["train.teachers=[nowhere]"]),
         (2, "train.teacher_symbols", ["train.teacher_symbols=9"]),
@@ -94,4 +96,4 @@ def test_an_ensemble_is_the_mean_of_probabilities(
     bytes_run = tmp_path / "bytes"
     run.ok(*TINY, "data=bytes", data, "train.max_steps=1", f"run_dir={bytes_run}")
     said = run.fails(2, *together[:2], f"ensemble=[{bytes_run}]", data)
-    assert f"{bytes_run} cannot stand beside the others" in said
+    assert f"{bytes_run} does not fit: it has other symbols" in said

@@ -67,7 +67,7 @@ def step(
         model.set_linear_predictor(LinearPredictor(torch.linspace(-1, 1, V), weights))
     lanes = Lanes(part, 0, B, T)
     if probabilities is not None:
-        lanes = lanes.with_probabilities(probabilities.to(device))
+        lanes = lanes.with_soft_targets(symbols, probabilities.to(device))
     train = TrainConfig(batch_size=B, sequence_length=T, clip_value=clip_value, clip_norm=clip_norm)
     plan = Plan(optimizer or OptimizerConfig(), train, 5, execution, errors() if sound else None)
     return model, TrainingStep(model, lanes, plan)

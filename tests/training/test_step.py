@@ -74,7 +74,7 @@ def test_two_teachers_who_differ_teach_what_lies_between_them(
         assert stepper.capture() is None
     before = model.head.bias.detach().clone()
     stepper.run(0, 0.0)
-    window = Lanes(Part.of(symbols), 0, B, T).with_probabilities(mean).window(0)
+    window = Lanes(Part.of(symbols), 0, B, T).with_soft_targets(symbols, mean).window(0)
     with torch.no_grad():
         logits, _ = model.cpu()(window.inputs, model.zero_state(B))
     assert window.probabilities is not None
