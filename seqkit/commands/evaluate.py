@@ -111,7 +111,7 @@ def _prediction(
         )
     ranks.check_same({"the data's sha256": corpus.sha256})
     if config.ensemble and saved.slow is not None:
-        raise ConfigError("ensemble: this checkpoint reads codes of its own, as no other one does")
+        raise ConfigError("ensemble: the checkpoint reads codes that no other knows: leave it out")
     session = Session(catalogue, console.notice, console.progress)
     ends = bool(saved.model.ends)
     others = read_alike("ensemble", config.ensemble, saved.codec, saved.labels, ends, session)
