@@ -85,7 +85,7 @@ class Config:
         "file, or a CSV file: time,hertz,decibels a line, which holds until the next one",
     )
     length: int | None = option(
-        None, "symbols to generate (of sound: samples); by default 500 symbols of text", minimum=1
+        None, "symbols to generate, of sound usually samples; by default 500 of text", minimum=1
     )
     seconds: float | None = option(
         None, "seconds of sound to generate, by default 5; or give length", above=0, maximum=86400

@@ -25,6 +25,7 @@ from seqkit.symbols import Integers, NamedArrays
 
 NEEDED = Distances(0.10, 0.25, 0.45, 0.40, 0.12, 0.25)
 """Up to these a sound counts as like its recording, whatever the recording."""
+_ENOUGH = 0.99  # of the seconds of a verdict: a loop is a little shorter than asked
 VERDICT = 5.0
 """Seconds that a verdict is on. A longer sound is judged by the mean over pieces as long, and by
 the same limits: what is measured, and up to where, does not depend on the length."""
@@ -140,7 +141,7 @@ class Recording:
         sound, pieces = self._sound(wave, sample_rate), len(wave) / sample_rate / VERDICT
         if len(sound.low) < SHORTEST:
             return Judgement(None, "is too short to compare with the recording")
-        if pieces < 1:
+        if pieces < _ENOUGH:
             found = self._far(sound.hear())
             values = ", ".join(f"{name} {value:.2f}" for name, value in found.known.items())
             short = f"is too short for a verdict, which needs {VERDICT:g} s of sound"
