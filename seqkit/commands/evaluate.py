@@ -33,7 +33,7 @@ from seqkit.generation.continuation import continue_prompt, finish
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import as_trained, request_of
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.named_checkpoint import load_checkpoint, read_alike
+from seqkit.runs.named_checkpoint import Predicted, load_checkpoint, read_alike
 from seqkit.stages import agreement
 from seqkit.stages.conditions import recording_of
 from seqkit.symbols import Integers
@@ -110,12 +110,8 @@ def _prediction(
             config, saved, catalogue, console, as_validated=True
         )
     ranks.check_same({"the data's sha256": corpus.sha256})
-    if config.ensemble and saved.slow is not None:
-        raise ConfigError("ensemble: the checkpoint reads codes that no other knows: leave it out")
     session = Session(catalogue, console.notice, console.progress)
-    ends = bool(saved.model.ends)
-    others = read_alike("ensemble", config.ensemble, saved.codec, saved.labels, ends, session)
-    members = [saved, *others]
+    members = _members(config, saved, corpus, session) if config.ensemble else [saved]
     copies = dynamic.COPIES if config.protocol == "dynamic" else 1
     scoring.require_memory([each.model for each in members], len(part), chosen, copies)
     with (
@@ -144,6 +140,19 @@ def _prediction(
         "ensemble": config.ensemble or None,
     }
     return result, corpus.sha256, beside
+
+
+def _members(
+    config: Config, saved: Checkpoint, corpus: Corpus, session: Session
+) -> list[Checkpoint]:
+    """The checkpoint, and those of its ensemble."""
+    if saved.slow is not None:
+        raise ConfigError("ensemble: the checkpoint reads codes that no other knows: leave it out")
+    ends, sha256, split = bool(saved.model.ends), "", list[float]()
+    if not config.data.path:
+        sha256, split = corpus.sha256, checkpoint_data.recorded(saved).split
+    predicted = Predicted(saved.codec, saved.labels, ends, sha256, split)
+    return [saved, *read_alike("ensemble", config.ensemble, predicted, session)]
 
 
 def _likeness(

@@ -5,7 +5,9 @@ folders are not used.
 """
 
 import typing
+from dataclasses import Field
 from pathlib import Path
+from typing import Any
 
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -33,8 +35,11 @@ def composed_by_hydra(
     with configs(catalogue, config_dirs) as loader:
         for override in parse(overrides, loader):
             if override.is_sweep_override():
+                key, wanted = override.key_or_group, "one value"
+                if key in (known := dict(schema.options())) and _is_list(known[key]):
+                    wanted = f"a list, as in {key}=[a,b]"
                 raise ConfigError(
-                    f"{override.input_line}: give one value; training takes several with --multirun"
+                    f"{override.input_line}: give {wanted}; training takes several with --multirun"
                 )
             _check_choice(override, loader, catalogue, config_dirs)
             if override.key_or_group in _NAMED:
@@ -99,9 +104,13 @@ def explain(error: BaseException) -> str:
         lines[0] = lines[0].removesuffix(": ValidationError raised while composing config:")
         kinds = typing.get_args(item.type) or [item.type]  # of a list its items'
         lines[-1] = "expected " + next(words for kind, words in _TYPES.items() if kind in kinds)
-        if typing.get_origin(item.type) is list and "[" not in key:
+        if _is_list(item) and "[" not in key:
             lines[-1] = f"expected a list, as in {key}=[a,b]"
     said = ": ".join(line.removeprefix("Error merging override ") for line in lines if line)
     if key and key.partition("[")[0] not in said:
         said += f": key {key}"
     return said or type(error).__name__
+
+
+def _is_list(item: Field[Any]) -> bool:
+    return typing.get_origin(item.type) is list

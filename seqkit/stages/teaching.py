@@ -22,7 +22,7 @@ from seqkit.foundation.threads import shared_cores
 from seqkit.foundation.wording import counted
 from seqkit.model.arrays import count_parameters
 from seqkit.model.char_rnn import CharRNN
-from seqkit.runs.named_checkpoint import read_alike
+from seqkit.runs.named_checkpoint import Predicted, read_alike
 from seqkit.stages.read_corpus import Reading
 from seqkit.symbols import Symbols, symbol_dtype
 
@@ -111,7 +111,9 @@ def find_teachers(
             "train.teachers is for text without labels (data.label) and without ends of documents "
             "(data.document, model.ends)"
         )
-    saved = read_alike("train.teachers", train.teachers, codec, None, False, session)
+    split, sha256 = reading.config.data.split, reading.corpus.sha256
+    predicted = Predicted(codec, labels=None, ends=False, sha256=sha256, split=split)
+    saved = read_alike("train.teachers", train.teachers, predicted, session)
     session.notice(
         f"the network learns {train.teacher_symbols:,} symbols that "
         f"{counted(len(saved), 'teacher writes', 'teachers write')}, in place of the training part"

@@ -62,6 +62,7 @@ def test_it_comes_near_to_a_teacher_without_reading_its_text(
         (2, "without ends of documents", ["model.ends=true"]),
         (2, "does not fit: it has other symbols", ["data=bytes"]),
         (2, "a list, as in train.teachers=[a,b]", ["train.teachers=nowhere"]),
+        (2, "a list, as in train.teachers=[a,b]", ["train.teachers=a,b"]),
         (5, "a smaller train.teacher_symbols", ["train.teacher_symbols=2000000000"]),
         (4, "nowhere", ["train.teachers=[nowhere]"]),
         (2, "train.teacher_symbols", ["train.teacher_symbols=9"]),
@@ -97,3 +98,17 @@ def test_an_ensemble_is_the_mean_of_probabilities(
     run.ok(*TINY, "data=bytes", data, "train.max_steps=1", f"run_dir={bytes_run}")
     said = run.fails(2, *together[:2], f"ensemble=[{bytes_run}]", data)
     assert f"{bytes_run} does not fit: it has other symbols" in said
+
+
+def test_a_member_that_may_know_the_part_is_told_of(
+    run: Run, trained: Path, other: Path, tmp_path: Path
+) -> None:
+    data = f"data.path={tmp_path / 'text.txt'}"
+    run.ok(*TINY, data, f"run_dir={tmp_path / 'c'}", "train.max_steps=1", "data.split=0.95,0.05,0")
+    together = ["evaluate", f"checkpoint={other}", "device=cpu"]
+    leak = "it may have learnt what it is judged by here"
+    assert leak in run.ok(*together, f"ensemble=[{tmp_path / 'c'}]").err
+    assert leak not in run.ok(*together, f"ensemble=[{tmp_path / 'c'}]", data).err
+    assert leak not in run.ok(*together, f"ensemble=[{other}]").err
+    taught = [*words(tmp_path, tmp_path / "c"), "train.max_steps=1"]
+    assert leak in run.ok(*taught, f"run_dir={tmp_path / 'd'}").err
