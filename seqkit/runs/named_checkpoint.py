@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from seqkit.config import DataConfig
@@ -21,11 +22,13 @@ from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, Progress, unseen
 from seqkit.foundation.errors import CheckpointError, ConfigError, DataError, UnreadableError
 from seqkit.foundation.run_folders import SUFFIX, is_run
-from seqkit.foundation.session import Session
 from seqkit.foundation.settings import nearest
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.layout import READY_MADE, find_checkpoint
+
+if TYPE_CHECKING:
+    from seqkit.foundation.session import Session
 
 HUB = "hf://"
 IN_REPOSITORY = f"checkpoint{SUFFIX}"
@@ -110,7 +113,7 @@ class Predicted:
 
 
 def read_alike(
-    key: str, names: Sequence[str], predicted: Predicted, session: Session
+    key: str, names: Sequence[str], predicted: Predicted, session: "Session"
 ) -> list[Checkpoint]:
     """The checkpoints that a key names, all of which predict the same.
 

@@ -3,6 +3,8 @@
 import dataclasses
 from dataclasses import dataclass
 
+import numpy as np
+
 from seqkit.config import DataConfig
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
@@ -11,10 +13,13 @@ from seqkit.data.sound.pitch import PitchBook
 from seqkit.data.sound.silence import without_silence
 from seqkit.data.transposition import with_copies
 from seqkit.doctor.faults import require_enough
-from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.session import Notice
 from seqkit.foundation.wording import duration, first_of
 from seqkit.stages.read_corpus import Reading
+
+_HEARD = 1 << 19  # samples by which channels are compared
+_CANCELLED = 0.01  # of the power of two channels, what is left in mono
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,7 @@ def cut_parts(reading: Reading, notice: Notice) -> Parts:
     """Split the corpus.
 
     Raises:
-        DataError: it is too little for a window.
+        DataError: it is too little for a window, or its channels cancel out in mono.
         ConfigError: what is for sound is asked of text.
     """
     config, corpus, codec = reading.config, reading.corpus, reading.corpus.codec
@@ -49,6 +54,7 @@ def cut_parts(reading: Reading, notice: Notice) -> Parts:
         return Parts(corpus, training, validation, training, training)
     quiet = config.data.trim_silence
     kept, judged = (trimmed(SoundPart(part, codec), quiet) for part in (training, validation))
+    _refuse_antiphase(kept, corpus.name)
     if codec.bands > 1:
         notice(f"codec: {_bands_in_words(codec)}; rounding lies {corpus.snr or 0:.0f} dB below")
     _tell_changes(training, kept, config.data, notice)
@@ -83,6 +89,17 @@ def _refuse_keys_of_sound(data: DataConfig) -> None:
     for key in ("copies", "trim_silence"):
         if value := getattr(data, key):
             raise ConfigError(f"data.{key}={value:g} is for sound, and this is text")
+
+
+def _refuse_antiphase(sound: SoundPart, name: str) -> None:
+    """Raise DataError if little is left of two channels in mono, in which sound is judged."""
+    frames = sound.frames(0, min(len(sound), _HEARD))
+    if np.square(frames.mean(1)).mean() < _CANCELLED * np.square(frames).mean():
+        raise DataError(
+            f"{name}: left and right are in antiphase, and cancel out in mono: give "
+            "data.channels=1 data.channel=0, or invert one of them: ffmpeg -i OLD "
+            "-af 'pan=stereo|c0=c0|c1=-1*c1' NEW.wav"
+        )
 
 
 def _bands_in_words(codec: Quantiser) -> str:

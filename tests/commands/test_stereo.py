@@ -50,10 +50,10 @@ def test_a_stereo_recording_becomes_stereo_files(run: Run, tmp_path: Path) -> No
 
 def test_channels_that_cancel_out_are_refused(run: Run, tmp_path: Path) -> None:
     noise = np.random.default_rng(0).uniform(-1, 1, 4 * 32_000)
-    soundfile.write(tmp_path / "take.wav", np.stack([noise, -0.5 * noise], axis=1), 32_000)
+    soundfile.write(tmp_path / "take.wav", np.stack([noise, -0.95 * noise], axis=1), 32_000)
     words = ("recipe=my_sound", f"data.path={tmp_path / 'take.wav'}", "device=cpu")
     few = (f"run_dir={tmp_path / 'run'}", "train.max_steps=1", "model.hidden_size=8", "seconds=0.1")
-    said = run.fails_in_a_line(3, *words, *few, "data.channels=2")
+    said = run.fails(3, *words, *few, "data.channels=2")
     assert "left and right are in antiphase" in said
     assert not (tmp_path / "run").exists()
     assert "take.wav" in run.ok(*words, *few, "data.channels=1", "data.channel=0").err

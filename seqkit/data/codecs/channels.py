@@ -18,19 +18,12 @@ from seqkit.data.sound import Frames
 from seqkit.symbols import Floats
 
 _TOLD_APART = 4000  # hertz
-_ANTIPHASE = 0.9  # correlation below the negative of which sound is refused
 _OPPOSED = 0.5  # correlation below the negative of which a mix to mono would lose most
 
 
 def merged(bands: int, sample_rate: int) -> npt.NDArray[np.bool_]:
     """Which of K bands have one value for both channels, (K,)."""
     return np.arange(bands) * sample_rate >= 2 * bands * _TOLD_APART
-
-
-def cancel_out(sums: Floats) -> bool:
-    """Whether little is left of the channels in mono, by sums as those of `angles`."""
-    left, right, both = sums.sum(1)
-    return bool(both < -_ANTIPHASE * np.sqrt(left * right))
 
 
 def angles(sums: Floats, merged: npt.NDArray[np.bool_]) -> list[float]:

@@ -15,7 +15,7 @@ import numpy as np
 from seqkit.config import HIGHEST_RATE, DataConfig, bands_of
 from seqkit.data import codecs
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, TextCodec, code_points
-from seqkit.data.codecs.channels import angles, cancel_out, merged
+from seqkit.data.codecs.channels import angles, merged
 from seqkit.data.codecs.characters import counts_of
 from seqkit.data.files import BadFileError, blocks, head, is_text
 from seqkit.data.shards.plan import Pool, Work, cut_of, plan, size_of
@@ -223,15 +223,8 @@ def _quantiser(source: Source, pool: Pool) -> Quantiser:
         work = plan(source.documents, cut=None)
         size = size_of(work)
         if codec.channels > 1 and codec.bands > 1:
-            found = pool.each("comparing the channels", _share_some, (config, rate), work, size)
-            sums = np.sum(found, 0)
-            if cancel_out(sums):
-                raise DataError(
-                    f"{source.located}: left and right are in antiphase, and cancel out in mono: "
-                    "give data.channels=1 data.channel=0, or invert one of them: ffmpeg -i OLD "
-                    "-af 'pan=stereo|c0=c0|c1=-1*c1' NEW.wav"
-                )
-            spec["band_angles"] = angles(sums, merged(codec.bands, rate))
+            sums = pool.each("comparing the channels", _share_some, (config, rate), work, size)
+            spec["band_angles"] = angles(np.sum(sums, 0), merged(codec.bands, rate))
             codec = kind.from_spec(spec)
         settings = (config, rate, codec.turns, source.decoded)
         each = pool.each("measuring the level", _measure_some, settings, work, size)
