@@ -33,8 +33,9 @@ from seqkit.generation.continuation import continue_prompt, finish
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import as_trained, request_of
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.named_checkpoint import Predicted, load_checkpoint, read_alike
+from seqkit.runs.named_checkpoint import load_checkpoint
 from seqkit.stages import agreement
+from seqkit.stages.alike import Predicted, read_alike
 from seqkit.stages.conditions import recording_of
 from seqkit.symbols import Integers
 

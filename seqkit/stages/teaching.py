@@ -5,7 +5,7 @@ is, comes close to all of them together: knowledge distillation (Hinton, Vinyals
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -22,7 +22,7 @@ from seqkit.foundation.threads import shared_cores
 from seqkit.foundation.wording import counted
 from seqkit.model.arrays import count_parameters
 from seqkit.model.char_rnn import CharRNN
-from seqkit.runs.named_checkpoint import Predicted, read_alike
+from seqkit.stages.alike import Predicted, read_alike
 from seqkit.stages.read_corpus import Reading
 from seqkit.symbols import Symbols, symbol_dtype
 
@@ -118,8 +118,8 @@ def find_teachers(
         f"the network learns {train.teacher_symbols:,} symbols that "
         f"{counted(len(saved), 'teacher writes', 'teachers write')}, in place of the training part"
     )
-    needed = Teachers.of([], codec, train.teacher_symbols).bytes
-    needed += 4 * sum(count_parameters(each.model) for each in saved)
+    teachers = Teachers.of([], codec, train.teacher_symbols)
+    needed = teachers.bytes + 4 * sum(count_parameters(each.model) for each in saved)
     advice, free = "Give a smaller train.teacher_symbols.", machine.free_bytes(chosen)
     machine.require(needed, free, "what the teachers write", advice, chosen)
-    return Teachers.of([each.build(chosen) for each in saved], codec, train.teacher_symbols)
+    return replace(teachers, networks=[each.build(chosen) for each in saved])
