@@ -54,7 +54,8 @@ def cut_parts(reading: Reading, notice: Notice) -> Parts:
         return Parts(corpus, training, validation, training, training)
     quiet = config.data.trim_silence
     kept, judged = (trimmed(SoundPart(part, codec), quiet) for part in (training, validation))
-    _refuse_antiphase(kept, corpus.name)
+    if codec.channels > 1:
+        _refuse_antiphase(kept, corpus.name)
     if codec.bands > 1:
         notice(f"codec: {_bands_in_words(codec)}; rounding lies {corpus.snr or 0:.0f} dB below")
     _tell_changes(training, kept, config.data, notice)
