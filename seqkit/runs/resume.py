@@ -121,14 +121,12 @@ def differences(config: Config, saved: Mapping[str, Any]) -> list[str]:
         config: what is asked for.
         saved: the run's own settings; of a key that they lack it had the default.
     """
-    changed, comparable = (
-        [],
-        {
-            "seed": config.fixed_seed,
-            "data.path": remote.absolute(config.data),
-            "train.teachers": [*map(named_checkpoint.absolute, config.train.teachers)],
-        },
-    )
+    changed = []
+    comparable = {
+        "seed": config.fixed_seed,
+        "data.path": remote.absolute(config.data),
+        "train.teachers": [*map(named_checkpoint.absolute, config.train.teachers)],
+    }
     wanted = values_of(as_data_asks(config)) | comparable
     for name, item in options():
         group, _, key = name.rpartition(".")

@@ -1,7 +1,7 @@
 """A training set up from a config, stage by stage, and checked before a file is made.
 
-    config -> claim -> settings -> sources -> corpus -> parts -> lanes -> conditions -> network
-        -> trainer
+    config -> claim -> settings -> sources -> corpus -> parts -> teachers -> lanes -> conditions
+        -> network -> trainer
 
 Each stage is a function of values that came before it, which it leaves as they are.
 """
