@@ -10,6 +10,7 @@ from pathlib import Path
 import seqkit
 from seqkit.commands import COMMANDS, reads
 from seqkit.config import options
+from seqkit.foundation import dropped
 from seqkit.foundation.catalogue import Catalogue, recipes, take_modules
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import KEYED, allowed_values, default_of, nearest
@@ -77,6 +78,8 @@ def keys(command: str) -> str:
 def refuse_unknown(word: str) -> None:
     """Raise ConfigError where a word is no command: it names the nearest one."""
     if word not in COMMANDS:
+        if word in dropped.COMMANDS:
+            raise ConfigError(f"{word}: that command is gone: {dropped.COMMANDS[word]}")
         if os.path.lexists(word):
             raise ConfigError(f"{word} is no command: {KEYED}")
         names = list(COMMANDS)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from seqkit import config as schema
 from seqkit.config import Config
-from seqkit.foundation import config_file
+from seqkit.foundation import config_file, dropped
 from seqkit.foundation.catalogue import Catalogue, take_modules
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import KEYED, nearest
@@ -30,7 +30,6 @@ REPEATED = "data.path"
 """One of them, each value of which counts; of the others the last one does."""
 _POWER = re.compile(r"\+?(\d{1,10})e\+?(\d{1,2})", re.IGNORECASE)
 """1e3, which Hydra takes for a fraction."""
-_RENAMED = "data.quantiser"  # in 0.1.0
 _WHOLE = r"-?(?:0|[1-9]\d{0,17})"
 _PLAIN: tuple[tuple[type, re.Pattern[str], Callable[[str], object]], ...] = (
     (bool, re.compile("true|false"), "true".__eq__),
@@ -140,12 +139,12 @@ def separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
             raise ConfigError(
                 f"{argument!r} is not key=value: {KEYED}; --help after the command lists its keys"
             )
+        if said := dropped.instead(key, value):
+            raise ConfigError(f"{argument}: that is gone: {said}")
         if key in FREE_TEXT:
             free.append((key, value))
             continue
         if key not in known and key not in groups:
-            if key == _RENAMED:
-                raise ConfigError(f"{key} is called data.codec now")
             raise ConfigError(
                 f"unknown key {key}{nearest(key, [*known, *groups])} --help after the command "
                 "lists its keys"

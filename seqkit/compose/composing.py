@@ -19,6 +19,7 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBase
 from seqkit import config as schema
 from seqkit.compose.loading import choices, composed, configs
 from seqkit.config import Config
+from seqkit.foundation import dropped
 from seqkit.foundation.catalogue import Catalogue, user_recipe_folders
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import nearest
@@ -97,6 +98,8 @@ def explain(error: BaseException) -> str:
     keys = (str(key) for item in errors if (key := getattr(item, "full_key", None)))
     key = next(keys, "")
     if key and any(isinstance(item, ConfigAttributeError | ConfigKeyError) for item in errors):
+        if said := dropped.instead(key):
+            return f"{key}: that is gone: {said}"
         return f"unknown key {key}{nearest(key, [name for name, _ in schema.options()])}"
     lines = [str(item).strip().partition("\n")[0] for item in errors]
     item = dict(schema.options()).get(key.partition("[")[0])

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from seqkit.config import Config, check, options, set_value, values_of
+from seqkit.foundation import dropped
 from seqkit.foundation.catalogue import Catalogue, Kind
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import nearest
@@ -100,8 +101,6 @@ def upgrade(saved: Mapping[str, Any]) -> dict[str, Any]:
         if data.get("kind") in ("text", "bytes"):  # 0.1.0 read nothing else in a folder
             data.setdefault("pattern", "*.txt")
         config["data"] = data
-    if isinstance(sample := config.get("sample"), Mapping):  # 0.1.0 drew faulty sound anew
-        config["sample"] = {key: value for key, value in sample.items() if key != "retry"}
     return config
 
 
@@ -115,8 +114,10 @@ def _fill(section: Any, values: Mapping[Any, Any], prefix: str = "") -> None:
     """Set the fields of a dataclass. Raises ConfigError."""
     fields = {item.name: item.type for item in dataclasses.fields(section)}
     for key, value in values.items():
+        name = f"{prefix}{key}"
+        if dropped.instead(name, value):
+            continue
         if key not in fields:
-            name = f"{prefix}{key}"
             hint = nearest(name, [known for known, _ in options()])
             raise ConfigError(f"unknown key {name[:_LONGEST]}{hint}")
         if not dataclasses.is_dataclass(fields[key]):

@@ -95,7 +95,10 @@ def test_a_group_of_ones_own_may_hold_one_path(
         ("json=perhaps", "json=perhaps: expected true or false"),
         ("data.split=[0.5,0.1,0.1]", "add up to 1"),
         ("data.split=[0,1,0]", "the first above 0"),
-        ("data.quantiser=linear", "data.quantiser is called data.codec now"),
+        (
+            "data.quantiser=linear",
+            "data.quantiser=linear: that is gone: it is called data.codec now",
+        ),
         ("model.num_layers=1,2", "give one value; training takes several with --multirun\\Z"),
         ("+model.new=1", "unknown key"),
         ("~model.cell", "key=value"),

@@ -1,0 +1,18 @@
+"""Commands and keys of earlier versions that are gone, each with what to use instead.
+
+Whoever types one is told so (exit code 2). The configs of older checkpoints may hold them: they are
+passed over.
+"""
+
+COMMANDS: dict[str, str] = {}
+"""By the name of the command."""
+KEYS: dict[str, str] = {
+    "data.quantiser": "it is called data.codec now",
+    "sample.retry": "sound that is silent or stuck is told, and not drawn again",
+}
+"""By the key, or by key=value where one value of a key is gone."""
+
+
+def instead(key: str, value: object = None) -> str | None:
+    """What to use instead of a key, or of this value of it; None: neither is gone."""
+    return KEYS.get(key) or KEYS.get(f"{key}={value}")
