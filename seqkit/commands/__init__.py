@@ -154,13 +154,6 @@ COMMANDS = {
             "and the ready-made models",
         },
     ),
-    "push": Command(
-        "share a checkpoint and its model card on the Hugging Face hub; HF_TOKEN has a token that "
-        "may write there, and a new repository is public",
-        "push checkpoint=runs/a to=hf://USER/NAME",
-        ("checkpoint", "licence", "overwrite", "to"),
-        meanings={"overwrite": "replace the model card, README.md, that is there"},
-    ),
     "bench": Command(
         "time training or generation at a shape, beside other ways to do it",
         "bench shape=mycaffe",

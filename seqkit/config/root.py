@@ -68,10 +68,6 @@ class Config:
         "further checkpoints, named as checkpoint= is: what is measured is the mean of the "
         "probabilities that all of them give",
     )
-    to: str | None = option(None, "push: the repository, made if it is new: hf://USER/NAME")
-    licence: str | None = option(
-        None, "push: the licence that the card names, as cc-by-4.0; by default none"
-    )
     prompt: str | None = option(None, "text that the sample continues, taken literally")
     prompt_file: str | None = option(None, "a file whose content the sample continues")
     prompt_audio: str | None = option(None, "a recording that the sample continues")

@@ -4,11 +4,15 @@ Whoever types one is told so (exit code 2). The configs of older checkpoints may
 passed over.
 """
 
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "push": "hf upload USER/NAME CHECKPOINT checkpoint.safetensors, of huggingface_hub, shares it",
+}
 """By the name of the command."""
 KEYS: dict[str, str] = {
     "data.quantiser": "it is called data.codec now",
+    "licence": "give it in the README.md that you upload with hf upload",
     "sample.retry": "sound that is silent or stuck is told, and not drawn again",
+    "to": "hf upload, of huggingface_hub, shares a checkpoint",
 }
 """By the key, or by key=value where one value of a key is gone."""
 

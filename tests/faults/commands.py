@@ -1,4 +1,4 @@
-"""A line for every command but push, of which each writes what it can."""
+"""A line for every command, of which each writes what it can."""
 
 import shutil
 from pathlib import Path

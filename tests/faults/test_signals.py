@@ -37,7 +37,7 @@ def test_a_signal_in_the_first_seconds_is_one_line(
     amount: Amount, tell: Tell, chance: random.Random, trained: Path, tmp_path: Path
 ) -> None:
     lines = commands.lines(trained, tmp_path)
-    alone = COMMANDS.keys() - {"play", "push"}  # the latter needs the hub, and its stand-in
+    alone = COMMANDS.keys() - {"play"}
     assert lines.keys() == alone, "tests/faults/commands.py has a line for every command"
     lines["train"] += ["train.max_steps=100000"]
     lines["generate"] += ["length=10000000"]
