@@ -32,7 +32,6 @@ _ENGINES = {
         "torch": ("torch", "fp32"),
         "cuda_graph": ("cuda_graph", "fp32"),
         "cuda_graph_fp16": ("cuda_graph", "fp16"),
-        "fused": ("fused", "fp16"),
     },
     "cpu": {
         "torch": ("torch", "fp32"),

@@ -20,8 +20,6 @@ _TRAINING_RATIOS = (
     ("unrolled", "seqkit"),  # what model.backend=unrolled costs, on a GPU with its launches
 )
 _ENGINE_RATIOS = (
-    ("cuda_graph", "fused"),
-    ("cuda_graph_fp16", "fused"),
     ("onnxruntime_bare", "onnx_fp32"),
     ("onnxruntime_bare_int8", "onnx_int8"),
 )

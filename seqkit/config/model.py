@@ -162,12 +162,12 @@ class SampleConfig:
         "auto",
         "what runs the network; auto takes the fastest that computes in fp32; wasm runs LSTMs as "
         "the page of export out=NAME.html does, and writes the same symbols",
-        choices=("auto", "torch", "cuda_graph", "fused", "onnx", "wasm"),
+        choices=("auto", "torch", "cuda_graph", "onnx", "wasm"),
     )
     precision: str = option(
         "auto",
-        "precision of generation; auto is fp32, but fp16 with sample.engine=fused, and on a CPU "
-        "int8 for sound of large networks, if that cost at most 0.005 nats when they were trained",
+        "precision of generation; auto is fp32, but on a CPU int8 for sound of large networks, if "
+        "that cost at most 0.005 nats when they were trained",
         choices=("auto", "fp32", "fp16", "int8"),
     )
     unknown: str = option(

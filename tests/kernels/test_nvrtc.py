@@ -67,7 +67,6 @@ def test_a_member_too_few_or_too_many_is_refused(values: dict[str, float]) -> No
         ("lstm_forward", ["model/persistent_lstm/forward"], 17),
         ("lstm_backward", ["model/persistent_lstm/backward"], 15),
         ("draw_streams", ["generation/engines/draw"], 4),
-        ("fused", ["generation/engines/draw", "generation/engines/exchange"], 25),
         ("dropout_masks", ["training/dropout_masks"], 7),
         ("gather", ["kernels/gather"], 4),
         ("update_parameters", ["training/gpu_update"], 26),
@@ -76,8 +75,6 @@ def test_a_member_too_few_or_too_many_is_refused(values: dict[str, float]) -> No
 def test_the_sources_of_all_kernels_are_read(kernel: str, files: list[str], count: int) -> None:
     root = Path(__file__).parents[2] / "seqkit"
     source = "".join((root / f"{file}.cu").read_text() for file in files)
-    if kernel == "fused":
-        source += (root / "generation/engines/fused.cu").read_text()
     assert len(parameter_of(kernel, source, {"COUNT": 3}).names or ()) == count
 
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 PRECISIONS = {
     "torch": ("fp32",),
     "cuda_graph": ("fp32", "fp16"),
-    "fused": ("fp16",),
     "onnx": ("fp32", "int8"),
     "wasm": ("int8",),
 }
@@ -83,10 +82,6 @@ def check_engine(config: ModelConfig, size: int, request: Request, device: Devic
     """
     names, _ = _candidates(request, device)
     match names[-1]:  # it takes the most networks
-        case "fused":
-            from seqkit.generation.engines import fused
-
-            fused.lay_out_on(device, config, size, request.streams)
         case "cuda_graph":
             from seqkit.generation.engines import cuda_graph
 
@@ -98,10 +93,6 @@ def check_engine(config: ModelConfig, size: int, request: Request, device: Devic
 def build_engine(name: str, precision: str, model: Network, size: int, streams: int) -> Engine:
     """The engine of this name. Raises ConfigError or DeviceError where it cannot run."""
     match name:
-        case "fused":
-            from seqkit.generation.engines.fused import FusedEngine
-
-            return FusedEngine(as_module(model), size, streams)
         case "cuda_graph":
             from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 
@@ -120,7 +111,7 @@ def _candidates(request: Request, device: Device) -> tuple[list[str], str]:
     if precision == "auto":
         precision = "fp32" if name == "auto" else PRECISIONS[name][0]
     kind = "GPU" if device.type == "cuda" else "CPU"
-    order = {"GPU": ("fused", "cuda_graph", "torch"), "CPU": ("onnx", "torch")}[kind]
+    order = {"GPU": ("cuda_graph", "torch"), "CPU": ("onnx", "torch")}[kind]
     tried = order if name == "auto" else (name,)
     names = [engine for engine in tried if precision in PRECISIONS[engine]]
     if names:

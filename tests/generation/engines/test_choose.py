@@ -87,7 +87,7 @@ def test_a_few_streams_of_steps_of_four_symbols_are_made_by_wasm(
 
 @pytest.mark.parametrize(
     ("name", "precision"),
-    [("torch", "int8"), ("onnx", "fp16"), ("auto", "fp16"), ("fused", "int8")],
+    [("torch", "int8"), ("onnx", "fp16"), ("auto", "fp16"), ("cuda_graph", "int8")],
 )
 def test_a_precision_that_the_engine_lacks_is_refused(name: str, precision: str) -> None:
     with pytest.raises(ConfigError, match=precision) as refused:
@@ -97,12 +97,10 @@ def test_a_precision_that_the_engine_lacks_is_refused(name: str, precision: str)
     assert str(early.value) == str(refused.value)
 
 
-@pytest.mark.parametrize("name", ["fused", "cuda_graph"])
-def test_a_gpu_engine_by_name_needs_a_gpu(name: str) -> None:
-    with pytest.raises(DeviceError, match="needs a GPU"):
-        chosen(name)
-    with pytest.raises(DeviceError, match="needs a GPU"):
-        check(name)
+def test_a_gpu_engine_by_name_needs_a_gpu() -> None:
+    for call in (chosen, check):
+        with pytest.raises(DeviceError, match="needs a GPU"):
+            call("cuda_graph")
 
 
 def test_on_a_gpu_that_is_not_there_precisions_and_sizes_are_checked() -> None:
@@ -148,7 +146,6 @@ def test_without_wasmtime(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.gpu
 def test_auto_on_a_gpu_keeps_fp32_and_falls_back_with_a_word() -> None:
     from seqkit.generation.engines.cuda_graph import CudaGraphEngine
-    from seqkit.generation.engines.fused import FusedEngine
 
     told: list[str] = []
 
@@ -157,25 +154,18 @@ def test_auto_on_a_gpu_keeps_fp32_and_falls_back_with_a_word() -> None:
 
     model = network(1, 64, 33, device="cuda")
     assert isinstance(taken(model, "auto", "auto"), CudaGraphEngine)
-    assert isinstance(taken(model, "auto", "fp16"), FusedEngine)
-    assert told == []
-    assert isinstance(taken(model, "fused", "auto"), FusedEngine)
-    assert told == ["the fused engine computes in fp16"]
     gru = network(1, 64, 33, "gru", device="cuda")
     assert isinstance(taken(gru, "auto", "fp16"), CudaGraphEngine)
-    assert "lstm" in told[1]
-    with pytest.raises(ConfigError, match="lstm"):
-        taken(gru, "fused", "auto")
-    device = torch.device("cuda", 0)
-    with pytest.raises(ConfigError, match="256 streams"):
-        check_engine(model.config, 33, Request(1, streams=257, engine="fused"), device)
-    for streams in (1, 5, 256):
-        check_engine(model.config, 33, Request(1, streams=streams, engine="fused"), device)
+    assert told == []
+    large = network(1, 8, 20_000, device="cuda")
+    engine = choose_engine(large, 20_000, Request(1), told.append)
+    assert isinstance(engine, TorchEngine)
+    assert "up to 16384 symbols" in told[0]
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="fewer than two GPUs")
-@pytest.mark.parametrize("name", ["torch", "cuda_graph", "fused"])
+@pytest.mark.parametrize("name", ["torch", "cuda_graph"])
 @pytest.mark.parametrize("streams", [1, 8])
 def test_a_gpu_that_is_not_the_current_one_writes_the_same(name: str, streams: int) -> None:
     texts = []
