@@ -14,9 +14,9 @@ from pathlib import Path
 from unittest import mock
 
 import seqkit
+from seqkit.advice.run_page import Report
 from seqkit.api import run_training
 from seqkit.foundation.errors import SeqkitError
-from seqkit.report.run_page import Report
 from seqkit.runs.events import Event
 
 

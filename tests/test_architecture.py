@@ -29,7 +29,7 @@ WITHOUT_PYTORCH = [
     "model.state",
     "page",
     "play",
-    "report.run_page",
+    "advice.run_page",
     "runs.checkpoint",
     "runs.named_checkpoint",
     "runs.record",

@@ -200,9 +200,9 @@ def _end(code: int) -> None:
 def _use(run: Path) -> None:
     """Make what takes long the first time: a config, the page of a run, and its next symbol."""
     import seqkit
+    from seqkit.advice import run_page
     from seqkit.compose import compose
     from seqkit.config import SampleConfig
-    from seqkit.report import run_page
     from seqkit.runs import record
 
     compose(["recipe=shakespeare"], [])

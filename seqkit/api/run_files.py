@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from seqkit.advice import run_page
+from seqkit.advice.diagnosis import record_of
+from seqkit.advice.text import repeated
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
 from seqkit.data.labels import Labels, distinct
 from seqkit.data.sound import writer
 from seqkit.data.sound.postfilter import OFF
 from seqkit.data.sound.reader import SoundReader
-from seqkit.doctor.text import repeated
 from seqkit.evaluation.postfilter_choice import choose
 from seqkit.evaluation.recited import Recital
 from seqkit.evaluation.recording import Recording
@@ -34,8 +36,6 @@ from seqkit.generation.medium import save_sample
 from seqkit.generation.request import Request, request_of
 from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN
-from seqkit.report import run_page
-from seqkit.report.diagnosis import record_of
 from seqkit.runs.checkpoint import Checkpoint, load
 from seqkit.runs.observers import draw
 from seqkit.stages.training import Training

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
+from seqkit.advice.run_page import Report
 from seqkit.api.run_files import about_run, measure_eight_bits, sample, summary
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.evaluation.recited import Index
@@ -24,7 +25,6 @@ from seqkit.foundation.session import Notice
 from seqkit.foundation.threads import shared_cores
 from seqkit.foundation.wording import counted
 from seqkit.generation.request import request_of
-from seqkit.report.run_page import Report
 from seqkit.runs import resume
 from seqkit.runs.checkpoint_bytes import peek
 from seqkit.runs.events import (

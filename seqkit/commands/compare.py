@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
+from seqkit.advice import charts
+from seqkit.advice.diagnosis import record_of, said_of_last_sample
 from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.evaluation.likeness import Distances
@@ -12,8 +14,6 @@ from seqkit.foundation import stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.wording import aligned, decimals, duration, json_text, visible_line
-from seqkit.report import charts
-from seqkit.report.diagnosis import record_of, said_of_last_sample
 from seqkit.runs.layout import find_runs
 from seqkit.runs.record import Record, read
 

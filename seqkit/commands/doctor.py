@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from seqkit import compose
+from seqkit.advice import recommend, verdict
+from seqkit.advice.examine import examine
+from seqkit.advice.faults import Fault
+from seqkit.advice.kernel import kernel_of
+from seqkit.advice.sound import decibels
+from seqkit.advice.text import RETURN
 from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
 from seqkit.data import remote
 from seqkit.data.datasets import Folders
 from seqkit.data.load import load_corpus, require_cut
 from seqkit.data.shards import reading
-from seqkit.doctor import advice
-from seqkit.doctor.examine import examine
-from seqkit.doctor.faults import Fault
-from seqkit.doctor.kernel import kernel_of
-from seqkit.doctor.sound import decibels
-from seqkit.doctor.text import RETURN
 from seqkit.evaluation import baselines
 from seqkit.foundation import device, disk, machine
 from seqkit.foundation.catalogue import Catalogue
@@ -26,7 +26,6 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.session import Session
 from seqkit.foundation.wording import counted, duration, json_text, rounded, visible_line
-from seqkit.report import verdict
 from seqkit.runs import named_checkpoint
 
 _COUNTS = 12  # symbols that are listed with their counts
@@ -88,13 +87,13 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
             config.init_from = keys.pop("init_from", None)
             config.data = dataclasses.replace(config.data, **keys)
             if not given and config.data.document == "line":
-                config.recipe = advice.FOR_LINES
+                config.recipe = recommend.FOR_LINES
         config.data.path = paths  # the command line to copy has the URL
         training, composed = facts["split"]["training"], partial(config_of_recipe, catalogue)
         start = config.init_from
         saved = named_checkpoint.read(start, catalogue, console.notice) if start else None
         network = saved.model if saved else None
-        recommended = advice.advise(config, training, corpus, chosen, composed, network)
+        recommended = recommend.advise(config, training, corpus, chosen, composed, network)
         recipe = composed(recommended["recipe"]) if recommended else config
         recipe.model = network or recipe.model
         kernel = kernel_of(recipe, chosen)
@@ -112,7 +111,7 @@ def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Conf
     if config.recipe:
         return config
     folders = Folders(disk.cache_dir(), console.notice, console.progress)
-    recipe = advice.fitting_recipe(config.data, folders, catalogue)
+    recipe = recommend.fitting_recipe(config.data, folders, catalogue)
     base = config_of_recipe(catalogue, recipe)
     kind = "audio" if base.data.kind == "audio" else config.data.kind
     minutes = config.train.max_minutes or base.train.max_minutes

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from seqkit.advice.recommend import fitting_recipe
 from seqkit.commands import outputs
 from seqkit.commands.doctor import config_of_recipe
 from seqkit.commands.interrupts import ended_by_signals
@@ -10,7 +11,6 @@ from seqkit.data import remote
 from seqkit.data.datasets import Folders
 from seqkit.data.shards.index import Index, unlike
 from seqkit.data.shards.prepare import prepare
-from seqkit.doctor.advice import fitting_recipe
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
+from seqkit.advice import run_page
 from seqkit.config import Config
 from seqkit.foundation import stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
-from seqkit.report import run_page
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from seqkit.advice.surprise_of_sound import SurpriseOfSound
+from seqkit.advice.surprise_of_text import ALTERNATIVES, Names, SurpriseOfText, contents_of, text_of
 from seqkit.api import checkpoint_data
 from seqkit.commands import outputs
 from seqkit.config import Config, ModelConfig
@@ -27,8 +29,6 @@ from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.stdout import Product
 from seqkit.model.cells import activation_name
 from seqkit.model.char_rnn import CharRNN
-from seqkit.report.surprise_of_sound import SurpriseOfSound
-from seqkit.report.surprise_of_text import ALTERNATIVES, Names, SurpriseOfText, contents_of, text_of
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from seqkit.advice.recommend import suggested_recipe
 from seqkit.config import Config
-from seqkit.doctor.advice import suggested_recipe
 from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.session import Session
 from seqkit.runs import resume

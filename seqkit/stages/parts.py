@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from seqkit.advice.faults import require_enough
 from seqkit.config import DataConfig
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
@@ -12,7 +13,6 @@ from seqkit.data.sound.part import SoundPart
 from seqkit.data.sound.pitch import PitchBook
 from seqkit.data.sound.silence import without_silence
 from seqkit.data.transposition import with_copies
-from seqkit.doctor.faults import require_enough
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.session import Notice
 from seqkit.foundation.wording import duration, first_of

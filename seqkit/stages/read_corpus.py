@@ -4,13 +4,13 @@ import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
+from seqkit.advice import sound
+from seqkit.advice.faults import CONSTANT
 from seqkit.config import Config, DataConfig
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.load import Known, load_corpus, require_cut
 from seqkit.data.sound.part import SoundPart
-from seqkit.doctor import sound
-from seqkit.doctor.faults import CONSTANT
 from seqkit.foundation.session import Notice, Session
 from seqkit.foundation.wording import duration
 from seqkit.runs.checkpoint import Checkpoint

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from seqkit.report.verdict import judge
+from seqkit.advice.verdict import judge
 from seqkit.runs.record import read
 from tests.commands.by_hand import begun_by_hand, by_hand, outcomes
 from tests.commands.dying import MARK

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from seqkit.advice.faults import Fault
 from seqkit.data.codecs import Quantiser
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Frames, Wave
 from seqkit.data.sound.part import SoundPart
 from seqkit.data.sound.reader import SoundReader
-from seqkit.doctor.faults import Fault
 from seqkit.foundation.wording import counted, duration
 
 _FULL_SCALE = 32767 / 32768  # as far as 16 bits reach

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from seqkit.report import charts
-from seqkit.report.charts import thinned
+from seqkit.advice import charts
+from seqkit.advice.charts import thinned
 from seqkit.runs.record import Curve
 
 _WIDEST = 0.64  # of a digit, as a share of the size of the letters

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from seqkit.advice import charts, html
+from seqkit.advice.surprise_of_text import Names, name_of
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
 from seqkit.data.sound import Wave
@@ -16,8 +18,6 @@ from seqkit.evaluation.baselines import noun
 from seqkit.evaluation.surprise import Peaks, Stretch
 from seqkit.foundation import templates
 from seqkit.foundation.wording import visible
-from seqkit.report import charts, html
-from seqkit.report.surprise_of_text import Names, name_of
 from seqkit.runs.record import Curve
 
 _COLUMNS = 800

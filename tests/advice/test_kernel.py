@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from seqkit.advice.kernel import kernel_of
 from seqkit.config import Config
-from seqkit.doctor.kernel import kernel_of
 from seqkit.model.persistent_lstm import launch
 from seqkit.model.persistent_lstm.launch import Card
 

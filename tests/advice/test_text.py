@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from seqkit.advice import text
+from seqkit.advice.text import TextFacts
 from seqkit.config import DataConfig
 from seqkit.data.codecs import Bytes, Characters
 from seqkit.data.corpus import Part
-from seqkit.doctor import text
-from seqkit.doctor.text import TextFacts
 
 
 def facts(content: str) -> TextFacts:

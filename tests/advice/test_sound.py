@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import soundfile
 
+from seqkit.advice import sound
+from seqkit.advice.sound import SoundFacts, levels_of
 from seqkit.config import DataConfig
 from seqkit.data.codecs import MuLaw
 from seqkit.data.load import load_corpus
 from seqkit.data.sound import Wave
 from seqkit.data.sound.part import SoundPart
-from seqkit.doctor import sound
-from seqkit.doctor.sound import SoundFacts, levels_of
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
 

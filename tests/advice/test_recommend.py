@@ -8,10 +8,10 @@ import pytest
 import soundfile
 import torch
 
+from seqkit.advice.recommend import advise, suggested_recipe
 from seqkit.compose import compose
 from seqkit.config import Config, DataConfig
 from seqkit.data.load import load_corpus
-from seqkit.doctor.advice import advise, suggested_recipe
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from markupsafe import Markup
 
+from seqkit.advice import charts, html, verdict
+from seqkit.advice.diagnosis import baselines, noun
+from seqkit.advice.html import Titled
 from seqkit.foundation import disk, templates
 from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.wording import counted, decimals, duration, visible, visible_line
-from seqkit.report import charts, html, verdict
-from seqkit.report.diagnosis import baselines, noun
-from seqkit.report.html import Titled
 from seqkit.runs.events import THE_SEARCH, Diverged, Event, Finished, Started, Stopped
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import RunFiles, require_run

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from seqkit.advice.surprise_of_sound import SurpriseOfSound
+from seqkit.advice.surprise_of_text import Names
 from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Part
 from seqkit.evaluation.surprise import Stretch
-from seqkit.report.surprise_of_sound import SurpriseOfSound
-from seqkit.report.surprise_of_text import Names
 
 
 def test_places_are_on_the_axis_of_the_curve() -> None:

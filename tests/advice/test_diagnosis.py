@@ -9,13 +9,13 @@ import pytest
 import soundfile
 from safetensors.numpy import save_file
 
+from seqkit.advice.diagnosis import judge_last_sample, record_of
+from seqkit.advice.verdict import judge
 from seqkit.evaluation.likeness import Distances
 from seqkit.evaluation.recording import Judgement, Recording
-from seqkit.report.diagnosis import judge_last_sample, record_of
-from seqkit.report.verdict import judge
 from seqkit.runs.record import read
 from seqkit.symbols import Floats
-from tests.report.conftest import Leave
+from tests.advice.conftest import Leave
 
 RATE = 8000
 TIME = np.arange(5 * RATE) / RATE

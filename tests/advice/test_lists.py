@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from seqkit.advice import lists
 from seqkit.data import datasets
-from seqkit.doctor import lists
 from tests.conftest import Run
 
 VERSE = "the moon over silver water sings a song of old grey stones and night birds fall"

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from seqkit.doctor.faults import Fault
+from seqkit.advice.faults import Fault
 
 _LINES, _BLOCKS = 200, 20  # of a list, at least
 _NAME, _VERSE = 40, 50  # characters of a line, at most, in the median

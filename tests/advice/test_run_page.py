@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 import soundfile
 
+from seqkit.advice import run_page
+from seqkit.advice.run_page import Report
 from seqkit.config import Config
-from seqkit.report import run_page
-from seqkit.report.run_page import Report
 from seqkit.runs import record
 from seqkit.runs.events import Diverged, Event, Finished, Started, Stopped
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import RunFiles
 from seqkit.training.events import Stepped, Validated
+from tests.advice.conftest import Leave, keep, lines
 from tests.browser import Page, browser, needs_browser
 from tests.conftest import fill_disk
-from tests.report.conftest import Leave, keep, lines
 
 TAGS = "<script>document.title = 'owned'</script><img src=x onerror=alert(1)>"
 HOSTILE = f"{TAGS}\u202eevil\x1b[31m\0 "

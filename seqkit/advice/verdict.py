@@ -7,11 +7,7 @@ import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from seqkit.config import Config
-from seqkit.evaluation.baselines import CONSTANT_BITS
-from seqkit.foundation.processes import Rank
-from seqkit.foundation.wording import command_line, percent
-from seqkit.report.diagnosis import (
+from seqkit.advice.diagnosis import (
     BEATEN,
     Diagnosis,
     baselines,
@@ -23,6 +19,10 @@ from seqkit.report.diagnosis import (
     times_too_short,
     trouble,
 )
+from seqkit.config import Config
+from seqkit.evaluation.baselines import CONSTANT_BITS
+from seqkit.foundation.processes import Rank
+from seqkit.foundation.wording import command_line, percent
 from seqkit.runs import record as records
 from seqkit.runs.layout import require_run
 from seqkit.runs.record import Record

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from seqkit.advice import examine
 from seqkit.config import Config, DataConfig
 from seqkit.data.load import load_corpus
 from seqkit.data.shards.prepare import prepare
-from seqkit.doctor import examine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import unseen
 from seqkit.foundation.session import Session

@@ -5,10 +5,10 @@ import shutil
 import numpy as np
 import pytest
 
+from seqkit.advice.verdict import judge, warning
 from seqkit.config import Config
-from seqkit.report.verdict import judge, warning
 from seqkit.runs.record import State, read
-from tests.report.conftest import Leave, keep
+from tests.advice.conftest import Leave, keep
 
 DOWN = list(np.linspace(3.0, 1.5, 100))
 FLAT = [*np.linspace(3.0, 1.5, 50), *[1.5] * 50]

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from seqkit.advice import sound, text
+from seqkit.advice.faults import Fault, require_enough
 from seqkit.config import Config
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
@@ -16,8 +18,6 @@ from seqkit.data.files import BadFileError, blocks
 from seqkit.data.shards import reading
 from seqkit.data.sound.part import SoundPart
 from seqkit.data.symbol_files import StoredSymbols
-from seqkit.doctor import sound, text
-from seqkit.doctor.faults import Fault, require_enough
 from seqkit.evaluation import baselines
 from seqkit.foundation.console import Progress
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from seqkit.advice import lists
+from seqkit.advice.faults import CONSTANT, Fault
 from seqkit.config import DataConfig
 from seqkit.data.codecs import Characters, Codec
 from seqkit.data.corpus import Part
 from seqkit.data.files import BadFileError, encoding_with_mark, head
-from seqkit.doctor import lists
-from seqkit.doctor.faults import CONSTANT, Fault
 from seqkit.evaluation.baselines import COPIES
 from seqkit.evaluation.recited import hashes_of, runs
 from seqkit.foundation.wording import character_name, counted, first_of, percent
