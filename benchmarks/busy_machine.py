@@ -3,7 +3,7 @@
     python benchmarks/busy_machine.py model.num_layers=1
 
 prints symbols/s: alone, beside one busy program, and beside as many as there are cores; a table of
-docs/lab/cpu_speed.md. The keys that may follow are those of a training.
+docs/lab/training_speed.md. The keys that may follow are those of a training.
 """
 
 import contextlib

@@ -5,7 +5,7 @@
 Five are phrases that are drawn at random here and rendered by FluidSynth with the sound font
 FluidR3 GM, at 44.1 kHz without reverberation (Debian: fluidsynth, fluid-soundfont-gm). The sixth
 are the eight words of ALSA's speaker test at 48 kHz, one after the other (alsa-utils).
-docs/lab/emphasis.md says what seqkit made of them.
+docs/lab/sound.md says what seqkit made of them.
 """
 
 import random
