@@ -36,8 +36,6 @@ def table(keys: Sequence[str], rounds: int = 3, symbols: int = 200_000) -> str:
         rows = {
             "score, lines": ["score", f"out={folder / 'lines.jsonl'}"],
             "score, a page": ["score", f"out={folder / 'page.html'}"],
-            "score neuron=0:0, lines": ["score", f"out={folder / 'cell.jsonl'}", "neuron=0:0"],
-            "score neuron=search": ["score", f"out={folder / 'cells.jsonl'}", "neuron=search"],
         }
         part = seqkit.Part.of(model.codec.encode(text[:symbols]))
         rates: dict[str, list[float]] = {row: [] for row in ("evaluate", *rows)}

@@ -72,9 +72,8 @@ def test_the_fields_of_compare_are_those_that_are_written(run: Run, trained: Pat
 
 
 def test_the_fields_of_score_are_those_that_are_written(run: Run, trained: Path) -> None:
-    for neuron, table in (("0:0", "score"), ("search", "search")):
-        scored = run("score", f"checkpoint={trained}", f"neuron={neuron}", "device=cpu")
-        assert list(json.loads(scored.out.splitlines()[0])) == fields(table)
+    scored = run("score", f"checkpoint={trained}", "device=cpu")
+    assert list(json.loads(scored.out.splitlines()[0])) == fields("score")
 
 
 def test_every_exit_code_is_explained() -> None:

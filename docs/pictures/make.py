@@ -1,4 +1,4 @@
-"""Makes the pictures of pages in the documents, with Chromium: report.png, score.png and cell.png.
+"""Makes the pictures of pages in the documents, with Chromium: report.png and score.png.
 
     python docs/pictures/make.py [run=FOLDER] [key=value …]
 
@@ -8,7 +8,6 @@ surprise, and in those of the cell that best follows the place in the line.
 """
 
 import contextlib
-import json
 import shutil
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from seqkit.cli import main
 
 _FOLDER = Path(__file__).resolve().parent
 _SIZE = "900,900"  # pixels
-_RUN, _SCORE, _CELL = "runs/a", Path("score.html"), Path("cell.html")
+_RUN, _SCORE = "runs/a", Path("score.html")
 
 
 def make(words: Sequence[str]) -> int:
@@ -41,19 +40,15 @@ def make(words: Sequence[str]) -> int:
         report = ["report", f"run_dir={_RUN}"]  # in which the run has its name here
         if code := main(train) or main(report) or _score():
             return code
-        pages = {"report": Path(_RUN) / "report.html", "score": _SCORE, "cell": _CELL}
+        pages = {"report": Path(_RUN) / "report.html", "score": _SCORE}
         for picture, page in pages.items():
             take(program, page, _FOLDER / f"{picture}.png", Path(name) / "browser")
     return 0
 
 
 def _score() -> int:
-    """Make the pages of `score`; the exit code of what failed, or 0."""
-    words, found = ["score", f"checkpoint={_RUN}"], Path("cells.jsonl")
-    if code := main([*words, f"out={_SCORE}"]) or main([*words, "neuron=search", f"out={found}"]):
-        return code
-    best = json.loads(found.read_text().splitlines()[0])
-    return main([*words, f"neuron={best['cell']}", f"out={_CELL}"])
+    """Make the page of `score`; the exit code of what failed, or 0."""
+    return main(["score", f"checkpoint={_RUN}", f"out={_SCORE}"])
 
 
 def take(program: str, page: Path, out: Path, profile: Path) -> None:

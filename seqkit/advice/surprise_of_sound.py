@@ -1,7 +1,4 @@
-"""How surprising a sound is: its most surprising places, and a curve under its waveform.
-
-The curve is that of the surprise, or of one cell's activation.
-"""
+"""How surprising a sound is: its most surprising places, and a curve under its waveform."""
 
 import math
 from collections.abc import Sequence
@@ -44,12 +41,11 @@ class SurpriseOfSound:
         symbols = self._part.symbols[stretch.begin : stretch.end]
         wave, rate = self._codec.along(symbols), self._codec.symbol_rate
         bits = stretch.nats / math.log(2)
-        shown = stretch.activations if len(stretch.activations) else bits
         places = np.arange(stretch.begin, stretch.end)
         columns = np.searchsorted(self._begins, places, side="right") - 1
         np.minimum.at(self._low, columns, wave)
         np.maximum.at(self._high, columns, wave)
-        np.add.at(self._sums, columns, shown)
+        np.add.at(self._sums, columns, bits)
         size = min(max(1, round(_FRAME * rate)), len(bits))
         count = len(bits) // size
         means = bits[: count * size].reshape(count, size).mean(axis=1)
@@ -73,7 +69,7 @@ class SurpriseOfSound:
         rate, means = self._codec.symbol_rate, self._sums / np.diff(self._begins)
         seconds = len(self._part) / rate
         times = self._earlier + np.arange(len(means)) * seconds / len(means)
-        title = names.cell or f"Bits of surprise a {self._noun}"
+        title = f"Bits of surprise a {self._noun}"
         chart = charts.under_waveform(self._low, self._high, Curve(times, means))
         values = {
             **names.values(self._nats / len(self._part)),

@@ -1,7 +1,4 @@
-"""How surprising a text is: its most surprising places, and a page that colours each symbol.
-
-The colour is that of the surprise, or of one cell's activation.
-"""
+"""How surprising a text is: its most surprising places, and a page that colours each symbol."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -25,23 +22,20 @@ _PLACES = 20  # on the page
 _AROUND = 60  # symbols before and after a surprising one
 _NEAR = 15  # those that a notice shows
 _HOTTEST = 9  # bits, rounded down, from which on a symbol has the hottest colour
-_STEPS = 5  # of the colours of an activation, on either side of 0
 _NAMES = {" ": "space", "\n": "newline", "\t": "tab"}
 
 
 class Names(NamedTuple):
-    """What heads a page: the data, the checkpoint, and the cell that gives the colours, if any."""
+    """What heads a page: the data and the checkpoint."""
 
     data: str
     model: str
-    cell: str
 
     def values(self, nats: float) -> dict[str, str]:
         """What the template of either page is given of them, and of the mean nats a symbol."""
         return {
             "name": visible(self.data),
             "model": visible(self.model),
-            "cell": self.cell,
             "bits": f"{nats / math.log(2):.3f}",
             "nats": f"{nats:.3f}",
         }
@@ -106,7 +100,6 @@ class SurpriseOfText:
             **names.values(self._nats / len(self._part)),
             "symbols": len(self._part),
             "hottest": _HOTTEST,
-            "steps": _STEPS,
             "begin": [*self._shown(self._begin)],
             "places": [
                 (
@@ -140,14 +133,13 @@ class SurpriseOfText:
             marked = " mark" if span.begin + index == mark else ""
             text = visible(self._texts[symbol])
             end = "\u21b5\n" if text == "\n" else text
-            yield end, _colour(span, index) + marked, self._tooltip(symbol, span, index)
+            colour = min(int(span.nats[index] / math.log(2)), _HOTTEST)
+            yield end, f"s{colour}{marked}", self._tooltip(symbol, span, index)
 
     def _tooltip(self, symbol: int, span: Stretch, index: int) -> str:
         """The surprise of a symbol, and what was expected in its place."""
         nats = float(span.nats[index])
         tip = f"{self._name(symbol)}: {nats / math.log(2):.1f} bits, {_percent(math.exp(-nats))}"
-        if len(span.activations):
-            tip += f"; the cell: {span.activations[index]:+.2f}"
         expected = zip(span.likeliest[index].tolist(), span.chances[index].tolist(), strict=True)
         alternatives = [f"{self._name(other)} {_percent(p)}" for other, p in expected]
         return f"{tip}\nexpected: {'   '.join(alternatives)}"
@@ -159,11 +151,3 @@ class SurpriseOfText:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %" if share >= 0.0005 else "under 0.1 %"
-
-
-def _colour(span: Stretch, index: int) -> str:
-    """The CSS class of a symbol, by the cell's activation if there is one, else by its surprise."""
-    if not len(span.activations):
-        return f"s{min(int(span.nats[index] / math.log(2)), _HOTTEST)}"
-    step = max(-_STEPS, min(round(_STEPS * float(span.activations[index])), _STEPS))
-    return f"{'n' if step < 0 else 'p'}{abs(step)}"

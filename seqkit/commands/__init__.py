@@ -73,9 +73,9 @@ COMMANDS = {
         meanings={"seed": "seed of the sound that protocol=spectral makes; by default 0"},
     ),
     "score": Command(
-        "show which symbols surprise a checkpoint, and what its cells follow",
+        "show which symbols surprise a checkpoint",
         "score checkpoint=runs/a data.path=play.txt out=a.html",
-        (*_OUTPUT, "checkpoint", "data", "device", "neuron", "part"),
+        (*_OUTPUT, "checkpoint", "data", "device", "part"),
         meanings={
             "out": "the file for the result, a page if it ends in .html; by default stdout",
         },

@@ -1,38 +1,34 @@
 """`score`: how surprising a model finds every symbol, as lines of JSON or as a page."""
 
 import contextlib
-import dataclasses
 import json
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from seqkit.advice.surprise_of_sound import SurpriseOfSound
-from seqkit.advice.surprise_of_text import ALTERNATIVES, Names, SurpriseOfText, contents_of, text_of
+from seqkit.advice.surprise_of_text import ALTERNATIVES, Names, SurpriseOfText, contents_of
 from seqkit.api import checkpoint_data
 from seqkit.commands import outputs
-from seqkit.config import Config, ModelConfig
+from seqkit.config import Config
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.file_search import Search
 from seqkit.data.labels import Combination, distinct
 from seqkit.data.shards import reading
-from seqkit.evaluation import cell_search, scoring
-from seqkit.evaluation.surprise import Cell, Stretch, Wanted, stretches
+from seqkit.evaluation import scoring
+from seqkit.evaluation.surprise import Stretch, Wanted, stretches
 from seqkit.foundation import device, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, unseen
-from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.errors import DataError
 from seqkit.foundation.stdout import Product
-from seqkit.model.cells import activation_name
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
 
-_SEARCH = "search"
 _TOLD, _LABELS = 5, 60  # places and labels on stderr
 _LINES = 1 << 14  # that are written at once
 
@@ -40,13 +36,10 @@ Write = Callable[[bytes], object]
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
-    """Write every symbol's surprise, or which cells follow what, to stdout or `out`."""
+    """Write every symbol's surprise to stdout or `out`."""
     out = outputs.result_file(config)
     saved = load_checkpoint(config.checkpoint, catalogue, console)
-    cell = _cell_of(config.neuron, saved.model)
     is_page = out is not None and out.suffix.lower() in (".html", ".htm")
-    if config.neuron == _SEARCH and is_page:
-        raise ConfigError("neuron=search writes lines of JSON: give another name as out")
     chosen = device.choose_device(config.device)
     part, corpus = checkpoint_data.asked_for(config, saved, catalogue, console)
     scoring.require_memory([saved.model], len(part), chosen)
@@ -55,23 +48,16 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         outputs.result_stream(out, overwrite=config.overwrite) as write,
     ):
         model, codec = saved.build(chosen), saved.codec
-        places: Sequence[object] = ()
-        if config.neuron == _SEARCH:
-            _search(model, codec, part, write, console)
-        else:
-            likeliest = 0 if not is_page or isinstance(codec, Quantiser) else ALTERNATIVES
-            wanted = Wanted(codec.size, likeliest, cell)
-            documents = _documents(config, saved, corpus)
-            lines = None if is_page else write
-            scored, of_labels = _score(model, codec, part, documents, wanted, lines, console)
-            for each, bits in of_labels.items():
-                assert saved.labels is not None
-                console.notice(f"label={saved.labels.describe(each)}: {bits:.4f} bits per symbol")
-            places = scored.places(_TOLD)
-            if is_page:
-                shown = f"Cell {cell}, {activation_name(saved.model.cell)}" if cell else ""
-                write(scored.page(Names(corpus.name, saved.name or str(saved.file), shown)))
-    for place in places:
+        likeliest = 0 if not is_page or isinstance(codec, Quantiser) else ALTERNATIVES
+        wanted, documents = Wanted(codec.size, likeliest), _documents(config, saved, corpus)
+        lines = None if is_page else write
+        scored, of_labels = _score(model, codec, part, documents, wanted, lines, console)
+        for each, bits in of_labels.items():
+            assert saved.labels is not None
+            console.notice(f"label={saved.labels.describe(each)}: {bits:.4f} bits per symbol")
+        if is_page:
+            write(scored.page(Names(corpus.name, saved.name or str(saved.file))))
+    for place in scored.places(_TOLD):
         console.notice(f"most surprising: {place}")
     if out:
         console.notice(f"written: {out}")
@@ -143,12 +129,6 @@ def _lines(part: Part, stretch: Stretch, shown: Sequence[str]) -> Iterator[bytes
             f'"nats": {nats:.4f}'
             for document, offset, symbol, nats in rows
         ]
-        if len(block.activations):
-            values = block.activations.tolist()
-            lines = [
-                f'{line}, "activation": {value:.4f}'
-                for line, value in zip(lines, values, strict=True)
-            ]
         yield "".join(f"{line}}}\n" for line in lines).encode()
 
 
@@ -157,42 +137,3 @@ def _as_json(content: str | bytes) -> str:
     if isinstance(content, bytes):
         return json.dumps(content[0] if len(content) == 1 else [*content])
     return json.dumps(content)
-
-
-def _cell_of(neuron: str | None, model: ModelConfig) -> Cell | None:
-    """The cell that the key names; None for none, or for a search.
-
-    Raises:
-        ConfigError: it is no cell of this model.
-    """
-    if neuron in (None, _SEARCH):
-        return None
-    match = re.fullmatch(r"(\d+):(\d+)", neuron or "", re.ASCII)
-    layers, cells = model.num_layers, model.hidden_size
-    if match is None or int(match[1]) >= layers or int(match[2]) >= cells:
-        raise ConfigError(
-            f"neuron={neuron}: give search, or LAYER:INDEX; of this model they go from 0:0 to "
-            f"{layers - 1}:{cells - 1}"
-        )
-    return Cell(int(match[1]), int(match[2]))
-
-
-def _search(model: CharRNN, codec: Codec, part: Part, write: Write, console: Console) -> None:
-    """Write the cells that best follow each trait, as lines of JSON."""
-    if len(part) > cell_search.MOST:
-        console.notice(f"the search reads the first {cell_search.MOST:,} of {len(part):,} symbols")
-        starts = part.starts[part.starts < cell_search.MOST]
-        part = dataclasses.replace(part, symbols=part.symbols[: cell_search.MOST], starts=starts)
-    if isinstance(codec, Quantiser):
-        traits = cell_search.traits_of_sound(codec.along(part.symbols), codec.symbol_rate)
-    else:
-        texts = [text_of(content) for content in contents_of(codec)]
-        traits = cell_search.traits_of_text(texts, part.symbols[:], part.starts)
-    with console.progress("search", len(part), unit="symbols") as bar:
-        scored = scoring.Scored(model, part, codec.start, bar.update)
-        followers = cell_search.search(scored, traits)
-    if not traits:
-        console.notice("nothing in this data changes that a cell could follow")
-    for trait, cell, correlation in followers:
-        line = {"trait": trait, "cell": str(cell), "correlation": round(correlation, 4)}
-        write(f"{json.dumps(line)}\n".encode())

@@ -142,11 +142,6 @@ class Config:
         "which part of the checkpoint's own data to evaluate",
         choices=("validation", "test"),
     )
-    neuron: str | None = option(
-        None,
-        "score: one cell's activation, LAYER:INDEX from 0; or search for the cells that follow "
-        "quotes, brackets, lines, indentation, voice or silence",
-    )
     learn: bool = option(
         False,
         "compress: go on learning from what was coded: smaller files, and slower; decompress "

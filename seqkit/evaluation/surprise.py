@@ -17,7 +17,6 @@ import torch
 from seqkit.data.corpus import Part, Row
 from seqkit.evaluation import protocols, streaming
 from seqkit.evaluation.scoring import CHUNK, Chunk, Scored
-from seqkit.model.network import RunnableWeights
 from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers, symbol_dtype
 
@@ -29,28 +28,15 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One cell of a network: its layer and its index in it, both from 0."""
-
-    layer: int
-    index: int
-
-    def __str__(self) -> str:
-        return f"{self.layer}:{self.index}"
-
-
-@dataclass(frozen=True)
 class Wanted:
     """What is told of every symbol beside its nats.
 
     size: V, the codec's; logits that the model has beyond it are no symbols.
     likeliest: how many of the symbols that were expected, 0 for none.
-    cell: whose activation, None for none.
     """
 
     size: int
     likeliest: int = 0
-    cell: Cell | None = None
 
 
 @dataclass(frozen=True)
@@ -59,15 +45,12 @@ class Stretch:
 
     nats (n,): the surprise of each.
     likeliest, chances (n, K): the K symbols that were expected most, and how much, in order.
-    activations (n,): of the cell, in the state from which the symbol was predicted: that after all
-        symbols before it. Empty if no cell is wanted.
     """
 
     begin: int
     nats: Floats
     likeliest: Integers
     chances: Floats
-    activations: Floats
 
     @property
     def end(self) -> int:
@@ -78,12 +61,11 @@ class Stretch:
         """What is told of the places from `begin` to `end`, copied."""
         rows = slice(begin - self.begin, end - self.begin)
         expected = self.likeliest[rows].copy(), self.chances[rows].copy()
-        return Stretch(begin, self.nats[rows].copy(), *expected, self.activations[rows].copy())
+        return Stretch(begin, self.nats[rows].copy(), *expected)
 
 
 def stretches(scored: Scored, wanted: Wanted) -> Iterator[Stretch]:
     """What a part's symbols are to a model that streams it, from the first to the last."""
-    network = scored.model.runnable_weights(dtype=torch.float32)
     size, warm = map(scored.part.whole_frames, (streaming.PIECE, CHUNK))
     table = protocols.cut(protocols.streaming(scored.part), size, warm=warm)
     edges = np.flatnonzero(np.diff((table[:, 1] - _FIRST) // _STRETCH)) + 1
@@ -97,7 +79,6 @@ def stretches(scored: Scored, wanted: Wanted) -> Iterator[Stretch]:
             np.zeros(size, np.float32),
             np.zeros((size, most), symbol_dtype(wanted.size)),
             np.zeros((size, most), np.float32),
-            np.zeros(size if wanted.cell else 0, np.float32),
         )
 
         def watch(done: int, begin: int = begin) -> None:
@@ -106,14 +87,14 @@ def stretches(scored: Scored, wanted: Wanted) -> Iterator[Stretch]:
         state = streaming.run(
             dataclasses.replace(scored, watch=watch),
             rows,
-            take=partial(_fill, stretch, network, wanted),
+            take=partial(_fill, stretch, wanted),
             begin_state=state if warm < begin else None,
         )
         yield stretch
 
 
 @torch.inference_mode()
-def _fill(stretch: Stretch, network: RunnableWeights, wanted: Wanted, chunk: Chunk) -> None:
+def _fill(stretch: Stretch, wanted: Wanted, chunk: Chunk) -> None:
     """Write down what a chunk tells; of places that come again, the last word."""
     places, nats = chunk.counted_nats()
     places = places - stretch.begin
@@ -125,10 +106,6 @@ def _fill(stretch: Stretch, network: RunnableWeights, wanted: Wanted, chunk: Chu
         chances = (expected.values - logits.logsumexp(-1)[:, None]).exp()
         stretch.likeliest[places] = expected.indices.cpu().numpy()
         stretch.chances[places] = chances.cpu().numpy()
-    if cell := wanted.cell:
-        column = slice(cell.index, cell.index + 1)
-        values = network.activations(chunk.trace, cell.layer, column)[..., 0]
-        stretch.activations[places] = values[counted].cpu().numpy()
 
 
 class Peak(NamedTuple, Generic[T]):

@@ -12,6 +12,7 @@ KEYS: dict[str, str] = {
     "data.quantiser": "it is called data.codec now",
     "licence": "give it in the README.md that you upload with hf upload",
     "sample.engine=fused": "sample.engine=cuda_graph generates on a GPU, any number of streams",
+    "neuron": "what a cell does is shown by Model.activations, from Python",
     "sample.retry": "sound that is silent or stuck is told, and not drawn again",
     "to": "hf upload, of huggingface_hub, shares a checkpoint",
 }

@@ -15,11 +15,11 @@ def test_places_are_on_the_axis_of_the_curve() -> None:
     nats = np.ones(5000)
     nats[click : click + 50] = 9
     none = np.zeros((len(nats), 0))
-    stretch = Stretch(0, nats, none.astype(np.int64), none, np.zeros(0))
+    stretch = Stretch(0, nats, none.astype(np.int64), none)
     symbols, before = np.zeros(5000, np.uint8), np.zeros(20_000, np.uint8)
     cut = SurpriseOfSound(Part(symbols, np.array([0]), before=before), codec, [])
     two = SurpriseOfSound(Part(symbols, np.array([0, 1000])), codec, ["a.wav", "b.wav"])
     for scored, place in ((cut, "at 23.00 s: "), (two, "at 3.00 s (b.wav, 2.00 s): ")):
         scored.add(stretch)
         assert scored.places(1)[0].startswith(place)
-    assert ">23<" in cut.page(Names("a.wav", "run", "")).decode()
+    assert ">23<" in cut.page(Names("a.wav", "run")).decode()

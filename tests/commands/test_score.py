@@ -1,4 +1,4 @@
-"""`score` as a user runs it: lines of JSON, pages in a real browser, cells, and what is refused."""
+"""`score` as a user runs it: lines of JSON, pages in a real browser."""
 
 import json
 import re
@@ -153,37 +153,6 @@ def test_a_page_says_which_part_it_shows_and_stays_small(
     assert len(page) < 5_000_000
 
 
-def test_a_cell_colours_the_text(run: Run, trained: Path, text_file: Path, tmp_path: Path) -> None:
-    given = (f"checkpoint={trained}", f"data.path={text_file}", "neuron=1:23")
-    lines, _ = score(run, *given)
-    values = [float(str(line["activation"])) for line in lines]
-    assert -1 <= min(values) < max(values) <= 1
-    out = tmp_path / "page.html"
-    score(run, *given, f"out={out}")
-    page = out.read_text()
-    assert "Cell 1:23, tanh(c):" in page
-    begin = page.index('<pre class="heat"')
-    shown = re.findall(r'class="([np]\d)[^"]*"[^>]*told="[^"]*the cell: ([+-][\d.]+)', page[begin:])
-    assert len(shown) >= len(lines)
-    for (colour, told), value in zip(shown, values, strict=False):
-        assert float(told) == pytest.approx(value, abs=0.006)
-        assert abs(int(colour[1]) / 5 - abs(value)) <= 0.101
-
-
-def test_a_search_lists_the_cells_that_follow_something(
-    run: Run, trained: Path, tmp_path: Path
-) -> None:
-    lines, _ = score(run, f"checkpoint={trained}", "neuron=search")
-    traits = {str(line["trait"]) for line in lines}
-    assert traits == {"place in the line"}  # all lines are as long, and nothing is quoted
-    sizes = [abs(float(str(line["correlation"]))) for line in lines]
-    assert sizes == sorted(sizes, reverse=True)
-    assert 0.3 < sizes[0] <= 1
-    assert "lines of JSON" in run.fails(
-        2, "score", f"checkpoint={trained}", "neuron=search", f"out={tmp_path / 'a.html'}"
-    )
-
-
 @pytest.mark.thorough
 def test_sound_has_a_curve_under_its_waveform(run: Run, voice: Path, tmp_path: Path) -> None:
     given = (f"checkpoint={tmp_path / 'run'}", f"data.path={voice}")
@@ -198,10 +167,6 @@ def test_sound_has_a_curve_under_its_waveform(run: Run, voice: Path, tmp_path: P
     assert "3.0 s at 4000 Hz" in page
     assert page.count("<audio") >= 2
     assert "var(--train)" in page
-    found, _ = score(run, *given, "neuron=search")
-    assert {line["trait"] for line in found} == {"voiced", "silent"}
-    score(run, *given, "neuron=0:3", f"out={out}", "overwrite=true")
-    assert "Cell 0:3, tanh(c), under the waveform" in out.read_text()
 
 
 def test_the_recording_that_surprises_is_named(run: Run, voice: Path, tmp_path: Path) -> None:
@@ -217,19 +182,6 @@ def test_the_recording_that_surprises_is_named(run: Run, voice: Path, tmp_path: 
         assert named[0] == f"{tmp_path}/takes/{noisy}.wav"
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (["neuron=2:0"], 2, "from 0:0 to 1:23"),
-        (["neuron=seek"], 2, "give search, or LAYER:INDEX"),
-        (["out=nowhere/a.html"], 6, "there is no folder"),
-    ],
-)
-def test_what_cannot_be_is_refused(
-    words: list[str], code: int, said: str, run: Run, trained: Path
-) -> None:
-    refused = run("score", f"checkpoint={trained}", *words)
-    assert refused.code == code, refused.err
-    assert said in refused.err
-    assert refused.err.count("\n") <= 2
-    assert refused.out == b""
+def test_a_place_that_is_not_there_is_refused(run: Run, trained: Path) -> None:
+    said = run.fails_in_a_line(6, "score", f"checkpoint={trained}", "out=nowhere/a.html")
+    assert "there is no folder" in said

@@ -10,7 +10,7 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.evaluation import protocols, scoring, surprise
 from seqkit.evaluation.scoring import CHUNK, Scored
 from seqkit.evaluation.streaming import PIECE
-from seqkit.evaluation.surprise import Cell, Peaks, Wanted, position, stretches
+from seqkit.evaluation.surprise import Peaks, Wanted, position, stretches
 from seqkit.model.char_rnn import CharRNN
 
 V, START, STRETCH = 5, 2, 6 * CHUNK
@@ -75,20 +75,6 @@ def test_what_was_expected_is_what_the_logits_say() -> None:
     part_of_it = found.cut(10, 12)
     assert (part_of_it.begin, part_of_it.end) == (10, 12)
     assert (part_of_it.nats == found.nats[10:12]).all()
-
-
-@pytest.mark.usefixtures("small_stretches")
-def test_a_cell_is_told_as_it_was_before_the_symbol() -> None:
-    model, part = network(), part_of(2 * STRETCH + 5)
-    found = [*stretches(Scored(model, part, START), Wanted(V, cell=Cell(1, 4)))]
-    activations = np.concatenate([one.activations for one in found])
-    assert len(activations) == len(part)
-    state, expected = model.zero_state(1), []
-    with torch.no_grad():
-        for symbol in [START, *part.symbols[:9].tolist()]:
-            _, state = model(torch.tensor([[symbol]]), state)
-            expected.append(float(state.c[1, 0, 4].tanh()))
-    assert np.allclose(activations[:10], expected, atol=1e-5)
 
 
 TEXTS = ["one\ntwo\n\nfour", "\n", "x", "long " * 50, "a\r\nb\n"]
