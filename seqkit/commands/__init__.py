@@ -20,7 +20,6 @@ _SAMPLING = (
 _RUN = ("recipe", "run_dir", "runs", "resume", "init_from", "overwrite")
 _OUTPUT = ("out", "overwrite")
 _SWEEP = ("gpus", "jobs", "launcher", "search")
-_PACKING = (*_OUTPUT, "checkpoint", "data.path", "device", "learn")
 _OF_RUN = {"run_dir": "the folder of a run"}
 
 
@@ -86,28 +85,6 @@ COMMANDS = {
         (*_OUTPUT, "json", "runs"),
         meanings={
             "out": "draw the learning curves to this file: .svg, .png or .pdf",
-        },
-    ),
-    "compress": Command(
-        "make a file small by predicting it, with a checkpoint or with none",
-        "compress checkpoint=runs/a data.path=a.txt out=a.sq",
-        (*_PACKING, "data.channel", "dynamic"),
-        meanings={
-            "out": "the compressed file; - for stdout",
-            "data.path": "the file to compress",
-            "checkpoint": "what predicts it, named as elsewhere; by default counts that begin with "
-            "nothing and learn while the file is read: no checkpoint is needed to decompress it",
-        },
-    ),
-    "decompress": Command(
-        "give back the file that compress was given",
-        "decompress checkpoint=runs/a data.path=a.sq out=a.txt",
-        _PACKING,
-        meanings={
-            "out": "the file to make, of sound a WAV; - for stdout",
-            "data.path": "the compressed file",
-            "checkpoint": "what compressed it; nothing if it was compressed without one",
-            "learn": "not needed: the compressed file tells",
         },
     ),
     "prepare": Command(

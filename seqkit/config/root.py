@@ -142,11 +142,6 @@ class Config:
         "which part of the checkpoint's own data to evaluate",
         choices=("validation", "test"),
     )
-    learn: bool = option(
-        False,
-        "compress: go on learning from what was coded: smaller files, and slower; decompress "
-        "knows it from the file",
-    )
     host: str = option(
         "127.0.0.1",
         "play: the address or name of this machine to listen at; at others than 127.0.0.1 and "

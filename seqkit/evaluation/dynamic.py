@@ -39,30 +39,19 @@ class Learner:
     same calls give the same weights, on a CPU to the bit for the same number of threads.
 
     Attributes:
-        model: the copy, its weights as they are now. A caller that predicts symbol by symbol runs
-            it; `model.runnable_weights()` of before an update may be the weights before it.
+        model: the copy, its weights as they are now.
     """
 
-    def __init__(
-        self, model: CharRNN, settings: DynamicConfig, dtype: torch.dtype = torch.float32
-    ) -> None:
-        """`model` is on the device where it is to run; it is left as it is.
-
-        `dtype` is that of the matrix products; weights are kept in fp32. The small gradients of
-        fp16 would vanish.
-        """
+    def __init__(self, model: CharRNN, settings: DynamicConfig) -> None:
+        """`model` is on the device where it is to run; it is left as it is."""
         self.model = model.copied().float().requires_grad_()
         self._weights: list[Tensor] = list(self.model.parameters())
         self._trained = [parameter.detach().clone() for parameter in self._weights]
-        self._settings, self._dtype = settings, dtype
-        self._optimizer = self._blank_optimizer()
-
-    @torch.no_grad()
-    def forget(self) -> None:
-        """Go back to the trained weights, as if nothing had been read."""
-        for parameter, trained in zip(self._weights, self._trained, strict=True):
-            parameter.copy_(trained)
-        self._optimizer = self._blank_optimizer()
+        self._settings = settings
+        cuda = self.model.head.weight.is_cuda
+        self._optimizer = torch.optim.Adam(
+            self._weights, settings.rate, betas=(0.0, _MEMORY), fused=True, capturable=cuda
+        )
 
     @torch.enable_grad()
     def read(
@@ -84,7 +73,7 @@ class Learner:
             The nats (T, B) of the targets by the weights before the update, 0 where they do not
             count, and the state after the window, by the same weights.
         """
-        network = self.model.runnable_weights(dtype=self._dtype)
+        network = self.model.runnable_weights(dtype=torch.float32)
         logits, after = network(inputs, state, conditions=conditions)
         if self.model.config.ends:  # which are no targets
             logits = logits[..., : self.model.config.symbols]
@@ -98,12 +87,6 @@ class Learner:
             for parameter, trained in zip(self._weights, self._trained, strict=True):
                 parameter.lerp_(trained, self._settings.decay)
         return nats.detach(), after.detached()
-
-    def _blank_optimizer(self) -> torch.optim.Optimizer:
-        rate, cuda = self._settings.rate, self.model.head.weight.is_cuda
-        return torch.optim.Adam(
-            self._weights, rate, betas=(0.0, _MEMORY), fused=True, capturable=cuda
-        )
 
 
 def nats(scored: Scored, settings: DynamicConfig) -> Iterator[tuple[Integers, Floats]]:

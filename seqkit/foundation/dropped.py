@@ -5,11 +5,14 @@ passed over.
 """
 
 COMMANDS: dict[str, str] = {
+    "compress": "examples/compress.py packs a text with a model",
+    "decompress": "examples/compress.py unpacks what it packed",
     "push": "hf upload USER/NAME CHECKPOINT checkpoint.safetensors, of huggingface_hub, shares it",
 }
 """By the name of the command."""
 KEYS: dict[str, str] = {
     "data.quantiser": "it is called data.codec now",
+    "learn": "evaluate protocol=dynamic measures a model that learns from the text it reads",
     "licence": "give it in the README.md that you upload with hf upload",
     "sample.engine=fused": "sample.engine=cuda_graph generates on a GPU, any number of streams",
     "neuron": "what a cell does is shown by Model.activations, from Python",

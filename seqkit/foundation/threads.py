@@ -93,16 +93,6 @@ def own_threads() -> int:
     return int(given) if given.isdecimal() and int(given) else own_cores()
 
 
-def lasting() -> int:
-    """How many threads of PyTorch suit work that keeps their number, as things are now."""
-    import torch
-
-    with shared_cores() as adapt:
-        time.sleep(_EVERY)
-        adapt()
-        return torch.get_num_threads()
-
-
 class _Counts(threading.local):
     """Numbers of threads that one of Python's threads has: under None outside of its blocks.
 

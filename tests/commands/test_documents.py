@@ -159,14 +159,6 @@ def test_lines_have_the_labels_of_their_files(run: Run, tmp_path: Path) -> None:
         assert sum(name in {"cd", "dc"} for name in made.out.decode().split("\n")) > 25
 
 
-def test_a_compressed_list_comes_back_as_it_was(run: Run, listed: Path, tmp_path: Path) -> None:
-    data, packed = listed.parent / "names.txt", tmp_path / "names.sq"
-    run.ok("compress", f"checkpoint={listed}", f"data.path={data}", f"out={packed}")
-    words = [f"checkpoint={listed}", f"data.path={packed}", f"out={tmp_path / 'back'}"]
-    run.ok("decompress", *words)
-    assert (tmp_path / "back").read_bytes() == data.read_bytes()
-
-
 def test_a_list_from_python(tmp_path: Path) -> None:
     keys = ["data.document=line", *SHORT, "train.max_steps=2", f"run_dir={tmp_path / 'a'}"]
     done = seqkit.train("shakespeare", *keys, text=names())

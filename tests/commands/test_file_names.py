@@ -66,7 +66,7 @@ def test_sound(run: Run, tmp_path: Path) -> None:
 
 
 READ_AS_OUT = {
-    "a text": ("compress", "checkpoint={run}", "data.path={text}", "out={text}"),
+    "a text": ("evaluate", "checkpoint={run}", "data.path={text}", "out={text}"),
     "a prompt": ("generate", "checkpoint={run}", "prompt_file={text}", "out={text}"),
     "a run's checkpoint": ("export", "checkpoint={run}", "out={best}"),
     "one of another run": ("generate", "checkpoint={other}", "out={last}"),
@@ -98,8 +98,6 @@ WITH_OUT = {
     "evaluate": ("checkpoint={run}",),
     "score": ("checkpoint={run}",),
     "compare": ("runs={run}",),
-    "compress": ("checkpoint={run}", "data.path={text}"),
-    "decompress": ("checkpoint={run}", "data.path={text}"),
     "prepare": ("data.path={text}",),
     "doctor": ("data.path={text}",),
     "export": ("checkpoint={run}",),

@@ -109,7 +109,6 @@ def test_what_cannot_be_had_ends_every_command(
     for command in (
         ("prepare", f"out={tmp_path / 'shards'}"),
         (*TINY, f"run_dir={tmp_path / 'run'}"),
-        ("compress", f"checkpoint={trained}", f"out={tmp_path / 'a.sq'}"),
     ):
         done = run.fails(code, *command, f"data.path={url}")
         assert said in done

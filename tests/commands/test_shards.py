@@ -35,7 +35,6 @@ def test_it_learns_the_same(run: Run, shards: Path, tmp_path: Path) -> None:
     one, other = (json.loads(told.out) for told in found)
     assert {key for key in one if one[key] != other[key]} == {"checkpoint", "data_sha256"}
     run.ok("evaluate", f"checkpoint={tmp_path}/a", f"data.path={shards}")
-    run.ok("compress", f"checkpoint={tmp_path}/b", f"data.path={tmp_path}/text.txt", "out=-")
     told = run("doctor", f"data.path={shards}", "train.max_minutes=1")
     assert (told.code, b"2,700" in told.out) == (0, True), told.err
 

@@ -66,7 +66,6 @@ ABSENT = [
     ("generate checkpoint=a prompt_file=none", 3, "prompt_file=none: cannot be read: no such"),
     ("evaluate checkpoint=a data.path=none", 3, "none: cannot be read: no such file"),
     ("score checkpoint=/dev/null", 4, "/dev/null: no such checkpoint"),
-    ("compress checkpoint=none out=b", 4, "none: no such checkpoint"),
     ("inspect checkpoint=.", 4, ".: no checkpoint in this folder"),
     ("compare runs=none", 2, "runs=none: no run there"),
     ("generate checkpoint=a out=a", 6, "out=a is what is read: give another name"),

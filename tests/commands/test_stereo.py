@@ -93,12 +93,6 @@ def test_what_reads_symbols_takes_stereo(folder: Path, run: Run) -> None:
     spectral = run.json("evaluate", *words, "protocol=spectral")
     assert spectral["seconds"] == 10
     run.ok("score", *words, f"out={folder / 'score.html'}")
-    run.ok("compress", *words, take, f"out={folder / 'take.sq'}")
-    packed, back = f"data.path={folder / 'take.sq'}", folder / "back.wav"
-    run.ok("decompress", *words, packed, f"out={back}")
-    again, rate = soundfile.read(back)
-    assert rate == RATE
-    np.testing.assert_allclose(again, soundfile.read(folder / "take.wav")[0], atol=1e-3)
     run.ok(
         "evaluate", *words, take, "data.channels=1", "data.symbols_per_sample=1"
     )  # they ask for nothing

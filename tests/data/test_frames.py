@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from seqkit.compression import contents
 from seqkit.data.codecs import Characters, Linear, MuLaw, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes, window_length
@@ -133,14 +132,3 @@ def test_every_segment_begins_with_a_whole_frame(lengths: tuple[int, ...], frame
             table[:, :2] - part.starts[np.searchsorted(part.starts, table[:, :2], side="right") - 1]
         )
         assert (begins % frame == 0).all()
-
-
-@pytest.mark.parametrize("count", [3, 64, 999, 1000])
-def test_lanes_that_are_compressed_hold_whole_frames(count: int) -> None:
-    codec, lanes = MuLaw(256, RATE, 1.0, 2, 2), 8
-    symbols = codec.encode(frames(count))
-    blocks = [block.symbols for block in contents.cut(codec, np.array_split(symbols, 3), lanes)]
-    np.testing.assert_array_equal(np.concatenate(blocks), symbols)
-    whole = [block for block in blocks if len(block) >= 4 * lanes]
-    assert all(len(own) % (4 * lanes) == 0 for own in whole)
-    assert sum(map(len, whole)) > len(symbols) - 4 * lanes

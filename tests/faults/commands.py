@@ -3,7 +3,6 @@
 import shutil
 from pathlib import Path
 
-from seqkit.cli import main
 from tests.conftest import SENTENCE, TINY
 
 
@@ -13,8 +12,6 @@ def lines(trained: Path, folder: Path) -> dict[str, list[str]]:
     shutil.copytree(trained, folder / "own")
     given = ["checkpoint=own", "device=cpu"]
     data = [*given, "data.path=a.txt"]
-    packed = [f"data.path={folder / 'a.txt'}", f"out={folder / 'a.sq'}"]
-    assert main(["compress", f"checkpoint={trained}", "device=cpu", *packed]) == 0
     again = "overwrite=true"
     return {
         "train": [*TINY, "data.path=a.txt", "run_dir=run", "train.max_steps=9", "resume=auto"],
@@ -22,8 +19,6 @@ def lines(trained: Path, folder: Path) -> dict[str, list[str]]:
         "evaluate": ["evaluate", *data, "out=b.json", again],
         "score": ["score", *data, "out=b.jsonl", again],
         "compare": ["compare", "runs=own", "out=b.png", again],
-        "compress": ["compress", *data, "out=b.sq", again],
-        "decompress": ["decompress", *given, "data.path=a.sq", "out=c.txt", again],
         "prepare": ["prepare", "data.path=a.txt", "out=shards", again],
         "report": ["report", "run_dir=own"],
         "doctor": ["doctor", "data.path=a.txt", "device=cpu", "out=b.md", again],

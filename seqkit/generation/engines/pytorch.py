@@ -42,7 +42,6 @@ class PreparedStep:
     @torch.inference_mode()
     def __init__(self, model: CharRNN, size: int, dtype: torch.dtype = torch.float32) -> None:
         """`size` is the codec's V; logits that the model has beyond it are left out."""
-        self._size = size
         self.config = model.config
         self._cell = model.config.cell
         self._clip = model.config.clip
@@ -77,22 +76,6 @@ class PreparedStep:
         if (frame := model.frame) is not None:
             self._frame = [self._matrix(frame.hidden.weight), self._prepared(frame.hidden.bias)]
             self._frame += [self._prepared(table) for table in frame.tables()]
-
-    @torch.inference_mode()
-    def renew(self, model: CharRNN) -> None:
-        """Take the weights of `model` as they are now; recordings of a step see them, too.
-
-        What needs no preparing is the model's own memory: it is to be the model that was prepared.
-        """
-        now = PreparedStep(model, self._size, self._dtype)
-        for kept, new in zip(self._tensors(), now._tensors(), strict=True):
-            kept.copy_(new)
-
-    def _tensors(self) -> list[Tensor]:
-        biases = [bias for pair in self._biases for bias in pair] + self._head_biases
-        tables = [self._table, self._conditions, self._predicted]
-        matrices = [*self._inputs, *self._hidden, *self._heads, *self._frame]
-        return [*(t for t in tables if t is not None), *matrices, *biases]
 
     def _prepared(self, tensor: Tensor) -> Tensor:
         return tensor.to(self._dtype).contiguous()

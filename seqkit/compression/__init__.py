@@ -1,1 +1,0 @@
-"""A model as a compressor: the better it predicts, the smaller the file."""
