@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,12 +10,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from seqkit.config import Config, ModelConfig, values_of
+from seqkit.config import Config, values_of
 from seqkit.foundation import disk
 from seqkit.foundation.errors import SeqkitError
-from seqkit.model.arrays import count_parameters
 from seqkit.runs.layout import RunFiles, is_locked
-from seqkit.runs.resume import newest_record, read_config
+from seqkit.runs.resume import read_config
 from seqkit.symbols import Floats
 
 State = Literal["running", "finished", "stopped", "pruned", "diverged", "ended"]
@@ -163,7 +161,6 @@ def read(path: Path, state: State | None = None) -> Record:
     files, problems = RunFiles(path), list[str]()
     curves = read_metrics(files.metrics, problems)
     about, summary = (_object(file, problems) for file in (files.about, files.summary))
-    about = about or _of_checkpoint(path)
     ended = _part(about, "ended").get("how")
     if state is None:
         left: State = ended if ended in ("stopped", "pruned", "diverged") else "ended"
@@ -204,21 +201,6 @@ def _object(file: Path, problems: list[str]) -> dict[str, Any]:
     except (ValueError, RecursionError):
         problems.append(f"{file}: damaged and left out: it is no JSON")
     return {}
-
-
-def _of_checkpoint(path: Path) -> dict[str, Any]:
-    """What about.json would say of a run that has none, as those of version 0.1.0."""
-    saved = newest_record(path)
-    try:
-        model = ModelConfig(**saved["model"])
-        return {
-            "parameters": count_parameters(model),
-            "versions": saved["versions"],
-            "data": {**saved["data"], "vocabulary": model.symbols},
-            "baselines": {"uniform_bits": math.log2(model.symbols)},
-        }
-    except (KeyError, TypeError, ValueError):
-        return {}
 
 
 def _part(whole: Mapping[str, Any], name: str) -> dict[str, Any]:

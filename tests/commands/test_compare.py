@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.cli import main
-from tests.conftest import EARLIER_RUNS, SENTENCE, TINY, Run, summary_of
+from tests.conftest import SENTENCE, TINY, Run, summary_of
 
 
 @pytest.fixture(scope="module")
@@ -150,10 +150,6 @@ def test_a_run_that_diverged_is_said_to_have(run: Run, runs: Path) -> None:
         assert (shown.code, shown.err) == (0, "")
         assert re.search(said, shown.out)
     run.ok("report", f"run_dir={diverged}")
-
-
-def test_runs_of_0_1_0(run: Run) -> None:
-    assert len(run.json("compare", f"runs={EARLIER_RUNS}")["runs"]) == 5
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,9 @@
 
 import contextlib
 import re
-import shutil
 from pathlib import Path
 
-import pytest
-
-from tests.conftest import EARLIER_RUNS, Run, start, wait_for_steps
+from tests.conftest import Run, start, wait_for_steps
 
 
 def finding(run: Path) -> str:
@@ -54,14 +51,6 @@ def test_a_run_that_goes_on_and_one_that_was_killed(
         training.communicate()
     run.ok("report", f"run_dir={tmp_path / 'a'}")
     assert "It ended early" in finding(tmp_path / "a")
-
-
-@pytest.mark.parametrize("kind", ["characters", "mu_law"])
-def test_a_run_of_an_earlier_version(kind: str, run: Run, tmp_path: Path) -> None:
-    shutil.copytree(EARLIER_RUNS / kind, tmp_path / "old")
-    done = run("report", f"run_dir={tmp_path / 'old'}")
-    assert (done.code, done.err) == (0, "")
-    assert "blind guessing" in (tmp_path / "old" / "report.html").read_text()
 
 
 def test_the_report_of_another_program_is_left_as_it_is(run: Run, tmp_path: Path) -> None:

@@ -29,12 +29,9 @@ def test_a_finished_run(trained: Path) -> None:
     assert record.keys["model.hidden_size"] == 24
 
 
-@pytest.mark.parametrize("about", [True, False])
-def test_a_run_that_has_not_finished(about: bool, trained: Path, copy: Path) -> None:
+def test_a_run_that_has_not_finished(trained: Path, copy: Path) -> None:
     finished = read(trained)
     (copy / "summary.json").unlink()
-    if not about:  # its checkpoint tells
-        (copy / "about.json").unlink()
     record = read(copy)
     assert (record.state, record.problems) == ("ended", [])
     assert record.number("parameters") == finished.number("parameters")
