@@ -21,7 +21,6 @@ from seqkit.data.symbol_files import StoredSymbols
 from seqkit.evaluation import baselines
 from seqkit.foundation.console import Progress
 
-_SAMPLE = 1 << 18  # symbols whose baselines are told; more would take more memory
 _MOST = 1 << 28  # symbols of shards that are counted, from the first
 _NEARLY_EMPTY = 64  # bytes
 
@@ -49,11 +48,8 @@ def examine(
     else:
         about, faults = _of_text(config, corpus, paths, progress)
     judged = validation if len(validation) else corpus.whole  # as the run's report does
-    sample = min(len(judged), _SAMPLE)
-    # All that the run's report and `evaluate` have.
-    names = dict.fromkeys((*baselines.of_run(codec), *baselines.beside_score(codec)))
-    with progress("baselines", sample * len(names), unit="symbols") as bar:
-        beside = baselines.baselines(judged, codec, [*names], _SAMPLE, bar.update)
+    with progress("baselines"):
+        beside = baselines.baselines(judged, codec, baselines.SAMPLE)
     facts = {
         "data": corpus.record(),
         "kind": codec.kind,
@@ -70,7 +66,7 @@ def examine(
             **beside,
             "part": "validation" if judged is validation else "all",
             "symbols": len(judged),
-            "sample": sample,
+            "sample": min(len(judged), baselines.SAMPLE),
         },
     }
     return facts, [*faults, *_file_faults(len(paths), duplicates, small)]

@@ -181,7 +181,7 @@ def _finding(record: Record, fails: bool) -> str:
         )
     if guessing and best >= BEATEN * guessing.nats:
         return f"It has not learned{so_far}: it is no better than {guessing.name}. {standing}."
-    stronger = [known for known in baselines(record) if known.brief in ("last two", "FLAC")]
+    stronger = [known for known in baselines(record) if known != guessing]
     beaten = " and ".join(known.name for known in stronger if best < known.nats)
     ahead = " and ".join(known.name for known in stronger if best >= known.nats)
     learned = "It predicts better than guessing" if fails else f"It learned{so_far}"

@@ -123,11 +123,8 @@ def _prediction(
     if not ranks.leads:
         return {}, corpus.sha256, {}
     scoring.require_numbers(score.nats, learning=config.protocol == "dynamic")
-    names = baselines.beside_score(corpus.codec)
-    with console.progress("baselines", len(names) * len(part)) as bar:
-        beside: dict[str, Any] = {
-            **baselines.baselines(part, corpus.codec, names, watch=bar.update)
-        }
+    with console.progress("baselines"):
+        beside: dict[str, Any] = {**baselines.baselines(part, corpus.codec)}
     if corpus.codec.kind == "audio":
         beside["quantiser_snr_db"] = corpus.snr
     result = {

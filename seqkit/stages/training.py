@@ -101,8 +101,7 @@ class Training:
     def baselines(self) -> dict[str, float]:
         """What the validation part, or all data without one, takes without training, in bits."""
         part = self.validation if len(self.validation) else self.corpus.whole
-        names = baselines.of_run(self.corpus.codec)
-        return baselines.baselines(part, self.corpus.codec, names, baselines.SAMPLE)
+        return baselines.baselines(part, self.corpus.codec, baselines.SAMPLE)
 
     @functools.cached_property
     def chosen(self) -> Checkpoint:

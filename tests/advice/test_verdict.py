@@ -122,7 +122,7 @@ def test_what_several_processes_began_is_gone_on_with_by_as_many(
 
 
 def test_a_silent_validation_part_judges_nothing(leave: Leave) -> None:
-    silent = {"uniform_bits": 8.0, "histogram_bits": 0.0, "context_bits": 0.0}
+    silent = {"histogram_bits": 0.0, "bigram_bits": 0.0}
     verdict = judge(read(leave(FLAT, [0.2, 0.1, 0.09, 0.09], baselines=silent)))
     assert "the loss on it tells nothing" in verdict.finding
     assert "data.split=" in verdict.advice
@@ -159,7 +159,7 @@ WORSE = ([2.0, 1.0], [4.0, 3.9, 3.8])
 def test_a_training_is_told_where_it_stands_badly(
     losses: tuple[list[float], list[float]], state: State, said: str, leave: Leave
 ) -> None:
-    bits = {"uniform_bits": 6.0, "histogram_bits": 4.8}
+    bits = {"histogram_bits": 4.8}
     told = warning(read(leave(*losses, baselines=bits), state))
     assert said in told
     assert bool(said) == bool(told)

@@ -135,7 +135,7 @@ def test_evaluation_compares_with_baselines(learnt: Path, run: Run) -> None:
     scores = run.json("evaluate", f"checkpoint={learnt / 'run'}", "device=cpu")
     summary = summary_of(learnt / "run")
     assert scores["loss"] == pytest.approx(summary["best_validation_loss"], abs=0.01)
-    bits = [scores[f"{name}_bits"] for name in ("flac", "context", "histogram")]
+    bits = [scores[f"{name}_bits"] for name in ("flac", "histogram")]
     assert scores["bits_per_symbol"] < min(bits)
     assert max(bits) < 8
     assert 30 < scores["quantiser_snr_db"] < 45

@@ -2,7 +2,6 @@
 
 import io
 import lzma
-from collections import defaultdict
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ import soundfile
 from seqkit.data.codecs import Bytes, Characters, Linear, MuLaw
 from seqkit.data.corpus import Part
 from seqkit.evaluation import baselines
-from seqkit.evaluation.baselines import context_bits, ngram_bits
+from seqkit.evaluation.baselines import bigram_bits
 
 SYMBOLS = np.random.default_rng(3).integers(0, 5, 400).tolist()
 STARTS = [0, 1, 7, 8, 10, 100, 300, 399]
@@ -55,66 +54,19 @@ def test_xz_packs_the_text_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     assert baselines.packed_bytes(binary, Bytes()) == len(lzma.compress(binary.tobytes()))
 
 
-def part(symbols: list[int], *starts: int) -> Part:
-    return Part(np.array(symbols, np.uint32), np.array(starts or [0], np.int64))
-
-
-def context_counted(symbols: list[int], starts: set[int], size: int) -> float:
-    """The model of `context_bits`, with dictionaries."""
-    counts: dict[tuple[int, ...], int] = {}
-    bits = 0.0
-    for place, now in enumerate(symbols):
-        one = size if place in starts else symbols[place - 1]
-        two = size if place in starts or place - 1 in starts else symbols[place - 2]
-        p = (counts.get((now,), 0) + 1 / size) / (place + 1)
-        for context in ((one, -1), (two, one, -1)):
-            seen = (*context[:-1], now, -2)
-            p = (counts.get(seen, 0) + 64 * p) / (counts.get(context, 0) + 64)
-            counts[seen] = counts.get(seen, 0) + 1
-            counts[context] = counts.get(context, 0) + 1
-        counts[(now,)] = counts.get((now,), 0) + 1
-        bits -= np.log2(p)
-    return bits / len(symbols)
-
-
-def ngram_counted(symbols: list[int], starts: set[int], size: int) -> float:
-    """The model of `ngram_bits`, with dictionaries."""
-    followers: dict[tuple[int, ...], dict[int, int]] = defaultdict(dict)
-    bits, document = 0.0, 0
-    for place, now in enumerate(symbols):
-        document = place if place in starts else document
-        context = [size] * 5 + symbols[document:place]
-        contexts = [tuple(context[len(context) - order :]) for order in range(6)]
-        p, seen_in_longer = 1 / size, True
-        for one in contexts:
-            seen = followers[one]
-            if total := sum(seen.values()):
-                own = max(seen.get(now, 0) - 0.85, 0)
-                p = (own + 0.85 * len(seen) * p) / total
-        bits -= np.log2(p)
-        for one in reversed(contexts):
-            seen_before = now in followers[one]
-            if seen_in_longer:  # a shorter context counts the longer ones that the symbol is new in
-                followers[one][now] = followers[one].get(now, 0) + 1
-            seen_in_longer = not seen_before
-    return bits / len(symbols)
-
-
 @pytest.mark.parametrize("size", [5, 1_114_112])
-def test_they_are_those_of_their_equations(size: int) -> None:
-    whole, starts = part(SYMBOLS, *STARTS), set(STARTS)
-    assert ngram_bits(whole, size) == pytest.approx(ngram_counted(SYMBOLS, starts, size), rel=1e-9)
-    expected = context_counted(SYMBOLS, starts, size)
-    assert context_bits(whole, size) == pytest.approx(expected, rel=1e-9)
-
-
-def test_they_start_anew_after_so_many_symbols(monkeypatch: pytest.MonkeyPatch) -> None:
-    symbols = [symbol % 3 for symbol in SYMBOLS[:100]]
-    monkeypatch.setattr(baselines, "_INDEX_BITS", 5)
-    monkeypatch.setattr(baselines, "_MOST", 32)
-    pieces = [(0, 32, {0, 20}), (32, 64, {0}), (64, 96, {0, 6}), (96, 100, {0})]
-    for bits, counted in ((ngram_bits, ngram_counted), (context_bits, context_counted)):
-        expected = sum(
-            (end - at) * counted(symbols[at:end], starts, 3) for at, end, starts in pieces
-        )
-        assert bits(part(symbols, 0, 20, 64, 70), 3) == pytest.approx(expected / 100, rel=1e-9)
+def test_a_table_of_pairs_costs_what_it_says_symbol_by_symbol(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(baselines, "_BLOCK", 150)  # symbols, after which it starts anew
+    bits, followers = 0.0, dict[tuple[int, int], int]()
+    for place, now in enumerate(SYMBOLS):
+        if place % 150 == 0:
+            followers.clear()
+        before = size if place in STARTS or place % 150 == 0 else SYMBOLS[place - 1]
+        total = sum(n for (context, _), n in followers.items() if context == before)
+        seen = followers.get((before, now), 0)
+        bits -= np.log2((seen + 8 / size) / (total + 8))
+        followers[before, now] = seen + 1
+    part = Part(np.array(SYMBOLS, np.uint32), np.array(STARTS, np.int64))
+    assert bigram_bits(part, size) == pytest.approx(bits / len(SYMBOLS), rel=1e-9)

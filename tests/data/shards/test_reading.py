@@ -96,7 +96,7 @@ def test_a_part_of_shards_is_cut_without_being_read(shards: Path) -> None:
     training, validation, test = whole.split([0.5, 0.25, 0.25])
     assert len(training) + len(validation) + len(test) == len(whole.whole)
     with pytest.raises(DataError, match="altered"):
-        baselines.baselines(validation, whole.codec, baselines.of_run(whole.codec))
+        baselines.baselines(validation, whole.codec)
 
 
 def test_a_process_reads_no_lanes_but_its_own(shards: Path) -> None:
