@@ -13,7 +13,7 @@ import soundfile
 
 from seqkit.commands import COMMANDS
 from seqkit.compose import FREE_TEXT
-from seqkit.foundation import console, errors
+from seqkit.foundation import errors
 from tests.conftest import SMALL, Run, metrics_of, summary_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -122,12 +122,6 @@ def test_the_files_that_a_page_names_are_there(page: Path) -> None:
     missing = [link for link, place in places.items() if not (place.exists() or place in MADE)]
     missing += [name for name in named if not (ROOT / name).exists()]
     assert not missing
-
-
-def test_the_readme_says_how_often_progress_is_told_without_a_terminal() -> None:
-    readme = " ".join((ROOT / "README.md").read_text().split())
-    assert "progress comes as a line, at most every ten seconds" in readme
-    assert console._LINE_EVERY == 10
 
 
 def test_the_readme_lists_every_command() -> None:
