@@ -112,7 +112,7 @@ def _main(arguments: list[str]) -> int:
     from seqkit.commands import help_texts
 
     if not arguments or (asks and (not words or "=" in words[0])):
-        stdout.write(help_texts.overview(options.config_dir, words))
+        stdout.write(help_texts.overview(options.config_dir))
         return 0
     if "=" not in words[0]:
         words.pop(0)

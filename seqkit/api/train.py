@@ -80,7 +80,7 @@ def train(
         data: a file or folder to learn from, or several: `data.path`.
         text: what to learn from, in place of `data`; the cache keeps it.
         on_event: called with each event of the run, see `seqkit.runs.events`.
-        plugins: modules that bring data sets, codecs or recipes.
+        plugins: modules that bring data sets or codecs.
         config_dirs: folders with recipes of your own: `--config-dir`.
 
     Raises:
@@ -100,7 +100,7 @@ def train(
     check_list("plugins", plugins, str)
     check_list("config_dirs", config_dirs, str | os.PathLike)
     config, catalogue = compose_training(
-        [*words, *(f"plugins={name}" for name in plugins)], [*map(Path, config_dirs)]
+        [*words, *([f"plugins={','.join(plugins)}"] if plugins else [])], [*map(Path, config_dirs)]
     )
     if config.run_dir:  # whatever the program's folder is, while it trains
         config.run_dir = str(Path(config.run_dir).absolute())

@@ -131,7 +131,7 @@ def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Conf
 
 def config_of_recipe(catalogue: Catalogue, recipe: str) -> Config:
     """The config of a recipe as it is; of one in a `--config-dir`, unknown here, the defaults."""
-    plugins = [f"plugins={name}" for name in catalogue.modules]
+    plugins = [f"plugins={','.join(catalogue.modules)}"] if catalogue.modules else []
     try:
         return compose.compose([f"recipe={recipe}", *plugins], []).config
     except ConfigError:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import seqkit
 from seqkit.commands import COMMANDS, reads
+from seqkit.compose.recipes import described
 from seqkit.config import options
 from seqkit.foundation import dropped
-from seqkit.foundation.catalogue import Catalogue, recipes, take_modules
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import KEYED, allowed_values, default_of, nearest
 
@@ -49,14 +49,13 @@ _OPTIONS = {
 }
 
 
-def overview(config_dirs: list[Path], words: list[str]) -> str:
-    """Commands, recipes (those of plug-ins among the words, too), examples and options."""
-    known = recipes(Catalogue(take_modules(words)[1]), config_dirs)
+def overview(config_dirs: list[Path]) -> str:
+    """Commands, recipes, examples and options."""
     summaries = {name: command.summary for name, command in COMMANDS.items()}
     return _HELP.format(
         version=seqkit.__version__,
         commands=_table(summaries, 22),
-        recipes=_table(known, 22),
+        recipes=_table(described(config_dirs), 22),
         options=_table(_OPTIONS, 18),
     )
 

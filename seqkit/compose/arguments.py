@@ -1,20 +1,19 @@
-"""Arguments become one checked Config: plain ones as they stand, what else there is by Hydra.
+"""Arguments become one checked Config: keys as they are typed, a recipe by Hydra.
 
-Keys of free text never pass through its override grammar.
+Keys of free text never pass through Hydra or OmegaConf.
 """
 
-import re
-import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from seqkit import config as schema
+from seqkit.compose.recipes import recipe_files
 from seqkit.config import Config
-from seqkit.foundation import config_file, dropped
-from seqkit.foundation.catalogue import Catalogue, take_modules
+from seqkit.foundation import config_file, disk, dropped
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.settings import KEYED, nearest
+from seqkit.foundation.settings import KEYED, nearest, read_value
 
 _PLACES = (  # that name files and folders
     *("checkpoint", "data.path", "init_from", "like", "out", "prompt_audio", "prompt_file"),
@@ -28,16 +27,6 @@ FREE_TEXT = (*_PLACES, *(f"data.{word}" for word in _WORDS), "label", "prompt", 
 """Keys whose values arrive letter for letter as the shell hands them over."""
 REPEATED = "data.path"
 """One of them, each value of which counts; of the others the last one does."""
-_POWER = re.compile(r"\+?(\d{1,10})e\+?(\d{1,2})", re.IGNORECASE)
-"""1e3, which Hydra takes for a fraction."""
-_WHOLE = r"-?(?:0|[1-9]\d{0,17})"
-_PLAIN: tuple[tuple[type, re.Pattern[str], Callable[[str], object]], ...] = (
-    (bool, re.compile("true|false"), "true".__eq__),
-    (int, re.compile(_WHOLE), int),
-    (float, re.compile(rf"{_WHOLE}(?:\.\d{{1,17}})?"), float),
-    (str, re.compile("(?!(?i:true|false|null|nan|inf)$)[A-Za-z][A-Za-z0-9_]*"), str),
-)
-"""Of each type the values that mean to Hydra what they seem to."""
 
 
 class Composed(NamedTuple):
@@ -59,42 +48,22 @@ def compose(arguments: list[str], config_dirs: list[Path]) -> Composed:
         ConfigError: an unknown key or recipe, a wrong type, a value out of range, or a faulty
             plug-in.
     """
-    arguments, modules = take_modules(arguments)
-    overrides, free = separate(arguments)
-    catalogue = Catalogue(modules)
-    config = None if config_dirs else _plain(overrides)
-    if config is None:
-        from seqkit.compose.composing import composed_by_hydra
+    given, free = separate(arguments)
+    items = dict(schema.options())
+    choices = {key: text for key, text in given if key in groups()}
+    values = {key: read_value(key, items[key], text) for key, text in given if key not in choices}
+    config = Config()
+    if choices:
+        from seqkit.compose.by_hydra import composed  # which takes a quarter of a second
 
-        config = composed_by_hydra(overrides, catalogue, config_dirs)
+        config = composed(choices, values, recipe_files(config_dirs))
+    for key, value in values.items():
+        schema.set_value(config, key, value)
     _set_free_text(config, free)
-    config.plugins = list(dict.fromkeys([*modules, *config.plugins]))
-    if config.plugins != modules:  # a recipe names some, too
-        catalogue = Catalogue(config.plugins)
     if config.train.max_minutes > 0:
         _lift_steps(config, given_keys(arguments))
     schema.check(config)
-    return Composed(config, catalogue)
-
-
-def _plain(overrides: list[str]) -> Config | None:
-    """The defaults with what is set by plain words and numbers, which Hydra reads as they stand.
-
-    None: it has to read these, or a recipe. It takes a quarter of a second.
-    """
-    config, known = Config(), dict(schema.options())
-    for override in overrides:
-        key, _, text = override.partition("=")
-        if key not in known or key in ("recipe", "shape"):
-            return None
-        if typing.get_origin(known[key].type) is list:
-            return None
-        kinds = typing.get_args(known[key].type) or [known[key].type]
-        reads = [read for kind, form, read in _PLAIN if kind in kinds and form.fullmatch(text)]
-        if not reads:
-            return None
-        schema.set_value(config, key, reads[0](text))
-    return config
+    return Composed(config, Catalogue(config.plugins))
 
 
 def going_on(composed: Composed, stored: Config, arguments: Iterable[str]) -> Composed:
@@ -128,11 +97,16 @@ def given_keys(arguments: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(argument.partition("=")[0] for argument in arguments))
 
 
-def separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
-    """Hydra's overrides, and each key of free text with its value; every key is checked."""
-    known, groups = [name for name, _ in schema.options()], schema.groups()
-    whole = {name for name, item in schema.options() if item.type in (int, int | None)}
-    overrides, free = [], []
+def groups() -> list[str]:
+    """Keys that choose a file of settings: a recipe, or a file in a folder of conf/."""
+    folders = (folder.name for folder in disk.config_dir("conf").iterdir() if folder.is_dir())
+    return ["recipe", *sorted(folders)]
+
+
+def separate(arguments: Iterable[str]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Keys with their values, and those of free text apart; every key is checked."""
+    known = [*(name for name, _ in schema.options()), *groups()]
+    given, free = list[tuple[str, str]](), list[tuple[str, str]]()
     for argument in arguments:
         key, sign, value = argument.partition("=")
         if not sign:
@@ -141,20 +115,12 @@ def separate(arguments: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
             )
         if said := dropped.instead(key, value):
             raise ConfigError(f"{argument}: that is gone: {said}")
-        if key in FREE_TEXT:
-            free.append((key, value))
-            continue
-        if key not in known and key not in groups:
+        if key not in known:
             raise ConfigError(
-                f"unknown key {key}{nearest(key, [*known, *groups])} --help after the command "
-                "lists its keys"
+                f"unknown key {key}{nearest(key, known)} --help after the command lists its keys"
             )
-        if key == "data.split" and "[" not in value:
-            value = f"[{value}]"  # else one list, or several of a sweep
-        elif key in whole:
-            value = ",".join(map(_whole, value.split(",")))
-        overrides.append(f"{key}={value}")
-    return overrides, free
+        (free if key in FREE_TEXT else given).append((key, value))
+    return given, free
 
 
 def _set_free_text(config: Config, free: list[tuple[str, str]]) -> None:
@@ -173,9 +139,3 @@ def _set_free_text(config: Config, free: list[tuple[str, str]]) -> None:
             schema.set_value(config, key, value)
     if paths := [value for key, value in free if key == REPEATED]:
         config.data.path = paths
-
-
-def _whole(value: str) -> str:
-    """A whole number that is written as 1e3 in digits; all else as it is."""
-    power = _POWER.fullmatch(value)
-    return str(int(power[1]) * 10 ** int(power[2])) if power else value

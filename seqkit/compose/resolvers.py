@@ -4,9 +4,6 @@ model.lookback: ${seqkit.frames:20}            frames in 20 ms of sound
 train.sequence_length: ${seqkit.symbols:16}    symbols in 16 ms, whole frames
 """
 
-import contextlib
-from collections.abc import Iterator
-
 from omegaconf import DictConfig, OmegaConf
 
 from seqkit.config import bands_of
@@ -31,14 +28,7 @@ def symbols(milliseconds: float, *, _root_: DictConfig) -> int:
     return count
 
 
-@contextlib.contextmanager
-def registered() -> Iterator[None]:
-    """Let configs use them in the block."""
-    resolvers = {"seqkit.frames": frames, "seqkit.symbols": symbols}
-    for name, resolver in resolvers.items():
-        OmegaConf.register_new_resolver(name, resolver, replace=True)
-    try:
-        yield
-    finally:
-        for name in resolvers:
-            OmegaConf.clear_resolver(name)
+def register_resolvers() -> None:
+    """Let configs use them."""
+    OmegaConf.register_new_resolver("seqkit.frames", frames, replace=True)
+    OmegaConf.register_new_resolver("seqkit.symbols", symbols, replace=True)

@@ -3,21 +3,21 @@
 import itertools
 import random
 import shlex
+import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
 from hydra.errors import HydraException
 
 from seqkit import config as schema
 from seqkit.compose.arguments import REPEATED, separate
-from seqkit.compose.composing import explain, parse
-from seqkit.compose.loading import configs
-from seqkit.foundation.catalogue import Catalogue, take_modules
 from seqkit.foundation.errors import ConfigError
 
 _LOG = "log"
+_LISTS = [name for name, item in schema.options() if typing.get_origin(item.type) is list]
 _OF_SWEEP = ("gpus", "jobs", "launcher", "search")  # keys and groups of the sweep itself
 
 
@@ -99,7 +99,7 @@ def sweep(arguments: list[str], config_dirs: list[Path]) -> list[list[str]]:
     Raises:
         ConfigError: an argument that cannot be read, or one that only a search can take.
     """
-    overrides, kept, paths = _read(arguments, config_dirs)
+    overrides, kept, paths = _read(arguments)
     choices = []
     for override in overrides:
         if override.is_interval_sweep():
@@ -118,7 +118,7 @@ def space(arguments: list[str], config_dirs: list[Path]) -> Space:
     Raises:
         ConfigError: an argument that cannot be read, or a range without values.
     """
-    overrides, kept, paths = _read(arguments, config_dirs)
+    overrides, kept, paths = _read(arguments)
     fixed: dict[str, str] = {}
     domains: dict[str, Domain] = {}
     for override in overrides:
@@ -132,17 +132,22 @@ def space(arguments: list[str], config_dirs: list[Path]) -> Space:
     return Space([*fixed.values(), *kept, *paths], domains)
 
 
-def _read(
-    arguments: list[str], config_dirs: list[Path]
-) -> tuple[list[Override], list[str], list[str]]:
+def _read(arguments: list[str]) -> tuple[list[Override], list[str], list[str]]:
     """Hydra's overrides, other words, and those of `data.path`. Raises ConfigError."""
-    arguments, modules = take_modules(arguments)
-    overrides, free = separate(arguments)
+    given, free = separate(arguments)
     kept = [f"{key}={value}" for key, value in free if key != REPEATED]
-    kept += [f"plugins={module}" for module in modules]
+    lists = [(key, value) for key, value in given if key in _LISTS and "[" not in value]
+    kept += [f"{key}={value}" for key, value in lists]
     paths = [f"{key}={value}" for key, value in free if key == REPEATED]
-    with configs(Catalogue(modules), config_dirs) as loader:
-        return parse(overrides, loader), kept, paths
+    parser, overrides = OverridesParser.create(), list[Override]()
+    for key, value in given:
+        try:
+            if (key, value) not in lists:
+                overrides += parser.parse_overrides([f"{key}={value}"])
+        except HydraException as error:
+            said = str(error).partition("\n")[0]
+            raise ConfigError(f"{key}={value}: the value cannot be read: {said}") from error
+    return overrides, kept, paths
 
 
 def _values(override: Override) -> list[str]:
@@ -154,7 +159,7 @@ def _values(override: Override) -> list[str]:
     try:
         values = [*override.sweep_string_iterator()]
     except HydraException as error:
-        raise ConfigError(f"{override.input_line}: {explain(error)}") from error
+        raise ConfigError(f"{override.input_line}: {error}") from error
     finally:
         random.setstate(before)
     if not values:

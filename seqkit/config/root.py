@@ -24,7 +24,7 @@ class Config:
     """The root: the keys that are typed most, and the groups."""
 
     recipe: str | None = option(
-        None, "the recipe: one of seqkit's, of --config-dir or of a plug-in"
+        None, "the recipe: one of seqkit's, of --config-dir or of a package"
     )
     shape: str | None = option(None, "what bench times: a file of conf/shape")
     run_dir: str | None = option(
@@ -45,7 +45,7 @@ class Config:
         None, "start from the weights of this checkpoint, named as checkpoint= is"
     )
     plugins: list[str] = option(
-        [], "modules with data sets, codecs or recipes of your own (docs/reference/plugins.md)"
+        [], "modules with data sets or codecs of your own (docs/reference/plugins.md)"
     )
     device: str = option("auto", "auto, cpu, cuda or cuda:N")
     seed: int | None = option(

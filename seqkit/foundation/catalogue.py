@@ -1,28 +1,25 @@
-"""What can be named: data sets, codecs and recipes, seqkit's own and those of plug-ins.
+"""The data sets and codecs that can be named: seqkit's own, and those of plug-ins.
 
-A plug-in is an installed package with entry points in the groups `seqkit.datasets`,
-`seqkit.codecs` and `seqkit.recipes`, or a module that the user gives as `plugins=my.module`, with
-the mappings DATASETS and CODECS and the folder RECIPES (docs/reference/plugins.md). seqkit's own
-are found by the same code. Nothing is registered: a `Catalogue` is a value that is handed down.
+A plug-in is an installed package with entry points in the groups `seqkit.datasets` and
+`seqkit.codecs`, or a module that the user gives as `plugins=my.module`, with the mappings DATASETS
+and CODECS (docs/reference/plugins.md). seqkit's own are found by the same code. Nothing is
+registered: a `Catalogue` is a value that is handed down.
 """
 
 import functools
 import importlib
-import importlib.util
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Literal, NamedTuple
 
-from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, of_plugin
-from seqkit.foundation.settings import check_list
+from seqkit.foundation.settings import check_list, nearest
 
-Kind = Literal["datasets", "codecs", "recipes"]
+Kind = Literal["datasets", "codecs"]
 
-_KINDS: dict[Kind, str] = {"datasets": "data set", "codecs": "codec", "recipes": "recipe"}
+_KINDS: dict[Kind, str] = {"datasets": "data set", "codecs": "codec"}
 _OWN_CODECS = {
     "bytes": "seqkit.data.codecs.characters:Bytes",
     "characters": "seqkit.data.codecs.characters:Characters",
@@ -38,7 +35,7 @@ class Entry(NamedTuple):
 
     name: str
     source: str
-    value: object | EntryPoint
+    value: object
 
 
 class Catalogue:
@@ -56,32 +53,29 @@ class Catalogue:
         """
         check_list("plugins", modules, str)
         self.modules = tuple(dict.fromkeys(modules))
-        self._given = {name: _import(name) for name in self.modules}
-        for kind in _KINDS if self.modules else ():
-            for entry in self.entries[kind]:
-                if entry.source.startswith("plugins="):
+        self._given = {kind: list[Entry]() for kind in _KINDS}
+        for name in self.modules:
+            for kind, entries in _of_module(name).items():
+                for entry in entries:
                     _load(kind, entry)
+                self._given[kind] += entries
 
     def names(self, kind: Kind) -> list[str]:
         """All names of a kind, sorted."""
-        return sorted({entry.name for entry in self.entries[kind]})
+        return sorted({entry.name for entry in self._entries[kind]})
 
     def find(self, kind: Kind, name: str) -> Any:
-        """What a name stands for.
-
-        Returns:
-            For datasets an object with `locate`, for codecs a class, for recipes a YAML file's
-            path.
+        """What a name stands for: of datasets an object with `locate`, of codecs a class.
 
         Raises:
             ConfigError: nothing has the name, two things have it, or its plug-in fails.
         """
-        matches = [entry for entry in self.entries[kind] if entry.name == name]
-        what = _KINDS[kind]
+        matches = [entry for entry in self._entries[kind] if entry.name == name]
+        what, names = _KINDS[kind], self.names(kind)
         if not matches:
             raise ConfigError(
-                f"no {what} named {name}: there are {', '.join(self.names(kind))}, and those of "
-                "your own from an installed package or plugins=MODULE"
+                f"no {what} named {name}{nearest(name, names)} There are {', '.join(names)}, and "
+                "those of your own from an installed package or plugins=MODULE"
             )
         if len(matches) > 1:
             sources = " and in ".join(entry.source for entry in matches)
@@ -89,163 +83,58 @@ class Catalogue:
         return _load(kind, matches[0])
 
     @functools.cached_property
-    def entries(self) -> dict[Kind, list[Entry]]:
+    def _entries(self) -> dict[Kind, list[Entry]]:
         """Every name with its source, by kind; a name may come twice."""
         installed = entry_points()  # all at once: it reads what every installed package says
-        entries = {
-            kind: [*_own(kind), *_installed(kind, installed.select(group=f"seqkit.{kind}"))]
-            for kind in _KINDS
-        }
-        for name, module in self._given.items():
-            for kind in _KINDS:
-                entries[kind] += _of_module(kind, module, f"plugins={name}")
+        entries = {kind: [*_own(kind), *self._given[kind]] for kind in _KINDS}
+        for kind in _KINDS:
+            for point in installed.select(group=f"seqkit.{kind}"):
+                source = f"the package {point.dist.name if point.dist else point.value}"
+                entries[kind].append(Entry(point.name, source, point))
         return entries
 
 
-def take_modules(arguments: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The arguments without `plugins=`, and the modules that it names.
-
-    Several are given as `a,b`, as `[a,b]`, or one by one. Raises ConfigError.
-    """
-    others: list[str] = []
-    modules: list[str] = []
-    for argument in arguments:
-        key, sign, value = argument.partition("=")
-        if key != "plugins" or not sign:
-            others.append(argument)
-            continue
-        names = [module.strip() for module in value.removeprefix("[").removesuffix("]").split(",")]
-        if not all(names):
-            raise ConfigError(f"{argument}: give the names of modules, as in plugins=my_module")
-        modules += names
-    return others, list(dict.fromkeys(modules))
+def _own(kind: Kind) -> list[Entry]:
+    modules = (file.stem for file in _DATASETS.glob("[a-z]*.py"))
+    datasets = {name: f"seqkit.data.datasets.{name}" for name in modules}
+    named = _OWN_CODECS if kind == "codecs" else datasets
+    return [Entry(name, "seqkit", EntryPoint(name, value, "")) for name, value in named.items()]
 
 
-def recipes(catalogue: Catalogue, config_dirs: Sequence[Path]) -> dict[str, str]:
-    """The recipes by name, each with the first comment line of its file that is not a directive."""
-    described = {}
-    for name in catalogue.names("recipes"):
-        try:
-            described[name] = _description(catalogue.find("recipes", name))
-        except ConfigError as error:
-            described[name] = str(error)
-    for folder in reversed(user_recipe_folders(config_dirs)):
-        files = (file for file in folder.glob("*.yaml") if file.is_file())
-        described |= {file.stem: _description(file) for file in files}
-    return dict(sorted(described.items()))
-
-
-def recipe_folders(catalogue: Catalogue, config_dirs: Sequence[Path]) -> list[Path]:
-    """Where recipes are looked for, the first find counts; the user's folders come first."""
-    folders = user_recipe_folders(config_dirs)
-    folders += [Path(str(entry.value)).parent for entry in catalogue.entries["recipes"]]
-    return list(dict.fromkeys(folders))
-
-
-def user_recipe_folders(config_dirs: Sequence[Path]) -> list[Path]:
-    """The folders of recipes that --config-dir means: DIR itself, its `recipe` and `recipes`.
-
-    Raises:
-        ConfigError: DIR is no folder.
-    """
-    for folder in config_dirs:
-        if not folder.is_dir():
-            raise ConfigError(f"--config-dir {folder}: no such folder")
-    named = [folder / name for folder in config_dirs for name in ("recipe", "recipes", "")]
-    return [folder for folder in named if folder.is_dir()]
-
-
-def _own(kind: Kind) -> Iterator[Entry]:
-    if kind == "recipes":
-        yield from _in_folder(disk.config_dir("recipes"), "seqkit")
-        return
-    names = sorted(file.stem for file in _DATASETS.glob("[a-z]*.py"))
-    datasets = {name: f"seqkit.data.datasets.{name}" for name in names}
-    for name, value in (_OWN_CODECS if kind == "codecs" else datasets).items():
-        yield Entry(name, "seqkit", EntryPoint(name, value, "seqkit"))
-
-
-def _installed(kind: Kind, points: Iterable[EntryPoint]) -> Iterator[Entry]:
-    for point in points:
-        source = f"the package {point.dist.name if point.dist else point.value}"
-        if kind == "recipes":
-            for folder in _folders(point.value):
-                yield from _in_folder(folder, source)
-        else:
-            yield Entry(point.name, source, point)
-
-
-def _of_module(kind: Kind, module: ModuleType, source: str) -> list[Entry]:
-    """What a module of the user's has of a kind. Raises ConfigError."""
-    if not any(hasattr(module, other.upper()) for other in _KINDS):
-        raise ConfigError(f"{source}: the module has no DATASETS, CODECS or RECIPES")
-    value = getattr(module, kind.upper(), None)
-    if value is None:
-        return []
-    if kind == "recipes":
-        folder = Path(module.__file__ or "").parent / str(value)
-        if not folder.is_dir():
-            raise ConfigError(f"{source}: RECIPES: no such folder: {folder}")
-        return _in_folder(folder, source)
-    if not isinstance(value, Mapping):
-        raise ConfigError(f"{source}: {kind.upper()} is not a mapping of names to objects")
-    return [Entry(str(name), source, item) for name, item in value.items()]
-
-
-def _in_folder(folder: Path, source: str) -> list[Entry]:
-    files = sorted(file for file in folder.glob("*.yaml") if file.is_file())
-    return [Entry(file.stem, source, file) for file in files]
+def _of_module(name: str) -> dict[Kind, list[Entry]]:
+    """What a module has, which is looked for in the current folder, too. Raises ConfigError."""
+    here, source = str(Path.cwd()), f"plugins={name}"
+    if here not in sys.path and "" not in sys.path:  # the console script has not put it there
+        sys.path.append(here)
+    try:
+        module = importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        raise ConfigError(f"{source}: cannot be imported: {of_plugin(error)}") from error
+    entries: dict[Kind, list[Entry]] = {}
+    for kind in _KINDS:
+        named = getattr(module, kind.upper(), {})
+        if not isinstance(named, Mapping):
+            raise ConfigError(f"{source}: {kind.upper()} is not a mapping of names to objects")
+        entries[kind] = [Entry(str(key), source, value) for key, value in named.items()]
+    if not any(entries.values()):
+        raise ConfigError(f"{source}: the module has neither DATASETS nor CODECS")
+    return entries
 
 
 def _load(kind: Kind, entry: Entry) -> Any:
     """What an entry names, checked. Raises ConfigError with the plug-in's name."""
     label = f"the {_KINDS[kind]} {entry.name} of {entry.source}"
     try:
-        value = entry.value
-        loaded = value.load() if isinstance(value, EntryPoint) else value
+        loaded = entry.value.load() if isinstance(entry.value, EntryPoint) else entry.value
     except (Exception, SystemExit) as error:
         raise ConfigError(f"{label} cannot be loaded: {of_plugin(error)}") from error
-    if fault := _fault(kind, entry.name, loaded):
-        raise ConfigError(f"{label} {fault}")
-    return loaded
-
-
-def _fault(kind: Kind, name: str, loaded: Any) -> str | None:
-    """What is wrong with an object under a name, if anything is."""
     if kind == "datasets":
-        fits = callable(getattr(loaded, "locate", None)) and not isinstance(loaded, type)
-        return None if fits else "has no function locate(folders)"
-    if kind == "codecs":
-        bases = tuple(EntryPoint("", base, "").load() for base in _CODEC_BASES)
-        if not isinstance(loaded, type) or not issubclass(loaded, bases):
-            return "is not a subclass of TextCodec or Quantiser (seqkit.data.codecs)"
-        if lacking := sorted(getattr(loaded, "__abstractmethods__", ())):
-            return f"lacks {', '.join(lacking)}"
-        if getattr(loaded, "name", None) != name:
-            return f"calls itself {getattr(loaded, 'name', None)!r}: the two names must be the same"
-    return None
-
-
-def _import(name: str) -> ModuleType:
-    """A module of the user's, from the current folder too. Raises ConfigError."""
-    here = str(Path.cwd())
-    if here not in sys.path and "" not in sys.path:  # the console script has not put it there
-        sys.path.append(here)
-    try:
-        return importlib.import_module(name)
-    except (Exception, SystemExit) as error:
-        raise ConfigError(f"plugins={name}: cannot be imported: {of_plugin(error)}") from error
-
-
-def _folders(value: str) -> list[Path]:
-    """The folder of `package.folder`, if it is there; nothing is imported."""
-    top, *inner = value.split(".")
-    spec = importlib.util.find_spec(top)
-    places = (spec.submodule_search_locations or ()) if spec else ()
-    return [folder for place in places if (folder := Path(place, *inner)).is_dir()]
-
-
-def _description(file: Path) -> str:
-    lines = file.read_text("utf-8", "replace").splitlines()
-    comments = (line[1:].strip() for line in lines if line[:1] == "#")
-    return next((line for line in comments if line[:1] != "@"), "")
+        if isinstance(loaded, type) or not callable(getattr(loaded, "locate", None)):
+            raise ConfigError(f"{label} has no function locate(folders)")
+        return loaded
+    bases = tuple(EntryPoint("", base, "").load() for base in _CODEC_BASES)
+    if not isinstance(loaded, type) or not issubclass(loaded, bases):
+        raise ConfigError(f"{label} is not a subclass of TextCodec or Quantiser")
+    if (own := getattr(loaded, "name", None)) != entry.name:
+        raise ConfigError(f"{label} calls itself {own!r}: the two names must be the same")
+    return loaded

@@ -11,6 +11,9 @@ COMMANDS: dict[str, str] = {
 }
 """By the name of the command."""
 KEYS: dict[str, str] = {
+    "data=audio": "give data.kind=audio",
+    "data=bytes": "give data.kind=bytes",
+    "data=text": "give data.kind=text",
     "data.quantiser": "it is called data.codec now",
     "learn": "evaluate protocol=dynamic measures a model that learns from the text it reads",
     "licence": "give it in the README.md that you upload with hf upload",

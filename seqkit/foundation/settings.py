@@ -17,6 +17,7 @@ _LARGEST = 2**31 - 1  # of integers that have no bound of their own
 KEYED = "give it by its key, as in data.path=FILE, checkpoint=RUN or run_dir=RUN"
 """What to do about a path on a command line that has no key."""
 _LONGEST = 80  # characters of a wrong value in a message
+_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
 
 def option(
@@ -64,6 +65,40 @@ def allowed_values(item: dataclasses.Field[Any]) -> str:
     known = {sign: bounds[name] for name, sign in signs.items()}
     limits = [f"{sign} {bound}" for sign, bound in known.items() if bound is not None]
     return ", ".join(bounds["choices"] or limits)
+
+
+def read_value(name: str, item: dataclasses.Field[Any], text: str) -> Any:
+    """A key's value as it is typed: `null` where there may be none, a list as a,b or [a,b].
+
+    Raises:
+        ConfigError: it is of another type.
+    """
+    kinds = typing.get_args(item.type) or (item.type,)  # of a list, its items'
+    if text == "null" and types.NoneType in kinds:
+        return None
+    try:
+        if typing.get_origin(item.type) is not list:
+            return _read(kinds[0], text)
+        parts = text.removeprefix("[").removesuffix("]").split(",")
+        return [_read(kinds[0], part.strip()) for part in parts if part.strip()]
+    except (ValueError, KeyError) as error:
+        several = "," in text and typing.get_origin(item.type) is not list
+        wanted = "give one value; training takes several with --multirun"
+        raise ConfigError(
+            f"{name}={_cut(text)}: {wanted if several else f'expected {_WORDS[kinds[0]]}'}"
+        ) from error
+
+
+def _read(kind: type, text: str) -> Any:
+    """A value of a type; a whole number may be written as 1e3. Raises ValueError or KeyError."""
+    if kind is bool:
+        return {"true": True, "false": False}[text.lower()]
+    if kind is int and not text.lstrip("+-").isdigit():
+        number = float(text)
+        if not number.is_integer():
+            raise ValueError(text)
+        return int(number)
+    return kind(text)
 
 
 def check_section(section: Any, prefix: str = "") -> None:

@@ -1,13 +1,14 @@
 """Recipes and overrides: every real one composes, every wrong one is named."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from seqkit import compose
+from seqkit.compose.recipes import described
 from seqkit.config import Config
 from seqkit.foundation import disk
-from seqkit.foundation.catalogue import Catalogue, recipes
 from seqkit.foundation.errors import ConfigError
 from tests.compose.conftest import composed
 
@@ -17,7 +18,7 @@ RECIPES = sorted(file.stem for file in disk.config_dir("recipes").glob("*.yaml")
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_every_recipe_composes(recipe: str) -> None:
     assert composed([f"recipe={recipe}"], []).recipe == recipe
-    assert recipes(Catalogue(), [])[recipe]
+    assert described([])[recipe]
 
 
 @pytest.mark.thorough(keep=8)
@@ -34,7 +35,7 @@ def test_whole_numbers_may_be_written_as_powers_of_ten(given: str, steps: int) -
     runs = compose.sweep(
         ["recipe=shakespeare", f"train.max_steps={given},7", "optimizer.lr=1e-3"], []
     )
-    assert [run[1] for run in runs] == [f"train.max_steps={steps}", "train.max_steps=7"]
+    assert [composed(run, []).train.max_steps for run in runs] == [steps, 7]
     assert composed(runs[0], []).optimizer.lr == 0.001
 
 
@@ -43,8 +44,9 @@ def test_whole_numbers_may_be_written_as_powers_of_ten(given: str, steps: int) -
     [
         ("train.max_steps=abc", "train.max_steps=abc: expected a whole number"),
         ("train.max_steps=1e10", "train.max_steps=10000000000: give a value of at most 2147483647"),
-        ("length=1e99", f"length=1{'0' * 79}…: give a value of at most 2147483647"),
-        ("json=maybe", "json=maybe"),
+        ("length=1e99", "length=9999999999999999"),
+        ("json=maybe", "json=maybe: expected true or false"),
+        ("temperature=warm", "temperature=warm: expected a number"),
     ],
 )
 def test_a_value_of_another_type_is_refused_in_a_line(argument: str, said: str) -> None:
@@ -52,18 +54,6 @@ def test_a_value_of_another_type_is_refused_in_a_line(argument: str, said: str) 
         composed(["recipe=shakespeare", argument], [])
     assert str(refused.value).startswith(said)
     assert "\n" not in str(refused.value)
-
-
-@pytest.mark.parametrize(("written", "paths"), [("a, b.txt", ["a, b.txt"]), ("[a, b]", ["a", "b"])])
-def test_a_group_of_ones_own_may_hold_one_path(
-    written: str, paths: list[str], tmp_path: Path
-) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "mine.yaml").write_text(f"path: {written}\n")
-    assert composed(["recipe=shakespeare", "data=mine"], [tmp_path]).data.path == paths
-    (tmp_path / "data" / "mine.yaml").write_bytes(b"path: caf\xe9\n")
-    with pytest.raises(ConfigError, match=r"data/mine\.yaml: not UTF-8"):
-        composed(["recipe=shakespeare", "data=mine"], [tmp_path])
 
 
 @pytest.mark.parametrize(
@@ -75,8 +65,9 @@ def test_a_group_of_ones_own_may_hold_one_path(
         ("promt=x", "did you mean prompt"),
         ("count=20", "unknown key count. --help"),  # out, until and account are no guesses
         ("recipe=shakespear", "did you mean shakespeare"),
-        ("model=gpt", "no model named gpt"),
-        ("recipe=null", "no recipe named None"),
+        ("optimizer=adam", "no optimizer named adam: did you mean adamw? There are: adamw, sgd"),
+        ("data=audio", "data=audio: that is gone: give data.kind=audio"),
+        ("recipe=null", "no recipe named null"),
         ("train.max_steps=0", "at least 1"),
         ("train.max_steps=null", "nothing else ends the training"),
         ("train.max_minutes=-1", "at least 0"),
@@ -89,8 +80,8 @@ def test_a_group_of_ones_own_may_hold_one_path(
         ("data.copies=1000000", "data.copies=1000000: give a value of at most 1000"),
         ("data.kind=novel", "auto, text, bytes"),
         ("data.split=[0.5,0.1]", "three fractions"),
-        ("data.split=[a,b,c]", "c]: expected a number"),
-        ("optimizer.lr=vier", "optimizer.lr=vier: expected a number\\Z"),
+        ("data.split=[a,b,c]", "data.split=[a,b,c]: expected a number"),
+        ("optimizer.lr=vier", "optimizer.lr=vier: expected a number"),
         ("seed=x", "seed=x: expected a whole number"),
         ("json=perhaps", "json=perhaps: expected true or false"),
         ("data.split=[0.5,0.1,0.1]", "add up to 1"),
@@ -99,19 +90,18 @@ def test_a_group_of_ones_own_may_hold_one_path(
             "data.quantiser=linear",
             "data.quantiser=linear: that is gone: it is called data.codec now",
         ),
-        ("model.num_layers=1,2", "give one value; training takes several with --multirun\\Z"),
+        ("model.num_layers=1,2", "give one value; training takes several with --multirun"),
         ("+model.new=1", "unknown key"),
         ("~model.cell", "key=value"),
-        ("model.cell=[", "cannot be read"),
+        ("model.cell=[", "choose one of"),
         ("checkpoint=", "is empty"),
         ("words", "not key=value"),
-        ("plugins=", "give the names of modules"),
         ("plugins=no_such_module_here", "plugins=no_such_module_here: cannot be imported"),
         ("prompt_file=a", "give one of"),
     ],
 )
 def test_what_is_wrong_is_said(argument: str, said: str) -> None:
-    with pytest.raises(ConfigError, match=said.replace(".", r"\.").replace("+", r"\+")):
+    with pytest.raises(ConfigError, match=re.escape(said)):
         composed(["recipe=shakespeare", "prompt=b", argument], [])
 
 

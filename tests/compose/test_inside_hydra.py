@@ -30,10 +30,10 @@ store.store("config", node={"defaults": ["schema", "_self_"], "depth": 2})
 
 @hydra.main(version_base="1.2", config_path=None, config_name="config")
 def main(config: DictConfig) -> None:
-    whole, version = GlobalHydra.instance(), hydra.version.getbase()
+    version = hydra.version.getbase()
     run = seqkit.train("shakespeare", *WORDS)
     assert run.summary["steps"] == 2
-    assert GlobalHydra.instance() is whole and whole.is_initialized()
+    assert GlobalHydra.instance().is_initialized()
     assert hydra.version.getbase() == version
     assert HydraConfig.get().job.name == "application"
     again = hydra.compose("config", ["width=5"], return_hydra_config=True)

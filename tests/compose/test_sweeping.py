@@ -19,7 +19,6 @@ from seqkit.foundation.errors import ConfigError
         ("model.dropout=range(0.05,0.9,0.07)", compose.Span(0.05, 0.89, 0.07)),
         ("optimizer=choice(adamw,sgd)", compose.Choices(("adamw", "sgd"))),
         ("seed=1,2", compose.Choices(("1", "2"))),
-        ("recipe=glob(shakespeare*)", compose.Choices(("shakespeare", "shakespeare_large"))),
     ],
 )
 def test_what_a_search_draws_from(word: str, domain: compose.Domain) -> None:
@@ -43,7 +42,6 @@ def test_the_ends_of_a_space_are_the_command_lines_that_have_to_be_valid() -> No
         ("optimizer.lr=tag(log,interval(0,1))", "with log one above 0"),
         ("optimizer.lr=interval(a,b)", "cannot be read"),
         ("model.num_layers=range(3,3)", "there is no value in it"),
-        ("recipe=glob(none*)", "there is no value in it"),
     ],
 )
 def test_a_range_without_values_is_refused(word: str, said: str) -> None:
