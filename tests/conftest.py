@@ -352,7 +352,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Say by file how many faults were withstood, as docs/reference/reliability.md has it."""
+    """Say by file how many faults were withstood, in the order of the tests."""
     counts: Counter[tuple[str, str]] = Counter()
     tests: Counter[tuple[str, str]] = Counter()
     for report in terminalreporter.getreports("passed"):
