@@ -1,17 +1,16 @@
-"""Every public LSTM kernel side by side, at a shape of `bench`.
+"""The recurrent layers alone by the kernels of others, where these libraries are installed.
 
-    python benchmarks/lstm_kernels.py shape=text model.hidden_size=768 train.batch_size=64
+flashrnn              FlashRNN's fused kernel, in bf16; B is filled up to a multiple of eight
+flashrnn_alternating  its other one, which alternates with matrix products
+haste                 Haste's LSTM, in fp32
 
-prints milliseconds [10 % to 90 %] of whole training steps (plain PyTorch's loops, seqkit's), and of
-the layers alone, forward and backward: by cuDNN, by seqkit's kernels, and by FlashRNN and Haste
-where they can be imported, on ready inputs, in their fastest dtype. These are called one by one:
-FlashRNN's calls cannot be recorded as a CUDA graph, and to try that leaves CUDA unusable. Nothing
-is fetched. It is a table of docs/measured/speed.md.
+They are called one by one: FlashRNN's calls cannot be recorded as a CUDA graph, and to try that
+leaves CUDA unusable. Nothing is fetched; FlashRNN compiles at its first call.
 """
 
+import importlib
 import importlib.util
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -19,60 +18,22 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from seqkit import compose
-from seqkit.bench import plain, training
 from seqkit.config import Config
-from seqkit.foundation import device
-from seqkit.foundation.errors import ConfigError, SeqkitError
-from seqkit.kernels.timing import Build, interleave
-
-_FLASHRNN = {"flashrnn, fused": "cuda_fused", "flashrnn, alternating": "cuda"}
+from seqkit.kernels.timing import Build
 
 
-def table(overrides: Sequence[str], rounds: int = 5, calls: int = 10) -> str:
-    """The table for overrides of `bench`."""
-    config = compose.compose(list(overrides), []).config
-    if not config.shape:
-        raise ConfigError("no shape: give shape=NAME")
-    chosen = device.choose_device(config.device)
-    rows, execution = training.rows(config, chosen, plain.precisions(chosen))
-    best = plain.best_row(config, chosen, plain.precisions(chosen))
-    builds = {f"plain_best, {best.variant}": best.build}
-    builds |= {name: rows[name].build for name in rows if name != "unrolled"}
-    notes = [f"{config.shape}, {device.describe(chosen)}, seqkit: {execution}"]
-    for name, build in peers(config).items():
-        try:
-            step = build()
-            step()  # in which FlashRNN compiles and refuses
-            torch.cuda.synchronize()
-        except Exception as error:  # in ways of their own: compilers, shapes, memory
-            notes.append(f"{name} does not run here: {error!r:.200}")
-        else:
-            builds[name] = partial(_ready, step)
-    measured = interleave(builds, chosen, rounds=rounds, calls=calls)
-    for name, timing in measured.items():
-        low, median, high = (timing.quantile(share) for share in (0.1, 0.5, 0.9))
-        notes.append(f"{name:36}{median:9.3f} ms [{low:.3f} to {high:.3f}]")
-    return "\n".join(notes)
-
-
-def peers(config: Config) -> dict[str, Build]:
-    """The layers alone, forward and backward, by the kernels of others that are installed."""
+def builds(config: Config) -> dict[str, Build]:
+    """What builds the calls, forward and backward, on ready inputs."""
     found: dict[str, Build] = {}
-    if torch.cuda.is_available() and importlib.util.find_spec("flashrnn"):
-        for name, backend in _FLASHRNN.items():
-            found[name] = partial(_flashrnn, config, backend)
-    if torch.cuda.is_available() and importlib.util.find_spec("haste_pytorch"):
-        found["haste, fp32"] = partial(_haste, config)
+    if importlib.util.find_spec("flashrnn"):
+        found["flashrnn"] = partial(_flashrnn, config, "cuda_fused")
+        found["flashrnn_alternating"] = partial(_flashrnn, config, "cuda")
+    if importlib.util.find_spec("haste_pytorch"):
+        found["haste"] = partial(_haste, config)
     return found
 
 
-def _ready(step: Callable[[], object]) -> Callable[[], object]:
-    return step
-
-
 def _flashrnn(config: Config, backend: str) -> Callable[[], object]:
-    """In bf16, one head of H units; its inputs are lanes first."""
     run: Any = importlib.import_module("flashrnn").flashrnn
     model, train = config.model, config.train
     lanes, hidden = train.batch_size + -train.batch_size % 8, model.hidden_size
@@ -97,7 +58,6 @@ def _flashrnn(config: Config, backend: str) -> Callable[[], object]:
 
 
 def _haste(config: Config) -> Callable[[], object]:
-    """It has fp32 alone."""
     layer: Any = importlib.import_module("haste_pytorch").LSTM
     model, train = config.model, config.train
     widths = [model.input_width] + [model.hidden_size] * (model.num_layers - 1)
@@ -112,11 +72,3 @@ def _haste(config: Config) -> Callable[[], object]:
         torch.autograd.grad(y, leaves, torch.ones_like(y))
 
     return step
-
-
-if __name__ == "__main__":
-    try:
-        print(table(sys.argv[1:]))
-    except SeqkitError as error:
-        print(f"lstm_kernels: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)

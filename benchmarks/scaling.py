@@ -1,10 +1,11 @@
 """How fast training is on several GPUs: one line of JSON for the shape and the processes given.
 
-    torchrun --standalone --nproc-per-node=2 benchmarks/scaling.py shape=text train.batch_size=256
+    torchrun --standalone --nproc-per-node=2 -m benchmarks.scaling text train.batch_size=256
 
-The keys are those of `bench`; `train.batch_size` is that of all processes together. It trains on
-random symbols as `train` does, with a report every ten steps, and takes the rates of the reports;
-`sum_ms` is the sum of gradients alone. docs/measured/scale.md has what it printed.
+The shapes and keys are those of `benchmarks.steps`; `train.batch_size` is that of all processes
+together. It trains on random symbols as `train` does, with a report every ten steps, and takes the
+rates of the reports; `sum_ms` is the sum of gradients alone. docs/measured/scale.md has what it
+printed.
 """
 
 import itertools
@@ -17,11 +18,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks.steps import SHAPES
+from benchmarks.training_rows import random_lanes
 from seqkit import compose
-from seqkit.bench.training import random_symbols
 from seqkit.config import Config
 from seqkit.data.corpus import Part
-from seqkit.data.lanes import Lanes
 from seqkit.foundation import device, processes
 from seqkit.foundation.ranks import Ranks, joined
 from seqkit.model.char_rnn import CharRNN
@@ -31,18 +32,13 @@ from seqkit.training.plan import Plan
 from seqkit.training.trainer import Trainer
 
 STEPS, WARM = 300, 50
-WINDOWS = 20  # of each lane in an epoch
 
 
 def measured(config: Config, ranks: Ranks, steps: int = STEPS) -> dict[str, Any]:
     """Train for some steps; what this took."""
     chosen = device.choose_device(device.of_rank(config.device, ranks.rank))
     train = config.train
-    symbols = random_symbols(config, WINDOWS * train.batch_size * train.sequence_length)
-    lanes = Lanes(
-        Part(symbols.numpy().astype(np.uint16), np.zeros(1, np.int64)),
-        *(0, train.batch_size, train.sequence_length),
-    )
+    lanes = random_lanes(config)
     lanes.share_out(ranks.rank.number, ranks.rank.size)
     model = CharRNN(config.model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
     precisions = device.candidate_precisions(train.precision, chosen)
@@ -87,10 +83,10 @@ def _sum_alone(trainer: Trainer, ranks: Ranks, chosen: torch.device) -> dict[str
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print what these overrides of `bench` come to."""
-    config = compose.compose(
-        [f"train.max_steps={STEPS}", "train.validate_every=0", *arguments], []
-    ).config
+    """Print what a shape and keys come to."""
+    shape, *keys = arguments
+    fixed = [f"train.max_steps={STEPS}", "train.validate_every=0", *SHAPES[shape].split()]
+    config = compose.compose([*fixed, *keys], []).config
     with joined(processes.own_rank()) as ranks:
         found = measured(config, ranks, config.train.max_steps or STEPS)
         if ranks.leads:

@@ -179,8 +179,6 @@ def _run(command: str, composed: "Composed", words: Sequence[str]) -> int:
     config, catalogue = composed
     console = Console(config.quiet or not processes.own_rank().leads)
     keys = compose.given_keys(words)
-    if "shape" in keys and not commands.reads(command, "shape"):  # it would set other keys
-        raise ConfigError(f"shape=: a key of the command bench, which {command} does not read")
     if ignored := [key for key in keys if not commands.reads(command, key)]:
         console.notice(f"{command} does not read {', '.join(ignored)}")
     with console.progress("seqkit: starting"):

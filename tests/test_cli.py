@@ -227,10 +227,6 @@ def test_a_plug_in_that_fails_is_shown_with_its_line(
     assert "SEQKIT_TRACEBACK" not in whole.err.splitlines()[-1]
 
 
-def test_a_shape_is_of_a_bench_only(run: Run) -> None:
-    run.fails_in_a_line(2, "recipe=shakespeare", "shape=toy")
-
-
 @pytest.mark.parametrize("key", ["run_dir", "data.path", "out"])
 def test_a_tilde_that_no_shell_expanded_is_refused(key: str, run: Run) -> None:
     assert "write $HOME in its place" in run.fails(2, "recipe=shakespeare", f"{key}=~/a")

@@ -131,14 +131,6 @@ COMMANDS = {
             "and the ready-made models",
         },
     ),
-    "bench": Command(
-        "time training or generation at a shape, beside other ways to do it",
-        "bench shape=mycaffe",
-        (
-            *(*_RULE, *_OUTPUT, "device", "json", "length", "model", "optimizer", "shape"),
-            *("streams", "train"),
-        ),
-    ),
 }
 _EVERYWHERE = ("plugins", "quiet")
 

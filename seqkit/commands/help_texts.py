@@ -35,7 +35,6 @@ examples:
   python -m seqkit evaluate checkpoint=runs/a data.path=play.txt
   python -m seqkit recipe=my_sound data.path=take.wav
   python -m seqkit generate checkpoint=runs/b seconds=5 out=five.wav
-  python -m seqkit bench shape=mycaffe
   python -m seqkit --multirun recipe=shakespeare model.num_layers=1,2,3
 
 options:

@@ -27,7 +27,6 @@ from seqkit.foundation import config_file, disk, dropped
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import nearest
 
-_NAMED = ("recipe", "shape")  # groups whose files set keys of the root; the name is kept
 _TURN = threading.RLock()
 
 
@@ -63,7 +62,7 @@ def composed(
         except (HydraException, OmegaConfBaseException, ValueError) as error:
             raise ConfigError(_explain(error)) from error
     assert isinstance(config, Config)
-    config.recipe, config.shape = (choices.get(group) for group in _NAMED)
+    config.recipe = choices.get("recipe")
     return config
 
 

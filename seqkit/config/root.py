@@ -26,7 +26,6 @@ class Config:
     recipe: str | None = option(
         None, "the recipe: one of seqkit's, of --config-dir or of a package"
     )
-    shape: str | None = option(None, "what bench times: a file of conf/shape")
     run_dir: str | None = option(
         None,
         "the run's folder, new, empty or a run's; by default RUNS/RECIPE/TIME. With `--multirun` "
@@ -170,7 +169,7 @@ class Config:
 
     @property
     def fixed_seed(self) -> int:
-        """The seed of what repeats by default: training and bench."""
+        """The seed of what repeats by default: a training."""
         return self.seed or 0
 
 

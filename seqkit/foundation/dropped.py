@@ -5,6 +5,7 @@ passed over.
 """
 
 COMMANDS: dict[str, str] = {
+    "bench": "python -m benchmarks.steps SHAPE, in a clone of the repository",
     "compress": "examples/compress.py packs a text with a model",
     "decompress": "examples/compress.py unpacks what it packed",
     "push": "hf upload USER/NAME CHECKPOINT checkpoint.safetensors, of huggingface_hub, shares it",
@@ -20,6 +21,7 @@ KEYS: dict[str, str] = {
     "sample.engine=fused": "sample.engine=cuda_graph generates on a GPU, any number of streams",
     "neuron": "what a cell does is shown by Model.activations, from Python",
     "sample.retry": "sound that is silent or stuck is told, and not drawn again",
+    "shape": "python -m benchmarks.steps SHAPE, in a clone of the repository",
     "to": "hf upload, of huggingface_hub, shares a checkpoint",
 }
 """By the key, or by key=value where one value of a key is gone."""

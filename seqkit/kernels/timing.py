@@ -9,15 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
-from seqkit.foundation.console import Progress, unseen
-
 Build = Callable[[], Callable[[], object]]
 """Sets up a row and returns the call to time."""
 
-ROUNDS = 5
-_CALLS = 20  # of a row in one turn
 _SECONDS = 4.0  # at most in one turn
-_FEW = 5  # calls of each variant, enough to tell which is the fastest
 _WARM = 5  # calls before timing, in which libraries choose kernels and allocate memory
 
 
@@ -36,73 +31,32 @@ class Timing:
 def interleave(
     rows: Mapping[str, Build],
     device: torch.device,
-    watch: Callable[[int, str], None] = lambda done, text: None,
-    rounds: int = ROUNDS,
-    calls: int = _CALLS,
+    rounds: int = 5,
+    calls: int = 20,
 ) -> dict[str, Timing]:
     """Time all rows in turn, a few calls of each, `rounds` times over.
 
     Args:
         rows: what to time, by name.
         device: where it runs.
-        watch: called with the number of turns done and what comes next; a row has rounds + 1.
         rounds: how many timed turns each row has.
         calls: of a row in one turn; fewer if they take long.
     """
     timings: dict[str, Timing] = {}
     built: dict[str, Callable[[], object]] = {}
     counts: dict[str, int] = {}
-    for done, (name, build) in enumerate(rows.items()):
-        watch(done, f"{name}: warm-up")
+    for name, build in rows.items():
         before = _allocated(device)
         built[name] = build()
         _time(built[name], _WARM, device)
         slowest = max(_time(built[name], 2, device)) / 1000
         counts[name] = max(1, min(calls, int(_SECONDS / slowest)))
         timings[name] = Timing(peak_bytes=_peak(device, before))
-    for number in range(rounds):
-        for done, (name, call) in enumerate(built.items(), len(rows) * (number + 1)):
-            watch(done, name)
+    for _ in range(rounds):
+        for name, call in built.items():
             _time(call, 1, device)  # the row before has left its data in the caches
             timings[name].milliseconds += _time(call, counts[name], device)
     return timings
-
-
-@dataclass(frozen=True)
-class Row:
-    """What is timed: what builds the call, and how many symbols each call handles.
-
-    `variant` names the way that was taken where there are several.
-    """
-
-    build: Build
-    symbols: int
-    variant: str = ""
-
-
-def fastest(builds: Mapping[str, Build], device: torch.device, progress: Progress = unseen) -> str:
-    """The name of the build whose call is the fastest, by a short measurement.
-
-    One is built at a time, since together they would need the memory of all. Those that cannot run
-    here are left out.
-
-    Raises:
-        RuntimeError: none can run.
-    """
-    milliseconds: dict[str, float] = {}
-    failure = RuntimeError("nothing to time")
-    with progress("find the fastest", len(builds)) as bar:
-        for done, (name, build) in enumerate(builds.items()):
-            bar.update(done, name)
-            try:
-                timing = interleave({name: build}, device, rounds=1, calls=_FEW)[name]
-            except RuntimeError as error:
-                failure = error.with_traceback(None)  # whose frames hold its tensors
-            else:
-                milliseconds[name] = timing.quantile(0.5)
-    if not milliseconds:
-        raise failure
-    return min(milliseconds, key=milliseconds.__getitem__)
 
 
 def _time(call: Callable[[], object], count: int, device: torch.device) -> list[float]:

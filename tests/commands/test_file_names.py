@@ -101,7 +101,6 @@ WITH_OUT = {
     "prepare": ("data.path={text}",),
     "doctor": ("data.path={text}",),
     "export": ("checkpoint={run}",),
-    "bench": ("shape=toy",),
 }
 
 

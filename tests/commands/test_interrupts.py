@@ -147,7 +147,7 @@ def test_a_second_signal_ends_a_training_whose_disk_does_not_answer(
 
 @pytest.mark.thorough(keep=2)
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])
-@pytest.mark.parametrize("command", ["train", "evaluate", "bench", "export", "inspect"])
+@pytest.mark.parametrize("command", ["train", "evaluate", "export", "inspect"])
 def test_a_signal_before_the_work_begins_is_one_line(
     command: str, number: signal.Signals, code: int, tmp_path: Path
 ) -> None:

@@ -41,8 +41,8 @@ print(json.dumps(outcomes))
 @pytest.mark.parametrize(
     ("words", "shows"),
     [
-        (["bench", "shape=toy"], True),
-        (["bench", "shape=toy", "quiet=true"], False),
+        (["evaluate", "checkpoint=none"], True),
+        (["evaluate", "checkpoint=none", "quiet=true"], False),
         (["recipe=toy_sentence"], True),
     ],
 )
@@ -70,7 +70,6 @@ ABSENT = [
     ("compare runs=none", 2, "runs=none: no run there"),
     ("generate checkpoint=a out=a", 6, "out=a is what is read: give another name"),
     ("generate checkpoint=a out=c", 6, "c exists: give another out"),
-    ("bench shape=toy out=none/b", 6, "there is no folder none"),
     ("report run_dir=none", 4, "run_dir=none: no such folder"),
     ("doctor data.path=none", 3, "none: cannot be read: no such file"),
     ("prepare data.path=none out=b", 3, "none: cannot be read: no such file"),

@@ -24,5 +24,4 @@ def lines(trained: Path, folder: Path) -> dict[str, list[str]]:
         "doctor": ["doctor", "data.path=a.txt", "device=cpu", "out=b.md", again],
         "inspect": ["inspect", "checkpoint=own"],
         "export": ["export", "checkpoint=own", "out=b.onnx", again],
-        "bench": ["bench", "shape=toy", "device=cpu", "out=d.json", again],
     }

@@ -121,7 +121,6 @@ def test_a_training_that_cannot_fit_is_refused_before_anything_is_made(
     "arguments",
     [
         ["generate", "checkpoint={}", "streams=1000000000", "length=5"],
-        ["bench", "shape=generate_text", "streams=1000000000", "device=cpu"],
     ],
 )
 def test_other_commands_refuse_what_cannot_fit(
