@@ -9,7 +9,6 @@ from tests.browser import browser, needs_browser
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-APART = ("reference", "lab")  # pages that are looked things up in
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 
 
@@ -62,13 +61,8 @@ def test_every_sound_that_is_played_is_there(site: Path) -> None:
     assert all((site / name).stat().st_size > 10_000 for name in played)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if not page.startswith("reference/")])
-def test_no_page_is_long(page: str) -> None:
-    assert words(page) <= 2000
-
-
 def test_the_documents_are_short() -> None:
-    readme = len((ROOT / "README.md").read_text().split())
-    assert readme <= 1100
-    assert readme + sum(words(page) for page in PAGES if not page.startswith(APART)) <= 22_000
-    assert len((ROOT / "CHANGELOG.md").read_text().split()) <= 1200
+    beside = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
+    rest = sum(len((ROOT / name).read_text().split()) for name in beside)
+    assert rest + sum(words(page) for page in PAGES if not page.startswith("lab/")) <= 36_000
+    assert sum(words(page) for page in PAGES if page.startswith("lab/")) <= 8_500

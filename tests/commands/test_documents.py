@@ -8,7 +8,7 @@ import pytest
 
 import seqkit
 from seqkit.cli import main
-from tests.conftest import SMALL, Run, process, saved, shared
+from tests.conftest import SMALL, Run, saved, shared
 
 SHORT = tuple(word for word in SMALL if not word.startswith("length"))
 LINES = ("recipe=shakespeare", "data.document=line", *SHORT, "optimizer.lr=0.02")
@@ -88,14 +88,6 @@ def test_what_is_known_of_a_list_counts_for_others(run: Run, listed: Path, tmp_p
     assert all(np.array_equal(first[name], second[name]) for name in first)
 
 
-def test_a_text_model_may_learn_lines_later(run: Run, trained: Path, tmp_path: Path) -> None:
-    (tmp_path / "names.txt").write_text(names().replace("\r", ""))
-    words = [*LINES, f"data.path={tmp_path / 'names.txt'}", f"init_from={trained}"]
-    run.ok(*words, f"run_dir={tmp_path / 'a'}", "train.max_steps=150")
-    made = run.ok("generate", f"checkpoint={tmp_path / 'a'}", "streams=20", "seed=1")
-    assert sum(name in NAMES for name in made.out.decode().split("\n")) > 15
-
-
 def test_shards_are_learnt_as_they_were_cut_and_a_run_goes_on(
     run: Run, listed: Path, tmp_path: Path
 ) -> None:
@@ -165,25 +157,3 @@ def test_a_list_from_python(tmp_path: Path) -> None:
     model = done.load("cpu")
     assert len(model.generate(length=7)) == 7
     assert 0 <= len(model.generate(seed=1)) < 500
-
-
-def test_a_line_as_long_as_a_file_is_refused_in_a_line(tmp_path: Path) -> None:
-    (tmp_path / "long.txt").write_text("ab" * 500_000)
-    done = process(*LINES, "data.path=long.txt", cwd=tmp_path)
-    assert done.returncode == 3 and "cuts nothing" in done.stderr.splitlines()[-1]
-
-
-def test_a_list_of_line_ends_and_a_separator_that_cuts_nothing_are_refused(
-    run: Run, tmp_path: Path
-) -> None:
-    file = tmp_path / "a.txt"
-    file.write_text("\n" * 5000)
-    words = (*LINES, f"data.path={file}", f"run_dir={tmp_path / 'run'}")
-    assert "nothing is left to learn from" in run.fails_in_a_line(3, *words)
-    file.write_text(names())
-    for command in (
-        (*words, "data.document=###"),
-        ("doctor", f"data.path={file}", "data.document=###"),
-    ):
-        assert "data.document=### cuts nothing in " in run.fails_in_a_line(3, *command)
-    assert not (tmp_path / "run").exists()
