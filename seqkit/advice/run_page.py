@@ -1,32 +1,44 @@
 """A run's record becomes one file of HTML that loads nothing, while it trains and after it."""
 
-import math
+import base64
+import contextlib
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
+import numpy as np
 
-from seqkit.advice import charts, html, verdict
-from seqkit.advice.diagnosis import baselines, noun
-from seqkit.advice.html import Titled
+from seqkit.advice import charts, verdict
+from seqkit.advice.diagnosis import baselines
+from seqkit.data.files import BadFileError
+from seqkit.data.sound import reader, writer
 from seqkit.foundation import disk, templates
 from seqkit.foundation.config_file import to_yaml
-from seqkit.foundation.wording import counted, decimals, duration, visible, visible_line
+from seqkit.foundation.wording import duration, visible, visible_line
 from seqkit.runs.events import THE_SEARCH, Diverged, Event, Finished, Started, Stopped
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import RunFiles, require_run
 from seqkit.runs.record import Record, State, read
 from seqkit.training.events import Stepped, Validated
 
-_CURVE = 6  # points at least: fewer tell nothing that the loss does not
 _LONGEST = 2000  # characters of a name or a message
-_MOST = 60
-"""Samples on a page. A WAV of one second at the highest rate has 96 kB: 60 in base64 have 8 MB."""
+_LONGEST_TEXT = 20_000  # bytes of a sample
+_LONGEST_SOUND = 6.0  # seconds of a sample
+_MOST = 24  # samples on a page: with 6 s of sound and a picture each it has about 20 MB
 _SHARE = 0.01  # of the training's time, for pages while it goes on
-_FIRST = 0.1  # seconds that the first page is expected to take
+_FIRST = 1.0  # seconds that the first page is expected to take
 _STATES = {"pruned": "ended by the search", "ended": "not finished"}
+_FACTS = {
+    "data": ("data", "name"),
+    "labels": ("data", "labels"),
+    "sha256": ("data", "sha256"),
+    "licence": ("data", "licence"),
+    "source": ("data", "citation"),
+    "device": ("device",),
+    "precision": ("dtype",),
+}
+"""Where the facts of a run have what a page shows."""
 
 
 def write(path: Path, state: State | None = None) -> Path:
@@ -49,20 +61,20 @@ def _save(record: Record) -> Path:
 
 def render(record: Record) -> bytes:
     """The page of a run."""
-    texts, sounds = _titled(record, ".txt"), _sounds(record)
+    samples = _samples(record)
+    places = np.linspace(0, len(samples) - 1, min(_MOST, len(samples))).round().astype(int)
+    lines = {baseline.brief: baseline.nats for baseline in baselines(record)}
     values = {
         "name": visible_line(str(record.path)),
         "state": _STATES.get(record.state, record.state),
         "written": time.strftime("%Y-%m-%d %H:%M"),
         "verdict": verdict.judge(record),
         "problems": [_short(problem) for problem in record.problems],
-        "noun": noun(record),
-        "standing": _standing(record),
-        "charts": _charts(record),
-        "texts": [html.text(*sample) for sample in html.spread(texts, _MOST)],
-        "text_count": len(texts),
-        "sounds": html.sounds(html.spread(sounds, _MOST)),
-        "sound_count": len(sounds),
+        "charts": [
+            (title, _url("image/svg+xml", svg)) for title, svg in charts.of_run(record, lines)
+        ],
+        "samples": [_shown(*samples[place]) for place in places],
+        "sample_count": len(samples),
         "facts": [(name, _short(value)) for name, value in _facts(record).items() if value],
         "again": verdict.again(record),
         "settings": visible(to_yaml(record.settings)) if record.settings else "",
@@ -75,82 +87,46 @@ def _short(text: str) -> str:
     return visible(text[:_LONGEST]) + ("…" if len(text) > _LONGEST else "")
 
 
-def _standing(record: Record) -> list[tuple[str, str, str]]:
-    """Rows of name, nats and bits, the best last."""
-    metrics = record.metrics
-    rows = [(baseline.name, baseline.nats) for baseline in baselines(record)]
-    if len(metrics.train["loss"].values):
-        rows.append(("this network, in training", float(metrics.train["loss"].values[-1])))
-    if len(metrics.validation.values):
-        rows.append(("this network, on validation data", float(metrics.validation.values.min())))
-    return [
-        (name, decimals(nats, 3), decimals(nats / math.log(2), 3))
-        for name, nats in sorted(rows, key=lambda row: -row[1])
-    ]
-
-
-def _charts(record: Record) -> list[tuple[str, Markup]]:
-    """Titles and pictures: the loss, if there is one, and what else has the points of a curve."""
-    metrics, train = record.metrics, record.metrics.train
-    pictures = []
-    if len(train["loss"].steps) or len(metrics.validation.steps):
-        lines = {baseline.brief: baseline.nats for baseline in baselines(record)}
-        loss = charts.loss_chart(train["loss"], metrics.validation, lines)
-        pictures.append(("Loss, nats a symbol", loss))
-    for name, title in (
-        ("learning_rate", "Learning rate"),
-        ("gradient_norm", "Norm of the gradient, before clipping"),
-        ("symbols_per_second", f"Speed, {noun(record)}s a second"),
-    ):
-        if len(train[name].steps) >= _CURVE:
-            logarithmic = name == "gradient_norm"
-            pictures.append((title, charts.curve_chart(train[name], logarithmic=logarithmic)))
-    return pictures
-
-
-def _titled(record: Record, suffix: str) -> list[Titled]:
-    """The samples with this suffix by step, each with its validation loss."""
-    validation = record.metrics.validation
-    loss = {int(s): f", loss {v:.3f}" for s, v in zip(*validation, strict=True)}
-    return [
-        (f"step {step:,}{loss.get(step, '')}", file)
-        for step, file in record.samples
-        if file.suffix == suffix
-    ]
-
-
-def _sounds(record: Record) -> list[Titled]:
-    """The data's own sound first, to which the samples are compared, and the closing one last."""
-    files = _titled(record, ".wav")
+def _samples(record: Record) -> list[tuple[str, Path]]:
+    """Titles and files: the data's own sound first, then by step, and the closing one last."""
+    loss = {int(s): f", loss {v:.3f}" for s, v in zip(*record.metrics.validation, strict=True)}
+    files = [(f"step {step:,}{loss.get(step, '')}", file) for step, file in record.samples]
     files += [("the closing sample", record.final)] if record.final else []
-    if files and record.data:
-        files.insert(0, ("the data itself", record.data))
-    return files
+    return [("the data itself", record.data), *files] if files and record.data else files
+
+
+def _shown(title: str, file: Path) -> dict[str, str]:
+    """A sample as far as it is shown: its text, or its sound and the picture beside it."""
+    if file.suffix == ".wav":
+        try:
+            wave = writer.whole_wav(*reader.read_whole(file, _LONGEST_SOUND))
+        except BadFileError as error:
+            return {"title": title, "text": visible(str(error)), "more": ""}
+        picture = ""
+        with contextlib.suppress(OSError):
+            picture = _url("image/png", file.with_suffix(".png").read_bytes())
+        return {"title": title, "audio": _url("audio/wav", wave), "picture": picture}
+    try:
+        with file.open("rb") as stream:
+            content = stream.read(_LONGEST_TEXT)
+        more = file.stat().st_size - len(content)
+    except OSError as error:
+        return {"title": title, "text": f"({disk.describe(error)})", "more": ""}
+    text = visible(content.decode("utf-8", "replace").replace("\r\n", "\n"))
+    return {"title": title, "text": text, "more": f"and {more:,} more bytes" if more else ""}
+
+
+def _url(kind: str, content: bytes) -> str:
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
 def _facts(record: Record) -> dict[str, str]:
-    settings, metrics = record.settings, record.metrics
-    symbols, size = record.number("data", "symbols"), record.number("data", "vocabulary")
     total, parameters = record.number("total_steps"), record.number("parameters")
-    network = ""
-    if settings:
-        model = settings.model
-        layers = counted(model.num_layers, "layer")
-        network = f"{model.cell}, {layers} of {model.hidden_size} units, dropout {model.dropout:g}"
     versions = {name: record.text("versions", name) for name in ("seqkit", "torch", "python")}
     return {
-        "recipe": settings.recipe or "" if settings else "",
-        "data": record.text("data", "name"),
-        "size": f"{symbols:,.0f} {noun(record)}s, {size:,.0f} distinct" if symbols and size else "",
-        "labels": record.text("data", "labels"),
-        "sha256": record.text("data", "sha256"),
-        "licence": record.text("data", "licence"),
-        "source": record.text("data", "citation"),
-        "network": network,
+        **{name: record.text(*place) for name, place in _FACTS.items()},
         "parameters": f"{parameters:,.0f}" if parameters else "",
-        "device": record.text("device"),
-        "precision": record.text("dtype"),
-        "steps": f"{metrics.step:,}" + (f" of {total:,.0f}" if total else ""),
+        "steps": f"{record.metrics.step:,}" + (f" of {total:,.0f}" if total else ""),
         "time": duration(record.seconds or 0),
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items() if version),
     }

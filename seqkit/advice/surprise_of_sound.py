@@ -2,24 +2,19 @@
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
-from seqkit.advice import charts, html
-from seqkit.advice.surprise_of_text import Names, name_of
+from seqkit.advice import charts
+from seqkit.advice.surprise_of_text import name_of
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
-from seqkit.data.sound import Wave
 from seqkit.evaluation.baselines import noun
 from seqkit.evaluation.surprise import Peaks, Stretch
-from seqkit.foundation import templates
 from seqkit.foundation.wording import visible
-from seqkit.runs.record import Curve
 
 _COLUMNS = 800
-_EXCERPTS = 8  # on the page
-_FRAME, _HALF = 0.05, 0.5  # seconds: where surprise is averaged, and around it what is played
+_FRAME, _APART = 0.05, 1.0  # seconds in which surprise is averaged, and between two places
 
 
 class SurpriseOfSound:
@@ -33,57 +28,35 @@ class SurpriseOfSound:
         self._begins = np.arange(count + 1) * len(part) // count  # of the picture's columns
         self._low, self._high = np.zeros((2, count), np.float32)
         self._sums = np.zeros(count)
-        self._peaks = Peaks[Wave](_EXCERPTS, int(2 * _HALF * codec.symbol_rate) + 1)
-        self._nats = 0.0
+        self._peaks = Peaks(int(_APART * codec.symbol_rate) + 1)
 
     def add(self, stretch: Stretch) -> None:
         """Take the next stretch."""
-        symbols = self._part.symbols[stretch.begin : stretch.end]
-        wave, rate = self._codec.along(symbols), self._codec.symbol_rate
+        wave = self._codec.along(self._part.symbols[stretch.begin : stretch.end])
         bits = stretch.nats / math.log(2)
         places = np.arange(stretch.begin, stretch.end)
         columns = np.searchsorted(self._begins, places, side="right") - 1
         np.minimum.at(self._low, columns, wave)
         np.maximum.at(self._high, columns, wave)
         np.add.at(self._sums, columns, bits)
-        size = min(max(1, round(_FRAME * rate)), len(bits))
-        count = len(bits) // size
-        means = bits[: count * size].reshape(count, size).mean(axis=1)
-
-        def around(place: int) -> Wave:
-            middle, half = place - stretch.begin + size // 2, int(_HALF * rate)
-            return wave[max(middle - half, 0) : middle + half].copy()  # of a whole stretch
-
-        self._peaks.add(stretch.begin, means, around, spacing=size)
-        self._nats += float(stretch.nats.sum(dtype=np.float64))
+        size = min(max(1, round(_FRAME * self._codec.symbol_rate)), len(bits))
+        means = bits[: len(bits) // size * size].reshape(-1, size).mean(axis=1)
+        self._peaks.add(stretch.begin, means, size)
 
     def places(self, most: int) -> list[str]:
         """So many of the most surprising places in words, the most surprising first."""
         return [
-            f"{self._when(peak.place)}: {peak.value:.2f} bits a {self._noun}"
-            for peak in self._peaks.highest[:most]
+            f"{self._when(place)}: {bits:.2f} bits a {self._noun}"
+            for place, bits in self._peaks.highest[:most]
         ]
 
-    def page(self, names: Names) -> bytes:
-        """The page, after the last stretch: one file that loads nothing."""
-        rate, means = self._codec.symbol_rate, self._sums / np.diff(self._begins)
-        seconds = len(self._part) / rate
-        times = self._earlier + np.arange(len(means)) * seconds / len(means)
-        title = f"Bits of surprise a {self._noun}"
-        chart = charts.under_waveform(self._low, self._high, Curve(times, means))
-        values = {
-            **names.values(self._nats / len(self._part)),
-            "noun": self._noun,
-            "seconds": f"{seconds:.1f}",
-            "rate": self._codec.sample_rate,
-            "chart": chart,
-            "title": title,
-            "places": [
-                (self._when(peak.place), f"{peak.value:.2f}", html.player("", peak.kept, rate))
-                for peak in self._peaks.highest
-            ],
-        }
-        return templates.render(Path(__file__).with_suffix(".html"), values)
+    def picture(self, data: str, model: str, ending: str) -> bytes:
+        """The curve under the waveform, after the last stretch, in one of `charts.FORMATS`."""
+        means = self._sums / np.diff(self._begins)
+        seconds = self._earlier + self._begins[:-1] / self._codec.symbol_rate
+        mean = self._sums.sum() / len(self._part)
+        words = f"{data}: {mean:.3f} bits a {self._noun} for {model}", f"bits a {self._noun}"
+        return charts.under_waveform((self._low, self._high), (seconds, means), words, ending)
 
     @property
     def _earlier(self) -> float:

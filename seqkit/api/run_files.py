@@ -252,7 +252,8 @@ def finish_closing_sample(training: Training, notice: Notice) -> None:
         if isinstance(codec, Quantiser):
             if recording is not None:
                 _judge(closing_file(training), codec, recording, training, notice)
-            draw(closing_file(training), notice)
+            for file in (closing_file(training), training.folder.files.samples / "data.wav"):
+                draw(file, notice)
         run_page.write(training.folder.path, "finished")
     except SeqkitError as error:
         notice(f"not all is in the report: {error}")

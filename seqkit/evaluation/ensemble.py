@@ -26,5 +26,5 @@ def _nats(scored: Scored, settings: DynamicConfig | None) -> Iterator[tuple[Inte
     if settings is not None:
         yield from dynamic.nats(scored, settings)
         return
-    for stretch in surprise.stretches(scored, surprise.Wanted(scored.model.config.symbols)):
+    for stretch in surprise.stretches(scored):
         yield np.arange(stretch.begin, stretch.end), stretch.nats

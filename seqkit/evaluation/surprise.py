@@ -5,10 +5,9 @@ from the state in which the one before ended. So memory is bounded, however long
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,20 +22,7 @@ from seqkit.symbols import Floats, Integers, symbol_dtype
 _BLOCK = 1 << 20  # symbols read at a time
 _STRETCH = 256 * CHUNK  # symbols; up to one piece more
 _FIRST = 8 * CHUNK  # of the first stretch, which somebody waits for
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What is told of every symbol beside its nats.
-
-    size: V, the codec's; logits that the model has beyond it are no symbols.
-    likeliest: how many of the symbols that were expected, 0 for none.
-    """
-
-    size: int
-    likeliest: int = 0
+_PEAKS = 20
 
 
 @dataclass(frozen=True)
@@ -64,8 +50,12 @@ class Stretch:
         return Stretch(begin, self.nats[rows].copy(), *expected)
 
 
-def stretches(scored: Scored, wanted: Wanted) -> Iterator[Stretch]:
-    """What a part's symbols are to a model that streams it, from the first to the last."""
+def stretches(scored: Scored, likeliest: int = 0) -> Iterator[Stretch]:
+    """What a part's symbols are to a model that streams it, from the first to the last.
+
+    `likeliest` says how many of the symbols that were expected most are told beside each.
+    """
+    different = scored.model.config.symbols
     size, warm = map(scored.part.whole_frames, (streaming.PIECE, CHUNK))
     table = protocols.cut(protocols.streaming(scored.part), size, warm=warm)
     edges = np.flatnonzero(np.diff((table[:, 1] - _FIRST) // _STRETCH)) + 1
@@ -73,11 +63,11 @@ def stretches(scored: Scored, wanted: Wanted) -> Iterator[Stretch]:
     for rows in np.split(table, edges):
         (warm, begin, _), end = rows[0].tolist(), int(rows[-1, 2])
         rows[0, 0] = begin  # the state there is known
-        size, most = end - begin, min(wanted.likeliest, wanted.size)
+        size, most = end - begin, min(likeliest, different)
         stretch = Stretch(
             begin,
             np.zeros(size, np.float32),
-            np.zeros((size, most), symbol_dtype(wanted.size)),
+            np.zeros((size, most), symbol_dtype(different)),
             np.zeros((size, most), np.float32),
         )
 
@@ -87,14 +77,14 @@ def stretches(scored: Scored, wanted: Wanted) -> Iterator[Stretch]:
         state = streaming.run(
             dataclasses.replace(scored, watch=watch),
             rows,
-            take=partial(_fill, stretch, wanted),
+            take=partial(_fill, stretch),
             begin_state=state if warm < begin else None,
         )
         yield stretch
 
 
 @torch.inference_mode()
-def _fill(stretch: Stretch, wanted: Wanted, chunk: Chunk) -> None:
+def _fill(stretch: Stretch, chunk: Chunk) -> None:
     """Write down what a chunk tells; of places that come again, the last word."""
     places, nats = chunk.counted_nats()
     places = places - stretch.begin
@@ -102,46 +92,32 @@ def _fill(stretch: Stretch, wanted: Wanted, chunk: Chunk) -> None:
     counted = torch.from_numpy(chunk.counted).to(chunk.nats.device)
     if most := stretch.likeliest.shape[1]:
         logits = chunk.trace.logits[counted]
-        expected = logits[:, : wanted.size].topk(most)
+        expected = logits.topk(most)
         chances = (expected.values - logits.logsumexp(-1)[:, None]).exp()
         stretch.likeliest[places] = expected.indices.cpu().numpy()
         stretch.chances[places] = chances.cpu().numpy()
 
 
-class Peak(NamedTuple, Generic[T]):
-    """A place, its value, and what was kept of its neighbourhood."""
-
-    place: int
-    value: float
-    kept: T
-
-
-class Peaks(Generic[T]):
+class Peaks:
     """Keeps the highest of values that come stretch by stretch."""
 
-    def __init__(self, most: int, apart: int) -> None:
-        """At most so many places, each at least `apart` from the others."""
-        self._most = most
+    def __init__(self, apart: int) -> None:
+        """Each of the places is at least `apart` from the others."""
         self._apart = apart
-        self.highest: list[Peak[T]] = []
-        """The places that were found, the highest first."""
+        self.highest: list[tuple[int, float]] = []
+        """At most 20 places and their values, the highest first."""
 
-    def add(self, begin: int, values: Floats, keep: Callable[[int], T], spacing: int = 1) -> None:
-        """Look at values (n,) of the places `begin`, `begin + spacing` …
-
-        `keep` is asked about places that are among the highest so far.
-        """
+    def add(self, begin: int, values: Floats, spacing: int = 1) -> None:
+        """Look at values (n,) of the places `begin`, `begin + spacing` …"""
         step = max(1, self._apart // spacing)
-        edges = range(0, len(values), step)
-        rows = [edge + int(values[edge : edge + step].argmax()) for edge in edges]
-        peaks, self.highest = self.highest, []
-        for row in sorted(rows, key=lambda row: -float(values[row]))[: 4 * self._most]:
-            place = begin + spacing * row
-            peaks.append(Peak(place, float(values[row]), keep(place)))
-        for peak in sorted(peaks, key=lambda peak: (-peak.value, peak.place)):
-            if all(abs(peak.place - other.place) >= self._apart for other in self.highest):
-                self.highest.append(peak)
-        del self.highest[self._most :]
+        rows = [at + int(values[at : at + step].argmax()) for at in range(0, len(values), step)]
+        found = self.highest + [(begin + spacing * row, float(values[row])) for row in rows]
+        self.highest = []
+        for place, value in sorted(found, key=lambda peak: (-peak[1], peak[0])):
+            if all(abs(place - other) >= self._apart for other, _ in self.highest):
+                self.highest.append((place, value))
+            if len(self.highest) == _PEAKS:
+                return
 
 
 def position(part: Part, newlines: npt.NDArray[np.int64], place: int) -> tuple[int, int, int]:

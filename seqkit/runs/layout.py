@@ -46,7 +46,7 @@ class RunFiles:
         files = [
             *(file for file in self.checkpoints.glob("*") if _CHECKPOINT.fullmatch(file.name)),
             *(file for file in self.samples.glob("step_*") if _SAMPLE.fullmatch(file.name)),
-            *(self.samples / name for name in ("final.wav", "final.png", "data.wav")),
+            *(self.samples / name for name in ("final.wav", "final.png", "data.wav", "data.png")),
             *self.tensorboard.glob("events.out.tfevents.*"),
             *(self.report, self.about, self.metrics, self.summary, self.recited),
             *(self.log, self.config),
