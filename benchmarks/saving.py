@@ -78,8 +78,8 @@ def _measured(training: Training, rounds: int) -> str:
             saver.wait()
             added.append(_seconds(among_steps, training) - alone)
             saver.wait()
-    file = training.folder.files.checkpoint("last")
-    assert find_last(training.folder.files, Catalogue(), _tell) is not None
+    file = training.folder.checkpoint("last")
+    assert find_last(training.folder, Catalogue(), _tell) is not None
     wait, copy, lost = map(statistics.median, (waits, copies, added))
     return (
         f"{file.stat().st_size / 1e6:.1f} MB: written after {save:.3f} s; no step can run for "

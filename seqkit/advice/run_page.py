@@ -168,7 +168,7 @@ class Report:
         match event:
             case Started():
                 self._about = self._make_about()
-                self._folder.write_about({**self._about, "ended": None})
+                self._folder.write_json(self._folder.about, {**self._about, "ended": None})
             case Validated():
                 self._due = True
             case Stepped() if self._due:  # the sample of this validation is there by now
@@ -181,10 +181,11 @@ class Report:
                 self._end("diverged", event.step)
             case Finished():
                 self._write("finished")
-                self._notice(f"report: {self._folder.files.report}")
+                self._notice(f"report: {self._folder.report}")
 
     def _end(self, state: State, step: int) -> None:
-        self._folder.write_about({**self._about, "ended": {"how": state, "step": step}})
+        ended = {"ended": {"how": state, "step": step}}
+        self._folder.write_json(self._folder.about, {**self._about, **ended})
         self._write(state)
 
     def _write(self, state: State) -> None:

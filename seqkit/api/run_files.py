@@ -55,9 +55,7 @@ def about_run(training: Training) -> dict[str, Any]:
     """
     corpus = training.corpus
     if corpus.codec.kind == "audio":
-        save_sample(
-            training.closing.medium, _excerpt(training), training.folder.files.samples / "data"
-        )
+        save_sample(training.closing.medium, _excerpt(training), training.folder.samples / "data")
     return {
         **_of_both(training),
         "local_processes": training.ranks.rank.local_size,
@@ -233,7 +231,7 @@ def _with_choices(network: CharRNN, labels: Labels, part: Part) -> tuple[CharRNN
 def closing_file(training: Training) -> Path:
     """Where the closing sample goes if it is not printed. Raises OutputError as `check_own`."""
     training.folder.check_own()
-    return training.folder.files.samples / f"final{training.closing.medium.suffix}"
+    return training.folder.samples / f"final{training.closing.medium.suffix}"
 
 
 def save_closing_sample(training: Training, notice: Notice) -> None:
@@ -252,7 +250,7 @@ def finish_closing_sample(training: Training, notice: Notice) -> None:
         if isinstance(codec, Quantiser):
             if recording is not None:
                 _judge(closing_file(training), codec, recording, training, notice)
-            for file in (closing_file(training), training.folder.files.samples / "data.wav"):
+            for file in (closing_file(training), training.folder.samples / "data.wav"):
                 draw(file, notice)
         run_page.write(training.folder.path, "finished")
     except SeqkitError as error:
@@ -273,7 +271,7 @@ def _judge(
     with shared_cores():
         postfilter, why = choose(recording, made, rate) if asked else (OFF, "")
         said = recording.judged(postfilter.filtered(made, rate).mean(1), rate)
-    best, last = training.chosen, training.folder.files.checkpoint("last")
+    best, last = training.chosen, training.folder.checkpoint("last")
     if best.postfilter != postfilter:
         state = load(last, training.session.catalogue)
         state.postfilter = best.postfilter = postfilter

@@ -13,6 +13,7 @@ from seqkit.data.codecs import Codec, Quantiser
 from seqkit.evaluation.recited import Index
 from seqkit.evaluation.recording import ENOUGH, Recording
 from seqkit.foundation import machine
+from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.errors import (
     NOT_BEGUN,
     DataError,
@@ -152,7 +153,7 @@ def _run(
 def _finish(training: Training, followers: Observers) -> None:
     trainer, folder, progress = training.trainer, training.folder, training.trainer.progress
     if training.ranks.leads:
-        folder.write_summary(summary(training, measure_eight_bits(training)))
+        folder.write_json(folder.summary, summary(training, measure_eight_bits(training)))
     followers.tell(
         Finished(
             step=progress.step,
@@ -254,17 +255,17 @@ def initialise_run_folder(training: Training, saver: Saver, notice: Notice) -> N
 
     However a training ends from then on, the run goes on with the settings that it has now.
     """
-    folder, last = training.folder, training.claim.last
+    folder, claim = training.folder, training.claim
     if training.ranks.leads:
         folder.make()
         training.ranks.advise(lambda: advice(training))
-        if last is None:
+        if claim.saved is None:
             folder.clear()  # a run that overwrite=true replaces
         else:
-            resume.set_aside(last.damaged)
+            resume.set_aside(claim.damaged)
         if training.judged_anew:
-            resume.keep_best(folder.files, notice)
-    if last is None or training.changed:
+            resume.keep_best(folder, notice)
+    if claim.saved is None or claim.changed:
         state = training.checkpoint()
         if training.ranks.leads:
             saver.save(state)
@@ -272,12 +273,14 @@ def initialise_run_folder(training: Training, saver: Saver, notice: Notice) -> N
     if training.ranks.leads:
         if not training.unabridged.in_shards:
             index = Index.of(training.unabridged, training.corpus.codec)
-            folder.write_index(index.content(training.corpus.sha256))
-        folder.write_config(training.config)
+            folder.write(folder.recited, index.content(training.corpus.sha256))
+        config = to_yaml(training.config).encode("utf-8", "surrogateescape")
+        folder.write(folder.config, config)
+        folder.is_begun = True
         if damaged := folder.reopen(training.trainer.progress.step):
             lines = counted(damaged, "damaged line")
-            notice(f"{folder.files.metrics}: {lines} left out")
-    best, progress = folder.files.checkpoint("best"), training.trainer.progress
+            notice(f"{folder.metrics}: {lines} left out")
+    best, progress = folder.checkpoint("best"), training.trainer.progress
     if progress.best_loss is not None and not training.ranks.shared(lambda: peek(best) is not None):
         progress.forget_best()
         notice(f"{best} is missing or damaged: the next validation chooses it anew")

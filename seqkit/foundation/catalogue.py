@@ -62,7 +62,7 @@ class Catalogue:
 
     def names(self, kind: Kind) -> list[str]:
         """All names of a kind, sorted."""
-        return sorted({entry.name for entry in self._entries[kind]})
+        return sorted({entry.name for entry in self.entries[kind]})
 
     def find(self, kind: Kind, name: str) -> Any:
         """What a name stands for: of datasets an object with `locate`, of codecs a class.
@@ -70,7 +70,7 @@ class Catalogue:
         Raises:
             ConfigError: nothing has the name, two things have it, or its plug-in fails.
         """
-        matches = [entry for entry in self._entries[kind] if entry.name == name]
+        matches = [entry for entry in self.entries[kind] if entry.name == name]
         what, names = _KINDS[kind], self.names(kind)
         if not matches:
             raise ConfigError(
@@ -83,7 +83,7 @@ class Catalogue:
         return _load(kind, matches[0])
 
     @functools.cached_property
-    def _entries(self) -> dict[Kind, list[Entry]]:
+    def entries(self) -> dict[Kind, list[Entry]]:
         """Every name with its source, by kind; a name may come twice."""
         installed = entry_points()  # all at once: it reads what every installed package says
         entries = {kind: [*_own(kind), *self._given[kind]] for kind in _KINDS}

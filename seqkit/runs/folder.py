@@ -10,25 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.config import Config
-from seqkit.data import remote
 from seqkit.foundation import disk
-from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.errors import OutputError
 from seqkit.foundation.run_folders import SAVED, is_run
 from seqkit.foundation.wording import first_of, json_text
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.layout import FolderLock, RunFiles
-from seqkit.runs.named_checkpoint import is_path
 
 
-class RunFolder:
-    """One run's files. Nothing is made before `make`."""
+class RunFolder(RunFiles):
+    """One run's files, and what a training does with them. Nothing is made before `make`."""
 
     def __init__(self, path: Path, timed: bool = False) -> None:
         """The folder `path`; a `timed` one gets a number when it is made, if it is taken."""
-        self.files = RunFiles(path)
+        super().__init__(path)
         self._timed = timed
-        self._lock = FolderLock(self.files.lock)
+        self._lock = FolderLock(self.lock)
         self.is_begun = False
         """Whether the run in it is that of this process, and no earlier one."""
 
@@ -36,11 +33,6 @@ class RunFolder:
     def timed(cls, runs: Path, recipe: str) -> "RunFolder":
         """A new folder RUNS/RECIPE/TIME."""
         return cls(runs / recipe / time.strftime("%Y-%m-%d_%H-%M-%S"), timed=True)
-
-    @property
-    def path(self) -> Path:
-        """The folder itself."""
-        return self.files.path
 
     @property
     def holds_run(self) -> bool:
@@ -51,7 +43,7 @@ class RunFolder:
     def finished_at(self) -> int | None:
         """The step at which the run in this folder came to its end, if it did."""
         try:
-            return int(json.loads(self.files.summary.read_bytes())["steps"])
+            return int(json.loads(self.summary.read_bytes())["steps"])
         except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
             return None
 
@@ -86,11 +78,10 @@ class RunFolder:
                 f"new or an empty one, such as run_dir={self.path / 'run'}"
             )
         real = os.path.realpath(self.path)
-        for key, path in _read_by(config):
-            if Path(os.path.realpath(path)).is_relative_to(real):
-                raise OutputError(
-                    f"{key}={path} lies in {self.path}, the run's own folder: give another one"
-                )
+        named = [*config.data.path, config.prompt_file, config.prompt_audio, config.init_from]
+        for path in filter(None, named):
+            if os.path.lexists(path) and Path(os.path.realpath(path)).is_relative_to(real):
+                raise OutputError(f"{path} lies in {self.path}, the run's own folder: give another")
 
     def _others(self) -> list[str]:
         """What is here, if there is no run; hidden files and empty folders may be."""
@@ -108,8 +99,8 @@ class RunFolder:
 
         Those that are here already will be replaced.
         """
-        here = [file for file in map(self.files.checkpoint, SAVED) if file.exists()]
-        disk.require_space(self.files.checkpoints, size - sum(file.stat().st_size for file in here))
+        here = [file for file in map(self.checkpoint, SAVED) if file.exists()]
+        disk.require_space(self.checkpoints, size - sum(file.stat().st_size for file in here))
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:
@@ -132,9 +123,9 @@ class RunFolder:
         """
         try:
             if self._timed:
-                self.files = RunFiles(make_numbered(self.path))
+                super().__init__(make_numbered(self.path))
                 self._timed = False
-            for folder in (self.path, self.files.samples, self.files.checkpoints):
+            for folder in (self.path, self.samples, self.checkpoints):
                 disk.make_folder(folder)
         except OutputError as error:
             raise OutputError(f"run_dir={self.path}: {error}") from error
@@ -145,9 +136,9 @@ class RunFolder:
 
     def _acquire(self) -> None:
         """Own the folder, and clear half files away."""
-        self._lock = FolderLock(self.files.lock)
+        self._lock = FolderLock(self.lock)
         self._lock.take()
-        for folder in (self.path, self.files.checkpoints, self.files.samples):
+        for folder in (self.path, self.checkpoints, self.samples):
             disk.clear_halves(folder.absolute())  # of a run that was killed
 
     def check_own(self) -> None:
@@ -157,39 +148,26 @@ class RunFolder:
     def clear(self) -> None:
         """Remove what an earlier run left, and nothing else."""
         if self.holds_run:
-            for file in self.files.written:
+            for file in self.written:
                 disk.remove(file)
 
-    def write_config(self, config: Config) -> None:
-        """Keep the settings, as people read them. Raises as `save`."""
-        self._write(self.files.config, to_yaml(config).encode("utf-8", "surrogateescape"))
-        self.is_begun = True
-
-    def write_about(self, about: dict[str, Any]) -> None:
-        """Write about.json. Raises as `save`."""
-        self._write(self.files.about, (json_text(about, indent=2) + "\n").encode())
-
-    def write_index(self, content: bytes) -> None:
-        """Write the index of the training data. Raises as `save`."""
-        self._write(self.files.recited, content)
-
-    def write_summary(self, summary: dict[str, Any]) -> None:
-        """Write summary.json, which also marks the run as finished. Raises as `save`."""
-        self._write(self.files.summary, (json_text(summary, indent=2) + "\n").encode())
-
-    def complete_summary(self, later: dict[str, Any]) -> None:
-        """Put what is known last into summary.json. Raises OutputError, also if it is gone."""
-        self.check_own()
-        try:
-            summary = json.loads(self.files.summary.read_bytes())
-            self.write_summary({**summary, **later})
-        except (OSError, ValueError, TypeError) as error:
-            raise OutputError(f"{self.files.summary}: cannot be read: {error}") from error
-
-    def _write(self, file: Path, content: bytes) -> None:
+    def write(self, file: Path, content: bytes) -> None:
+        """Write one of its files anew: it is whole afterwards, or as it was. Raises OutputError."""
         self.check_own()
         with disk.atomic_write(file) as stream:
             stream.write(content)
+
+    def write_json(self, file: Path, values: dict[str, Any]) -> None:
+        """Write about.json, or summary.json, which marks the run as finished. Raises as `write`."""
+        self.write(file, (json_text(values, indent=2) + "\n").encode())
+
+    def complete_summary(self, later: dict[str, Any]) -> None:
+        """Put what is known last into summary.json. Raises OutputError, also if it is gone."""
+        try:
+            summary = json.loads(self.summary.read_bytes())
+        except (OSError, ValueError) as error:
+            raise OutputError(f"{self.summary}: cannot be read: {error}") from error
+        self.write_json(self.summary, {**summary, **later})
 
     def reopen(self, step: int) -> int:
         """Take back what was recorded after `step`, to go on from there.
@@ -197,11 +175,11 @@ class RunFolder:
         Returns:
             How many lines in the middle of metrics.jsonl were damaged, and are left out.
         """
-        metrics, kept, damaged = self.files.metrics, [], 0
+        kept, damaged = [], 0
         try:
-            lines = metrics.read_bytes().splitlines() if metrics.exists() else []
+            lines = self.metrics.read_bytes().splitlines() if self.metrics.exists() else []
         except OSError as error:
-            raise OutputError(f"{metrics}: cannot be read: {disk.describe(error)}") from error
+            raise OutputError(f"{self.metrics}: cannot be read: {disk.describe(error)}") from error
         for number, line in enumerate(lines, 1):
             try:
                 if json.loads(line)["step"] <= step:
@@ -209,19 +187,12 @@ class RunFolder:
             except (ValueError, KeyError, TypeError, RecursionError):
                 damaged += number < len(lines)  # a kill leaves half a line at the end
         if lines:
-            self._write(metrics, b"".join(kept))
-        disk.remove(self.files.summary)
+            self.write(self.metrics, b"".join(kept))
+        disk.remove(self.summary)
         return damaged
 
-    def record(self, event: str, values: dict[str, Any]) -> None:
-        """Append one line to metrics.jsonl. Raises as `save`."""
-        self._append(self.files.metrics, json.dumps({"event": event, **values}))
-
-    def note(self, text: str) -> None:
-        """Append to the log. Raises as `save`."""
-        self._append(self.files.log, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}")
-
-    def _append(self, file: Path, line: str) -> None:
+    def append(self, file: Path, line: str) -> None:
+        """Add a line to metrics.jsonl or the log. Raises as `write`."""
         self.check_own()
         disk.append(file, f"{line}\n")
 
@@ -234,38 +205,24 @@ class RunFolder:
             OutputError: it cannot be written, or this folder is another training's by now.
         """
         self.check_own()
-        saved.save(self.files.checkpoint("last"), self._keep_last)
+        saved.save(self.checkpoint("last"), self._keep_last)
 
     def _keep_last(self) -> None:
         self.check_own()
-        last = self.files.checkpoint("last")
+        last = self.checkpoint("last")
         if last.exists():
-            disk.keep_as(last, self.files.checkpoint("previous"))
+            disk.keep_as(last, self.checkpoint("previous"))
 
     def save_best(self, saved: Checkpoint) -> None:
         """Keep what generation needs of the best checkpoint. Raises as `save`."""
         self.check_own()
         best = dataclasses.replace(saved, training=None, training_tensors={})
-        best.save(self.files.checkpoint("best"), self.check_own)
+        best.save(self.checkpoint("best"), self.check_own)
 
 
 def _is_empty(folder: Path) -> bool:
     """Whether there is no file in a folder but hidden ones."""
     return all(file.name.startswith(".") for file in folder.iterdir())
-
-
-def _read_by(config: Config) -> Iterator[tuple[str, str]]:
-    """The files on this machine that a training reads, with their keys; streams are none."""
-    for path in config.data.path:
-        far = remote.is_remote(path) and not os.path.lexists(path)
-        if not (far or remote.is_pipe(path)):
-            yield "data.path", path
-    for teacher in filter(is_path, config.train.teachers):
-        yield "train.teachers", teacher
-    for key in ("prompt_file", "prompt_audio", "init_from"):
-        path = getattr(config, key)
-        if path and (key != "init_from" or is_path(path)):
-            yield key, path
 
 
 def make_numbered(base: Path) -> Path:

@@ -4,11 +4,12 @@ A new one (a report, a logger) is a class with `__call__(event)`, and one line w
 are put together.
 """
 
+import json
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from seqkit.data.sound import pictures
 from seqkit.foundation.console import Bar, Console
@@ -58,11 +59,15 @@ class Records:
         """Keep what docs/reference/files.md says of the event, and its line with the time."""
         match event:
             case Trained():
-                self.folder.record("train", _without(event, "total_steps"))
+                self._record("train", event, "total_steps")
             case Validated():
-                self.folder.record("validate", _without(event, "improved", "best_loss"))
+                self._record("validate", event, "improved", "best_loss")
         if line := describe(event):
-            self.folder.note(line)
+            self.folder.append(self.folder.log, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}")
+
+    def _record(self, name: str, event: Trained | Validated, *left_out: str) -> None:
+        values = {key: value for key, value in vars(event).items() if key not in left_out}
+        self.folder.append(self.folder.metrics, json.dumps({"event": name, **values}))
 
 
 @dataclass(frozen=True)
@@ -119,7 +124,7 @@ class Samples:
         try:
             symbols = self.generate()
             self.folder.check_own()
-            stem = self.folder.files.samples / f"step_{event.step:07}"
+            stem = self.folder.samples / f"step_{event.step:07}"
             file = save_sample(self.medium, symbols, stem)
             preview = self.medium.preview(symbols, file)
             judgement = self.judge(symbols)
@@ -167,7 +172,3 @@ class ProgressBar:
                 self._console.notice("\n".join("    " + line for line in event.preview.split("\n")))
         if line := describe(event):
             self._console.notice(line)
-
-
-def _without(event: Trained | Validated, *keys: str) -> dict[str, Any]:
-    return {name: value for name, value in vars(event).items() if name not in keys}

@@ -57,7 +57,7 @@ class TensorBoard:
         """Begin a file. TensorBoard drops what earlier files say of steps after `step`."""
         from tensorboard.compat.proto.event_pb2 import SessionLog
 
-        folder = self._folder.files.tensorboard
+        folder = self._folder.tensorboard
         disk.make_folder(folder)
         number = 1 + len([*folder.glob("events.out.tfevents.*")])  # they are read in this order
         self._file = folder / f"events.out.tfevents.{number:06}"

@@ -1,31 +1,55 @@
-"""The run that a training works on: its folder, and the state it goes on from."""
+"""The run that a training works on: its folder, the state it goes on from, and its settings."""
 
 import contextlib
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit.advice.recommend import suggested_recipe
-from seqkit.config import Config
+from seqkit.config import Config, as_data_asks
+from seqkit.data import remote
+from seqkit.data.shards import reading as shards
+from seqkit.foundation import disk
+from seqkit.foundation.config_file import from_values
 from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.session import Session
 from seqkit.runs import resume
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
-from seqkit.runs.resume import LastState
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A run's folder, which nobody else writes to, and the state in it to go on from, if any."""
+    """A run, to whose folder nobody else writes.
+
+    config: what is asked for, filled up with what the run decides.
+    saved: the state that it goes on from; None if it starts.
+    damaged: checkpoints that are newer than that, and cannot be read.
+    changed: the keys in which the config differs from the run's so far.
+    """
 
     folder: RunFolder
-    last: LastState | None
+    config: Config
+    saved: Checkpoint | None = None
+    damaged: Sequence[Path] = ()
+    changed: tuple[str, ...] = ()
 
     @property
-    def saved(self) -> Checkpoint | None:
-        """The run's own checkpoint; None if the run starts."""
-        return self.last and self.last.checkpoint
+    def is_over(self) -> bool:
+        """Whether the run came to its end, and no more is asked for."""
+        finished = self.saved and self.folder.finished_at == self.saved.metrics.get("step")
+        return bool(finished) and not resume.MAY_CHANGE & {*self.changed}
+
+    def over(self, config: Config) -> str:
+        """What is said of a run that came to its end. Raises ConfigError for other settings."""
+        assert self.saved is not None
+        keys = ("max_steps", "max_minutes", "patience", "max_epochs")
+        ends = " and ".join(f"train.{key}" for key in keys if getattr(config.train, key))
+        said = f"this run is finished, at step {self.saved.metrics.get('step')}"
+        if differs := resume.allowed(config, self.saved, self.changed):
+            raise ConfigError(f"{differs}; {said}")
+        return f"{self.folder.path}: {said}; a larger {ends} extends it"
 
 
 @contextlib.contextmanager
@@ -58,9 +82,32 @@ def claimed(config: Config, session: Session) -> Iterator[Claim]:
             goes_on = config.resume != "never" and folder.holds_run
             if config.resume == "force" and not goes_on:
                 raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
-            if ranks.leads and not goes_on:
-                folder.check_new(config)
-            last = None
             if goes_on:
-                last = resume.find_last(folder.files, session.catalogue, session.notice)
-        yield Claim(folder, last)
+                last = resume.find_last(folder, session.catalogue, session.notice)
+            elif ranks.leads:
+                folder.check_new(config)
+        if goes_on:
+            stored = from_values(last.checkpoint.config, str(folder.path))
+            config = _filled_up(config, stored, last.checkpoint, session)
+            changed = resume.differences(config, stored)
+            yield Claim(folder, config, last.checkpoint, last.damaged, changed)
+        else:
+            yield Claim(folder, config)
+
+
+def _filled_up(config: Config, stored: Config, saved: Checkpoint, session: Session) -> Config:
+    """The config, with where and how the run reads its data if it does not say so itself."""
+    data = config.data
+    if not data.path and stored.data.path:
+        session.notice(f"the run goes on with its own data: {' and '.join(stored.data.path)}")
+        data = dataclasses.replace(data, path=stored.data.path)
+    data = dataclasses.replace(data, pattern=data.pattern or stored.data.pattern)
+    if stored.init_from:
+        data = saved.as_read(data)
+    cache, ranks = disk.cache_dir(), session.ranks
+    with ranks.turn(ranks.rank.local_number == 0):  # the others find its copies
+        if any(map(remote.is_remote, remote.cached(data, cache).path)):
+            remote.fetch(data, cache, session.notice, session.progress)
+    data = shards.with_prepared_keys(data)
+    origin = config.init_from or stored.init_from
+    return as_data_asks(dataclasses.replace(config, data=data, init_from=origin))

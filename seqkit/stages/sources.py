@@ -9,10 +9,9 @@ from seqkit.data import remote
 from seqkit.data.shards import reading as shards
 from seqkit.foundation import disk
 from seqkit.foundation.session import Session
-from seqkit.runs import named_checkpoint, resume
+from seqkit.runs import named_checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.stages.claim import Claim
-from seqkit.stages.settle import Settings
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Sources:
     origin: Origin
 
 
-def locate(settings: Settings, claim: Claim, session: Session) -> Sources:
+def locate(claim: Claim, session: Session) -> Sources:
     """Find the data and the weights; streams and URLs are copied to files of the cache.
 
     In the config paths become absolute, files of the cache take the place of streams, and the keys
@@ -57,18 +56,13 @@ def locate(settings: Settings, claim: Claim, session: Session) -> Sources:
         DataError: the data are not there.
         CheckpointError: the weights are not there, or cannot be read.
     """
-    config, saved = settings.config, claim.saved
-    if saved is not None:
-        resume.require_data(config, saved)
+    config, saved = claim.config, claim.saved
     notice, progress, cache = session.notice, session.progress, disk.cache_dir()
     prompt = [] if config.prompt_file is None else [config.prompt_file]
     files = remote.read_streams([*config.data.path, *prompt], cache, notice, progress)
     data = dataclasses.replace(config.data, path=files[: len(config.data.path)])
     data = dataclasses.replace(data, path=remote.absolute(data))
-    if settings.fetched:
-        copies = remote.cached(data, cache)
-    else:
-        copies = remote.fetch(data, cache, notice, progress)
+    copies = remote.fetch(data, cache, notice, progress)
     config = dataclasses.replace(
         config,
         data=shards.with_prepared_keys(data),

@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import functools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -35,7 +35,6 @@ from seqkit.stages.closing import ClosingSample, plan_closing
 from seqkit.stages.conditions import ConditionedParts, find_conditions, with_room
 from seqkit.stages.parts import cut_parts
 from seqkit.stages.read_corpus import Reading, read_corpus
-from seqkit.stages.settle import Settings, settle, tell_finished
 from seqkit.stages.sources import locate
 from seqkit.training import footprint
 from seqkit.training.plan import Plan
@@ -50,8 +49,6 @@ class Training:
     config: Config
     claim: Claim
     """Its folder, and the state that it goes on from."""
-    changed: Sequence[str]
-    """Keys of which that state has other values, and the data if they are others."""
     judged_anew: bool
     """Whether losses of before cannot be compared with those to come."""
     corpus: Corpus
@@ -161,32 +158,34 @@ def set_up(config: Config, session: Session) -> Iterator[Training | None]:
     config = dataclasses.replace(config, seed=config.fixed_seed)
     agreement.check_settings(config, ranks)
     with claimed(config, session) as claim:
-        settings = settle(config, claim, session)
-        if settings is None:
+        if claim.is_over:
+            session.notice(claim.over(claim.config))
             yield None
             return
+        if claim.saved is not None:
+            resume.allowed(claim.config, claim.saved, claim.changed)
         chosen = device.find_device(device.of_rank(config.device, ranks.rank))
         agreement.check_device(chosen, ranks)
         with device.settings_of_training(chosen, config.train.deterministic):
             with shared_cores(exactly=min(FEW, torch.get_num_threads())):
-                training = _walk(settings, claim, chosen, session)
+                training = _walk(claim, chosen, session)
             ended = training.trainer.finished and claim.folder.finished_at is not None
             if claim.saved is not None and ended:
-                tell_finished(training.config, training.changed, claim, session)
+                session.notice(training.claim.over(training.config))
                 yield None
             else:
                 yield training
 
 
-def _walk(settings: Settings, claim: Claim, chosen: torch.device, session: Session) -> Training:
+def _walk(claim: Claim, chosen: torch.device, session: Session) -> Training:
     """Walk through the stages from the settings to a trainer."""
-    ranks, train = session.ranks, settings.config.train
+    ranks, train = session.ranks, claim.config.train
     precision, *_ = device.candidate_precisions(train.precision, chosen)  # refused before data
     with ranks.turn(ranks.rank.local_number == 0):  # the others find what it left in the cache
-        sources = locate(settings, claim, session)
+        sources = locate(claim, session)
         reading = read_corpus(sources, session)
     ranks.check_same({"the data's sha256": reading.corpus.sha256})
-    changed = _with_other_data(settings, claim, reading, session)
+    claim = _with_other_data(claim, reading, session)
     origin = reading.origin.checkpoint
     model = network.shape_of(reading.config.model, reading.corpus, origin)
     closing = plan_closing(reading, model, chosen, session)
@@ -225,11 +224,10 @@ def _walk(settings: Settings, claim: Claim, chosen: torch.device, session: Sessi
             ),
             ranks,
         )
-        judged_anew = _restore(trainer, changed, claim, reading)
+        judged_anew = _restore(trainer, claim, reading)
     return Training(
         config=config,
         claim=claim,
-        changed=changed,
         judged_anew=judged_anew,
         corpus=parts.corpus,
         unabridged=parts.unabridged,
@@ -241,24 +239,23 @@ def _walk(settings: Settings, claim: Claim, chosen: torch.device, session: Sessi
     )
 
 
-def _with_other_data(
-    settings: Settings, claim: Claim, reading: Reading, session: Session
-) -> tuple[str, ...]:
-    """The keys that differ from the run's, and the data if they are others.
+def _with_other_data(claim: Claim, reading: Reading, session: Session) -> Claim:
+    """The claim that says whether the data are others than the run's.
 
     Raises ConfigError where the run cannot go on with them.
     """
-    changed, saved = settings.changed, claim.saved
+    saved = claim.saved
     if saved is None:
-        return changed
+        return claim
     if saved.data.get("sha256") != reading.corpus.sha256:
-        changed = (*changed, f"the data itself (the run learns from {saved.data.get('name')})")
-    if differs := resume.allowed(reading.config, saved, changed):
+        other = f"the data itself (the run learns from {saved.data.get('name')})"
+        claim = dataclasses.replace(claim, changed=(*claim.changed, other))
+    if differs := resume.allowed(reading.config, saved, claim.changed):
         session.notice(f"going on though {differs}")
-    return changed
+    return claim
 
 
-def _restore(trainer: Trainer, changed: Sequence[str], claim: Claim, reading: Reading) -> bool:
+def _restore(trainer: Trainer, claim: Claim, reading: Reading) -> bool:
     """Go on from the run's state, if there is one; whether losses of before do not count."""
     saved = claim.saved
     if saved is None:
@@ -267,7 +264,7 @@ def _restore(trainer: Trainer, changed: Sequence[str], claim: Claim, reading: Re
     tensors = {name: torch.tensor(values) for name, values in saved.training_tensors.items()}
     trainer.restore(saved.training or {}, tensors, averaged=averaged)
     others = saved.data.get("sha256") != reading.corpus.sha256
-    judged_anew = others or resume.reads_otherwise(changed) or trainer.scores_otherwise
+    judged_anew = others or resume.reads_otherwise(claim.changed) or trainer.scores_otherwise
     if judged_anew:
         trainer.progress.forget_best()
     return judged_anew

@@ -15,6 +15,7 @@ import soundfile
 from seqkit.advice import run_page
 from seqkit.advice.run_page import Report
 from seqkit.config import Config
+from seqkit.foundation.config_file import to_yaml
 from seqkit.runs import record
 from seqkit.runs.events import Diverged, Event, Finished, Started, Stopped
 from seqkit.runs.folder import RunFolder
@@ -143,9 +144,9 @@ def folder(tmp_path: Path) -> Iterator[RunFolder]:
     folder = RunFolder(tmp_path / "run")
     with folder.claimed():
         folder.make()
-        folder.files.checkpoint("last").parent.mkdir(exist_ok=True)
-        folder.files.checkpoint("last").touch()  # as a power failure leaves it
-        folder.write_config(Config(recipe="shakespeare"))
+        folder.checkpoint("last").parent.mkdir(exist_ok=True)
+        folder.checkpoint("last").touch()  # as a power failure leaves it
+        folder.write(folder.config, to_yaml(Config(recipe="shakespeare")).encode())
         yield folder
 
 
@@ -165,7 +166,7 @@ def finished(folder: RunFolder) -> Finished:
 
 
 def test_a_page_is_written_as_often_as_a_hundredth_of_the_time_allows(folder: RunFolder) -> None:
-    page, notices = folder.files.report, list[str]()
+    page, notices = folder.report, list[str]()
     # Begun; no page; a page that takes three seconds; none within 300 s; one after them; the last.
     now = iter([0.0, 8.0, 160.0, 160.0, 163.0, 400.0, 464.0, 464.0, 467.0, 500.0, 503.0])
     report = Report(folder, dict, notices.append, clock=lambda: next(now))
@@ -181,26 +182,26 @@ def test_a_page_is_written_as_often_as_a_hundredth_of_the_time_allows(folder: Ru
 
 
 def test_what_gets_worse_is_told_with_a_page_and_not_again(folder: RunFolder) -> None:
-    folder.files.metrics.write_text(lines([2.0, 1.0], [1.8, 1.7, 2.2]))
+    folder.metrics.write_text(lines([2.0, 1.0], [1.8, 1.7, 2.2]))
     keep(folder.path, Config(recipe="shakespeare"))
     told, now = list[str](), iter(range(0, 10**6, 1000))
     report = Report(folder, dict, told.append, clock=lambda: float(next(now)))
     for event in (started(folder), *validated(10), *validated(20), finished(folder)):
         report(event)
     assert told[0].startswith("It got worse after step 666")
-    assert told[1:] == [f"report: {folder.files.report}"]
+    assert told[1:] == [f"report: {folder.report}"]
 
 
 @pytest.mark.parametrize("how", ["stopped", "diverged"])
 def test_why_a_run_ended_early_is_kept(how: str, folder: RunFolder) -> None:
     report = Report(folder, lambda: {"device": "cpu"}, print)
     report(started(folder))
-    assert json.loads(folder.files.about.read_text()) == {"device": "cpu", "ended": None}
+    assert json.loads(folder.about.read_text()) == {"device": "cpu", "ended": None}
     stopped = Stopped(7, "SIGTERM", folder.path)
     report(stopped if how == "stopped" else Diverged(7, "the loss is nan"))
-    about = json.loads(folder.files.about.read_text())
+    about = json.loads(folder.about.read_text())
     assert about == {"device": "cpu", "ended": {"how": how, "step": 7}}
-    assert f": {how}</title>" in folder.files.report.read_text()
+    assert f": {how}</title>" in folder.report.read_text()
 
 
 def test_a_page_that_cannot_be_written_ends_no_training(

@@ -43,6 +43,6 @@ def test_none_is_written_to_a_folder_that_was_lost(tmp_path: Path) -> None:
     closing = SimpleNamespace(medium=medium_of(MuLaw(256, 8000)))
     training: Any = SimpleNamespace(folder=folder, closing=closing)
     assert closing_file(training) == folder.path / "samples" / "final.wav"
-    folder.files.lock.unlink()
+    folder.lock.unlink()
     with pytest.raises(OutputError, match="no longer the file that this training holds"):
         closing_file(training)

@@ -1,19 +1,14 @@
 """A run goes on by its folder alone: with its own settings, and no others unasked."""
 
-import dataclasses
 import shutil
 import signal
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 import seqkit
-from seqkit.data.corpus import Corpus
-from seqkit.data.load import load_corpus
 from seqkit.runs.events import Event
-from seqkit.stages import read_corpus
 from tests.conftest import (
     EARLIER_RUNS,
     SENTENCE,
@@ -104,7 +99,7 @@ def test_what_says_when_to_stop_or_how_to_show_may_be_given(
         ("data.split=[0.8,0.2,0]", "data.split"),
         ("train.batch_size=8", "train.batch_size"),
         ("model.hidden_size=20", "model.hidden_size. Leave it as it was\n"),
-        ("model=lstm", "model=: a group is chosen when a run starts"),
+        ("optimizer=sgd", "optimizer=: a group is chosen when a run starts"),
         ("model.depth=3", "unknown key model.depth"),
         ("train.max_steps=0", "at least 1"),
     ],
@@ -279,21 +274,6 @@ def words(write: Write, tmp_path: Path) -> list[str]:
         "DATASETS = {'words': FILE}\n",
     )
     return [*TINY, "plugins=my_words", "data.dataset=words", f"run_dir={tmp_path / 'a'}"]
-
-
-def test_a_run_that_did_not_record_its_sample_finds_it_again(
-    words: list[str], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def unrecorded(*given: Any, **named: Any) -> Corpus:  # as in 0.1.0
-        return dataclasses.replace(load_corpus(*given, **named), stand_in=None)
-
-    with monkeypatch.context() as earlier:
-        earlier.setattr(read_corpus, "load_corpus", unrecorded)
-        run.ok(*words, "train.max_steps=3")
-    assert saved(tmp_path / "a").config["data"]["path"] == []
-    for line in ([words[-1], "plugins=my_words", "resume=auto"], [*words, "resume=auto"]):
-        run.ok(*line, "train.max_steps=5")
-    run.ok("evaluate", f"checkpoint={tmp_path / 'a'}", "plugins=my_words", "device=cpu")
 
 
 def test_a_run_keeps_to_the_sample_that_stood_in_for_its_data_set(

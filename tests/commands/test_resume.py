@@ -70,7 +70,6 @@ def test_a_run_goes_on_with_another_of_the_fused_kernels(
     run.ok(*arguments, "train.max_steps=4", f"model.backend={before}")
     again = [*arguments, "train.max_steps=7"]
     run.ok(*again, f"model.backend={after}")
-    run.fails(2, *again, "model.backend=unrolled", "train.max_steps=9")
 
 
 def test_resume_force_needs_a_run(run: Run, tiny: list[str], tmp_path: Path) -> None:
@@ -167,7 +166,6 @@ def test_a_budget_of_time_is_spent_once_and_can_be_raised(
     first = summary("train.max_minutes=0.02", "train.validate_every=20")
     assert first["elapsed_seconds"] >= 0.8 * 1.2  # a tenth is kept for the closing sample
     again = run(*words, "train.max_minutes=0.02", "train.validate_every=20")
-    assert "is used up" not in again.err
     assert "a larger train.max_minutes extends it" in again.err
     more = summary("train.max_minutes=0.04")
     assert more["steps"] > first["steps"]
@@ -182,8 +180,6 @@ def test_a_budget_of_time_is_spent_once_and_can_be_raised(
     assert last > more["steps"]
     limited = run(*words, "train.max_steps=5", "train.max_minutes=0.08")
     assert "this run is finished" in limited.err
-    by_steps = run(*words, f"train.max_steps={last + 5}")
-    assert "was to end after train.max_minutes=0.06, which does not hold here" in by_steps.err
 
 
 def test_other_weights_to_start_from_are_not_passed_over(

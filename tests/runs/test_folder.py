@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import torch
-import yaml
 
 from seqkit.config import Config, ModelConfig
 from seqkit.data.codecs import Characters
@@ -79,7 +78,7 @@ def test_metrics_are_cut_back_to_the_step(tmp_path: Path) -> None:
     with folder.claimed():
         folder.make()
         for step in (10, 20, 30):
-            folder.record("train", {"step": step})
+            folder.append(folder.metrics, json.dumps({"step": step}))
         with (folder.path / "metrics.jsonl").open("a") as stream:
             stream.write('{"event": "train", "st')
         folder.reopen(20)
@@ -105,10 +104,8 @@ def test_a_training_whose_folder_was_moved_writes_nothing_more(tmp_path: Path) -
         writes: list[Callable[[], None]] = [
             lambda: folder.save_best(checkpoint(1)),
             lambda: folder.save(checkpoint(1)),
-            lambda: folder.record("train", {"step": 1}),
-            lambda: folder.write_summary({}),
-            lambda: folder.complete_summary({}),
-            lambda: folder.note("text"),
+            lambda: folder.append(folder.log, "text"),
+            lambda: folder.write_json(folder.summary, {}),
         ]
         for write in writes:
             with pytest.raises(OutputError, match="no longer the file that this training holds"):
@@ -122,9 +119,9 @@ def test_a_summary_is_completed(tmp_path: Path) -> None:
         folder.make()
         with pytest.raises(OutputError, match=r"summary.json: cannot be read"):
             folder.complete_summary({"likeness": 1})
-        folder.write_summary({"steps": 3, "likeness": None, "settings": {}})
+        folder.write_json(folder.summary, {"steps": 3, "likeness": None, "settings": {}})
         folder.complete_summary({"likeness": {"is_like": True}})
-    found = json.loads(folder.files.summary.read_bytes())
+    found = json.loads(folder.summary.read_bytes())
     assert list(found.items()) == [("steps", 3), ("likeness", {"is_like": True}), ("settings", {})]
 
 
@@ -138,9 +135,8 @@ def test_only_what_a_run_left_is_cleared(tmp_path: Path) -> None:
     assert (tmp_path / "log").exists()
     with folder.claimed():
         folder.make()
-        folder.write_config(Config(prompt="in ${x}, 'quoted'"))
+        folder.write(folder.config, b"prompt: mine")
         folder.save(checkpoint(1))
-    assert yaml.safe_load((tmp_path / "config.yaml").read_text())["prompt"] == "in ${x}, 'quoted'"
     folder.clear()
     assert {*(tmp_path / "samples").iterdir()} == {tmp_path / name for name in mine}
     assert not folder.holds_run
@@ -157,10 +153,10 @@ def test_what_a_training_reads_is_not_replaced(run: Run, tmp_path: Path) -> None
         refused = run.fails_in_a_line(
             6, *words, f"run_dir={run_dir}", f"init_from={folder}", "overwrite=true"
         )
-        assert f"init_from={folder} lies in {run_dir}, the run's own folder" in refused
+        assert f"{folder} lies in {run_dir}, the run's own folder" in refused
     own = folder / "samples" / "own.txt"
     own.write_text(SENTENCE * 40)
-    assert f"data.path={own} lies in" in run.fails(
+    assert f"{own} lies in" in run.fails(
         6, *TINY, f"data.path={own}", f"run_dir={folder}", "overwrite=true"
     )
     assert {file: file.read_bytes() for file in folder.rglob("*.safetensors")} == before

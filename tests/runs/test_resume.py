@@ -1,6 +1,5 @@
 """Which saved state a run goes on from, and with which settings."""
 
-import dataclasses
 import errno
 import json
 import os
@@ -10,15 +9,13 @@ from typing import Any
 
 import pytest
 
-from seqkit.config import Config, DataConfig
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.errors import CheckpointError, ConfigError, DataError, UnreadableError
+from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
 from seqkit.runs import resume
 from seqkit.runs.checkpoint import load as read_checkpoint
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.resume import find_last, keep_best, read_config
-from tests.conftest import saved
 from tests.runs.test_folder import checkpoint
 
 pytestmark = pytest.mark.faults
@@ -33,7 +30,7 @@ def save_all(folder: RunFolder, *steps: int) -> None:
 
 def cut(folder: RunFolder, name: str) -> Path:
     """Damage a checkpoint."""
-    file = folder.files.checkpoint(name)
+    file = folder.checkpoint(name)
     file.write_bytes(file.read_bytes()[:-1])
     return file
 
@@ -41,21 +38,21 @@ def cut(folder: RunFolder, name: str) -> Path:
 def test_the_newest_whole_checkpoint_is_found(tmp_path: Path) -> None:
     folder, told = RunFolder(tmp_path / "run"), list[str]()
     save_all(folder, 1, 2)
-    found = find_last(folder.files, Catalogue(), told.append)
+    found = find_last(folder, Catalogue(), told.append)
     assert (found.checkpoint.metrics["step"], told) == (2, [])
     last = cut(folder, "last")
-    found = find_last(folder.files, Catalogue(), told.append)
+    found = find_last(folder, Catalogue(), told.append)
     assert found.checkpoint.metrics["step"] == 1
     assert told[0].endswith("; going on from previous.safetensors")
     assert last.exists()  # nothing is changed before the training begins
     resume.set_aside(found.damaged)
     assert not last.exists()
-    assert len([*folder.files.checkpoints.glob("last.damaged_*")]) == 1
-    found = find_last(folder.files, Catalogue(), told.append)  # as after a kill in a save
+    assert len([*folder.checkpoints.glob("last.damaged_*")]) == 1
+    found = find_last(folder, Catalogue(), told.append)  # as after a kill in a save
     assert found.checkpoint.metrics["step"] == 1
     cut(folder, "previous")
     with pytest.raises(CheckpointError, match="the run cannot go on: "):
-        find_last(folder.files, Catalogue(), told.append)
+        find_last(folder, Catalogue(), told.append)
 
 
 @pytest.mark.parametrize("call", ["link", "replace"])
@@ -74,10 +71,10 @@ def test_a_kill_within_a_save_leaves_a_whole_checkpoint(
         )
         with pytest.raises(SystemError):
             save_all(folder, 3)
-    assert find_last(folder.files, Catalogue(), print).checkpoint.metrics["step"] == 2
+    assert find_last(folder, Catalogue(), print).checkpoint.metrics["step"] == 2
     save_all(folder, 3)
-    assert find_last(folder.files, Catalogue(), print).checkpoint.metrics["step"] == 3
-    previous = read_checkpoint(folder.files.checkpoint("previous"), Catalogue())
+    assert find_last(folder, Catalogue(), print).checkpoint.metrics["step"] == 3
+    previous = read_checkpoint(folder.checkpoint("previous"), Catalogue())
     assert previous.metrics["step"] == 2
 
 
@@ -91,7 +88,7 @@ def test_a_disk_without_hard_links_keeps_the_one_before(
     folder = RunFolder(tmp_path / "run")
     save_all(folder, 1, 2)
     for name, step in (("last", 2), ("previous", 1)):
-        left = read_checkpoint(folder.files.checkpoint(name), Catalogue())
+        left = read_checkpoint(folder.checkpoint(name), Catalogue())
         assert left.metrics["step"] == step
 
 
@@ -100,7 +97,7 @@ def test_what_cannot_be_read_now_is_not_taken_for_damaged(
 ) -> None:
     folder = RunFolder(tmp_path / "run")
     save_all(folder, 1, 2)
-    last, read = folder.files.checkpoint("last"), Path.read_bytes
+    last, read = folder.checkpoint("last"), Path.read_bytes
 
     def fails(path: Path) -> bytes:
         if path == last:
@@ -110,10 +107,10 @@ def test_what_cannot_be_read_now_is_not_taken_for_damaged(
     with monkeypatch.context() as failing:
         failing.setattr(Path, "read_bytes", fails)
         with pytest.raises(UnreadableError, match=r"last\.safetensors: cannot be read: input/outp"):
-            find_last(folder.files, Catalogue(), print)
+            find_last(folder, Catalogue(), print)
     monkeypatch.setattr("seqkit.runs.checkpoint.FORMAT", 0)
     with pytest.raises(UnreadableError, match="format 1, and this seqkit reads format 0"):
-        find_last(folder.files, Catalogue(), print)
+        find_last(folder, Catalogue(), print)
 
 
 def test_a_checkpoint_with_what_a_later_seqkit_added_is_not_damaged(
@@ -131,20 +128,20 @@ def test_a_checkpoint_with_what_a_later_seqkit_added_is_not_damaged(
         newer.setattr("seqkit.runs.checkpoint.json.dumps", later)
         save_all(folder, 2)
     with pytest.raises(UnreadableError, match="new_key"):
-        find_last(folder.files, Catalogue(), print)
+        find_last(folder, Catalogue(), print)
 
 
 def test_the_best_holds_no_training_state_and_is_kept_where_it_is_judged_anew(
     tmp_path: Path,
 ) -> None:
     folder, told = RunFolder(tmp_path / "run"), list[str]()
-    keep_best(folder.files, told.append)
+    keep_best(folder, told.append)
     with folder.claimed():
         folder.make()
         folder.save_best(checkpoint(3))
-    best = folder.files.checkpoint("best")
+    best = folder.checkpoint("best")
     assert read_checkpoint(best, Catalogue()).training is None
-    keep_best(folder.files, told.append)
+    keep_best(folder, told.append)
     assert not best.exists()
     assert best.with_stem("best-3").exists()
     assert len(told) == 1
@@ -176,7 +173,7 @@ def test_small_numbers_of_a_checkpoint_stay_numbers(tmp_path: Path) -> None:
 def test_a_full_disk_leaves_both_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = RunFolder(tmp_path / "run")
     save_all(folder, 1, 2)
-    before = {file: file.read_bytes() for file in folder.files.checkpoints.iterdir()}
+    before = {file: file.read_bytes() for file in folder.checkpoints.iterdir()}
 
     def full(self: disk.OutputFile, content: bytes) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -184,25 +181,4 @@ def test_a_full_disk_leaves_both_states(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(disk.OutputFile, "write", full)
     with pytest.raises(OSError, match="No space"):
         save_all(folder, 3)
-    assert {file: file.read_bytes() for file in folder.files.checkpoints.iterdir()} == before
-
-
-def test_a_run_whose_data_moved_asks_where_they_are(trained: Path, text_file: Path) -> None:
-    last, gone = saved(trained), text_file.with_name("gone.txt")
-
-    def take_place(kept: list[str], given: list[str]) -> None:
-        config = Config(run_dir="runs/a", resume="auto", data=DataConfig(path=given))
-        settings = {**last.config, "data": {**last.config["data"], "path": kept}}
-        run = dataclasses.replace(last, config=settings)
-        config = resume.with_place(config, run, lambda text: None)
-        resume.require_data(config, run)
-
-    for given in ([], [str(gone)]):
-        with pytest.raises(DataError) as told:
-            take_place([str(gone)], given)
-        assert str(told.value) == (
-            f"{gone}: cannot be read: no such file or directory: these are the run's data: give "
-            "where all of them lie now, data.path=…, beside run_dir=runs/a resume=auto"
-        )
-    take_place([str(gone)], [str(text_file)])
-    take_place([str(text_file), "s3://bucket/a"], [])
+    assert {file: file.read_bytes() for file in folder.checkpoints.iterdir()} == before

@@ -27,20 +27,20 @@ class SlowFolder(RunFolder):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.gate = threading.Event()
-        self.written: list[str] = []
+        self.saved: list[str] = []
 
     def save(self, saved: Checkpoint) -> None:
         self.gate.wait()
         super().save(saved)
-        self.written.append("last")
+        self.saved.append("last")
 
     def save_best(self, saved: Checkpoint) -> None:
         self.gate.wait()
         super().save_best(saved)
-        self.written.append("best")
+        self.saved.append("best")
 
     def step(self, name: str) -> int:
-        return int(load(self.files.checkpoint(name), Catalogue()).metrics["step"])
+        return int(load(self.checkpoint(name), Catalogue()).metrics["step"])
 
 
 @pytest.fixture
@@ -64,14 +64,14 @@ def test_what_is_saved_is_as_it_was_when_it_was_given(folder: SlowFolder) -> Non
             own.zero_()
         assert not folder.holds_run
         folder.gate.set()
-    last = load(folder.files.checkpoint("last"), Catalogue())
-    best = load(folder.files.checkpoint("best"), Catalogue())
+    last = load(folder.checkpoint("last"), Catalogue())
+    best = load(folder.checkpoint("best"), Catalogue())
     for name, own in example().weights.items():
         assert np.array_equal(last.weights[name], own)
         assert np.array_equal(best.weights[name], own)
     assert np.array_equal(last.training_tensors["state.h"], torch.ones(2, 3, 6))
     assert best.training is None
-    assert folder.written == ["last", "best"]
+    assert folder.saved == ["last", "best"]
 
 
 def test_a_save_waits_for_the_one_before_it(folder: SlowFolder) -> None:
@@ -129,7 +129,7 @@ def test_what_was_begun_is_finished_whatever_ends_the_training(folder: SlowFolde
         saver.save_best(at(1))
         saver.save(at(1))
         threading.Timer(0.2, insist).start()
-    assert folder.written == ["best", "last"]
+    assert folder.saved == ["best", "last"]
     folder.gate.clear()
     with contextlib.suppress(DivergedError), Saver(folder) as saver:
         saver.save(at(2))
@@ -151,17 +151,17 @@ def test_a_second_interrupt_waits_for_no_disk(folder: SlowFolder, within: bool) 
         if within:  # the first one comes in the block
             raise KeyboardInterrupt
         interrupt_after(0.6)
-    assert folder.written == []
+    assert folder.saved == []
     folder.gate.set()  # the disk answers at last: what was begun is finished, and no more
     assert saver._ended.wait(10)
-    assert folder.written == ["best"]
+    assert folder.saved == ["best"]
 
 
 def test_whoever_insists_waits_for_no_disk(folder: SlowFolder) -> None:
     with pytest.raises(InsistedInterrupt), Saver(folder) as saver:
         saver.save(at(1))
         raise InsistedInterrupt
-    assert folder.written == []
+    assert folder.saved == []
     folder.gate.set()
     assert saver._ended.wait(10)
 
@@ -181,6 +181,6 @@ def test_a_gpu_goes_on_after_the_copy_and_not_before_it(folder: SlowFolder) -> N
                 own.add_(1)
             folder.gate.set()
             saver.wait()
-            saved = load(folder.files.checkpoint("last"), Catalogue())
+            saved = load(folder.checkpoint("last"), Catalogue())
             for name, own in example().weights.items():
                 assert np.array_equal(saved.weights[name], own + (step - 1)), name
