@@ -12,16 +12,13 @@ from seqkit.advice import sound, text
 from seqkit.advice.faults import Fault, require_enough
 from seqkit.config import Config
 from seqkit.data.codecs import Quantiser
-from seqkit.data.corpus import Corpus, Part
+from seqkit.data.corpus import Corpus
 from seqkit.data.file_search import Search
 from seqkit.data.files import BadFileError, blocks
-from seqkit.data.shards import reading
 from seqkit.data.sound.part import SoundPart
-from seqkit.data.symbol_files import StoredSymbols
 from seqkit.evaluation import baselines
 from seqkit.foundation.console import Progress
 
-_MOST = 1 << 28  # symbols of shards that are counted, from the first
 _NEARLY_EMPTY = 64  # bytes
 
 
@@ -37,7 +34,7 @@ def examine(
     parts = training, validation, _ = corpus.split(config.data.split)
     require_enough(config, corpus, training)
     paths, left_out = list[Path](), corpus.unreadable_files
-    if config.data.path and not reading.folder_of(config.data):
+    if config.data.path:
         search = Search.of(config.data, codec.kind)
         paths = [*search.named([*map(Path, config.data.path)]).values()]
         left_out += search.left_out.total()
@@ -76,20 +73,14 @@ def _of_text(
     config: Config, corpus: Corpus, paths: Sequence[Path], progress: Progress
 ) -> tuple[dict[str, Any], list[Fault]]:
     part, codec = corpus.whole, corpus.codec
-    row = part.symbols
-    if isinstance(row, StoredSymbols) and part.in_shards and len(part) > _MOST:
-        part = Part(row.cut(0, _MOST), part.starts[part.starts < _MOST])
     with progress("counting", len(part), unit="symbols") as bar:
         facts = text.facts(part, codec, bar.update)
     if config.data.of_rows:  # a mark in a row is not a file's
         facts = dataclasses.replace(facts, marked=0)
-    in_shards = corpus.whole.in_shards
     of_files = [*text.file_faults(paths, config.data)] if codec.kind == "text" else []
     cuts = {config.data.document, *(fault.keys.get("document") for fault in of_files)}
     is_list = "line" in cuts or (config.data.cuts_files and "blank_line" not in cuts)
-    of_text = text.faults(
-        facts, codec.kind, config.data.encoding, in_shards=in_shards, is_list=is_list
-    )
+    of_text = text.faults(facts, codec.kind, config.data.encoding, is_list=is_list)
     return {"text": facts.record(codec)}, [*of_text, *of_files]
 
 

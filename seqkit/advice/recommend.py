@@ -5,7 +5,6 @@ enough in them; on a GPU it may be one that was made for that.
 """
 
 import contextlib
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from pathlib import Path
@@ -20,8 +19,6 @@ from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders
 from seqkit.data.files import BadFileError
 from seqkit.data.load import find
-from seqkit.data.shards import reading
-from seqkit.data.shards.index import read_index
 from seqkit.data.sound import slow_codes
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation import disk
@@ -52,8 +49,6 @@ def fitting_recipe(data: DataConfig, folders: Folders, catalogue: Catalogue) -> 
         ConfigError: neither path nor data set, or keys that do not fit each other.
         DataError: the data cannot be found.
     """
-    if folder := reading.folder_of(data):
-        return _recipe_for_shards(folder)
     located = find(data, None, catalogue, folders)
     if not located.is_sound:
         return _FOR_TEXT
@@ -69,7 +64,7 @@ def suggested_recipe(data: DataConfig) -> str:
         with contextlib.suppress(SeqkitError):
             folders = Folders(disk.cache_dir(), lambda text: None)
             name = fitting_recipe(data, folders, Catalogue())
-            may_be_list = name == _FOR_TEXT and data.kind != "bytes" and not reading.folder_of(data)
+            may_be_list = name == _FOR_TEXT and data.kind != "bytes"
             lines = f", or recipe={FOR_LINES} for a list" if may_be_list else ""
             return f"recipe={name}{lines}"
     return "recipe=NAME"
@@ -85,15 +80,6 @@ def _seconds(files: Iterable[Path]) -> float:
         if seconds >= _LITTLE_SOUND:
             break
     return seconds
-
-
-def _recipe_for_shards(folder: Path) -> str:
-    index, _ = read_index(folder)
-    if index.settings.get("kind") != "audio":
-        return _FOR_TEXT
-    each = ("sample_rate", "channels", "symbols_per_sample")
-    rate = math.prod(index.settings.get(key, 1) for key in each)
-    return _FOR_LITTLE_SOUND if index.symbols < _LITTLE_SOUND * rate else _FOR_MUCH_SOUND
 
 
 def advise(

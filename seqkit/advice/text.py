@@ -181,18 +181,16 @@ def faults(
     kind: str,
     encoding: str = "utf-8",
     *,
-    in_shards: bool = False,
     is_list: bool = False,
 ) -> Iterator[Fault]:
     """The faults of a text, or of bytes, read in an encoding, the worst first."""
     noun = "text" if kind == "text" else "content"
-    read = "prepare the data again with" if in_shards else "read it with"
     occurring, symbols = int((facts.counts > 0).sum()), int(facts.counts.sum())
     if occurring == 1:
         yield Fault(CONSTANT)
         return
     short = not is_list and symbols < _SHORT
-    helps = short and facts.known >= _KNOWN * symbols and not in_shards
+    helps = short and facts.known >= _KNOWN * symbols
     if is_list and symbols < _SHORT_LIST:
         yield Fault(
             f"the list is short, {symbols:,} symbols: below {_SHORT_LIST:,} a network learns "
@@ -215,16 +213,16 @@ def faults(
     if returns := odd.pop(RETURN, None):
         yield Fault(
             f"{returns['count']:,} line ends have a CR, as on Windows or old Macs, which the model "
-            f"would learn as a character: {read} data.newline=lf",
-            {} if in_shards else {"newline": "lf"},
+            f"would learn as a character: read it with data.newline=lf",
+            {"newline": "lf"},
         )
     if facts.marked:
         odd.pop(_MARK)
         without = encoding_with_mark(encoding)
         yield Fault(
             f"{counted(facts.marked, 'file')} with a byte order mark ({_MARK}) at the beginning, "
-            f"which the model would learn as a character: {read} data.encoding={without}",
-            {} if in_shards else {"encoding": without},
+            f"which the model would learn as a character: read it with data.encoding={without}",
+            {"encoding": without},
         )
     if odd:
         first = next(iter(odd.values()))
@@ -240,12 +238,12 @@ def faults(
         most = max(1, occurring - facts.rare)
         share = int(facts.counts[facts.counts < _FEW].sum()) / symbols
         fewer: dict[str, Any] = {"max_vocabulary": most, "unknown": "skip"}
-        leave_out = f"{read} data.max_vocabulary={most} data.unknown=skip to leave them out"
+        leave_out = f"read it with data.max_vocabulary={most} data.unknown=skip to leave them out"
         yield Fault(
             f"{facts.rare:,} of {occurring:,} symbols occur fewer than {_FEW} times, too few to "
             f"learn, and make up {percent(share)} of the {noun}: "
             + (leave_out if share <= _LOST else "give more of it"),
-            fewer if share <= _LOST and not in_shards else {},
+            fewer if share <= _LOST else {},
         )
     if facts.longest_line > _LONG_LINE:
         yield Fault(

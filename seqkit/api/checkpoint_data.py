@@ -12,8 +12,6 @@ from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.file_search import Search
 from seqkit.data.load import OF_QUANTISERS, Known, check_same, load_corpus
-from seqkit.data.shards import reading
-from seqkit.data.shards.index import read_index
 from seqkit.data.sound.part import SoundPart
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
@@ -88,8 +86,7 @@ def corpus_asked_for(
         if config.data != DataConfig():
             console.notice("without data.path the data are read as the checkpoint's own were")
     known = Known(saved.codec, saved.labels, saved.config, samples=saved.of_a_sample)
-    prepared = reading.folder_of(data)  # symbols that are made already
-    if codec is not None and config.data.path and not prepared:
+    if codec is not None and config.data.path:
         assert isinstance(saved.codec, Quantiser)
         check_same(data, saved.codec, saved.config)
         others = {key: getattr(DataConfig(), key) for key in ("codec", "gain", "emphasis", "bands")}
@@ -165,13 +162,10 @@ def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, A
     search = Search.of(data, codec.kind)
     shown, size = " and ".join(data.path), 0
     try:
-        if folder := reading.folder_of(data):
-            size = read_index(folder)[0].bytes
-        else:
-            for _, file in search.files([*map(Path, data.path)]):
-                size += file.stat().st_size
-                if size > recorded:  # there may be a whole disk below
-                    break
+        for _, file in search.files([*map(Path, data.path)]):
+            size += file.stat().st_size
+            if size > recorded:  # there may be a whole disk below
+                break
     except SeqkitError as error:
         return str(error)
     except (OSError, ValueError) as error:  # a file that is gone by now, a name with a NUL

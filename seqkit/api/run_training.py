@@ -47,6 +47,7 @@ from seqkit.training.events import CheckpointDue, Stepped, Trained
 from seqkit.training.giving_up import run_or_fall_back
 
 _PACE_KNOWN = 20  # steps
+_INDEXED = 1 << 28  # symbols at most: the index of more would take minutes
 
 
 def run_training(
@@ -271,7 +272,7 @@ def initialise_run_folder(training: Training, saver: Saver, notice: Notice) -> N
             saver.save(state)
             saver.wait()
     if training.ranks.leads:
-        if not training.unabridged.in_shards:
+        if len(training.unabridged) <= _INDEXED:
             index = Index.of(training.unabridged, training.corpus.codec)
             folder.write(folder.recited, index.content(training.corpus.sha256))
         config = to_yaml(training.config).encode("utf-8", "surrogateescape")

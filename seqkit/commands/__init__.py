@@ -87,15 +87,6 @@ COMMANDS = {
             "out": "draw the learning curves to this file: .svg, .png or .pdf",
         },
     ),
-    "prepare": Command(
-        "turn text or sound of any size into shards, which train reads",
-        "prepare data.path=texts/ out=shards/",
-        (*_OUTPUT, "data", "recipe"),
-        meanings={
-            "out": "the folder for the shards",
-            "overwrite": "replace the shards that are there, once the new ones are whole",
-        },
-    ),
     "report": Command(
         "write the page that shows a run, report.html, anew",
         "report run_dir=runs/a",

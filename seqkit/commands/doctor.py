@@ -18,7 +18,6 @@ from seqkit.config import Config, DataConfig
 from seqkit.data import remote
 from seqkit.data.datasets import Folders
 from seqkit.data.load import load_corpus, require_cut
-from seqkit.data.shards import reading
 from seqkit.evaluation import baselines
 from seqkit.foundation import device, disk, machine
 from seqkit.foundation.catalogue import Catalogue
@@ -82,7 +81,7 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
             faults.insert(0, Fault(f"{what} cannot be read, see the notice: {advised}"))
         if unknown:
             faults.insert(0, Fault("neither text nor a known format of sound: bytes are learnt"))
-        if paths and not reading.folder_of(config.data):  # shards are read as they were prepared
+        if paths:
             keys = {key: value for fault in faults for key, value in fault.keys.items()}
             config.init_from = keys.pop("init_from", None)
             config.data = dataclasses.replace(config.data, **keys)

@@ -10,22 +10,18 @@ import numpy as np
 from seqkit.conditions import Conditions
 from seqkit.data.codecs import Codec
 from seqkit.data.labels import Labels, distinct
-from seqkit.data.symbol_files import StoredSymbols
 from seqkit.foundation.errors import ConfigError
 from seqkit.symbols import Integers, Symbols
 
 _BLOCK = 1 << 20  # symbols read at a time
-_LOOKED_AT = 1 << 24  # symbols of shards
 _PICKED = 1 << 28  # symbols, of which documents are put together anew
-Row = Symbols | StoredSymbols
-"""Symbols (N,) in memory or in files: both can be sliced."""
 
 
 @dataclass(frozen=True)
 class Part:
     """A stretch of a corpus.
 
-    symbols: (N,).
+    symbols: (N,), in memory or in a file that is mapped into it: they are only read.
     starts: where its documents start, (D,), the first at 0.
     documents_before: how many documents of the corpus end before it.
     before: what its first document has before it, (M,): a split may cut a document.
@@ -34,17 +30,15 @@ class Part:
         frame it is: nothing may begin within one.
     codes: of each symbol, (N,); 0 is none. None: there are no codes.
     labels: of each document, (D, K); see `Labels`. None: there are no labels.
-    in_shards: whether nothing of it was read at the start, because there may be very much of it.
     """
 
-    symbols: Row
+    symbols: Symbols
     starts: Integers
     documents_before: int = 0
-    before: Row = field(default_factory=lambda: np.zeros(0, np.uint8))
+    before: Symbols = field(default_factory=lambda: np.zeros(0, np.uint8))
     frame: int = 1
     codes: Symbols | None = None
     labels: Integers | None = None
-    in_shards: bool = False
 
     def conditions(self, places: Integers) -> Conditions:
         """What is known of the symbols at places (T, B), as arrays."""
@@ -93,9 +87,8 @@ class Part:
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is the same symbol again and again; of shards a beginning is looked at."""
-        blocks = range(0, min(len(self), _LOOKED_AT) if self.in_shards else len(self), _BLOCK)
-        first = self.symbols[:1]
+        """Whether it is the same symbol again and again."""
+        blocks, first = range(0, len(self), _BLOCK), self.symbols[:1]
         return all(bool((self.symbols[at : at + _BLOCK] == first).all()) for at in blocks)
 
 
@@ -157,12 +150,10 @@ class Corpus:
     def picks_documents(self) -> bool:
         """Whether a split of text takes some of every label, and of a list some from everywhere.
 
-        It does not of what is in shards, nor of a list of very many symbols.
+        It does not of a list of very many symbols.
         """
-        whole = self.whole
-        is_list = self.whole_documents and len(whole) <= _PICKED
-        is_text = self.codec.kind != "audio"
-        return (whole.labels is not None or is_list) and is_text and not whole.in_shards
+        is_list = self.whole_documents and len(self.whole) <= _PICKED
+        return (self.whole.labels is not None or is_list) and self.codec.kind != "audio"
 
     def split(self, fractions: list[float]) -> tuple[Part, Part, Part]:
         """Training, validation and test parts; a part may be empty.
@@ -252,24 +243,18 @@ class Corpus:
             starts[:1] = 0  # a document that is cut
         row, document = self.whole.symbols, int(self.whole.starts[first])
         return Part(
-            _stretch(row, begin, end),
+            row[begin:end],
             starts,
             first,
-            _stretch(row, document, begin),
+            row[document:begin],
             self.whole.frame,
             labels=None if self.whole.labels is None else self.whole.labels[first:last],
-            in_shards=self.whole.in_shards,
         )
 
 
-def stretches(row: Row, begins: Integers, ends: Integers) -> Symbols:
-    """Some stretches of a row, (S,) places each, in memory one after the other."""
-    if isinstance(row, StoredSymbols):
-        return row.stretches(begins, ends)
+def stretches(row: Symbols, begins: Integers, ends: Integers) -> Symbols:
+    """Some stretches of a row, (S,) places each, which rise, in memory one after the other."""
+    joined = np.flatnonzero(begins[1:] == ends[:-1])  # which are copied at once
+    begins, ends = np.delete(begins, joined + 1), np.delete(ends, joined)
     places = zip(begins.tolist(), ends.tolist(), strict=True)
     return np.concatenate([row[:0], *(row[begin:end] for begin, end in places)])
-
-
-def _stretch(row: Row, begin: int, end: int) -> Row:
-    """The symbols from `begin` to before `end`, of which nothing is read yet."""
-    return row.cut(begin, end) if isinstance(row, StoredSymbols) else row[begin:end]

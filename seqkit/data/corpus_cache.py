@@ -1,41 +1,40 @@
-"""Encoded files in the cache: shards that are made at the first start, and found by the next."""
+"""Encoded files in the cache: a row of symbols, which is mapped into memory, and its layout.
+
+`KEY.npy` has the symbols, `KEY.npz` the layout, which is written last. Neither has its name before
+it is whole. What cannot be written there stays in memory.
+"""
 
 import contextlib
-import dataclasses
+import hashlib
+import io
+import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+import zipfile
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from seqkit.config import DataConfig
+import numpy as np
+import numpy.typing as npt
+
 from seqkit.data import codecs
+from seqkit.data.codec_choice import choose_codec
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
-from seqkit.data.findings import Findings
-from seqkit.data.shards import reading
-from seqkit.data.shards.codec_choice import CodecChoice, choose_codec, sha256_of
-from seqkit.data.shards.index import (
-    INDEX,
-    Index,
-    asked_for,
-    digest,
-    read_checked,
-    read_index,
-    write_checked,
-)
-from seqkit.data.shards.plan import Pool
-from seqkit.data.shards.source import Source
-from seqkit.data.shards.writing import lock, write_shards
+from seqkit.data.encoding import Layout, corpus_of, encode
+from seqkit.data.files import Meter, digest_of
+from seqkit.data.source import Source
 from seqkit.foundation import disk
 from seqkit.foundation.errors import DataError, OutputError
-from seqkit.foundation.wording import first_of
+from seqkit.foundation.session import Notice
+from seqkit.symbols import Symbols, symbol_dtype
 
-_FORMAT = 12  # of the cached files; what is chosen otherwise changes their key, too
-_REMEDY = "start again: the data are encoded anew"
-_FOLDERS = ("corpora", "kernels", "hashes", "codecs")  # the last two of earlier versions
-_SHOWN = 12  # digits of a sha256
+_FORMAT = 13  # of the cached files; what is chosen otherwise changes their key, too
+_OF_SOUND = ("channel", "on_bad_file")
+_OF_TEXT = ("unknown", "newline", "leave_out", "document", "on_bad_file", "encoding", "kind")
+"""The keys that symbols of a codec depend on, beside the codec."""
 _UNUSED = 30 * 24 * 3600.0  # seconds, after which a corpus goes, and a kernel is compiled anew
 
 
@@ -43,16 +42,18 @@ def load(
     source: Source,
     *,
     cache: Path,
-    pool: Pool,
+    meter: Meter,
+    notice: Notice,
     codec: Codec | None = None,
     grow: bool = False,
 ) -> Corpus:
-    """The corpus of files, and of those that are chosen in folders: each is one document.
+    """The corpus of files, and of those that are chosen in folders.
 
     Args:
         source: the files, and the keys by which they are read.
         cache: the folder for encoded data.
-        pool: the processes that encode them.
+        meter: shows how far they were read.
+        notice: is told where the cache cannot be written to.
         codec: encode with this one; by default one as configured, which fits them.
         grow: give that codec symbols for what is new in a text.
 
@@ -60,54 +61,27 @@ def load(
         DataError: a file cannot be read, or changed; or nothing is left.
         ConfigError: keys that do not fit the codec.
     """
-    choice = _fitted(source, cache, pool, codec, grow)
-    chosen = codecs.from_spec(choice.codec, source.catalogue)
-    key = digest({"files": source.identity, **_settings(source.config, chosen)})
-    folder = cache / "corpora" / key[:32]
-    notes, whole = list[str](), _whole(folder, chosen, choice, pool)
-    if whole is None:
-        disk.make_folder(folder)
-        with lock(folder, wait=True):
-            whole = _whole(folder, chosen, choice, pool)
-            if whole is None:
-                if (folder / INDEX).exists():
-                    notes = [f"the cached copy of {source.located} was damaged: it was made again"]
-                    disk.remove(folder / INDEX)
-                index, _ = write_shards(source, choice, folder, "", pool)
-                index.save(folder)
-                for file in folder.glob("??????.json"):
-                    disk.remove(file)
-                whole = index, reading.corpus_of(index, folder, chosen, choice.sha256, _REMEDY)
-        evict(cache)
-    index, corpus = whole
-    located, findings = source.located, Findings.from_json(index.findings)
-    notes += source.notes(findings, chosen, fitted=codec is None or grow)
-    if choice.others:
-        notes.append(_other_files(choice.others, source.config.sha256))
-    return dataclasses.replace(
-        corpus,
-        name=located.name,
-        bytes=source.bytes,
-        licence=located.licence,
-        citation=located.citation,
-        stand_in=located.path if located.stands_in else None,
-        notes=tuple(notes),
-    )
-
-
-def _other_files(others: Mapping[str, str], meant: Sequence[str]) -> str:
-    """That files are not those that `data.sha256` means; `others` are their sums by their names."""
-    found = first_of([f"{name} ({sha256[:_SHOWN]}…)" for name, sha256 in others.items()])
-    expected = first_of([f"{sha256[:_SHOWN]}…" for sha256 in meant])
-    return (
-        f"{found}: another sha256 than data.sha256 has ({expected}): another edition, or other "
-        "line ends? Losses compare with published ones only on the same text"
-    )
+    folder, fitted = cache / "corpora", codec is None or grow
+    codec = _fitted(source, folder, meter, codec) if fitted else choose_codec(source, meter, codec)
+    keys = _OF_SOUND if source.is_sound else _OF_TEXT
+    settings = {key: getattr(source.config, key) for key in keys}
+    place = folder / _digest(source, settings, codec.kind, *_parts_of(codec))
+    kept = _kept(place, meter)
+    if kept is None:
+        try:
+            kept = _written(place, source, codec, meter)
+            evict(cache)
+        except OutputError as error:
+            notice(f"{error}; the data stay in memory")
+            memory = io.BytesIO()
+            layout = encode(source, codec, memory, meter)
+            kept = np.frombuffer(memory.getbuffer(), symbol_dtype(codec.size)), layout
+    return corpus_of(source, codec, *kept, fitted=fitted)
 
 
 def evict(cache: Path) -> None:
-    """Remove corpora that were not used for long, and what is known of them."""
-    for path in chain.from_iterable((cache / name).glob("*") for name in _FOLDERS):
+    """Remove corpora and kernels that were not used for long."""
+    for path in chain.from_iterable((cache / name).glob("*") for name in ("corpora", "kernels")):
         with contextlib.suppress(OSError, OutputError):
             if time.time() - path.stat().st_mtime > _UNUSED:
                 if path.is_dir():
@@ -116,60 +90,94 @@ def evict(cache: Path) -> None:
                     disk.remove(path)
 
 
-def _fitted(
-    source: Source,
-    cache: Path,
-    pool: Pool,
-    codec: Codec | None,
-    grow: bool,
-) -> CodecChoice:
-    """The codec for the files and their hash, as they were found before or are found now."""
-    asked = {"format": _FORMAT, "files": source.identity, "grow": grow}
-    asked |= asked_for(source.config)
-    if source.config.sha256:
-        asked["sha256"] = source.config.sha256
-    if codec is not None:
-        asked["given"] = _key_of(codec)
-    elif source.config.codec != "auto":
-        asked["code"] = codecs.fingerprint(codecs.find(source.config.codec, source.catalogue))
-    memory = cache / "corpora" / f"{digest(asked)[:32]}.json"
-    with contextlib.suppress(TypeError, ValueError, OSError):
-        choice = CodecChoice(**(read_checked(memory) or {}))
-        codecs.from_spec(choice.codec, source.catalogue)  # one of a plug-in may have changed
-        os.utime(memory)
-        return choice
-    sha256, others = sha256_of(source, pool)
-    choice = choose_codec(source, pool, codec, grow)
-    choice = dataclasses.replace(choice, sha256=sha256, others=others)
-    write_checked(memory, dataclasses.asdict(choice))
-    return choice
+def _fitted(source: Source, folder: Path, meter: Meter, codec: Codec | None) -> Codec:
+    """The codec for the files, as it was found before or is found now; a given one grows."""
+    config, name = {**asdict(source.config), "path": []}, source.config.codec
+    given = [] if codec is None else _parts_of(codec)
+    kind = None if codec or name == "auto" else codecs.find(name, source.catalogue)
+    memory = folder / _digest(source, config, given, kind and codecs.fingerprint(kind))
+    with contextlib.suppress(ValueError):  # a plug-in's codec may have changed
+        if known := _read(memory):
+            return codecs.from_spec(known["facts"]["codec"], source.catalogue)
+    spec = codecs.spec_of(choose_codec(source, meter, codec, grow=True))
+    with contextlib.suppress(OutputError):
+        _save(memory, {"codec": spec})
+    return codecs.from_spec(spec, source.catalogue)
 
 
-def _whole(
-    folder: Path, codec: Codec, choice: CodecChoice, pool: Pool
-) -> tuple[Index, Corpus] | None:
-    """An index in the cache and its corpus; None if it is not there whole, or damaged."""
-    try:
-        index, _ = read_index(folder)
-        corpus = reading.corpus_of(index, folder, codec, choice.sha256, _REMEDY)
-        symbols = corpus.whole.symbols
-        with pool.meter.shown("checking the cache", index.bytes):
-            symbols.check(pool.meter.add)  # type: ignore[union-attr]
-        os.utime(folder)
-    except (DataError, OSError):
-        return None
-    return index, corpus
+def _digest(source: Source, *values: object) -> str:
+    """What changes with the files, and with JSON values. Raises BadFileError."""
+    files = {
+        name: [str(source.files[name].absolute()), *now] for name, now in source.stamps.items()
+    }
+    parts = source.located.validation, source.located.test
+    content = [_FORMAT, files, parts, [*map(str, source.search.errors)], values]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _settings(config: DataConfig, codec: Codec) -> dict[str, object]:
-    """What the symbols depend on beside the files, as JSON values."""
-    keys = ("unknown", "newline", "leave_out", "document", "on_bad_file", "of_rows", "encoding")
-    names = ("channel", "on_bad_file") if codec.kind == "audio" else keys
-    settings = {key: getattr(config, key) for key in names}
-    return {"format": _FORMAT, "kind": codec.kind, **settings, **_key_of(codec)}
-
-
-def _key_of(codec: Codec) -> dict[str, Any]:
+def _parts_of(codec: Codec) -> list[Any]:
     """What the symbols of a codec depend on beside the files and how they are read."""
     with codecs.failures(type(codec), "to_spec"):
-        return {"codec": codec.to_spec(), "code": codecs.fingerprint(type(codec))}
+        return [codec.to_spec(), codecs.fingerprint(type(codec))]
+
+
+def _kept(place: Path, meter: Meter) -> tuple[Symbols, Layout] | None:
+    """What the cache has of a corpus; None if it is not there, or damaged."""
+    known, file = _read(place), place.with_suffix(".npy")
+    if known is None:
+        return None
+    try:
+        symbols = np.asarray(np.load(file, mmap_mode="r"))
+        facts = known.pop("facts")
+        with meter.shown("checking the cache", file.stat().st_size):
+            if digest_of(file, meter.add) != facts.pop("digest"):
+                return None
+        _mark_used(file)
+        return symbols, Layout(**known, **facts)
+    except (DataError, OSError, EOFError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _written(place: Path, source: Source, codec: Codec, meter: Meter) -> tuple[Symbols, Layout]:
+    """Encode the files into the cache. Raises OutputError and as `encode` does."""
+    file, dtype = place.with_suffix(".npy"), symbol_dtype(codec.size)
+
+    def header(size: int) -> dict[str, Any]:
+        return {"descr": dtype.str, "fortran_order": False, "shape": (size,)}
+
+    with disk.atomic_write(file) as stream:
+        np.lib.format.write_array_header_1_0(stream, header(0))
+        layout = encode(source, codec, stream, meter)
+        stream.seek(0)
+        np.lib.format.write_array_header_1_0(stream, header(layout.size))
+    facts = {key: value for key, value in vars(layout).items() if key not in ("starts", "rows")}
+    facts["digest"] = digest_of(file, lambda size: None)
+    _save(place, facts, starts=layout.starts, rows=layout.rows)
+    return np.asarray(np.load(file, mmap_mode="r")), layout
+
+
+def _save(place: Path, facts: dict[str, Any], **arrays: npt.NDArray[Any]) -> None:
+    """Keep arrays and JSON values. Raises OutputError."""
+    content, said = io.BytesIO(), np.frombuffer(json.dumps(facts).encode(), np.uint8)
+    np.savez(content, facts=said, **arrays)  # type: ignore[arg-type]
+    with disk.atomic_write(place.with_suffix(".npz")) as stream:
+        stream.write(content.getbuffer())
+
+
+def _read(place: Path) -> dict[str, Any] | None:
+    """What was kept, with the JSON values as "facts"; None if it is not there, or damaged."""
+    file = place.with_suffix(".npz")
+    try:
+        with file.open("rb") as stream, np.load(stream) as kept:  # which compares checksums
+            arrays = dict(kept)
+        facts = json.loads(arrays.pop("facts").tobytes())
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+    _mark_used(file)
+    return {**arrays, "facts": facts}
+
+
+def _mark_used(file: Path) -> None:
+    """Let `evict` know, if the cache may be written to."""
+    with contextlib.suppress(OSError):
+        os.utime(file)

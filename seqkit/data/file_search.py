@@ -16,7 +16,6 @@ from typing import Self
 from seqkit.config import DataConfig
 from seqkit.data import files
 from seqkit.data.files import SOUND_HINT, TEXT_HINT, BadFileError
-from seqkit.data.shards.index import are_unfinished, is_shards
 from seqkit.data.sound import ffmpeg, reader
 from seqkit.data.text_encoder import check_plain
 from seqkit.foundation.errors import DataError
@@ -123,9 +122,6 @@ class Search:
             if is_run(path):
                 advice = f"doctor run_dir={path} says how it went"
                 raise DataError(f"{path}: what a training left, no data: {advice}")
-            if are_unfinished(path):
-                advice = "the command that prepares them goes on with them"
-                raise DataError(f"{path}: shards that are not finished: {advice}")
             for file, real in self._below(path):
                 yield number, file, real
 
@@ -169,8 +165,6 @@ class Search:
             reason = "hidden"
         elif is_folder and is_run(path):
             reason = "holding a run"
-        elif is_folder and (is_shards(path) or are_unfinished(path)):
-            reason = "holding shards"
         if reason:
             self.left_out[reason] += 1
         return not reason

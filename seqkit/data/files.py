@@ -3,18 +3,24 @@
 import codecs
 import contextlib
 import difflib
-import os
+import hashlib
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from pathlib import Path
 
 from seqkit.foundation import disk
 from seqkit.foundation.console import Bar, Progress, unseen
+from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import DataError
 
 HEAD = 1 << 15
 """Bytes that are looked at to tell what a file holds."""
 SOUND_HINT = "recipe=my_sound learns from sound, recipe=wav_generation from 20 minutes or more"
 TEXT_HINT = "recipe=shakespeare learns from text"
+Watch = Callable[[int], None]
+"""Told how many bytes were read, each time."""
+Sink = OutputFile | BytesIO
+"""What symbols are written to: a file, or memory."""
 
 _BLOCK = 1 << 22  # bytes
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -67,40 +73,50 @@ def _meant(path: Path) -> str:
 
 def head(file: Path) -> bytes:
     """The first bytes of a file, which tell what it holds. Raises BadFileError."""
-    return b"".join(blocks(file, end=HEAD))
+    try:
+        with file.open("rb") as stream:
+            return stream.read(HEAD)
+    except OSError as error:
+        raise BadFileError.of(file, error) from error
 
 
-def blocks(
-    file: Path,
-    count: Callable[[int], None] = lambda size: None,
-    begin: int = 0,
-    end: int | None = None,
-) -> Iterator[bytes]:
-    """The bytes of a file from `begin` to before `end`, some megabytes at a time.
-
-    `count` is told of each block's size.
+def blocks(file: Path, count: Watch = lambda size: None) -> Iterator[bytes]:
+    """The bytes of a file, some megabytes at a time; `count` is told of each block's size.
 
     Raises:
         BadFileError: it cannot be read.
     """
     try:
         with file.open("rb") as stream:
-            place = stream.seek(begin)
-            while block := stream.read(_BLOCK if end is None else min(_BLOCK, end - place)):
-                place += len(block)
+            while block := stream.read(_BLOCK):
                 count(len(block))
                 yield block
     except OSError as error:
         raise BadFileError.of(file, error) from error
 
 
-def stamp(status: os.stat_result) -> list[int]:
-    """Identifies one version of a file: size, two times in ns, and inode.
+def stamp(file: Path) -> list[int]:
+    """Identifies one version of a file: its size and two times in ns.
 
     `cp -p` and rsync put the first time back (mtime). The second, of the last change of any kind
-    (ctime), no program can.
+    (ctime), no program can. The inode tells nothing: a bucket that is mounted anew gives another.
+
+    Raises:
+        BadFileError: it cannot be looked at.
     """
-    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
+    try:
+        status = file.stat()
+    except OSError as error:
+        raise BadFileError.of(file, error) from error
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+
+
+def digest_of(file: Path, count: Watch) -> str:
+    """The sha256 of a file's content. Raises BadFileError; `count` is as for `blocks`."""
+    digest = hashlib.sha256()
+    for block in blocks(file, count):
+        digest.update(block)
+    return digest.hexdigest()
 
 
 def is_container(begin: bytes) -> bool:

@@ -163,4 +163,4 @@ def _stamps(path: Path) -> list[list[int]]:
     The library's own fingerprint of files on the disk knows of nothing but their time stamps.
     """
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
-    return [stamp(file.stat()) for file in files if file.is_file()]
+    return [stamp(file) for file in files if file.is_file()]

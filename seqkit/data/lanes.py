@@ -11,7 +11,6 @@ from torch import Tensor
 from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Part
-from seqkit.data.symbol_files import StoredSymbols
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.randomness import uniforms
 from seqkit.foundation.settings import check_type, check_whole_number
@@ -21,8 +20,7 @@ from seqkit.symbols import IGNORED, Integers, Symbols
 _FEWEST_STEPS = 8  # in an epoch, if need be with fewer lanes
 _SHIFTS = 1 << 32  # a stream of draws that no sample has
 _BLOCK = 1 << 24  # symbols copied to a device at a time
-_MOST_READ = 1 << 24  # bytes of a corpus in a file that are read at once
-_MOST_IN_SHARDS = 1 << 30  # bytes that are copied to a device
+_MOST_COPIED = 1 << 24  # bytes of a part; of a longer one, each step reads what it needs
 
 
 @dataclass(frozen=True)
@@ -153,9 +151,8 @@ class Lanes:
         self.has_separators = len(part.starts) > 1
         """Whether any window has resets."""
         self._part = part
-        row = part.symbols
-        in_files = isinstance(row, StoredSymbols) and (part.in_shards or row.nbytes > _MOST_READ)
-        self._symbols = None if in_files else _as_tensor(row[:])
+        long = part.symbols.nbytes > _MOST_COPIED
+        self._symbols = None if long else _as_tensor(part.symbols)
         self._conditions = Conditions(  # of the part: (N,) and (D, K)
             None if part.codes is None else _as_tensor(part.codes),
             None if part.labels is None else torch.from_numpy(part.labels),
@@ -321,14 +318,8 @@ class Lanes:
         self._conditions = self._conditions.to(device)
 
     def may_move(self, room: float) -> bool:
-        """Whether the symbols suit a device that has so many bytes for them.
-
-        The first step would wait until all shards are read: more than a GB of them stays here.
-        """
-        if self._conditions.codes is not None:
-            return True
-        size = self._part.symbols.nbytes
-        return size < room and (size < _MOST_IN_SHARDS or not self._part.in_shards)
+        """Whether the symbols suit a device that has so many bytes for them."""
+        return self._conditions.codes is not None or self._part.symbols.nbytes < room
 
 
 def _unsigned(values: Tensor) -> Tensor:
@@ -338,9 +329,9 @@ def _unsigned(values: Tensor) -> Tensor:
 
 
 def _as_tensor(symbols: Symbols) -> Tensor:
-    """The symbols as a tensor over the same memory; unsigned ones are read as signed.
+    """The symbols as a tensor, over the same memory if it may be written to, read as signed.
 
     PyTorch indexes no unsigned numbers of several bytes on a GPU.
     """
     kind = {1: np.uint8, 2: np.int16, 4: np.int32}[symbols.itemsize]
-    return torch.from_numpy(symbols.view(kind))
+    return torch.from_numpy(np.require(symbols, requirements="W").view(kind))

@@ -13,9 +13,7 @@ from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located
 from seqkit.data.files import Meter
 from seqkit.data.labels import Labels
-from seqkit.data.shards import reading
-from seqkit.data.shards.plan import Pool
-from seqkit.data.shards.source import Source
+from seqkit.data.source import Source
 from seqkit.data.text_encoder import check_encoding
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
@@ -46,7 +44,7 @@ class Known:
 
 
 def load_corpus(data: DataConfig, session: Session, known: Known | None = None) -> Corpus:
-    """The corpus at `data.path`, shards among what it may name, or else of `data.dataset`.
+    """The corpus at `data.path`, or else of `data.dataset`.
 
     The user is told what was skipped, resampled or downloaded.
 
@@ -56,17 +54,14 @@ def load_corpus(data: DataConfig, session: Session, known: Known | None = None) 
     """
     known = known or Known()
     codec, catalogue = known.codec, session.catalogue
-    folder = reading.folder_of(data)
     if isinstance(codec, Quantiser):
         check_same(data, codec, known.config)
-    if folder:
-        corpus = reading.load(data, folder, catalogue=catalogue, codec=codec)
-    else:
-        cache = disk.cache_dir()
-        folders = Folders(cache, session.notice, session.progress, known.samples)
-        source = find(data, codec, catalogue, folders)
-        pool = Pool(1, Meter(session.progress))
-        corpus = corpus_cache.load(source, cache=cache, pool=pool, codec=codec, grow=known.grow)
+    cache, notice = disk.cache_dir(), session.notice
+    source = find(data, codec, catalogue, Folders(cache, notice, session.progress, known.samples))
+    meter = Meter(session.progress)
+    corpus = corpus_cache.load(
+        source, cache=cache, meter=meter, notice=notice, codec=codec, grow=known.grow
+    )
     for note in corpus.notes:
         session.notice(note)
     return labelled(corpus, data, known.labels)

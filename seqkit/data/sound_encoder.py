@@ -14,19 +14,16 @@ from seqkit.data import codecs
 from seqkit.data.codecs import Quantiser, filter_bank
 from seqkit.data.codecs.channels import analysis
 from seqkit.data.codecs.emphasis import CHOICES, emphasised
+from seqkit.data.files import Sink, Watch
 from seqkit.data.findings import Findings
-from seqkit.data.shards.plan import FileSlice
 from seqkit.data.sound import Frames
 from seqkit.data.sound.reader import SoundReader
-from seqkit.foundation.disk import OutputFile
-from seqkit.foundation.workers import Watch
-from seqkit.symbols import Floats
+from seqkit.symbols import Floats, Integers
 
 SHORTEST = 0.02
 """Seconds; a clip below holds nothing to learn from."""
 _RMS = 0.1  # of the whole data set under data.gain=rms, 20 dB below full scale
 _SILENT = 2.0**-15  # peak of a clip that holds nothing but the last bit of 16
-_ROOM = 1 << 26  # bytes of samples that are kept in memory: 35 minutes at 8 kHz
 _FRAMES = 1 << 16  # read at a time; with those of a training it takes twice as long
 Sums = npt.NDArray[np.float64]
 
@@ -72,40 +69,6 @@ class Loudness:
         return 1 / self.peak if kind == "peak" else _RMS / np.sqrt(self.square / self.count)
 
 
-class Decoded:
-    """The samples of files that were decoded to measure them, until they are encoded.
-
-    They stay in memory while there is room; the others are decoded again.
-    """
-
-    def __init__(self) -> None:
-        """There is nothing yet."""
-        self._files: dict[Path, list[Frames]] = {}
-        self._room = _ROOM
-
-    def __getstate__(self) -> dict[str, object]:
-        """To other processes goes nothing, and no room: none would take what it kept."""
-        return {"_files": {}, "_room": 0}
-
-    def keep(self, file: Path, blocks: Iterator[Frames]) -> Iterator[Frames]:
-        """Hand on the blocks of a file, and keep them if it can be read and all of them fit."""
-        kept, size = list[Frames](), 0
-        for block in blocks:
-            size += block.nbytes
-            if size <= self._room:
-                kept.append(block)
-            else:
-                kept.clear()
-            yield block
-        if size <= self._room:
-            self._room -= size
-            self._files[file] = kept
-
-    def take(self, file: Path) -> list[Frames] | None:
-        """The blocks of a file, which are not kept any longer; None if they were not."""
-        return self._files.pop(file, None)
-
-
 def share(file: Path, rate: int, config: DataConfig, count: Watch) -> Sums:
     """Of left and right in each band the sums of left², right² and left x right, (3, K).
 
@@ -121,16 +84,9 @@ def share(file: Path, rate: int, config: DataConfig, count: Watch) -> Sums:
 
 
 def measure(
-    file: Path,
-    rate: int,
-    config: DataConfig,
-    turns: Floats | None,
-    decoded: Decoded,
-    count: Watch,
+    file: Path, rate: int, config: DataConfig, turns: Floats | None, count: Watch
 ) -> Loudness:
-    """How loud a recording is at a sample rate; its samples are kept for `encode_sound`.
-
-    `turns` are those of the quantiser that is to be.
+    """How loud a recording is at a sample rate; `turns` are those of the quantiser that is to be.
 
     Raises:
         BadFileError: it cannot be read.
@@ -140,8 +96,7 @@ def measure(
     loudness, columns = Loudness.of_nothing(config, rate), bands * config.channels
     times, before = np.full(len(loudness.peak), float(columns)), np.zeros((1, columns), np.float32)
     times[0] = 1
-    blocks = _frames(SoundReader(file), rate, config.channels, config, count)
-    for frames in decoded.keep(file, blocks):
+    for frames in _frames(SoundReader(file), rate, config.channels, config, count):
         sums = []
         rows = split(frames)
         sounds = [emphasised(rows, share, before) if share else rows for share in emphases]
@@ -162,38 +117,27 @@ def emphases_of(config: DataConfig) -> Sequence[float]:
 
 
 def encode_sound(
-    span: FileSlice,
-    codec: Quantiser,
-    config: DataConfig,
-    decoded: Decoded,
-    stream: OutputFile,
-    count: Watch,
-) -> tuple[list[int], Findings]:
+    name: str, file: Path, codec: Quantiser, config: DataConfig, stream: Sink, count: Watch
+) -> tuple[Integers, Findings]:
     """Write the symbols of a recording; those of one without sound are to be cut off again.
 
-    `decoded` has its samples if they were measured before, at the codec's rate.
-
     Returns:
-        How many symbols it has, in a list that is empty if nothing is to be learnt from it; and
-        what was found.
+        How many symbols it has, (1,), or (0,) if nothing is to be learnt from it. With them what
+        was found in it, under its `name`.
 
     Raises:
         BadFileError: it cannot be read; some of it may be written.
     """
-    recording, rate, channels = SoundReader(span.file), codec.sample_rate, codec.channels
+    recording, rate, channels = SoundReader(file), codec.sample_rate, codec.channels
     findings = Findings(converted=_conversions(recording, rate, channels, config))
     size, peak = 0, 0.0
-    known = decoded.take(span.file)
-    if known is not None:
-        count(span.size)
     analyse, read = codec.analyser(), codec.reader()
     heard = np.zeros((codec.delay, channels), np.float32)  # what is not decoded yet
-    blocks = known or _frames(recording, rate, channels, config, count)
-    for frames in codec.padded(blocks):
+    for frames in codec.padded(_frames(recording, rate, channels, config, count)):
         values = analyse(frames)
         with codecs.failures(type(codec), "encode"):
             symbols = codec.encoded(frames, values)
-        stream.write(symbols.tobytes())
+        stream.write(np.ascontiguousarray(symbols).data)
         size += symbols.size
         peak = max(peak, float(np.abs(frames).max(initial=0)))
         findings.clipped += int(np.count_nonzero(np.abs(codec.scaled(values)) > 1))
@@ -209,8 +153,8 @@ def encode_sound(
     elif peak < _SILENT:
         why = "silent"
     if why:
-        return [], Findings(left_out={span.name: why}, converted=findings.converted)
-    return [size], findings
+        return np.zeros(0, np.int64), Findings({}, {name: why}, findings.converted)
+    return np.array([size], np.int64), findings
 
 
 def _frames(

@@ -8,6 +8,7 @@ import codecs as encodings
 import contextlib
 import io
 import json
+from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,14 +17,19 @@ import numpy as np
 from seqkit.config import DataConfig
 from seqkit.data import codecs, documents, files
 from seqkit.data.codecs import Characters, TextCodec, UnknownSymbolError
-from seqkit.data.files import SOUND_HINT, BadFileError, blocks, encoding_with_mark, head
+from seqkit.data.files import (
+    SOUND_HINT,
+    BadFileError,
+    Sink,
+    Watch,
+    blocks,
+    encoding_with_mark,
+    head,
+)
 from seqkit.data.findings import Findings
-from seqkit.data.shards.plan import FileSlice
 from seqkit.data.sound import reader
-from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.workers import Watch
-from seqkit.symbols import Symbols, symbol_dtype
+from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 _CONTINUING = bytes(range(0x80, 0xC0))  # all but the first byte of a character of UTF-8
 _NO_CHANCE = 6  # of them, where none breaks the rules of UTF-8; GBK keeps to them most often
@@ -42,18 +48,18 @@ def check_encoding(encoding: str) -> None:
         raise ConfigError(f"data.encoding={encoding}: {error}") from error
 
 
-def _text_blocks(span: FileSlice, config: DataConfig, count: Watch) -> Iterator[str]:
+def _text_blocks(file: Path, config: DataConfig, count: Watch) -> Iterator[str]:
     """The text of a file, some megabytes at a time, as `_read` gives it.
 
     Raises:
         BadFileError: it cannot be read, or is not in this encoding.
     """
-    file, encoding, read = span.file, config.encoding, span.begin
+    encoding, read = config.encoding, 0
     decoder = encodings.getincrementaldecoder(encoding)()
     ends = io.IncrementalNewlineDecoder(decoder, translate=True) if config.to_lf else decoder
     kept = _without(config.leave_out)
     try:
-        for block in blocks(file, count, span.begin, span.end):
+        for block in blocks(file, count):
             read += len(block)
             yield kept(ends.decode(block))
         yield kept(ends.decode(b"", final=True))
@@ -113,7 +119,7 @@ def line_of(document: str | list[str]) -> bytes:
 
 
 def row_batches(
-    span: FileSlice, config: DataConfig, count: Watch, *, labels: bool = False
+    file: Path, config: DataConfig, count: Watch, *, labels: bool = False
 ) -> Iterator[list[str]]:
     """The rows of a file, or their labels, some megabytes at a time, as `_read` gives them.
 
@@ -122,7 +128,7 @@ def row_batches(
     """
     left, kept = b"", _without(config.leave_out)
     try:
-        for block in blocks(span.file, count, span.begin, span.end):
+        for block in blocks(file, count):
             whole, ended, left = (left + block).rpartition(b"\n")
             if not ended:
                 continue
@@ -135,50 +141,45 @@ def row_batches(
         if left:
             raise ValueError("the last line has no end")
     except ValueError as error:
-        remedy = "remove it, and it is fetched again"
-        raise BadFileError(span.file, "damaged", remedy) from error
+        raise BadFileError(file, "damaged", "remove it, and it is fetched again") from error
 
 
-def pieces_of(
-    span: FileSlice, kind: str, config: DataConfig, count: Watch
-) -> Iterator[str | bytes]:
-    """The content of a file, or of some bytes of it, for a codec of text or bytes.
-
-    `count` is told how many bytes were read, each time.
+def pieces_of(file: Path, kind: str, config: DataConfig, count: Watch) -> Iterator[str | bytes]:
+    """The content of a file for a codec of text or bytes; `count` is as for `blocks`.
 
     Raises:
         BadFileError: it cannot be read.
     """
-    pieces = _read(span, kind, config, count)
+    pieces = _read(file, kind, config, count)
     return ("".join(piece) if isinstance(piece, list) else piece for piece in pieces)
 
 
 def encode_text(
-    span: FileSlice, codec: TextCodec, config: DataConfig, stream: OutputFile, count: Watch
-) -> tuple[list[int], Findings]:
-    """Write the symbols of a file, or of some bytes of it.
+    file: Path, codec: TextCodec, config: DataConfig, stream: Sink, count: Watch
+) -> tuple[Integers, Findings]:
+    """Write the symbols of a file.
 
     Returns:
-        How many symbols each of its documents has, 0 of empty ones. With them what was found in it.
+        How many symbols each of its documents has, (D,), 0 of empty ones. With them what was found
+        in it.
 
     Raises:
         BadFileError: it cannot be read; some of it may be written.
         DataError: a character is outside the vocabulary.
     """
-    shown = f"{span.file}, after byte {span.begin}" if span.begin else str(span.file)
-    sizes, findings = list[int](), Findings()
+    sizes, findings = array("q"), Findings()  # there may be a hundred million documents
     offset = 0
-    for piece in _read(span, codec.kind, config, count):
+    for piece in _read(file, codec.kind, config, count):
         if isinstance(piece, list):
             text: str | bytes = "".join(piece)
-            symbols, lengths = _encode_documents(shown, piece, len(sizes), codec, config)
+            symbols, lengths = _encode_documents(str(file), piece, len(sizes), codec, config)
             if sizes and not config.of_rows:  # the first goes on where the last one stopped
                 sizes[-1] += lengths.pop(0)
-            sizes += lengths
+            sizes.extend(lengths)
         else:
             text = piece
-            symbols = _encode(shown, text, offset, codec, config)
-            sizes = [sum(sizes) + symbols.size]
+            symbols = _encode(str(file), text, offset, codec, config)
+            sizes = array("q", [sum(sizes) + symbols.size])
         stream.write(np.ascontiguousarray(symbols).data)
         if config.unknown != "error" and isinstance(codec, Characters) and isinstance(text, str):
             unknown = codec.unknown_in(text)
@@ -187,22 +188,21 @@ def encode_text(
         offset += len(text)
     if config.cuts_files and config.document != "blank_line":
         findings.empty = sizes[:-1].count(0)  # a last line has an end, too
-    return sizes, findings
+    return np.array(sizes, np.int64), findings
 
 
 def _read(
-    span: FileSlice, kind: str, config: DataConfig, count: Watch
+    file: Path, kind: str, config: DataConfig, count: Watch
 ) -> Iterator[str] | Iterator[bytes] | Iterator[list[str]]:
     """The content in pieces; of a file of rows, or one that is cut, some documents each time.
 
-    `count` is told how many bytes were read, each time. With newline=lf all line ends are LF, and
-    what is to be left out is gone.
+    With newline=lf all line ends are LF, and what is to be left out is gone.
     """
     if config.of_rows:
-        return row_batches(span, config, count)
+        return row_batches(file, config, count)
     if kind == "bytes":
-        return blocks(span.file, count, span.begin, span.end)
-    text = _text_blocks(span, config, count)
+        return blocks(file, count)
+    text = _text_blocks(file, config, count)
     return documents.split(text, config.document) if config.cuts_files else text
 
 

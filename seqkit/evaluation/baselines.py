@@ -14,7 +14,7 @@ import soundfile
 
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.codecs.base import TextCodec
-from seqkit.data.corpus import Part, Row
+from seqkit.data.corpus import Part
 from seqkit.symbols import Integers, Symbols
 
 SAMPLE = 1 << 18
@@ -67,7 +67,7 @@ def baselines(part: Part, codec: Codec, limit: int | None = None) -> dict[str, f
     return frequencies | {"bigram_bits": bigram_bits(part, codec.size), "xz_bits": packed}
 
 
-def histogram_bits(symbols: Row, size: int) -> float:
+def histogram_bits(symbols: Symbols, size: int) -> float:
     """The entropy of the frequencies of the symbols (N,), of which there are `size`."""
     counts = np.zeros(size, np.int64)
     for begin in range(0, len(symbols), _BLOCK):
@@ -105,7 +105,7 @@ def _log_gammas(keys: Integers, prior: float) -> float:
     return sum(map(math.lgamma, counts + prior)) - len(counts) * math.lgamma(prior)
 
 
-def text_bytes(symbols: Row, codec: TextCodec) -> int:
+def text_bytes(symbols: Symbols, codec: TextCodec) -> int:
     """How many bytes the text of symbols (N,) has, in UTF-8; those of a codec of bytes are N."""
     if codec.kind == "bytes":
         return len(symbols)
@@ -113,7 +113,7 @@ def text_bytes(symbols: Row, codec: TextCodec) -> int:
     return sum(len(_encoded(symbols[begin : begin + _BLOCK], codec)) for begin in blocks)
 
 
-def packed_bytes(symbols: Row, codec: TextCodec) -> int:
+def packed_bytes(symbols: Symbols, codec: TextCodec) -> int:
     """The size of the text as `xz` packs it, at its own default level."""
     least, most = _DICTIONARY
     wanted = min(max(4 * len(symbols), least), most)  # memory for more than there is is not needed
@@ -131,7 +131,7 @@ def _encoded(symbols: Symbols, codec: TextCodec) -> bytes:
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
 
 
-def flac_bits(symbols: Row, codec: Quantiser) -> float:
+def flac_bits(symbols: Symbols, codec: Quantiser) -> float:
     """The size of a FLAC (best compression) of the quantised signal, the levels as integers.
 
     Up to 256 levels are 8-bit samples around silence, more are 16-bit ones. In bits per symbol; of

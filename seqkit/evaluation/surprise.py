@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from seqkit.data.corpus import Part, Row
+from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, streaming
 from seqkit.evaluation.scoring import CHUNK, Chunk, Scored
 from seqkit.model.state import State
-from seqkit.symbols import Floats, Integers, symbol_dtype
+from seqkit.symbols import Floats, Integers, Symbols, symbol_dtype
 
 _BLOCK = 1 << 20  # symbols read at a time
 _STRETCH = 256 * CHUNK  # symbols; up to one piece more
@@ -128,7 +128,7 @@ def position(part: Part, newlines: npt.NDArray[np.int64], place: int) -> tuple[i
     """
     document = int(np.searchsorted(part.starts, place, side="right"))
     begin, line, column = int(part.starts[document - 1]), 1, 1
-    before: tuple[Row, int, int] = part.before, 0, len(part.before) if document == 1 else 0
+    before: tuple[Symbols, int, int] = part.before, 0, len(part.before) if document == 1 else 0
     for row, first, end in (before, (part.symbols, begin, place)):
         for at in range(first, end, _BLOCK):
             counts = newlines[row[at : min(at + _BLOCK, end)]]

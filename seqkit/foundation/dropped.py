@@ -8,6 +8,7 @@ COMMANDS: dict[str, str] = {
     "bench": "python -m benchmarks.steps SHAPE, in a clone of the repository",
     "compress": "examples/compress.py packs a text with a model",
     "decompress": "examples/compress.py unpacks what it packed",
+    "prepare": "train with data.path=…: what was encoded stays in the cache, however large it is",
     "push": "hf upload USER/NAME CHECKPOINT checkpoint.safetensors, of huggingface_hub, shares it",
 }
 """By the name of the command."""

@@ -8,9 +8,6 @@ from pathlib import Path
 
 from seqkit.advice.recommend import suggested_recipe
 from seqkit.config import Config, as_data_asks
-from seqkit.data import remote
-from seqkit.data.shards import reading as shards
-from seqkit.foundation import disk
 from seqkit.foundation.config_file import from_values
 from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.session import Session
@@ -104,10 +101,5 @@ def _filled_up(config: Config, stored: Config, saved: Checkpoint, session: Sessi
     data = dataclasses.replace(data, pattern=data.pattern or stored.data.pattern)
     if stored.init_from:
         data = saved.as_read(data)
-    cache, ranks = disk.cache_dir(), session.ranks
-    with ranks.turn(ranks.rank.local_number == 0):  # the others find its copies
-        if any(map(remote.is_remote, remote.cached(data, cache).path)):
-            remote.fetch(data, cache, session.notice, session.progress)
-    data = shards.with_prepared_keys(data)
     origin = config.init_from or stored.init_from
     return as_data_asks(dataclasses.replace(config, data=data, init_from=origin))

@@ -15,7 +15,6 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import window_length
 from seqkit.data.load import load_corpus
 from seqkit.data.reading_errors import Errors
-from seqkit.data.shards import reading as shards
 from seqkit.data.sound import pitch, prediction, slow_codes
 from seqkit.data.sound.part import SoundPart
 from seqkit.data.sound.pitch import PitchBook
@@ -197,12 +196,12 @@ def _recording_to_keep(reading: Reading, parts: Parts, session: Session) -> Reco
 
 
 def _in_sixteen_bits(reading: Reading, sound: SoundPart, session: Session) -> SoundPart:
-    """The corpus before it was quantised, read again; as it is if it is long, or shards.
+    """The corpus before it was quantised, read again; as it is if it is long.
 
     Rounding to 256 levels adds noise, and a sound that hisses as much is not like the recording.
     """
     rate = sound.codec.sample_rate
-    if len(sound) > _MOST * rate or shards.folder_of(reading.source):
+    if len(sound) > _MOST * rate:
         return sound
     plain: dict[str, Any] = {
         **{"codec": "linear", "levels": MOST_LEVELS, "symbols_per_sample": 1},

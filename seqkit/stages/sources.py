@@ -6,7 +6,6 @@ from pathlib import Path
 
 from seqkit.config import Config, as_data_asks
 from seqkit.data import remote
-from seqkit.data.shards import reading as shards
 from seqkit.foundation import disk
 from seqkit.foundation.session import Session
 from seqkit.runs import named_checkpoint
@@ -48,9 +47,8 @@ class Sources:
 def locate(claim: Claim, session: Session) -> Sources:
     """Find the data and the weights; streams and URLs are copied to files of the cache.
 
-    In the config paths become absolute, files of the cache take the place of streams, and the keys
-    that shards were made with are filled in. URLs stay, so that a run goes on on a machine whose
-    cache has no copy.
+    In the config paths become absolute, and files of the cache take the place of streams. URLs
+    stay, so that a run goes on on a machine whose cache has no copy.
 
     Raises:
         DataError: the data are not there.
@@ -65,7 +63,7 @@ def locate(claim: Claim, session: Session) -> Sources:
     copies = remote.fetch(data, cache, notice, progress)
     config = dataclasses.replace(
         config,
-        data=shards.with_prepared_keys(data),
+        data=data,
         init_from=config.init_from and named_checkpoint.absolute(config.init_from),
         train=dataclasses.replace(
             config.train, teachers=[*map(named_checkpoint.absolute, config.train.teachers)]

@@ -54,15 +54,6 @@ def test_all_commands_take_bands(folder: Path, run: Run) -> None:
     run.fails(2, "export", *words[:1], f"out={folder / 'model.onnx'}")
 
 
-def test_shards_keep_them(folder: Path, run: Run) -> None:
-    shards = f"data.path={folder / 'shards'}"
-    run.ok("prepare", *KEYS[:4], f"data.path={folder / 'takes'}", f"out={folder / 'shards'}")
-    run.ok(*KEYS, shards, f"run_dir={folder / 'run'}")
-    assert run.json("evaluate", f"checkpoint={folder / 'run'}", "device=cpu", shards)["loss"] > 0
-    said = run.fails(2, *KEYS, "data.bands=2", shards, f"run_dir={folder / 'other'}")
-    assert "data.bands" in said
-
-
 def test_a_rate_that_does_not_fit_is_named(run: Run, tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", np.ones(44_100), 44_100)
     said = run.fails_in_a_line(

@@ -34,19 +34,6 @@ def test_penn_treebank_is_read_by_its_protocol(run: Run, tmp_path: Path) -> None
     assert "data.path=FILE_OR_FOLDER" in run.fails_in_a_line(2, "recipe=ptb")
 
 
-def test_shards_keep_the_parts(run: Run, tmp_path: Path) -> None:
-    files, shards = tmp_path / "files", tmp_path / "shards"
-    files.mkdir()
-    for part in ("train", "valid", "test"):
-        (files / f"ptb.char.{part}.txt").write_text(spaced(SENTENCE * 9))
-    run.ok("prepare", "recipe=ptb", f"data.path={files}", f"out={shards}")
-    run.ok("recipe=ptb", f"data.path={shards}", f"run_dir={tmp_path / 'a'}", *FAST)
-    scored = run.json("evaluate", f"checkpoint={tmp_path / 'a'}", "part=test")
-    assert scored["symbols"] == len(SENTENCE) * 9
-    said = run.fails_in_a_line(2, "recipe=ptb", f"data.path={shards}", "data.test=*train*")
-    assert "data.test=*train*: the shards in" in said
-
-
 def test_enwik8_is_split_by_bytes(run: Run, tmp_path: Path) -> None:
     content = bytes(range(250)) * 8
     (tmp_path / "enwik8").write_bytes(content)

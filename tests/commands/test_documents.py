@@ -1,4 +1,4 @@
-"""Names in a list, as a user meets them: trained, made, scored, fine-tuned, in shards."""
+"""Names in a list, as a user meets them: trained, made, scored, fine-tuned."""
 
 import json
 from pathlib import Path
@@ -86,23 +86,6 @@ def test_what_is_known_of_a_list_counts_for_others(run: Run, listed: Path, tmp_p
     run.ok(*words, f"run_dir={again}", "train.max_steps=40", "resume=auto")
     first, second = saved(tuned).weights, saved(again).weights
     assert all(np.array_equal(first[name], second[name]) for name in first)
-
-
-def test_shards_are_learnt_as_they_were_cut_and_a_run_goes_on(
-    run: Run, listed: Path, tmp_path: Path
-) -> None:
-    shards, words = tmp_path / "shards", ["recipe=shakespeare", *SHORT]
-    data = f"data.path={listed.parent / 'names.txt'}"
-    run.ok("prepare", data, "data.document=line", f"out={shards}")
-    whole, cut = tmp_path / "whole", tmp_path / "cut"
-    words.append(f"data.path={shards}")
-    run.ok(*words, f"run_dir={whole}", "train.max_steps=6")
-    run.ok(*words, f"run_dir={cut}", "train.max_steps=3")
-    run.ok(*words, f"run_dir={cut}", "train.max_steps=6", "resume=auto")
-    assert saved(whole).model.ends and saved(whole).config["data"]["document"] == "line"
-    first, second = saved(whole).weights, saved(cut).weights
-    assert all(np.array_equal(first[name], second[name]) for name in first)
-    assert "data.document" in run.fails(2, *words, "data.document=%%")
 
 
 def test_a_run_goes_on_with_its_documents_alone(run: Run, listed: Path, tmp_path: Path) -> None:

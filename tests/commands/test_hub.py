@@ -1,4 +1,4 @@
-"""Data sets in the format of Hugging Face: prepared, trained on and evaluated as files are."""
+"""Data sets in the format of Hugging Face: trained on and evaluated as files are."""
 
 from pathlib import Path
 
@@ -27,18 +27,10 @@ def test_rows_learn_what_as_many_files_learn(
     (tmp_path / "files").mkdir()
     for number, row in enumerate(ROWS):
         (tmp_path / "files" / f"{number:02}.txt").write_text(row)
-    shards = tmp_path / "shards"
-    assert "of 30 documents in 1 shard" in run.ok("prepare", *words, f"out={shards}").err
-    for name, data in (
-        ("files", (f"data.path={tmp_path / 'files'}",)),
-        ("rows", words),
-        ("shards", (f"data.path={shards}",)),
-    ):
+    for name, data in (("files", (f"data.path={tmp_path / 'files'}",)), ("rows", words)):
         run.ok(*TINY, *data, "train.max_steps=4", f"run_dir={tmp_path / name}run")
-    expected = weights(tmp_path / "filesrun")
-    for name in ("rows", "shards"):
-        found = weights(tmp_path / f"{name}run")
-        assert all(np.array_equal(found[key], values) for key, values in expected.items())
+    expected, found = weights(tmp_path / "filesrun"), weights(tmp_path / "rowsrun")
+    assert all(np.array_equal(found[key], values) for key, values in expected.items())
 
 
 def test_rows_are_learnt_with_the_labels_of_another_column(run: Run, tmp_path: Path) -> None:
@@ -48,21 +40,14 @@ def test_rows_are_learnt_with_the_labels_of_another_column(run: Run, tmp_path: P
     rows = ["data.kind=hf", f"data.path={path}", f"data.column={COLUMN}"]
     rows.append("data.label_column=author")
     words = ("recipe=shakespeare", "model.input=embedding", *SMALL)
-    shards = tmp_path / "shards"
-    run.ok("prepare", *rows, "recipe=shakespeare", f"out={shards}")
-    for name, data in (("rows", rows), ("shards", [f"data.path={shards}"])):
-        folder = f"run_dir={tmp_path / name}run"
-        done = run.ok(*words, *data, "train.max_steps=20", "train.validate_every=20", folder)
-        assert "label: sea, wood" in done.err
-        run.ok(folder, "resume=auto", "train.max_steps=60")
+    folder = f"run_dir={tmp_path / 'rowsrun'}"
+    done = run.ok(*words, *rows, "train.max_steps=20", "train.validate_every=20", folder)
+    assert "label: sea, wood" in done.err
+    run.ok(folder, "resume=auto", "train.max_steps=60")
     asked = ("generate", f"checkpoint={tmp_path / 'rowsrun'}", "seed=1", "length=200", "label=sea")
     own = run(*asked).out.decode()
     assert sum(map(own.count, "wvgusi")) > 3 * sum(map(own.count, "kfx"))
-    one, other = (
-        run.json("evaluate", f"checkpoint={tmp_path / 'rowsrun'}", *data)
-        for data in (rows, [f"data.path={shards}", "data.label_column=author"])
-    )
-    assert one["loss"] == other["loss"]
+    assert run.json("evaluate", f"checkpoint={tmp_path / 'rowsrun'}", *rows)["loss"] > 0
     run.ok(*words, *rows[:-1], "train.max_steps=1", f"run_dir={tmp_path / 'plain'}")
     refused = run("evaluate", f"checkpoint={tmp_path / 'plain'}", *rows)
     assert refused.code == 2 and "label_column=author: this checkpoint learnt no" in refused.err

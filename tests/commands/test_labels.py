@@ -1,4 +1,4 @@
-"""Labels as a user meets them: trained, asked for, scored, fine-tuned, in shards, from Python."""
+"""Labels as a user meets them: trained, asked for, scored, fine-tuned, from Python."""
 
 import json
 from pathlib import Path
@@ -117,19 +117,6 @@ def test_fine_tuning_adds_labels(run: Run, learnt: Path, tmp_path: Path) -> None
     words = ["train.max_steps=2", f"init_from={bare}", f"run_dir={tmp_path / 'labelled'}"]
     done = run(*LABELLED, f"data.path={folder}", *words)
     assert done.code == 0 and "3 labels are new: air sea wood" in done.err
-
-
-def test_shards_know_their_labels_and_a_run_goes_on(run: Run, learnt: Path, tmp_path: Path) -> None:
-    shards, folder = tmp_path / "shards", learnt.parent / "texts"
-    run.ok("prepare", f"data.path={folder}", f"out={shards}")
-    whole, cut = tmp_path / "whole", tmp_path / "cut"
-    words = (*LABELLED, f"data.path={shards}")
-    run.ok(*words, "train.max_steps=6", f"run_dir={whole}")
-    run.ok(*words, "train.max_steps=3", f"run_dir={cut}")
-    run.ok(*words, "train.max_steps=6", f"run_dir={cut}", "resume=auto")
-    first, second = saved(whole).weights, saved(cut).weights
-    assert all(np.array_equal(first[name], second[name]) for name in first)
-    assert saved(cut).labels == saved(whole).labels
 
 
 def test_a_label_needs_no_other_key(run: Run, tmp_path: Path) -> None:

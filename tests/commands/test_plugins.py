@@ -91,12 +91,6 @@ def test_the_command_line_of_doctor_names_the_module(recipe: str, module: str, r
     assert f"plugins={module}" in found["recommendation"]["command"].split()
 
 
-def test_the_keys_that_prepare_proposes_name_the_module(module: str, run: Run) -> None:
-    words = ["data.path=rain", "data.codec=shifted", f"plugins={module}"]
-    done = run.ok("prepare", *words, "out=shards")
-    assert f"data.path=shards plugins={module}" in done.err
-
-
 @pytest.mark.parametrize("used", ["data.codec=shifted", "data.dataset=rain"])
 def test_a_plug_in_that_only_the_folder_names_is_not_imported(
     used: str, module: str, run: Run

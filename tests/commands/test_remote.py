@@ -1,4 +1,4 @@
-"""Data at a URL: prepared, trained on, resumed and evaluated as files are."""
+"""Data at a URL: trained on, resumed and evaluated as files are."""
 
 import json
 import signal
@@ -78,24 +78,6 @@ def test_nothing_is_fetched_because_a_checkpoint_names_it(
     assert f"{url} is not in the cache, and is fetched only if data.path={url} is given" in done.err
 
 
-@pytest.mark.thorough
-def test_shards_are_made_of_a_url_and_read_from_one(
-    run: Run, served: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "shards"
-    run.ok("prepare", f"data.path={served.url}{NOVEL}", f"out={out}")
-    assert json.loads((out / "index.json").read_text())["name"] == "novel.txt"
-    words = [*TINY, f"data.path=file://{out}", f"run_dir={tmp_path / 'run'}"]
-    run.ok(*words, "train.max_steps=1")
-    assert saved(tmp_path / "run").config["data"]["path"] == [f"file://{out}"]
-    for steps, cache in ((2, "cache"), (3, "another_cache")):  # the last without a copy
-        run.ok(*words, f"train.max_steps={steps}", "resume=auto")
-        monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / cache))
-    assert "data.newline=lf: the shards in" in run.fails(
-        2, *words, "data.newline=lf", "train.max_steps=4", "resume=auto"
-    )
-
-
 @pytest.mark.parametrize(
     ("url", "code", "said"),
     [
@@ -103,16 +85,12 @@ def test_shards_are_made_of_a_url_and_read_from_one(
         ("foo://bucket/a.txt", 2, "foo://bucket/a.txt: Protocol not known: foo"),
     ],
 )
-def test_what_cannot_be_had_ends_every_command(
-    run: Run, trained: Path, tmp_path: Path, url: str, code: int, said: str
+def test_what_cannot_be_had_ends_a_training(
+    run: Run, tmp_path: Path, url: str, code: int, said: str
 ) -> None:
-    for command in (
-        ("prepare", f"out={tmp_path / 'shards'}"),
-        (*TINY, f"run_dir={tmp_path / 'run'}"),
-    ):
-        done = run.fails(code, *command, f"data.path={url}")
-        assert said in done
-        assert "Traceback" not in done
+    done = run.fails(code, *TINY, f"run_dir={tmp_path / 'run'}", f"data.path={url}")
+    assert said in done
+    assert "Traceback" not in done
 
 
 def test_a_stop_while_fetching_leaves_nothing(served: Site, cache: Path, tmp_path: Path) -> None:
@@ -124,7 +102,7 @@ def test_a_stop_while_fetching_leaves_nothing(served: Site, cache: Path, tmp_pat
         go_on.wait()
 
     served.during = wait
-    words = ["prepare", f"data.path={served.url}{NOVEL}", "out=shards"]
+    words = [*TINY, f"data.path={served.url}{NOVEL}", "run_dir=run", "train.max_steps=1"]
     going = subprocess.Popen(
         [python(), "-m", "seqkit", *words], cwd=tmp_path, env=environment(),
         stderr=subprocess.PIPE, text=True,

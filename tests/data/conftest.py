@@ -7,14 +7,10 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit.data import symbol_files
 from seqkit.data.datasets import Folders
-from seqkit.data.symbol_files import StoredFile
 from tests.data.stores import Site, site
 
 WORDS = "sing a song of sixpence\n"
-VALUES = np.random.default_rng(0).integers(0, 300, 5000).astype(np.uint16)
-"""Symbols that are in files."""
 
 
 @pytest.fixture
@@ -61,15 +57,3 @@ def sound(tmp_path: Path) -> Path:
         wave = np.random.default_rng(seed).uniform(-0.5, 0.5, 900).astype(np.float32)
         soundfile.write(folder / f"{seed}.wav", wave, 4000, "FLOAT")
     return folder
-
-
-@pytest.fixture
-def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[StoredFile]:
-    """Files of the symbols VALUES, of several lengths, which are checked 64 bytes at a time."""
-    monkeypatch.setattr(symbol_files, "BLOCK", 64)
-    made = []
-    for number, part in enumerate(np.split(VALUES, [1, 700, 1900, 1907, 4000])):
-        path = tmp_path / f"{number}.bin"
-        part.tofile(path)
-        made.append(StoredFile(path, len(part), symbol_files.digests(path, 64)[1], 64))
-    return made

@@ -1,7 +1,6 @@
 """Recordings become symbols: whole, in place, and with every fault and change reported."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -9,16 +8,14 @@ import pytest
 import soundfile
 
 from seqkit.config import DataConfig
-from seqkit.data import corpus_cache, sound_encoder
+from seqkit.data import corpus_cache
 from seqkit.data.codecs import Linear, MuLaw, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.data.file_search import Search
 from seqkit.data.files import Meter
-from seqkit.data.shards.plan import Pool
-from seqkit.data.shards.source import Source
-from seqkit.data.sound import Frames, Wave, resample
-from seqkit.data.sound.reader import SoundReader
+from seqkit.data.sound import Wave, resample
+from seqkit.data.source import Source
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import DataError
 
@@ -36,7 +33,9 @@ def load(
     config = DataConfig(**{"kind": "audio", **settings})  # type: ignore[arg-type]
     located = Located(path, path.name, test=test)
     source = Source.of(config, located, "audio", Catalogue())
-    return corpus_cache.load(source, cache=cache, pool=Pool(1, Meter()), codec=given)
+    return corpus_cache.load(
+        source, cache=cache, meter=Meter(), notice=lambda text: None, codec=given
+    )
 
 
 @pytest.fixture
@@ -232,22 +231,3 @@ def test_a_rate_above_all_that_are_learnt_is_refused(tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", noise(), 10**9)
     with pytest.raises(DataError, match=r"a\.wav: a sample rate of 1000000000 Hz, and 384000 is"):
         load(tmp_path / "a.wav", tmp_path / "cache")
-
-
-def test_a_file_that_is_measured_first_is_decoded_once(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened: list[Path] = []
-    decode = SoundReader.all_channels
-
-    def counted(self: SoundReader, *given: int) -> Iterator[Frames]:
-        opened.append(self.path)
-        return decode(self, *given)
-
-    monkeypatch.setattr(SoundReader, "all_channels", counted)
-    made = load(folder, tmp_path, gain="peak")
-    assert sorted(opened) == sorted(set(opened))
-    monkeypatch.setattr(sound_encoder, "_ROOM", 0)
-    again = load(folder, tmp_path / "other", gain="peak")
-    assert len(opened) == 3 * len(set(opened))
-    assert np.array_equal(made.whole.symbols[:], again.whole.symbols[:])

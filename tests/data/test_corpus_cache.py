@@ -1,6 +1,7 @@
-"""What the cache has of a text is used only as it was written."""
+"""What the cache has of a text is used only as it was written, and nothing depends on it."""
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,67 +10,118 @@ import numpy as np
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import files, text_encoder
+from seqkit.data import corpus_cache, files, text_encoder
 from seqkit.data.corpus import Corpus
 from seqkit.data.files import BadFileError
 from seqkit.data.load import load_corpus
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
+from tests.conftest import completed, fill_disk
+from tests.data.conftest import WORDS
+from tests.warm_python import python
 
-Damage = Callable[[bytes], bytes]
+KILLED = """
+import os, signal, sys
+from seqkit.config import DataConfig
+from seqkit.data import encoding, load
+from seqkit.foundation.catalogue import Catalogue
+from seqkit.foundation.session import Session
+
+write = encoding.encode_text
+def kill(*arguments):
+    write(*arguments)
+    os.kill(os.getpid(), signal.SIGKILL)
+encoding.encode_text = kill
+load.load_corpus(DataConfig(path=sys.argv[1:]), Session(Catalogue(), print))
+"""
+Damage = Callable[[bytes], bytes | None]
 
 
-def flipped(content: bytes) -> bytes:
-    """Other symbols, some of which no vocabulary has."""
-    return bytes(np.frombuffer(content, np.uint8) ^ 64)
+def read(text: Path, told: list[str] | None = None) -> Corpus:
+    said = [] if told is None else told
+    return load_corpus(DataConfig(path=[str(text)]), Session(Catalogue(), said.append))
 
 
-def read(text: Path) -> Corpus:
-    data = DataConfig(path=[str(text)])
-    return load_corpus(data, Session(Catalogue(), lambda text: None))
+def copies(cache: Path) -> set[str]:
+    return {path.suffix for path in (cache / "corpora").iterdir()}
 
 
-@pytest.mark.parametrize(
-    ("suffix", "damage"),
-    [("0*.bin", flipped), ("0*.bin", lambda content: b""), ("starts.int64", flipped)],
-)
-def test_a_damaged_copy_is_told_and_made_again(
-    suffix: str, damage: Damage, text: Path, cache: Path
+def test_it_is_mapped_into_memory_and_not_encoded_again(
+    text: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    first = read(text)
+    monkeypatch.setattr(corpus_cache, "encode", None)
+    monkeypatch.setattr(corpus_cache, "choose_codec", None)
+    for corpus in (first, read(text)):
+        assert isinstance(corpus.whole.symbols.base, np.memmap)
+        assert corpus.codec.decode(corpus.whole.symbols) == WORDS * 5
+    assert (first.sha256, first.files) == (read(text).sha256, (("song.txt", 1),))
+
+
+@pytest.mark.parametrize("suffix", ["npy", "npz"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: bytes(np.frombuffer(content, np.uint8) ^ 64),
+        lambda content: content[:-20],
+        lambda content: content[:-1] + b"\x07",
+        lambda content: b"",
+        lambda content: None,
+    ],
+)
+def test_a_damaged_copy_is_made_again(damage: Damage, suffix: str, text: Path, cache: Path) -> None:
     whole = read(text)
-    symbols = whole.whole.symbols[:]
-    (copy,) = (cache / "corpora").glob(f"*/{suffix}")
-    content = copy.read_bytes()
-    copy.write_bytes(damage(content))
-    assert copy.read_bytes() != content
-    again, later = read(text), read(text)
-    assert again.notes == (
-        f"the cached copy of {text} was damaged: it was made again",
-        *later.notes,
-    )
-    assert copy.read_bytes() == content
-    for found in (again, later):
+    symbols = whole.whole.symbols.copy()
+    for copy in (cache / "corpora").glob(f"*.{suffix}"):
+        content = damage(copy.read_bytes())
+        copy.unlink()  # what is mapped stays as it is
+        if content is not None:
+            copy.write_bytes(content)
+    for found in (read(text), read(text)):
         assert np.array_equal(found.whole.symbols, symbols)
         assert np.array_equal(found.whole.starts, whole.whole.starts)
+        assert (found.codec.to_spec(), found.notes) == (whole.codec.to_spec(), ())
+    assert copies(cache) == {".npy", ".npz"}
 
 
-def test_a_damaged_memory_is_made_again(text: Path, cache: Path) -> None:
-    whole = read(text)
-    (memory,) = (cache / "corpora").glob("*.json")
-    content = memory.read_bytes()
-    memory.write_bytes(content.replace(b"[10, 32,", b"[10, 33,"))
-    assert memory.read_bytes() != content
-    assert read(text).codec.to_spec() == whole.codec.to_spec()
-    assert memory.read_bytes() == content
+@pytest.mark.parametrize("fault", ["full", "no folder"])
+def test_without_a_cache_the_data_stay_in_memory(
+    fault: str, text: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if fault == "full":
+        fill_disk(monkeypatch, files=".*.npy.*")
+    else:
+        monkeypatch.setenv("SEQKIT_CACHE_DIR", str(text / "cache"))  # below a file
+    told = list[str]()
+    corpus = read(text, told)
+    (said,) = told
+    assert said.startswith("cannot write ") and said.endswith("; the data stay in memory")
+    assert corpus.codec.decode(corpus.whole.symbols) == WORDS * 5
+    assert corpus.whole.symbols.dtype == np.uint8
+    assert not [*tmp_path.rglob("*.npy")]
 
 
-def test_what_was_not_used_for_long_goes(text: Path, cache: Path, tmp_path: Path) -> None:
+def test_what_a_killed_process_wrote_is_no_copy(text: Path, cache: Path, tmp_path: Path) -> None:
+    done = completed(
+        [python(), "-c", KILLED, str(text)], tmp_path, {"SEQKIT_CACHE_DIR": str(cache)}
+    )
+    assert done.returncode == -signal.SIGKILL
+    assert ".tmp" in copies(cache) and ".npy" not in copies(cache)
+    corpus = read(text)
+    assert corpus.codec.decode(corpus.whole.symbols) == WORDS * 5
+    assert copies(cache) == {".npy", ".npz"}
+
+
+def test_what_was_not_used_for_long_goes(text: Path, cache: Path) -> None:
     read(text)
+    before = {*(cache / "corpora").iterdir()}
+    (cache / "corpora" / "of_another_version").mkdir()
     for path in (cache / "corpora").iterdir():
         os.utime(path, (0, 0))
     text.write_text("another text\n")
     read(text)
-    assert len([*(cache / "corpora").iterdir()]) == 2
+    assert not before & {*(cache / "corpora").iterdir()}
+    assert copies(cache) == {".npy", ".npz"}
 
 
 @pytest.mark.parametrize("kind", ["bytes", "text"])
@@ -86,7 +138,7 @@ def test_what_fails_midway_leaves_no_symbols(
         for block in blocks(file, *arguments):
             yield block
             calls.append(file)
-            if file.name == "b.txt" and calls.count(file) > 1:  # after the first pass
+            if file.name == "b.txt" and (kind == "bytes" or calls.count(file) > 1):
                 raise BadFileError(file, "cannot be read: input/output error")
 
     monkeypatch.setattr(text_encoder, "blocks", failing)

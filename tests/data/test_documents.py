@@ -1,14 +1,12 @@
 """Where text is cut into documents, whatever the blocks are in which it comes."""
 
-import io
-from itertools import accumulate
 from pathlib import Path
 
 import pytest
 
 from seqkit.config import DataConfig
 from seqkit.data import documents, files
-from seqkit.data.documents import bytes_between, next_document, split
+from seqkit.data.documents import split
 from seqkit.data.load import load_corpus
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError, DataError
@@ -58,19 +56,6 @@ def test_a_document_of_many_blocks_is_never_held_whole() -> None:
     blocks = ("x" * 4096 for _ in range(500))
     sizes = [len(piece) for (piece,) in split(blocks, "line")]
     assert sum(sizes) == 500 * 4096 and max(sizes) <= 4096
-
-
-@pytest.mark.parametrize("block", [1, 4, 1 << 20])
-def test_files_are_cut_where_documents_begin(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "_BLOCK", block)
-    parts = ["ä" * 300 + "\r\n\r\n", "b\r\nc\n\n", "d"]
-    whole, edges = "".join(parts).encode(), [*accumulate(len(part.encode()) for part in parts)]
-    between = bytes_between("blank_line")
-    for place in range(len(whole)):
-        found = next_document(io.BytesIO(whole), place, between)
-        assert found in edges
-    assert next_document(io.BytesIO(whole), 0, between) == edges[0]
-    assert next_document(io.BytesIO(whole), 0, bytes_between("never")) == len(whole)
 
 
 def texts(path: Path, **keys: object) -> tuple[list[str], list[str]]:

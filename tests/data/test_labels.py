@@ -2,14 +2,13 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from seqkit.conditions import NO_CONDITIONS
 from seqkit.config import DataConfig
-from seqkit.data import labels, symbol_files
+from seqkit.data import labels
 from seqkit.data.corpus import Part
 from seqkit.data.labels import Labels
 from seqkit.data.load import load_corpus
@@ -117,24 +116,6 @@ def test_a_split_takes_some_of_every_label(tmp_path: Path, monkeypatch: pytest.M
         said = [corpus.labels.describe(tuple(own)) for own in known.tolist()]
         assert {*said} == {"a", "b", "c"}
         assert all(own == "abc"["pqr".index(x)] for own, x in zip(said, letters, strict=True))
-
-
-def test_documents_are_not_read_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "cache"))
-    for number in range(100):
-        (tmp_path / f"{number}_{number % 2}.txt").write_text(f"{number:03} ")
-    data = DataConfig(path=[str(tmp_path)], label=r"_(?P<odd>\d)", pattern="*.txt")
-    corpus = load_corpus(data, Session(Catalogue(), lambda said: None))
-    read, looks = symbol_files._Handle.look, list[object]()
-
-    def counted(self: Any) -> int:
-        looks.append(self)
-        return read(self)
-
-    monkeypatch.setattr(symbol_files._Handle, "look", counted)
-    parts = corpus.split([0.8, 0.1, 0.1])
-    assert [len(part.starts) for part in parts] == [80, 10, 10]
-    assert len(looks) == 3
 
 
 def test_a_place_has_the_code_of_its_symbol_and_the_labels_of_its_document() -> None:

@@ -4,12 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.config import DataConfig
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
-from seqkit.data.shards.prepare import prepare
-from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import DataError
 from tests.data.texts import load, load_located
 
@@ -92,11 +89,6 @@ def test_unknown_characters_are_counted_and_named(tmp_path: Path) -> None:
         "nearest": "8 characters outside the vocabulary replaced by the nearest: "
         f"""'’' by "'" (4), 'X' by 'a' (2), {face} by 'c' (2)""",
     }
-    notices: list[str] = []
-    config = DataConfig(path=[str(folder)], max_vocabulary=4, unknown="skip")
-    shards = tmp_path / "shards"
-    prepare(config, shards, catalogue=Catalogue(), notice=notices.append)
-    assert notices[0] == f"4 characters outside the vocabulary left out: 'b' (2), {face} (2)"
     (folder / "1.txt").write_text("abcXYZABCDEF\n")
     more = load(folder / "1.txt", tmp_path / "cache", codec, unknown="skip").notes[0]
     assert more.endswith("'D' (1), 'E' (1) and 4 others")

@@ -8,8 +8,7 @@ from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.data.files import Meter
-from seqkit.data.shards.plan import Pool
-from seqkit.data.shards.source import Source
+from seqkit.data.source import Source
 from seqkit.data.text_encoder import check_encoding
 from seqkit.foundation.catalogue import Catalogue
 
@@ -29,4 +28,6 @@ def load_located(
     config = DataConfig(**{"kind": "text", **settings})  # type: ignore[arg-type]
     check_encoding(config.encoding)
     source = Source.of(config, located, codec.kind if codec else config.kind, Catalogue())
-    return corpus_cache.load(source, cache=cache, pool=Pool(1, Meter()), codec=codec, grow=grow)
+    return corpus_cache.load(
+        source, cache=cache, meter=Meter(), notice=lambda text: None, codec=codec, grow=grow
+    )

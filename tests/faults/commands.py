@@ -19,7 +19,6 @@ def lines(trained: Path, folder: Path) -> dict[str, list[str]]:
         "evaluate": ["evaluate", *data, "out=b.json", again],
         "score": ["score", *data, "out=b.jsonl", again],
         "compare": ["compare", "runs=own", "out=b.png", again],
-        "prepare": ["prepare", "data.path=a.txt", "out=shards", again],
         "report": ["report", "run_dir=own"],
         "doctor": ["doctor", "data.path=a.txt", "device=cpu", "out=b.md", again],
         "inspect": ["inspect", "checkpoint=own"],

@@ -60,39 +60,6 @@ def test_data_that_change_during_a_training_end_none(
     tell("data deleted, shortened or replaced in a training", 1)
 
 
-@pytest.mark.parametrize("place", ["shards", "cache"])
-def test_data_cut_short_where_they_are_read_end_a_training_in_two_lines(
-    place: str, text_file: Path, tmp_path: Path, run: Run, tell: Tell,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "cache"))
-    data, files = text_file, tmp_path / "cache"
-    if place == "shards":
-        data = files = tmp_path / "shards"
-        run.ok("prepare", f"data.path={text_file}", f"out={data}")
-    keys = ("train.max_steps=1000000", "train.validate_every=50")
-    training = start(tmp_path / "run", data, *keys)
-    wait_for_steps(tmp_path / "run", 50)
-    (file,) = files.rglob("*.bin")
-    whole = file.read_bytes()
-    file.write_bytes(b"")
-    out, said = training.communicate()
-    assert (training.returncode, out) == (3, ""), said
-    told, saved_at = said.splitlines()[-2:]
-    assert told.startswith(
-        f"seqkit: error: {file}: 0 bytes in place of the 1,800 that were written"
-    )
-    assert "; the state is saved: go on with: " in saved_at
-    if place == "shards":
-        file.write_bytes(whole)
-    step = saved(tmp_path / "run").metrics["step"]
-    assert step >= 50
-    done = run.ok(f"run_dir={tmp_path / 'run'}", "resume=auto", f"train.max_steps={step + 5}")
-    assert f"going on at step {step}" in done.err
-    assert file.read_bytes() == whole
-    tell("data cut short where a training reads them", 1)
-
-
 @pytest.mark.thorough
 def test_programs_that_start_at_once_share_a_cache(
     amount: Amount, tell: Tell, tmp_path: Path
@@ -111,7 +78,7 @@ def test_programs_that_start_at_once_share_a_cache(
         assert one.returncode == 0, said
         assert "Traceback" not in said
     assert not list((tmp_path / "cache").rglob("*.tmp"))
-    assert len({file.read_bytes() for file in (tmp_path / "cache").rglob("*.bin")}) == 1
+    assert len({file.read_bytes() for file in (tmp_path / "cache").rglob("*.npy")}) == 1
     tell("programs that share a new cache", len(numbers))
 
 

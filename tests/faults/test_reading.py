@@ -93,7 +93,7 @@ def test_a_read_error_in_data_is_told(
     assert done.stderr.splitlines()[-1].startswith(f"seqkit: error: {data}: "), done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "run" / "config.yaml").exists()
-    assert not list((tmp_path / "cache").rglob("*.bin"))
+    assert not list((tmp_path / "cache").rglob("*.npy"))
     again = completed([python(), "-m", "seqkit", *words], tmp_path, clean)
     assert again.returncode == 0, again.stderr
     tell("read errors in data", 1)

@@ -1,22 +1,18 @@
-"""Files that become symbols together, and what tells that they changed."""
+"""The files of a data set, and what tells that they changed."""
 
 import contextlib
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from seqkit.config import DataConfig
-from seqkit.data import remote
 from seqkit.data.codecs import Characters, Codec
 from seqkit.data.datasets import Located
 from seqkit.data.file_search import Search, is_folder
 from seqkit.data.files import BadFileError, encoding_with_mark, stamp
 from seqkit.data.findings import Findings
-from seqkit.data.shards.index import digest
-from seqkit.data.sound_encoder import Decoded
-from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import DataError
 
@@ -36,7 +32,6 @@ class Source:
     files: by name, in the order in which their hashes are listed.
     search: how they were found.
     catalogue: where their codec is looked for.
-    decoded: sound that was decoded to measure it, until it is encoded.
     """
 
     config: DataConfig
@@ -44,7 +39,6 @@ class Source:
     files: Mapping[str, Path]
     search: Search
     catalogue: Catalogue
-    decoded: Decoded = field(default_factory=Decoded)
 
     @classmethod
     def of(cls, config: DataConfig, located: Located, kind: str, catalogue: Catalogue) -> "Source":
@@ -85,28 +79,25 @@ class Source:
         return {name: self.files[name] for name in names}
 
     @cached_property
-    def _stamps(self) -> dict[str, list[int]]:
-        return {name: _stamp(file) for name, file in self.files.items()}
+    def stamps(self) -> dict[str, list[int]]:
+        """The size of each file, and when its content, and its status, last changed.
+
+        Raises BadFileError.
+        """
+        return {name: stamp(file) for name, file in self.files.items()}
 
     @property
     def bytes(self) -> int:
         """Of all files. Raises BadFileError."""
-        return sum(stamped[0] for stamped in self._stamps.values())
-
-    @cached_property
-    def identity(self) -> str:
-        """What changes with the files. Raises BadFileError."""
-        stamps = {name: [str(self.files[name]), *now] for name, now in self._stamps.items()}
-        errors = [str(error) for error in self.search.errors]
-        return digest([stamps, self.located.validation, self.located.test, errors])
+        return sum(stamped[0] for stamped in self.stamps.values())
 
     def check_unchanged(self) -> None:
         """Raise DataError if a file is another than at the first look."""
         for name, file in self.files.items():
-            if _stamp(file) != self._stamps[name]:
+            if stamp(file) != self.stamps[name]:
                 raise DataError(f"{file}: changed while it was read: start again")
 
-    def notes(self, findings: Findings, codec: Codec, *, fitted: bool = True) -> list[str]:
+    def notes(self, findings: Findings, codec: Codec, *, fitted: bool) -> list[str]:
         """What the user is told about the files; `fitted`: also of the codec that they gave."""
         notes, search = findings.notes(self.files, codec), self.search
         if codec.kind == "text" and fitted:
@@ -120,14 +111,21 @@ class Source:
         return notes
 
     @contextlib.contextmanager
-    def hints(self) -> Iterator[None]:
-        """Say of a file that cannot be read, and may be left out, how to go on without it."""
+    def left_out(self, name: str, bad: dict[str, str]) -> Iterator[None]:
+        """Put down why a file cannot be read, where such files are to be left out.
+
+        Raises:
+            DataError: they are not; it says how to go on without the file.
+        """
         try:
             yield
         except BadFileError as error:
-            if len(self.files) == 1 or self.config.on_bad_file == "skip":
+            if self.config.on_bad_file == "skip":
+                bad[name] = error.reason
+            elif len(self.files) == 1:
                 raise
-            raise error.refusal() from error
+            else:
+                raise error.refusal() from error
 
     def _advice(self, codec: Codec) -> Iterator[str]:
         """That a text may better be read otherwise."""
@@ -143,19 +141,3 @@ class Source:
         if "\ufeff" in characters and not self.config.of_rows:
             without = encoding_with_mark(self.config.encoding)
             yield f"a byte order mark is read as a character: data.encoding={without} leaves it out"
-
-
-def _stamp(file: Path) -> list[int]:
-    """The size of a file, and when its content and its owner or permissions last changed.
-
-    Its inode is left out: a bucket that is mounted anew may give it another one.
-
-    Raises:
-        BadFileError: it is not there any more.
-    """
-    try:
-        size, *times, _ = stamp(file.stat())
-    except OSError as error:
-        raise BadFileError.of(file, error) from error
-    # The path of what came out of a stream tells its content: it may be read again.
-    return [size] if remote.is_cached_stream(str(file), disk.cache_dir()) else [size, *times]

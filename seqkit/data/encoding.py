@@ -1,0 +1,147 @@
+"""All files of a source as one row of symbols, and where documents are in it."""
+
+import hashlib
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain, compress
+from typing import Any
+
+import numpy as np
+
+from seqkit.data.codec_choice import nothing_left
+from seqkit.data.codecs import Codec, Quantiser
+from seqkit.data.corpus import Corpus, Part
+from seqkit.data.files import Meter, Sink, digest_of
+from seqkit.data.findings import Findings
+from seqkit.data.sound_encoder import encode_sound
+from seqkit.data.source import Source
+from seqkit.data.text_encoder import encode_text, pieces_of, row_batches
+from seqkit.foundation.wording import first_of
+from seqkit.symbols import Integers, Symbols, symbol_dtype
+
+_SHOWN = 12  # digits of a sha256
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What is known of a row of symbols.
+
+    starts: of its documents, (D,).
+    rows: the place of each document's label among `labels`, (D,); (0,) without labels of rows.
+    size: how many symbols there are.
+    sha256: of each file's content, by the names of all files.
+    documents: how many documents those have of which something is left.
+    parts: where the data set's own parts begin, of 1 (validation) and 2 (test).
+    labels: of rows, each once.
+    findings: as JSON values.
+    """
+
+    starts: Integers
+    rows: Integers
+    size: int
+    sha256: dict[str, str]
+    documents: dict[str, int]
+    parts: dict[str, int]
+    labels: list[str]
+    findings: dict[str, Any]
+
+
+def encode(source: Source, codec: Codec, stream: Sink, meter: Meter) -> Layout:
+    """Write the symbols of all documents to a stream, one after the other.
+
+    Raises:
+        DataError: a file cannot be read, or changed; or nothing is left of all.
+        OutputError: the disk is full, or cannot be written to.
+    """
+    with meter.shown("hashing", source.bytes):
+        sha256 = {name: digest_of(file, meter.add) for name, file in source.files.items()}
+    config, findings = source.config, Findings()
+    itemsize, first = symbol_dtype(codec.size).itemsize, stream.tell()
+    sizes, documents, parts = list[Integers](), dict[str, int](), dict[str, int]()
+    labels, rows = dict[str, int](), list[int]()
+    with meter.shown("encoding", source.bytes):
+        for name, file in source.documents.items():
+            begin, lengths, found = stream.tell(), np.zeros(0, np.int64), Findings()
+            with source.left_out(name, findings.unreadable):
+                if isinstance(codec, Quantiser):
+                    encoded = encode_sound(name, file, codec, config, stream, meter.add)
+                else:
+                    if config.on_bad_file == "skip":  # what no vocabulary has may come first
+                        deque(pieces_of(file, codec.kind, config, lambda size: None), maxlen=0)
+                    encoded = encode_text(file, codec, config, stream, meter.add)
+                lengths, found = encoded
+            findings.merge(found)
+            if not lengths.any():
+                stream.seek(begin)
+                stream.truncate()
+                continue
+            if config.label_column:
+                batches = row_batches(file, config, lambda size: None, labels=True)
+                kept = compress(chain.from_iterable(batches), lengths)
+                rows += [labels.setdefault(label, len(labels)) for label in kept]
+            sizes.append(lengths[lengths > 0])
+            documents[name] = len(sizes[-1])
+            if part := source.located.part_of(name):
+                parts.setdefault(str(part), (begin - first) // itemsize)
+    source.check_unchanged()
+    if not sizes:
+        raise nothing_left(source, findings.unreadable | findings.left_out)
+    ends = np.cumsum(np.concatenate(sizes))
+    return Layout(
+        np.append(0, ends[:-1]), np.array(rows, np.int64), int(ends[-1]),
+        sha256, documents, parts, [*labels], findings.as_json(),
+    )  # fmt: skip
+
+
+def corpus_of(
+    source: Source, codec: Codec, symbols: Symbols, layout: Layout, *, fitted: bool
+) -> Corpus:
+    """The corpus of encoded files; `fitted`: the codec was made, or grown, for them."""
+    located, documents, errors = source.located, layout.documents, len(source.search.errors)
+    findings, is_sound = Findings.from_json(layout.findings), isinstance(codec, Quantiser)
+    notes = source.notes(findings, codec, fitted=fitted)
+    if other := _other_files(layout.sha256, source.config.sha256):
+        notes.append(other)
+    frame = codec.phases if isinstance(codec, Quantiser) else 1
+    cut = is_sound or source.config.cuts_files
+    return Corpus(
+        whole=Part(symbols, layout.starts, frame=frame),
+        codec=codec,
+        name=located.name,
+        sha256=_sha256(source, layout.sha256),
+        bytes=source.bytes,
+        skipped=findings.files_left_out + errors if is_sound else findings.skipped,
+        unreadable_files=len(findings.unreadable) + errors,
+        notes=tuple(notes),
+        files=tuple(documents.items()),
+        row_labels=(layout.labels, layout.rows) if layout.labels else None,
+        whole_documents=cut and len(layout.starts) > 1,
+        validation_start=layout.parts.get("1"),
+        test_start=layout.parts.get("2"),
+        snr=findings.snr,
+        licence=located.licence,
+        citation=located.citation,
+        stand_in=located.path if located.stands_in else None,
+    )
+
+
+def _sha256(source: Source, of_files: Mapping[str, str]) -> str:
+    """That of the only file, or of a folder's listing as `sha256sum` prints it."""
+    if not (source.located.others or source.located.path.is_dir()):
+        return next(iter(of_files.values()))
+    listing = "".join(f"{sha256}  {name}\n" for name, sha256 in of_files.items())
+    return hashlib.sha256(listing.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _other_files(of_files: Mapping[str, str], meant: list[str]) -> str:
+    """That files have none of the sums that are meant; empty if they do."""
+    others = {name: sha256 for name, sha256 in of_files.items() if meant and sha256 not in meant}
+    if not others:
+        return ""
+    found = first_of([f"{name} ({sha256[:_SHOWN]}…)" for name, sha256 in others.items()])
+    expected = first_of([f"{sha256[:_SHOWN]}…" for sha256 in meant])
+    return (
+        f"{found}: another sha256 than data.sha256 has ({expected}): another edition, or other "
+        "line ends? Losses compare with published ones only on the same text"
+    )
