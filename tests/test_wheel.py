@@ -83,7 +83,7 @@ def test_a_plug_in_trains_evaluates_and_generates_from_an_empty_folder(
     code, _, told = call(console, *words, cwd=tmp_path, path=path)
     assert code == 0, told
     assert (tmp_path / "run" / "summary.json").exists()
-    assert "This makes it again" in (tmp_path / "run" / "report.html").read_text()
+    assert "What it was made of" in (tmp_path / "run" / "report.html").read_text()
     assert "songs: licence: public domain; source: Ten Green Bottles, traditional" in told
 
     words = ["evaluate", "checkpoint=run", "part=test", "json=true", "device=cpu"]

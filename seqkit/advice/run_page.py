@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from seqkit.advice import charts, verdict
-from seqkit.advice.diagnosis import baselines
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import reader, writer
 from seqkit.foundation import disk, templates
@@ -63,7 +62,7 @@ def render(record: Record) -> bytes:
     """The page of a run."""
     samples = _samples(record)
     places = np.linspace(0, len(samples) - 1, min(_MOST, len(samples))).round().astype(int)
-    lines = {baseline.brief: baseline.nats for baseline in baselines(record)}
+    lines = {baseline.brief: baseline.nats for baseline in verdict.baselines(record)}
     values = {
         "name": visible_line(str(record.path)),
         "state": _STATES.get(record.state, record.state),
@@ -76,7 +75,6 @@ def render(record: Record) -> bytes:
         "samples": [_shown(*samples[place]) for place in places],
         "sample_count": len(samples),
         "facts": [(name, _short(value)) for name, value in _facts(record).items() if value],
-        "again": verdict.again(record),
         "settings": visible(to_yaml(record.settings)) if record.settings else "",
     }
     return templates.render(Path(__file__).with_suffix(".html"), values)

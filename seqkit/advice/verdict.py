@@ -1,52 +1,54 @@
-"""Did it learn, where does it stand, and what to try next: in sentences for a newcomer.
+"""Did a run learn, where does it stand, and what to try next: one rule for each piece of advice.
 
 The page of a run, `doctor run_dir=` and the training itself say what is decided here.
 """
 
 import math
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from seqkit.advice.diagnosis import (
-    BEATEN,
-    Diagnosis,
-    baselines,
-    diagnosis,
-    guess,
-    is_recited,
-    judge_last_sample,
-    noun,
-    times_too_short,
-    trouble,
-)
-from seqkit.config import Config
-from seqkit.evaluation.baselines import CONSTANT_BITS
+from seqkit.config import Config, DataConfig
+from seqkit.evaluation import baselines as without_training
+from seqkit.evaluation.baselines import CONSTANT_BITS, COPIES
 from seqkit.foundation.processes import Rank
-from seqkit.foundation.wording import command_line, percent
-from seqkit.runs import record as records
-from seqkit.runs.layout import require_run
+from seqkit.foundation.wording import command_line
 from seqkit.runs.record import Record
 
+_BEATEN = 0.98  # times the loss of guessing: a network that is below has learned
+_RISEN = 1.005  # times the best loss: more than a validation's noise
+_JUMPED = 1.15
+_FALLING = 0.99  # times the loss before
+_GAP = 1.10  # validation over training: more is learnt by heart than understood
+_TINY = 1e-9  # nats
+_WIDE_GAP = 1.25  # the same, unless the best validation is older than the last two
+_RECITED, _LONG_RUN = 0.5, 50  # of the closing sample, and symbols: names are shorter
+_FEW = 8  # reports of a training; fewer tell nothing of where it goes
+_PASSES = 2.0  # over the training part: what was met once is not known by heart
 _MOST_DROPOUT = 0.5
+
+_TOO_SHORT = "It was too short to tell more: give it more steps or more time."
+_FALLS = "The loss was still falling at the end: more steps or more time will help."
+_BY_HEART = "It predicts its training data much better than new {content}. Try {less_by_heart}."
 _ADVICE = {
     "jumped": "After step {step:,} the loss jumped up: try {slower}.",
-    "overfitting": "It got worse after step {step:,}, which is kept as the best: it learns its "
+    "overfits": "It got worse after step {step:,}, which is kept as the best: it learns its "
     "training data by heart. Try {less_by_heart}.",
-    "copied": "Much of its text is there more than once, so its losses look better than they are: "
-    "leave the copies out before it trains longer.",
-    "by heart": "It predicts its training data much better than new {content}. Try "
-    "{less_by_heart}.",
-    "short": "It was too short to tell more: give it more steps or more time.",
-    "falling": "The loss was still falling at the end: more steps or more time will help.",
-    "unlearned": "It has levelled off without learning: try {slower}, and look at the data with "
-    "doctor.",
-    "level": "It has levelled off: more steps bring little. Try a larger network, such as "
+    "recites": _BY_HEART,
+    "has copies": "Much of its text is there more than once, so its losses look better than they "
+    "are: leave the copies out before it trains longer.",
+    "read too little": _TOO_SHORT,
+    "knows by heart": _BY_HEART,
+    "reported too little": _TOO_SHORT,
+    "falls": _FALLS,
+    "lies apart": _BY_HEART,
+    "learned nothing": "It has levelled off without learning: try {slower}, and look at the data "
+    "with doctor.",
+    "has little text": "It has levelled off: more steps bring little, and a larger network would "
+    "learn so short a text by heart. Give more text.",
+    "levelled off": "It has levelled off: more steps bring little. Try a larger network, such as "
     "model.hidden_size={wider}.",
 }
-_LITTLE_TEXT = (
-    "It has levelled off: more steps bring little, and a larger network would learn so short a "
-    "text by heart. Give more text."
-)
+"""What is advised if `_seen` begins with a word. The first two show while a run is going, too."""
 _NOTHING = (
     "The validation part is nearly the same {} throughout, as silence is: the loss on it tells "
     "nothing."
@@ -71,82 +73,34 @@ class Verdict(NamedTuple):
     recital: str = ""
 
 
-def of_folder(path: Path) -> dict[str, Any]:
-    """What is to be said of the run in a folder, as JSON values; see docs/reference/doctor.md.
+class Baseline(NamedTuple):
+    """What needs no training: nats a symbol."""
 
-    Raises:
-        CheckpointError: there is no run, or the folder cannot be read.
-    """
-    require_run(path)
-    record = records.read(path)
-    verdict, metrics = judge(record), record.metrics
-    step, loss = record.best or (None, None)
-    return {
-        "run_dir": str(path),
-        "state": record.state,
-        "step": metrics.step,
-        "train_seconds": metrics.seconds,
-        "best_validation_loss": loss,
-        "best_step": step,
-        "last_validation_loss": None if loss is None else float(metrics.validation.values[-1]),
-        "baselines": {baseline.brief: baseline.nats for baseline in baselines(record)},
-        "recital": verdict.recital or None,
-        "finding": verdict.finding,
-        "advice": verdict.advice,
-        "command": verdict.command or None,
-        "problems": record.problems,
-    }
+    name: str
+    brief: str
+    nats: float
 
 
-def warning(record: Record) -> str:
-    """What a training has to be told while it runs, and at its end; empty while all is well."""
-    if (
-        record.best is None
-        or record.settings is None
-        or record.state not in ("running", "finished")
-    ):
-        return ""
-    unit, loss, shown = noun(record), record.best[1], trouble(record)
-    if _tells_nothing(record):
-        return _NOTHING.format(unit)
-    better = next((known for known in baselines(record) if loss > known.nats), None)
-    if better is None or record.state == "running":
-        return _advice(record, record.settings, shown) if shown else ""
-    return (
-        f"on the validation part the model is worse than {better.name}, which needs no training: "
-        f"{_bits(loss)} bits a {unit}, and {_bits(better.nats)}. "
-        + _advice(record, record.settings, shown or diagnosis(record))
-    )
+def baselines(record: Record) -> list[Baseline]:
+    """Those that the run recorded, the weakest first: that is guessing by frequency."""
+    known = []
+    for key, name in without_training.names(_noun(record)).items():
+        bits = record.number("baselines", key)
+        if bits is not None and 0 <= bits < 64:
+            known.append(Baseline(*name, bits * math.log(2)))
+    return sorted(known, key=lambda baseline: -baseline.nats)
 
 
-def judge(record: Record) -> Verdict:
-    """The sentences for a run."""
-    sample = judge_last_sample(record) if record.state == "finished" else None
-    finding = _finding(record, fails=sample is not None and sample.is_like is False)
-    settings, total = record.settings, record.number("total_steps")
-    if settings is None:
-        return Verdict(finding, "Its settings cannot be read.")
-    at = f"{record.metrics.step:,}" + (f" of {total:,.0f}" if total else "")
-    match record.state:
-        case "diverged":
-            clip = "" if settings.train.clip_norm else ", and train.clip_norm=1"
-            return Verdict(finding, f"Try {_slower(settings)}{clip}.")
-        case "running":
-            going = f"It is still going, at step {at}: look again later."
-            seen = trouble(record)
-            return Verdict(finding, _advice(record, settings, seen) if seen else going)
-        case "stopped" | "pruned" | "ended":
-            command = _command(record, settings, f"run_dir={record.path}", "resume=auto")
-            ended = _ENDED[record.state].format(at)
-            return Verdict(finding, f"{ended}. This goes on with it:", command)
-    if _tells_nothing(record):
-        return Verdict(finding, _ANOTHER_PART)
-    if sample is not None:
-        finding += f" Its last sample {sample.words}."
-    shown = diagnosis(record)
-    command = _more(record, settings) if shown in ("short", "falling") else ""
-    recital = record.text("recital", "words")
-    return Verdict(finding, _advice(record, settings, shown), command, recital)
+def _noun(record: Record) -> str:
+    """What a symbol of this run is."""
+    data = record.settings.data if record.settings else DataConfig()
+    kind = record.text("data", "kind") or data.kind
+    return without_training.noun(kind, data.symbols_per_sample)
+
+
+def _guess(record: Record) -> Baseline | None:
+    """What a network has to beat to have learned anything."""
+    return next((known for known in baselines(record) if known.brief == "by frequency"), None)
 
 
 def _tells_nothing(record: Record) -> bool:
@@ -155,9 +109,108 @@ def _tells_nothing(record: Record) -> bool:
     return record.best is not None and bits is not None and bits < CONSTANT_BITS
 
 
+def _seen(record: Record) -> Iterator[str]:
+    """What the curves and the last sample show, as the words of `_ADVICE`, in their order."""
+    train, validation = record.metrics.train["loss"], record.metrics.validation
+    losses = validation.values
+    last = float(losses[-1]) if len(losses) else math.inf
+    again = record.passes is None or record.passes >= _PASSES
+    if len(losses) > 1 < len(train.values) and last > _RISEN * losses.min():
+        before = train.around(float(validation.steps[losses.argmin()]))
+        if train.recent > _JUMPED * before and last > _JUMPED * losses.min():
+            yield "jumped"
+        elif again and train.recent < min(before, last):
+            yield "overfits"
+    if record.state == "running":
+        return
+    if _is_recited(record):
+        yield "recites"
+    if (record.number("data", "repeated") or 0.0) > COPIES:
+        yield "has copies"
+    if times_too_short(record) > 1:
+        yield "read too little"
+    fell = len(losses) > 1 and last < _FALLING * float(losses[-2])
+    stands = len(losses) > 2 and int(losses.argmin()) < len(losses) - 2
+    both = again and len(losses) and len(train.values)
+    apart = last / max(train.recent, _TINY) if both else 0.0
+    if not fell and apart > (_GAP if stands else _WIDE_GAP):
+        yield "knows by heart"
+    judged = validation if len(losses) > 2 else train
+    warm = record.settings.optimizer.warmup_steps if record.settings else 0
+    if (judged is train and len(train.values) < _FEW) or record.metrics.step < 2 * warm:
+        yield "reported too little"
+    elif fell or judged.recent < _FALLING * judged.around(0.75 * float(judged.steps[-1])):
+        yield "falls"
+    if apart > _GAP:
+        yield "lies apart"
+    weakest = _guess(record)
+    if weakest and len(losses) and losses.min() >= _BEATEN * weakest.nats:
+        yield "learned nothing"
+    symbols = record.number("data", "training_symbols") or math.inf
+    is_text = record.text("data", "kind") == "text"
+    if is_text and (record.number("parameters") or 0) > symbols:
+        yield "has little text"
+    yield "levelled off"
+
+
+def _is_recited(record: Record) -> bool:
+    """Whether half of the closing sample stands in the training data, in long runs."""
+    share, longest = (record.number("recital", name) or 0 for name in ("share", "longest"))
+    return share >= _RECITED and longest >= _LONG_RUN
+
+
+def times_too_short(record: Record) -> float:
+    """How many times as much of its data a run should have read, if that is known; else 0."""
+    read, enough = record.metrics.train["symbols"].values, record.number("data", "enough")
+    return enough / max(float(read[-1]), 1.0) if enough and len(read) else 0.0
+
+
+def warning(record: Record) -> str:
+    """What a training has to be told while it runs, and at its end; empty while all is well."""
+    settings = record.settings
+    if not record.best or not settings or record.state not in ("running", "finished"):
+        return ""
+    if _tells_nothing(record):
+        return _NOTHING.format(_noun(record))
+    seen, loss = next(_seen(record), ""), record.best[1]
+    better = next((known for known in baselines(record) if loss > known.nats), None)
+    if better is None or record.state == "running":
+        return _advice(record, settings, seen) if seen in ("jumped", "overfits") else ""
+    return (
+        f"on the validation part the model is worse than {better.name}, which needs no training: "
+        f"{_bits(loss)} bits a {_noun(record)}, and {_bits(better.nats)}. "
+        + _advice(record, settings, seen)
+    )
+
+
+def judge(record: Record) -> Verdict:
+    """The sentences for a run."""
+    heard = record.text("likeness", "heard") if record.state == "finished" else ""
+    finding = _finding(record, fails=record.fact("likeness", "is_like") is False)
+    settings, total = record.settings, record.number("total_steps")
+    if settings is None:
+        return Verdict(finding, "Its settings cannot be read.")
+    at = f"{record.metrics.step:,}" + (f" of {total:,.0f}" if total else "")
+    if record.state == "diverged":
+        clip = "" if settings.train.clip_norm else ", and train.clip_norm=1"
+        return Verdict(finding, f"Try {_slower(settings)}{clip}.")
+    if ended := _ENDED.get(record.state):
+        command = _command(record, settings, f"run_dir={record.path}", "resume=auto")
+        return Verdict(finding, f"{ended.format(at)}. This goes on with it:", command)
+    seen = next(_seen(record), "")
+    if not seen:
+        return Verdict(finding, f"It is still going, at step {at}: look again later.")
+    if record.state == "finished" and _tells_nothing(record):
+        return Verdict(finding, _ANOTHER_PART)
+    finding += f" Its last sample {heard}." if heard else ""
+    command = _more(record, settings) if _ADVICE[seen] in (_TOO_SHORT, _FALLS) else ""
+    recital = record.text("recital", "words")
+    return Verdict(finding, _advice(record, settings, seen), command, recital)
+
+
 def _finding(record: Record, fails: bool) -> str:
     """Whether it learned, and where it stands; what `fails` to sound like its data has not."""
-    unit, train = noun(record), record.metrics.train["loss"]
+    unit, train = _noun(record), record.metrics.train["loss"]
     if record.state == "diverged":
         step = record.number("ended", "step") or record.metrics.step
         return f"The training diverged at step {step:,.0f}: its numbers were not finite any more."
@@ -172,39 +225,32 @@ def _finding(record: Record, fails: bool) -> str:
         return _NOTHING.format(unit)
     step, best = record.best
     standing = f"At step {step:,} it needs {_bits(best)} bits a {unit}"
-    if guessing := guess(record):
+    if guessing := _guess(record):
         standing += f", and {guessing.name} {_bits(guessing.nats)}: fewer are better"
-    if record.metrics.share != 1:
-        standing += (
-            f". Its losses are on {percent(record.metrics.share)} of the validation part: evaluate "
-            "gives the loss on all of it"
-        )
-    if guessing and best >= BEATEN * guessing.nats:
+    if guessing is None:
+        return f"{standing}."
+    if best >= _BEATEN * guessing.nats:
         return f"It has not learned{so_far}: it is no better than {guessing.name}. {standing}."
+    learned = "It predicts better than guessing" if fails else f"It learned{so_far}"
+    if _is_recited(record):
+        learned = "It has its data by heart"
     stronger = [known for known in baselines(record) if known != guessing]
     beaten = " and ".join(known.name for known in stronger if best < known.nats)
     ahead = " and ".join(known.name for known in stronger if best >= known.nats)
-    learned = "It predicts better than guessing" if fails else f"It learned{so_far}"
-    if is_recited(record):
-        learned = "It has its data by heart"
-    finding = f"{learned}. {standing}." if guessing else f"{standing}."
-    finding += f" It beats {beaten}." if beaten else ""
+    finding = f"{learned}. {standing}." + (f" It beats {beaten}." if beaten else "")
     return finding + (f" It does not beat {ahead}." if ahead else "")
 
 
-def _advice(record: Record, settings: Config, shown: Diagnosis) -> str:
-    """What the curves of a run show, and what to try."""
+def _advice(record: Record, settings: Config, seen: str) -> str:
+    """The sentence for what is seen of a run."""
     kind = record.text("data", "kind") or settings.data.kind
-    symbols = record.number("data", "training_symbols") or math.inf
-    if shown == "level" and kind == "text" and (record.number("parameters") or 0) > symbols:
-        return _LITTLE_TEXT
     content = {"text": "text", "audio": "sound"}.get(kind, "data")
     where = ": see docs/reference/writers.md" if kind == "text" else ""
     dropout = min(settings.model.dropout + 0.2, _MOST_DROPOUT)
     less = (
         "a smaller network" if dropout == settings.model.dropout else f"model.dropout={dropout:g}"
     )
-    return _ADVICE[shown].format(
+    return _ADVICE[seen].format(
         content=content,
         step=record.best[0] if record.best else 0,
         slower=_slower(settings),
@@ -221,15 +267,6 @@ def _slower(settings: Config) -> str:
 
 def _bits(nats: float) -> str:
     return f"{nats / math.log(2):.2f}"
-
-
-def again(record: Record) -> str:
-    """The command that makes a run again; empty where its settings cannot be read."""
-    if record.settings is None:
-        return ""
-    folder = record.path if record.path.name not in ("", "..") else record.path.resolve()
-    words = f"--config-dir={folder}", "recipe=config", f"run_dir={folder}_again"
-    return _command(record, record.settings, *words)
 
 
 def _more(record: Record, settings: Config) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from seqkit.advice import run_page
-from seqkit.advice.diagnosis import record_of
 from seqkit.advice.text import repeated
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
@@ -67,6 +66,7 @@ def about_run(training: Training) -> dict[str, Any]:
             "training_symbols": len(training.unabridged),
             "vocabulary": corpus.codec.size,
             "repeated": None if corpus.codec.kind == "audio" else repeated(corpus.whole)[0],
+            "enough": training.enough,
         },
         "baselines": training.baselines,
     }
@@ -285,4 +285,6 @@ def _judge(
     if said.is_like is False:
         words = "doctor", f"run_dir={training.folder.path}"
         notice(f"what to try: {command_line(*words, plugins=training.config.plugins)}")
-    training.folder.complete_summary({"likeness": record_of(said)})
+    known = {} if said.distances is None else said.distances.known
+    kept = {"is_like": said.is_like, "heard": said.words, **known}
+    training.folder.complete_summary({"likeness": kept})

@@ -11,7 +11,7 @@ from seqkit.advice.run_page import Report
 from seqkit.api.run_files import about_run, measure_eight_bits, sample, summary
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.evaluation.recited import Index
-from seqkit.evaluation.recording import ENOUGH, Recording
+from seqkit.evaluation.recording import Recording
 from seqkit.foundation import machine
 from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.errors import (
@@ -170,26 +170,22 @@ def _finish(training: Training, followers: Observers) -> None:
 
 
 class _Forecast:
-    """Says once, early in a training by the clock, if its time will not do for two tiers."""
+    """Says once, early in a training by the clock, if its time will not do for its data."""
 
     def __init__(self, training: Training, notice: Notice) -> None:
-        train, codec = training.config.train, training.corpus.codec
-        rate = codec.symbol_rate if isinstance(codec, Quantiser) else 0
-        ends_by_clock = train.max_minutes and not train.max_steps
-        self._wanted = ENOUGH * rate if training.conditions.slow and ends_by_clock else 0
-        self._minutes, self._notice = train.max_minutes, notice
+        self._train, self._notice, self._enough = training.config.train, notice, training.enough
 
     def __call__(self, event: Event) -> None:
         if not isinstance(event, Trained) or event.step < _PACE_KNOWN:
             return
-        wanted, self._wanted = self._wanted, 0
-        forecast = event.symbols / event.step * event.total_steps
-        if forecast < wanted:
+        enough, self._enough = self._enough, None
+        minutes, forecast = self._train.max_minutes, event.symbols / event.step * event.total_steps
+        if enough and minutes and not self._train.max_steps and forecast < enough:
             self._notice(
-                f"in {counted(self._minutes, 'minute')} this machine will read about "
-                f"{forecast / 1e6:.2g} million samples; what it makes may not sound like the "
-                f"recording before it has read {wanted / 1e6:.2g} million: give "
-                f"train.max_minutes={math.ceil(self._minutes * wanted / forecast)} or more"
+                f"in {counted(minutes, 'minute')} this machine will read about "
+                f"{forecast / 1e6:.2g} million symbols; what it makes may not sound like the "
+                f"recording before it has read {enough / 1e6:.2g} million: give "
+                f"train.max_minutes={math.ceil(minutes * enough / forecast)} or more"
             )
 
 

@@ -1,26 +1,31 @@
 """`compare`: runs side by side, the best first."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from seqkit.advice import charts
-from seqkit.advice.diagnosis import record_of, said_of_last_sample
 from seqkit.commands import outputs
 from seqkit.config import Config
-from seqkit.evaluation.likeness import Distances
 from seqkit.foundation import stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
-from seqkit.foundation.wording import aligned, decimals, duration, json_text, visible_line
+from seqkit.foundation.wording import (
+    aligned,
+    decimals,
+    duration,
+    first_of,
+    json_text,
+    percent,
+    visible_line,
+)
 from seqkit.runs.layout import find_runs
 from seqkit.runs.record import Record, read
 
 _SECTIONS = ("data", "model", "optimizer", "train")
 _KEYS = ("recipe", "seed", "init_from", "device")  # of the root, that shape a training
-_SHOWN = 5  # names of what is left out
 _OUTCOMES = ("finished", "pruned", "diverged")
+_LIKE = {"True": "yes", "False": "no"}
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
@@ -31,8 +36,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         charts.check_name(picture)
     folders, others = find_runs(config.runs)
     if others:
-        names = ", ".join(visible_line(str(other)) for other in others[:_SHOWN])
-        names += " …" if len(others) > _SHOWN else ""
+        names = first_of([visible_line(str(other)) for other in others])
         console.notice(f"left out, since they are no runs: {names}")
     records = []
     with console.progress("compare", len(folders), unit="runs") as bar:
@@ -48,18 +52,12 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             "(as with another vocabulary): losses compare within a group only"
         )
     differing = _differing(records)
-    rows = [[_row(run, n, differing) for run in group] for n, group in enumerate(groups, 1)]
     if config.json:
+        rows = [_row(run, n, differing) for n, group in enumerate(groups, 1) for run in group]
         left_out = [*map(str, others)]
-        result = {"runs": [*chain(*rows)], "differing": differing, "left_out": left_out}
-        stdout.write(json_text(result))
+        stdout.write(json_text({"runs": rows, "differing": differing, "left_out": left_out}))
     else:
-        headed = len(rows) > 1
-        tables = [
-            _table(lines, _differing(group), headed=headed)
-            for lines, group in zip(rows, groups, strict=True)
-        ]
-        stdout.write("\n\n".join(tables))
+        stdout.write("\n\n".join(_table(group, headed=len(groups) > 1) for group in groups))
     if picture:
         with console.progress("drawing"):
             charts.compare(picture, groups, overwrite=config.overwrite)
@@ -72,7 +70,7 @@ def _groups(records: Iterable[Record]) -> list[list[Record]]:
     for record in records:
         groups.setdefault(record.measured_on, []).append(record)
     for group in groups.values():
-        group.sort(key=lambda one: math.inf if (loss := _loss(one)) is None else loss)
+        group.sort(key=lambda one: math.inf if one.loss is None else one.loss)
     return sorted(groups.values(), key=len, reverse=True)
 
 
@@ -90,16 +88,16 @@ def _differing(records: Sequence[Record]) -> list[str]:
 
 def _row(record: Record, number: int, differing: Sequence[str]) -> dict[str, Any]:
     """What is told of a run, the group of which has a number."""
-    loss, steps = _loss(record), record.metrics.step or record.number("steps")
-    said = said_of_last_sample(record)
+    loss, steps = record.loss, record.metrics.step or record.number("steps")
     parameters, keys = record.number("parameters"), record.keys
+    likeness = record.fact("likeness")
     return {
         "run": str(record.path),
         "group": number,
         "outcome": record.state if record.state in _OUTCOMES else "unfinished",
         "loss": loss,
         "bits_per_symbol": None if loss is None else loss / math.log(2),
-        "likeness": said and record_of(said),
+        "likeness": likeness if isinstance(likeness, Mapping) else None,
         "share": record.metrics.share,
         "best_step": record.best and record.best[0],
         "steps": None if steps is None else int(steps),
@@ -112,54 +110,40 @@ def _row(record: Record, number: int, differing: Sequence[str]) -> dict[str, Any
     }
 
 
-def _loss(record: Record) -> float | None:
-    """The best validation loss, as its metrics say, or its summary where these are damaged."""
-    return record.best[1] if record.best else record.number("best_validation_loss")
-
-
-def _table(rows: Sequence[dict[str, Any]], differing: Sequence[str], *, headed: bool) -> str:
-    """A line for each run of a group, and if need be the data that they were measured on.
-
-    `differing` are the keys in which the runs of this group differ.
-    """
+def _table(group: Sequence[Record], *, headed: bool) -> str:
+    """A line for each run of a group, and if need be the data that they were measured on."""
+    differing = _differing(group)
+    rows = [_row(record, 0, differing) for record in group]
     last = [name.rpartition(".")[2] for name in differing]  # where that leaves no doubt
     short = [
         word if last.count(word) == 1 else name for name, word in zip(differing, last, strict=True)
     ]
-    sounds = any(row["likeness"] for row in rows)
-    heard = ("like it", *Distances._fields) if sounds else ()
-    cells = [("run", "loss", "bits", "steps", "time", "parameters", "outcome", *heard, *short)]
-    cells += [
-        (
-            visible_line(row["run"]),
-            _shown(row["loss"], lambda loss: decimals(loss, 4)),
-            _shown(row["bits_per_symbol"], lambda bits: decimals(bits, 4)),
-            _shown(row["steps"]),
-            _shown(row["seconds"], duration),
-            _shown(row["parameters"], "{:,}".format),
+    like = ["like it"] if any(row["likeness"] for row in rows) else []
+    cells = [["run", "loss", "bits", "steps", "time", "parameters", "outcome", *like, *short]]
+    for row in rows:
+        loss, bits, seconds = row["loss"], row["bits_per_symbol"], row["seconds"]
+        shown = [
+            row["run"],
+            None if loss is None else decimals(loss, 4),
+            None if bits is None else decimals(bits, 4),
+            row["steps"],
+            None if seconds is None else duration(seconds),
+            row["parameters"] and f"{row['parameters']:,}",
             row["outcome"],
-            *(_heard(row["likeness"] or {}) if sounds else ()),
-            *(visible_line(_shown(row["settings"][name])) for name in differing),
-        )
-        for row in rows
-    ]
+            *(_LIKE.get(str((row["likeness"] or {}).get("is_like"))) for _ in like),
+            *row["settings"].values(),
+        ]
+        cells.append([visible_line(_shown(value)) for value in shown])
     lines, first = aligned(cells), rows[0]
     if headed:
         sha256 = f", sha256 {first['data_sha256'][:8]}…" if first["data_sha256"] else ""
         lines.insert(0, f"data: {visible_line(first['data'] or 'not known')}{sha256}")
     if first["share"] < 1:
-        lines.append(f"these losses are on {100 * first['share']:.2g} % of the validation part")
+        lines.append(f"these losses are on {percent(first['share'])} of the validation part")
     return "\n".join(lines)
 
 
-def _heard(likeness: dict[str, Any]) -> list[str]:
-    """Whether the closing sample is like its recording, and its distances from it."""
-    is_like = likeness.get("is_like")
-    values = [_shown(likeness.get(name), "{:.2f}".format) for name in Distances._fields]
-    return ["-" if is_like is None else "yes" if is_like else "no", *values]
-
-
-def _shown(value: Any, words: Callable[[Any], str] = str) -> str:
+def _shown(value: Any) -> str:
     if isinstance(value, list):
         return ",".join(map(str, value)) or "-"
-    return "-" if value is None or value == "" else words(value)
+    return "-" if value is None or value == "" else str(value)

@@ -26,6 +26,8 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.session import Session
 from seqkit.foundation.wording import counted, duration, json_text, rounded, visible_line
 from seqkit.runs import named_checkpoint
+from seqkit.runs.layout import require_run
+from seqkit.runs.record import read
 
 _COUNTS = 12  # symbols that are listed with their counts
 _ODD = 8
@@ -38,13 +40,31 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     if config.run_dir and (config.data.path or config.recipe):
         raise ConfigError("give data.path or recipe to look at data, or run_dir to look at a run")
     if config.run_dir:
-        facts, shown = verdict.of_folder(Path(config.run_dir)), _shown_run
+        facts, shown = _of_run(Path(config.run_dir)), _shown_run
     elif config.data == DataConfig() and not config.recipe:
         facts, shown = _of_device(config), partial(_shown_device, config)
     else:
         facts, shown = _of_data(config, catalogue, console), _shown_data
     text = json_text(facts) if config.json else shown(facts)
     outputs.write_result(out, text, overwrite=config.overwrite)
+
+
+def _of_run(path: Path) -> dict[str, Any]:
+    """What is to be said of the run in a folder. Raises CheckpointError if there is none."""
+    require_run(path)
+    record = read(path)
+    step, loss = record.best or (None, None)
+    return {
+        "run_dir": str(path),
+        "state": record.state,
+        "step": record.metrics.step,
+        "train_seconds": record.metrics.seconds,
+        "best_validation_loss": loss,
+        "best_step": step,
+        "baselines": {known.brief: known.nats for known in verdict.baselines(record)},
+        **{name: words or None for name, words in verdict.judge(record)._asdict().items()},
+        "problems": record.problems,
+    }
 
 
 def _of_device(config: Config) -> dict[str, Any]:
@@ -164,7 +184,7 @@ def _shown_device(config: Config, facts: Mapping[str, Any]) -> str:
 
 
 def _shown_run(facts: Mapping[str, Any]) -> str:
-    """How a run went, see `verdict.of_folder`."""
+    """How a run went."""
     recital = visible_line(facts["recital"] or "")
     lines = [f"The closing sample: {recital}.", ""] if recital else []
     lines += [visible_line(facts["finding"]), visible_line(facts["advice"])]

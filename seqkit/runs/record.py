@@ -119,6 +119,11 @@ class Record:
         return int(steps[place]), float(losses[place])
 
     @property
+    def loss(self) -> float | None:
+        """The best validation loss, as its metrics say, or its summary where these are damaged."""
+        return self.best[1] if self.best else self.number("best_validation_loss")
+
+    @property
     def seconds(self) -> float | None:
         """How long it took: with everything if it is finished, else its steps so far."""
         known = self.metrics.seconds if len(self.metrics.times.steps) else None
@@ -139,17 +144,18 @@ class Record:
 
     def number(self, *names: str) -> float | None:
         """A number among the facts; None if there is none that a run could have written."""
-        value = self._fact(names)
+        value = self.fact(*names)
         if not isinstance(value, int | float) or isinstance(value, bool):
             return None
         return value if abs(value) <= LARGEST else None  # NaN is not, either
 
     def text(self, *names: str) -> str:
         """A text among the facts; empty if there is none."""
-        value = self._fact(names)
+        value = self.fact(*names)
         return value if isinstance(value, str) else ""
 
-    def _fact(self, names: tuple[str, ...]) -> object:
+    def fact(self, *names: str) -> object:
+        """Whatever the facts have there; None if there is nothing."""
         value: Any = self.facts
         for name in names:
             value = value.get(name) if isinstance(value, Mapping) else None

@@ -16,9 +16,11 @@ from dataclasses import dataclass
 import torch
 
 from seqkit.config import Config
+from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.sound.postfilter import OFF
 from seqkit.evaluation import baselines
+from seqkit.evaluation.recording import ENOUGH
 from seqkit.foundation import device, machine
 from seqkit.foundation.ranks import Ranks
 from seqkit.foundation.session import Session
@@ -99,6 +101,14 @@ class Training:
         """What the validation part, or all data without one, takes without training, in bits."""
         part = self.validation if len(self.validation) else self.corpus.whole
         return baselines.baselines(part, self.corpus.codec, baselines.SAMPLE)
+
+    @property
+    def enough(self) -> float | None:
+        """The symbols that sound of two tiers reads until it is like most recordings."""
+        codec = self.corpus.codec
+        if isinstance(codec, Quantiser) and self.conditions.slow:
+            return ENOUGH * codec.symbol_rate
+        return None
 
     @functools.cached_property
     def chosen(self) -> Checkpoint:

@@ -1,5 +1,6 @@
 """The first sentences of a page are true of the curves."""
 
+import json
 import shutil
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from seqkit.advice.verdict import judge, warning
 from seqkit.config import Config
+from seqkit.runs.layout import RunFiles
 from seqkit.runs.record import State, read
 from tests.advice.conftest import Leave, keep
 
@@ -196,13 +198,13 @@ def test_whole_minutes_are_advised_and_epochs_that_would_end_them(
     assert (f"train.max_epochs={2 * epochs}" in command) == given
 
 
-@pytest.mark.parametrize(("rate", "minutes"), [(8000, "2700"), (20, "9"), (10, "")])
-def test_two_tiers_that_read_little_sound_are_to_read_more(
-    rate: int, minutes: str, leave: Leave
+@pytest.mark.parametrize(("enough", "minutes"), [(30_000, "14"), (11_000, "9"), (9000, "")])
+def test_what_read_too_little_sound_is_to_read_more(
+    enough: int, minutes: str, leave: Leave
 ) -> None:
-    run = leave([*np.linspace(4, 2, 40), *[2.0] * 40])  # levelled off, by the losses
+    losses = [*np.linspace(4, 2, 40), *[2.0] * 40]  # levelled off; 10,000 symbols were read
+    run = leave(losses, data={"kind": "audio", "enough": enough})
     config = Config(recipe="my_sound")
-    config.data.conditions, config.data.sample_rate = "codes", rate
     config.train.max_steps, config.train.max_minutes = None, 4.5
     keep(run, config)
     verdict = judge(read(run))
@@ -211,3 +213,14 @@ def test_two_tiers_that_read_little_sound_are_to_read_more(
         assert f"train.max_minutes={minutes}" in verdict.command
     else:
         assert "It has levelled off" in verdict.advice
+
+
+def test_the_verdict_on_the_closing_sample_is_said_again(leave: Leave) -> None:
+    run = leave(DOWN, [2.6, 2.2, 1.8, 1.5], likeness={"is_like": False, "heard": "hisses (…)"})
+    finding = judge(read(run)).finding
+    assert finding.startswith("It predicts better than guessing. ")
+    assert finding.endswith(" Its last sample hisses (…).")
+    about = RunFiles(run).about
+    for damaged in (3, {"heard": 3}, {}, "", None):
+        about.write_text(json.dumps({**json.loads(about.read_text()), "likeness": damaged}))
+        assert "last sample" not in judge(read(run)).finding

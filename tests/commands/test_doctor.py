@@ -115,7 +115,6 @@ def test_data_that_cannot_be_trained_on_are_refused(
 def test_a_run_is_judged_as_on_its_page(trained: Path, run: Run) -> None:
     found = run.json("doctor", f"run_dir={trained}")
     assert (found["state"], found["step"]) == ("finished", 150)
-    assert found["best_validation_loss"] <= found["last_validation_loss"]
     page = (trained / "report.html").read_text()
     assert found["finding"].partition(".")[0] in page
     shown = run("doctor", f"run_dir={trained}").out.decode()

@@ -24,20 +24,6 @@ def test_a_run_leaves_its_report(trained: Path, run: Run) -> None:
     assert written.sub("", (trained / "report.html").read_text()) == written.sub("", before)
 
 
-def test_the_command_in_it_makes_the_run_again(trained: Path, run: Run) -> None:
-    (command,) = re.findall(r'<pre class="command">python -m seqkit (.*)</pre>',
-                            (trained / "report.html").read_text())  # fmt: skip
-    assert command == "--config-dir=run recipe=config run_dir=run_again"
-    with contextlib.chdir(trained.parent):
-        done = run(*command.split(), "train.max_steps=3")
-    assert done.code == 0, done.err
-    again = (trained.parent / "run_again" / "config.yaml").read_text()
-    changed = {"recipe: config", "run_dir: run_again", "  max_steps: 3"}
-    assert set(again.splitlines()) - set((trained / "config.yaml").read_text().splitlines()) == (
-        changed
-    )
-
-
 def test_a_run_that_goes_on_and_one_that_was_killed(
     text_file: Path, tmp_path: Path, run: Run
 ) -> None:
