@@ -198,9 +198,8 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
         raise ConfigError("--multirun starts trainings of one process each: leave torchrun out")
     from seqkit.commands import multirun
 
-    plan = multirun.planned(words, config_dirs)  # all is checked before any runs
     with ended_by_signals():
-        return multirun.run(plan, words)
+        return multirun.run(words, config_dirs)
 
 
 def _report(message: str) -> None:

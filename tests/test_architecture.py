@@ -33,7 +33,6 @@ WITHOUT_PYTORCH = [
     "runs.checkpoint",
     "runs.named_checkpoint",
     "runs.record",
-    "sweeps",
     "symbols",
 ]
 """Rooms and files that import it only within functions, for a GPU, the torch engine or to learn."""

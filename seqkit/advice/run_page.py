@@ -15,7 +15,7 @@ from seqkit.data.sound import reader, writer
 from seqkit.foundation import disk, templates
 from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.wording import duration, visible, visible_line
-from seqkit.runs.events import THE_SEARCH, Diverged, Event, Finished, Started, Stopped
+from seqkit.runs.events import Diverged, Event, Finished, Started, Stopped
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import RunFiles, require_run
 from seqkit.runs.record import Record, State, read
@@ -27,7 +27,7 @@ _LONGEST_SOUND = 6.0  # seconds of a sample
 _MOST = 24  # samples on a page: with 6 s of sound and a picture each it has about 20 MB
 _SHARE = 0.01  # of the training's time, for pages while it goes on
 _FIRST = 1.0  # seconds that the first page is expected to take
-_STATES = {"pruned": "ended by the search", "ended": "not finished"}
+_STATES = {"ended": "not finished"}
 _FACTS = {
     "data": ("data", "name"),
     "labels": ("data", "labels"),
@@ -174,7 +174,7 @@ class Report:
                 if self._clock() - self._written >= self._page / _SHARE:
                     self._write("running")
             case Stopped():
-                self._end("pruned" if event.reason == THE_SEARCH else "stopped", event.step)
+                self._end("stopped", event.step)
             case Diverged():
                 self._end("diverged", event.step)
             case Finished():

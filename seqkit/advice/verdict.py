@@ -59,7 +59,6 @@ _ANOTHER_PART = (
 )
 _ENDED = {
     "stopped": "It was stopped after step {}",
-    "pruned": "The search ended it after step {}: other settings do better",
     "ended": "It ended early, after step {}: the file log may say why",
 }
 

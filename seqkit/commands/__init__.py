@@ -19,7 +19,7 @@ _SAMPLING = (
 )
 _RUN = ("recipe", "run_dir", "runs", "resume", "init_from", "overwrite")
 _OUTPUT = ("out", "overwrite")
-_SWEEP = ("gpus", "jobs", "launcher", "search")
+_SWEEP = ("gpus", "jobs", "launcher")
 _OF_RUN = {"run_dir": "the folder of a run"}
 
 

@@ -24,7 +24,7 @@ from seqkit.runs.record import Record, read
 
 _SECTIONS = ("data", "model", "optimizer", "train")
 _KEYS = ("recipe", "seed", "init_from", "device")  # of the root, that shape a training
-_OUTCOMES = ("finished", "pruned", "diverged")
+_OUTCOMES = ("finished", "diverged")
 _LIKE = {"True": "yes", "False": "no"}
 
 

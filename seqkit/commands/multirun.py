@@ -1,201 +1,198 @@
-"""`--multirun`: many trainings, checked before any begins, each in a process of its own."""
+"""`--multirun`: a grid of trainings, checked before any begins, each in a process of its own."""
 
-import dataclasses
-from collections.abc import Sequence
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from seqkit import compose
 from seqkit.commands.interrupts import Interrupts
-from seqkit.compose import Composed, Space
+from seqkit.commands.slurm import SlurmJob
 from seqkit.config import Config
-from seqkit.data import remote
 from seqkit.foundation import disk, machine, threads
 from seqkit.foundation.console import Console
-from seqkit.foundation.errors import ConfigError, OutputError
-from seqkit.foundation.wording import aligned, command_line, duration
+from seqkit.foundation.errors import ConfigError, DeviceError
+from seqkit.foundation.wording import aligned, command_line, counted, duration
 from seqkit.runs import record
 from seqkit.runs.folder import RunFolder, make_numbered
-from seqkit.runs.layout import FolderLock, RunFiles, runs_below
-from seqkit.sweeps import jobs, study
-from seqkit.sweeps.jobs import Job, Launcher
-from seqkit.sweeps.running import Grid, Sweep
-from seqkit.sweeps.study import Search
 
-_NOT_AGAIN = ("run_dir", "resume", "overwrite")  # keys that the line that goes on has of its own
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A sweep.
-
-    config: the sweep's own keys, beside those of its first job.
-    space: what a search chooses; None where every combination of values is trained.
-    lines: the command line of every job; of a search, of those at the ends of its ranges.
-    composed: their configs.
-    begins_anew: whether it is not to go on with runs that are in its folder.
-    """
-
-    config: Config
-    space: Space | None
-    lines: Sequence[Sequence[str]]
-    composed: Sequence[Composed]
-    config_dirs: list[Path]
-    begins_anew: bool
-
-    def source(self, folder: Path) -> Grid:
-        """The jobs, each with a numbered folder in this one."""
-        if self.space:
-            makes = partial(compose.compose, config_dirs=self.config_dirs)
-            return Search(folder, self.space, makes, self.config.search, self.config.fixed_seed)
-        common = set.intersection(*map(set, self.lines))
-        differing = [" ".join(word for word in words if word not in common) for words in self.lines]
-        rows = zip(self.composed, self.lines, differing, strict=True)
-        return Grid([Job.numbered(folder, number, *row) for number, row in enumerate(rows)])
+_LOOK = 0.1  # seconds between two looks at the jobs
+_GPUS = "CUDA_VISIBLE_DEVICES"
+_ERROR = "seqkit: error: "
+_OUTCOMES = {None: "not started", 0: "finished", 75: "stopped", 130: "stopped"}
+_HEAD = ("run", "best loss", "time", "outcome", "keys")
+Process = subprocess.Popen[bytes] | SlurmJob
 
 
-def planned(words: Sequence[str], config_dirs: list[Path]) -> Plan:
-    """The sweep that a command line asks for.
+@dataclass
+class Job:
+    """One training: its command, the words that other jobs lack, and its numbered folder."""
 
-    Raises:
-        ConfigError: a key, a value or a range that is not valid.
-    """
-    rest = [word for word in words if not compose.is_of_sweep(word)]
-    compose.refuse_keys_of_others(rest)
-    sweep = compose.compose([*filter(compose.is_of_sweep, words)], config_dirs).config
-    space = compose.space(rest, config_dirs) if sweep.search.kind == "optuna" else None
-    if space:
-        study.check(space)
-    lines = space.extremes if space else compose.sweep(rest, config_dirs)
-    first = compose.compose(lines[0], config_dirs).config
-    # A job that is started again, as by the same line or by Slurm, goes on where it stood.
-    resume = "resume=force" if first.resume == "force" else "resume=auto"
-    lines = [_going_on(line, resume) for line in lines]
-    if space:
-        space = dataclasses.replace(space, words=_going_on(space.words, resume))
-    composed = [compose.compose(line, config_dirs) for line in lines]
-    config = dataclasses.replace(
-        first, launcher=sweep.launcher, search=sweep.search, gpus=sweep.gpus, jobs=sweep.jobs
-    )
-    if sweep.launcher.kind == "serial" and (sweep.gpus or sweep.jobs):
-        raise ConfigError("several jobs at once: give launcher=local or launcher=slurm, too")
-    if sweep.gpus and first.device not in ("auto", "cuda"):
-        raise ConfigError(f"device={first.device}: gpus= gives each job a GPU: leave device out")
-    begins_anew = first.overwrite or "resume=never" in rest
-    return Plan(config, space, lines, composed, config_dirs, begins_anew)
+    command: Sequence[str]
+    differing: str
+    folder: Path
+    code: int | None = None
+    """Its exit code, once it has ended."""
+
+    @property
+    def log(self) -> Path:
+        """The file for notices, failures and the closing sample."""
+        return self.folder.with_name(f"{self.folder.name}.log")
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """Its line of the table."""
+        left = record.read(self.folder)
+        loss = f"{left.best[1]:.4f}" if left.best else "-"
+        seconds = "-" if left.seconds is None else duration(left.seconds)
+        outcome = _OUTCOMES.get(self.code, f"failed, exit code {self.code}")
+        return self.folder.name, loss, seconds, outcome, self.differing
 
 
-def _going_on(words: Sequence[str], resume: str) -> list[str]:
-    left_out = ("resume", "overwrite")
-    return [*(word for word in words if word.partition("=")[0] not in left_out), resume]
-
-
-def run(plan: Plan, words: Sequence[str]) -> int:
-    """Run every job, and show a table on stderr; stdout stays empty.
+def run(words: Sequence[str], config_dirs: list[Path]) -> int:
+    """Train once for every combination, and show a table on stderr; stdout stays empty.
 
     A job that fails ends no other. After a signal all save their state and end.
-
-    Args:
-        plan: what is to be trained.
-        words: of the command line, from which the plan was made.
 
     Returns:
         The exit code of the first job that failed, or of the signal.
 
     Raises:
-        SeqkitError: there is no recipe, the folder cannot be made or belongs to another sweep, or
-            a job cannot be started.
+        SeqkitError: a key or value is not valid, or a job cannot be started.
     """
-    console = Console(plan.config.quiet)
-    for key, _, value in (word.partition("=") for word in words):
-        if key in ("data.path", "prompt_file") and remote.is_pipe(value):
-            raise ConfigError(f"{key}={value}: a sweep reads it several times: give a file")
-    options = [f"--config-dir={place}" for place in plan.config_dirs]
-    starts = _launcher(plan, options)
-    folder = _folder(plan)
-    disk.make_folder(folder)
-    claim = FolderLock(RunFiles(folder).lock)
-    claim.take()
-    try:
-        with Interrupts(at_once=False) as interrupts:
-            source = plan.source(folder)
-            console.notice(
-                f"=== multirun: {source.total} jobs into {folder}, "
-                f"{min(starts.slots, source.total)} at once; what each one says is in "
-                f"{folder}/NUMBER.log ==="
-            )
-            try:
-                Sweep(source, starts, console, lambda: interrupts.received).run()
-            except KeyboardInterrupt:  # a second signal
-                if interrupts.received is None:
-                    raise
-            finally:
-                _show_table(source.jobs, console)
-                compared = command_line("compare", f"runs={folder}/*")
-                console.notice(f"compare them with: {compared}")
-    finally:
-        claim.release()
+    lines = compose.sweep([word for word in words if not compose.is_of_sweep(word)])
+    configs = [compose.compose(line, config_dirs).config for line in lines]
+    sweep = compose.compose([*filter(compose.is_of_sweep, words)], config_dirs).config
+    if not all(config.recipe for config in configs):
+        raise ConfigError("no recipe: a sweep needs one, also to go on: give recipe=NAME")
+    slots = min(sweep.gpus or sweep.jobs or 1, len(lines))
+    start = _starter(sweep, slots)
+    folder = _folder(configs[0])
+    options = [f"--config-dir={place}" for place in config_dirs]
+    jobs = _jobs(lines, [*options, *(["device=cuda"] if sweep.gpus else [])], folder)
+    console = Console(configs[0].quiet)
+    console.notice(f"{counted(len(jobs), 'job')} into {folder}, {slots} at once")
+    with Interrupts(at_once=False) as interrupts:
+        try:
+            _run_all(jobs, slots, start, console, interrupts)
+        finally:
+            console.notice("\n".join(["", *aligned([_HEAD, *(job.row for job in jobs)])]))
+            console.notice(f"compare them with: {command_line('compare', f'runs={folder}')}")
     if interrupts.received is None:
-        return next((job.code for job in source.jobs if job.code), 0)
-    again = [word for word in words if word.partition("=")[0] not in _NOT_AGAIN]
-    line = command_line("--multirun", *options, *again, f"run_dir={folder}", "resume=auto")
-    console.notice(f"go on with the whole sweep: {line}")
+        return next((job.code for job in jobs if job.code), 0)
+    console.notice(f"the same command with run_dir={folder} goes on with the whole sweep")
     return interrupts.failure("").exit_code
 
 
-def _folder(plan: Plan) -> Path:
+def _folder(config: Config) -> Path:
     """The folder that the numbered runs go to: run_dir, or a new one of its own."""
-    config = plan.config
-    if not all(composed.config.recipe for composed in plan.composed):
-        raise ConfigError("no recipe: a sweep needs one, also to go on: give recipe=NAME")
-    if not config.run_dir:
-        if config.resume != "never":
-            raise ConfigError(
-                f"resume={config.resume}: give run_dir=FOLDER, the sweep to go on with"
-            )
-        folder = RunFolder.timed(Path(config.runs), config.recipe or "")
-        folder.check_writable()
-        return make_numbered(folder.path)
-    folder = RunFolder(Path(config.run_dir))
+    timed = RunFolder.timed(Path(config.runs), config.recipe or "")
+    folder = RunFolder(Path(config.run_dir)) if config.run_dir else timed
     folder.check_writable()
-    if plan.begins_anew and runs_below(folder.path):
-        raise OutputError(f"run_dir={folder.path} holds runs already: give another run_dir")
+    if not config.run_dir:
+        return make_numbered(folder.path)
+    disk.make_folder(folder.path)
     return folder.path
 
 
-def _launcher(plan: Plan, options: Sequence[str]) -> Launcher:
-    """What starts the jobs, as the keys say: one after the other, unless they say otherwise.
+def _jobs(lines: Sequence[Sequence[str]], options: Sequence[str], folder: Path) -> list[Job]:
+    """The jobs of these lines; unless they say otherwise, each goes on with the run it finds."""
+    common, jobs = set.intersection(*map(set, lines)), []
+    # Modules in the working folder are no part of a job, unless they are of this program.
+    python = [sys.executable, *([] if str(Path.cwd()) in sys.path else ["-P"])]
+    for number, line in enumerate(lines):
+        words = [*(word for word in line if not word.startswith("run_dir=")), *options]
+        if not any(word.startswith(("resume=", "overwrite=")) for word in words):
+            words.append("resume=auto")
+        own = folder / str(number)
+        command = [*python, "-m", "seqkit", *words, f"run_dir={own}"]
+        jobs.append(Job(command, " ".join(word for word in line if word not in common), own))
+    return jobs
 
-    Raises ConfigError, DeviceError: there is no such thing on this machine.
-    """
-    config = plan.config
-    slots = config.gpus or config.jobs or 1
-    if config.gpus:  # a job that finds no GPU is not to train on the CPU
-        options = [*options, "device=cuda"]
-    shares = not threads.are_given()  # what the user says of threads counts
-    if config.launcher.kind == "slurm":
-        queue = jobs.srun(config.launcher, gpu=config.gpus is not None)
-        each = config.launcher.cpus if shares else None
-        return Launcher(slots, options, threads=each, queue=queue)
-    names: list[str] = []
-    if config.gpus:
+
+def _starter(sweep: Config, slots: int) -> Callable[[Job, int], Process]:
+    """Returns what starts a job in a place. Raises ConfigError, DeviceError where nothing can."""
+    if sweep.launcher == "serial" and (sweep.gpus or sweep.jobs):
+        raise ConfigError("several jobs at once: give launcher=local or launcher=slurm, too")
+    if sweep.launcher == "slurm":
+        if shutil.which("sbatch") is None:
+            raise ConfigError("launcher=slurm: no Slurm on this machine (sbatch is not found)")
+        return lambda job, slot: SlurmJob(job.command, job.log, gpu=bool(sweep.gpus))
+    environment, gpus = dict(os.environ), list[str]()
+    if slots > 1 and not threads.are_given():
+        environment["OMP_NUM_THREADS"] = str(max(1, machine.own_cores() // slots))
+    if sweep.gpus:
         import torch
 
-        names = jobs.gpus(config.gpus, torch.cuda.device_count())
-    at_once = min(slots, config.search.trials if plan.space else len(plan.lines))
-    each = max(1, machine.own_cores() // at_once) if shares and at_once > 1 else None
-    return Launcher(slots, options, names, each)
+        present = torch.cuda.device_count()
+        gpus = environment.get(_GPUS, ",".join(map(str, range(present)))).split(",")
+        if present < slots:
+            raise DeviceError(f"gpus={sweep.gpus}: there are {present}: give fewer")
+
+    def start(job: Job, slot: int) -> Process:
+        with disk.reopen(job.log) as log:
+            return subprocess.Popen(
+                job.command,
+                env={**environment, _GPUS: gpus[slot]} if gpus else environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log.fileno(),
+                stderr=log.fileno(),
+                process_group=0,  # a Ctrl-C reaches it through this program, and once
+            )
+
+    return start
 
 
-def _show_table(jobs: Sequence[Job], console: Console) -> None:
-    """A line for each job; of one that failed, what is in its folder may be another run's."""
-    rows = [("run", "best loss", "time", "outcome", "keys")]
-    for job in jobs:
-        left = None if job.outcome.startswith("failed") else record.read(job.files.path)
-        loss = f"{left.best[1]:.4f}" if left and left.best else "-"
-        time = "-" if left is None or left.seconds is None else duration(left.seconds)
-        rows.append((job.name, loss, time, job.outcome, job.differing or "-"))
-    console.notice("\n=== multirun: the whole sweep ===")
-    for line in aligned(rows):
-        console.notice(line)
+def _run_all(
+    jobs: Sequence[Job],
+    slots: int,
+    start: Callable[[Job, int], Process],
+    console: Console,
+    interrupts: Interrupts,
+) -> None:
+    """Run jobs in so many places, or as many as come before a signal.
+
+    After a second signal, and after a failure of a start, those that are going end at once.
+    """
+    waiting, going, stopping = [*jobs], dict[int, tuple[Job, Process]](), False
+    with console.progress("jobs", len(jobs)) as bar:
+        try:
+            while going or (waiting and not stopping):
+                if interrupts.received and not stopping:
+                    stopping = True
+                    for _, process in going.values():
+                        process.send_signal(interrupts.received)
+                for slot in range(slots):
+                    if slot in going and (code := going[slot][1].poll()) is not None:
+                        _end(going.pop(slot)[0], code, console)
+                    if slot not in going and waiting and not stopping:
+                        job = waiting.pop(0)
+                        console.notice(f"[{job.folder.name}] begins: {job.differing}")
+                        going[slot] = job, start(job, slot)
+                bar.update(len(jobs) - len(waiting) - len(going))
+                time.sleep(_LOOK)
+        finally:
+            for _, process in going.values():
+                process.send_signal(signal.SIGTERM)
+            for job, process in going.values():
+                while (code := process.poll()) is None:
+                    time.sleep(_LOOK)
+                _end(job, code, console)
+
+
+def _end(job: Job, code: int, console: Console) -> None:
+    """Note and say how a job ended, of a failure what its log says last."""
+    job.code = code if code >= 0 else DeviceError.exit_code  # killed, as when memory runs out
+    number, loss, seconds, outcome, _ = job.row
+    if job.code in _OUTCOMES:
+        console.notice(f"[{number}] {outcome}, validation loss {loss}, {seconds}")
+        return
+    lines = job.log.read_text(errors="replace").splitlines() if job.log.exists() else []
+    said = [line.removeprefix(_ERROR) for line in lines if line.startswith(_ERROR)]
+    why = f"killed by signal {-code}" if code < 0 else [f"see {job.log}", *said][-1]
+    Console().notice(f"[{number}] {outcome}: {why}")

@@ -15,10 +15,8 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.errors import NOT_BEGUN, StoppedError
 from seqkit.foundation.ranks import joined
 from seqkit.foundation.session import Session
-from seqkit.runs.events import THE_SEARCH
 from seqkit.runs.observers import ProgressBar
 from seqkit.stages.training import Training, set_up
-from seqkit.sweeps.study import Pruning
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
@@ -36,30 +34,24 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
                 training = held.enter_context(set_up(config, session))
         if training is None:
             return
-        ended = _train(training, console)
-        if ranks.leads and ended:
+        _train(training, console)
+        if ranks.leads:
             _print_sample(training, console)
 
 
-def _train(training: Training, console: Console) -> bool:
-    """Train; whether to the end, which a search may not wait for."""
+def _train(training: Training, console: Console) -> None:
+    """Train to the end, or until a signal comes. Raises StoppedError, InterruptedRunError."""
     trainer = training.trainer
     bar = console.progress("step", trainer.total_steps, trainer.progress.step)
     with Interrupts(at_once=False) as interrupts, bar as shown:
-        pruning = Pruning(training.folder.path, console.notice)
 
         def reason() -> str | None:
-            if interrupts.received:
-                return interrupts.received.name
-            return THE_SEARCH if pruning.due and not trainer.finished else None
+            return interrupts.received.name if interrupts.received else None
 
         follower = ProgressBar(console, shown)
         try:
-            run_training(training, [follower, pruning], console.notice, stop=reason)
+            run_training(training, [follower], console.notice, stop=reason)
         except StoppedError as error:
-            if interrupts.received is None and pruning.due:
-                console.notice(str(error))
-                return False  # without a signal, and not pruned: another process had the signal
             raise interrupts.failure(str(error)) from error
         except KeyboardInterrupt as error:
             if interrupts.received is None:  # it came while the training was set up
@@ -68,7 +60,6 @@ def _train(training: Training, console: Console) -> bool:
             raise interrupts.failure(f"{again}. {advice(training)}") from error
         if interrupts.received is not None:  # after the last step
             raise interrupts.failure(f"stopped by {reason()}; the run is finished and saved")
-        return True
 
 
 def _print_sample(training: Training, console: Console) -> None:

@@ -22,7 +22,5 @@ from seqkit.config.root import groups as groups
 from seqkit.config.root import options as options
 from seqkit.config.root import set_value as set_value
 from seqkit.config.root import values_of as values_of
-from seqkit.config.training import LauncherConfig as LauncherConfig
 from seqkit.config.training import OptimizerConfig as OptimizerConfig
-from seqkit.config.training import SearchConfig as SearchConfig
 from seqkit.config.training import TrainConfig as TrainConfig

@@ -9,10 +9,8 @@ from typing import Any
 from seqkit.config.data import DataConfig
 from seqkit.config.model import DynamicConfig, ModelConfig, SampleConfig, check_model
 from seqkit.config.training import (
-    LauncherConfig,
     LogConfig,
     OptimizerConfig,
-    SearchConfig,
     TrainConfig,
 )
 from seqkit.foundation.errors import ConfigError
@@ -157,6 +155,12 @@ class Config:
     jobs: int | None = option(
         None, "--multirun: so many jobs at once, on CPUs (launcher=local or slurm)", minimum=1
     )
+    launcher: str = option(
+        "serial",
+        "--multirun: one job after the other (serial), several at once on this machine (local), "
+        "or jobs of a Slurm cluster (slurm; needs seqkit[slurm])",
+        choices=("serial", "local", "slurm"),
+    )
     data: DataConfig = field(default_factory=DataConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
@@ -164,8 +168,6 @@ class Config:
     sample: SampleConfig = field(default_factory=SampleConfig)
     dynamic: DynamicConfig = field(default_factory=DynamicConfig)
     log: LogConfig = field(default_factory=LogConfig)
-    launcher: LauncherConfig = field(default_factory=LauncherConfig)
-    search: SearchConfig = field(default_factory=SearchConfig)
 
     @property
     def fixed_seed(self) -> int:

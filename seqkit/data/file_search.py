@@ -21,8 +21,7 @@ from seqkit.data.text_encoder import check_plain
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.run_folders import is_run
 
-_LOCK = ".lock"  # a sweep's folder has it before all else, and keeps it
-_OF_SWEEPS = re.compile(r"\d+\.log|search\.jsonl(\.lock.*)?")
+_OF_SWEEP = re.compile(r"\d+\.log")
 _TABLES = "Parquet or Arrow"
 _HINTS = {  # where nothing is taken, by the reason for which files are left out
     _TABLES: "data.kind=hf data.column=NAME learns from a column of these",
@@ -145,10 +144,9 @@ class Search:
             seen.add(real)
             folders[:] = [sub for sub in folders if self._is_data(place / sub, is_folder=True)]
             folders.sort(key=lambda sub: ((place / sub).is_symlink(), sub))
-            of_sweep = _LOCK in files_in
             for file in files_in:
                 path = place / file
-                if of_sweep and _OF_SWEEPS.fullmatch(file):
+                if _OF_SWEEP.fullmatch(file) and is_run(path.with_suffix("")):
                     self.left_out["written by a sweep"] += 1
                 elif not self._is_data(path, is_folder=False):
                     continue

@@ -101,6 +101,8 @@ def upgrade(saved: Mapping[str, Any]) -> dict[str, Any]:
         if data.get("kind") in ("text", "bytes"):  # 0.1.0 read nothing else in a folder
             data.setdefault("pattern", "*.txt")
         config["data"] = data
+    if isinstance(config.get("launcher"), Mapping):  # until 0.3.0 a group
+        del config["launcher"]
     return config
 
 

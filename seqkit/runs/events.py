@@ -45,10 +45,6 @@ class Sampled:
     judgement: str = ""
 
 
-THE_SEARCH = "the search"
-"""The reason of `Stopped` where a sweep's other trainings do better."""
-
-
 @dataclass(frozen=True)
 class Stopped:
     """The training was asked to stop, and its state is saved."""

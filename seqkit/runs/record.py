@@ -17,9 +17,8 @@ from seqkit.runs.layout import RunFiles, is_locked
 from seqkit.runs.resume import read_config
 from seqkit.symbols import Floats
 
-State = Literal["running", "finished", "stopped", "pruned", "diverged", "ended"]
-"""How a run stands. `pruned`: a search ended it, since other settings do better; `ended`: it is not
-going any more and left no word why, as after a kill."""
+State = Literal["running", "finished", "stopped", "diverged", "ended"]
+"""How a run stands. `ended`: it is not going any more and left no word why, as after a kill."""
 
 DATA_KEYS = tuple(
     f"data.{key}"
@@ -169,7 +168,7 @@ def read(path: Path, state: State | None = None) -> Record:
     about, summary = (_object(file, problems) for file in (files.about, files.summary))
     ended = _part(about, "ended").get("how")
     if state is None:
-        left: State = ended if ended in ("stopped", "pruned", "diverged") else "ended"
+        left: State = ended if ended in ("stopped", "diverged") else "ended"
         state = "finished" if summary else "running" if is_locked(files.lock) else left
     settings = None
     with contextlib.suppress(SeqkitError):

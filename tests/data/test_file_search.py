@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -9,13 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.compose import compose
 from seqkit.config import Config
 from seqkit.data.file_search import Search
 from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.errors import DataError
-from seqkit.runs.layout import FolderLock, RunFiles
-from seqkit.sweeps.jobs import SEARCH, Job
 
 pytestmark = pytest.mark.faults
 
@@ -90,23 +88,12 @@ def test_runs_are_no_data(tree: Path) -> None:
     assert chosen.left_out["holding a run"] == 1
 
 
-@pytest.mark.parametrize("kind", ["text", "bytes"])
-def test_what_a_sweep_writes_beside_its_runs_is_no_data(kind: str, tmp_path: Path) -> None:
-    job = Job.numbered(tmp_path / "s", 12, compose(["recipe=shakespeare"], []), [], "-")
-    lock = f"{SEARCH}.lock"  # Optuna's, which gets another name before it goes
-    written = [job.log.name, SEARCH, lock, f"{lock}0a-1b.rename"]
-    fill(tmp_path / "mine", dict.fromkeys([*written, "a.txt"], b"mine"))
-    fill(tmp_path / "s", dict.fromkeys([*written, "a.txt", "a.log"], b"mine"))
-    claim = FolderLock(RunFiles(tmp_path / "s").lock)
-    claim.take()  # before there is a run
-    found = search(kind)
-    names = [*found.named([tmp_path])]
-    claim.release()
-    assert names == sorted(
-        [*(f"mine/{name}" for name in [*written, "a.txt"]), "s/a.log", "s/a.txt"]
-    )
-    assert found.left_out["written by a sweep"] == len(written)
-    assert [*search(kind).named([tmp_path])] == names  # once it has ended, too
+def test_what_a_sweep_writes_beside_its_runs_is_no_data(trained: Path, tmp_path: Path) -> None:
+    shutil.copytree(trained, tmp_path / "s" / "12")
+    fill(tmp_path / "s", dict.fromkeys(["12.log", "13.log", "a.log"], b"mine"))
+    found = search("text")
+    assert [*found.named([tmp_path])] == ["s/13.log", "s/a.log"]
+    assert found.left_out["written by a sweep"] == 1
 
 
 def test_nothing_to_read_says_why(tree: Path, tmp_path: Path) -> None:

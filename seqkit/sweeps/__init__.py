@@ -1,1 +1,0 @@
-"""Many trainings: what they are, what starts them, and what chooses their settings."""
