@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import soundfile
 from matplotlib import pyplot as plt
+from safetensors.torch import load_file
 
 import seqkit
 from tests.conftest import SENTENCE, SMALL
@@ -103,6 +104,37 @@ def test_compress(
     assert Path("back.txt").read_text() == text
 
 
+def test_teachers(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    runs = [f"run{seed}" for seed in (1, 2)]
+    for seed, folder in enumerate(runs):
+        settings = [*SMALL, "train.max_steps=60", f"seed={seed}", f"run_dir={folder}"]
+        seqkit.train("shakespeare", *settings, data="text.txt")
+    Path("judge.txt").write_text(SENTENCE * 9)
+    small = ("--symbols", "20000", "--steps", "400", "--batch-size", "8", "--sequence-length", "16")
+    words = [
+        *runs,
+        "--judge",
+        "judge.txt",
+        *small,
+        "--average",
+        "0.9",
+        "--lr",
+        "0.02",
+        "--device",
+        "cpu",
+    ]
+    lines = script(monkeypatch, capfd, "teachers.py", *words).splitlines()
+    one, together, student = (float(lines[place].split(": ")[1].split()[0]) for place in (0, 1, -1))
+    models = [seqkit.load(run, "cpu") for run in runs]
+    nats = [model.nats(SENTENCE * 9) for model in models]
+    assert one == pytest.approx(nats[0].mean(), abs=1e-3)
+    mean = -np.log((np.exp(-nats[0]) + np.exp(-nats[1])) / 2).mean()
+    assert together == pytest.approx(mean, abs=1e-3)
+    assert student < together + 0.3  # by what they wrote alone
+    models[0].char_rnn.load_state_dict(load_file("student.safetensors"))
+    assert student == pytest.approx(models[0].nats(SENTENCE * 9).mean(), abs=1e-3)
+
+
 def test_training_loop(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     words = ["text.txt", "--steps", "101", "--hidden-size", "24"]
     lines = script(monkeypatch, capfd, "training_loop.py", *words).splitlines()
@@ -181,7 +213,7 @@ def test_every_example_is_listed_and_short() -> None:
         code = file.read_text().splitlines()
         if file.suffix == ".ipynb":
             code = [line for cell in cells(file) for line in cell["source"]]
-        assert len(code) <= (90 if file.stem == "compress" else 60), file.name
+        assert len(code) <= {"compress": 90, "teachers": 150}.get(file.stem, 60), file.name
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda notebook: notebook.name)

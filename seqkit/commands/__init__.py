@@ -64,7 +64,7 @@ COMMANDS = {
         "evaluate checkpoint=runs/a data.path=play.txt",
         (
             *_OUTPUT,
-            *("checkpoint", "data", "device", "dynamic", "ensemble", "json", "part", "protocol"),
+            *("checkpoint", "data", "device", "dynamic", "json", "part", "protocol"),
             "window",
             *(*_RULE, "length", "sample", "seconds"),
         ),

@@ -16,7 +16,7 @@ from seqkit.data.codecs.quantisers import MOST_LEVELS
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.sound import Wave
 from seqkit.data.sound.part import SoundPart
-from seqkit.evaluation import baselines, dynamic, ensemble, protocols, scoring, streaming
+from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming
 from seqkit.evaluation.likeness import Distances
 from seqkit.evaluation.recording import VERDICT, Recording
 from seqkit.evaluation.score import Score, interval
@@ -26,7 +26,6 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.processes import ALONE
 from seqkit.foundation.ranks import Ranks, joined
-from seqkit.foundation.session import Session
 from seqkit.foundation.threads import shared_cores
 from seqkit.foundation.wording import counted, json_text
 from seqkit.generation.continuation import continue_prompt, finish
@@ -35,14 +34,12 @@ from seqkit.generation.request import as_trained, request_of
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
 from seqkit.stages import agreement
-from seqkit.stages.alike import Predicted, read_alike
 from seqkit.stages.conditions import recording_of
 from seqkit.symbols import Integers
 
 _SHARED = ("streaming", "windowed")
 """Protocols that several processes share. The dynamic one learns from symbol to symbol, through
 all documents: shared out it would be another measure."""
-_OF_SEVERAL = ("streaming", "dynamic")
 _ADVICE = "Nothing was written: start the evaluation again"
 _SOUNDS = 3  # that protocol=spectral makes, each from draws of its own
 _SECONDS = 10.0  # of each, by default
@@ -56,11 +53,10 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     torchrun this is one of several processes that share the symbols out, and the first prints.
     """
     rank = processes.own_rank()
-    alone = "an ensemble" if config.ensemble else f"protocol={config.protocol}"
-    if (config.ensemble or config.protocol not in _SHARED) and rank.size > 1:
+    if config.protocol not in _SHARED and rank.size > 1:
         if not rank.leads:
             return
-        console.notice(f"{alone} runs in one process, the others have ended")
+        console.notice(f"protocol={config.protocol} runs in one process, the others have ended")
         rank = ALONE
     with joined(rank, _ADVICE, console.progress) as ranks:
         _evaluate(config, catalogue, console, ranks)
@@ -75,11 +71,6 @@ def _evaluate(config: Config, catalogue: Catalogue, console: Console, ranks: Ran
     agreement.check_checkpoint(saved, ranks)
     chosen = device.choose_device(device.of_rank(config.device, ranks.rank))
     agreement.check_device(chosen, ranks)
-    if config.ensemble and config.protocol not in _OF_SEVERAL:
-        raise ConfigError(
-            f"ensemble: an ensemble is measured by protocol={' or '.join(_OF_SEVERAL)}, not by "
-            f"{config.protocol}"
-        )
     if config.protocol == "spectral":
         measured, sha256 = _likeness(config, saved, catalogue, chosen, console)
         beside: dict[str, Any] = {}
@@ -111,15 +102,13 @@ def _prediction(
             config, saved, catalogue, console, as_validated=True
         )
     ranks.check_same({"the data's sha256": corpus.sha256})
-    session = Session(catalogue, console.notice, console.progress)
-    members = _members(config, saved, corpus, session) if config.ensemble else [saved]
     copies = dynamic.COPIES if config.protocol == "dynamic" else 1
-    scoring.require_memory([each.model for each in members], len(part), chosen, copies)
+    scoring.require_memory(saved.model, len(part), chosen, copies)
     with (
         machine.memory_errors("Try device=cpu."),
         console.progress("evaluate", len(part), unit="symbols") as bar,
     ):
-        score = _score(config, members, part, chosen, bar.update, ranks)
+        score = _score(config, saved, part, chosen, bar.update, ranks)
     if not ranks.leads:
         return {}, corpus.sha256, {}
     scoring.require_numbers(score.nats, learning=config.protocol == "dynamic")
@@ -135,22 +124,8 @@ def _prediction(
         "window": part.whole_frames(config.window) if config.protocol == "windowed" else None,
         "dynamic": vars(config.dynamic) if config.protocol == "dynamic" else None,
         "part": None if config.data.path else config.part,
-        "ensemble": config.ensemble or None,
     }
     return result, corpus.sha256, beside
-
-
-def _members(
-    config: Config, saved: Checkpoint, corpus: Corpus, session: Session
-) -> list[Checkpoint]:
-    """The checkpoint, and those of its ensemble."""
-    if saved.slow is not None:
-        raise ConfigError("ensemble: the checkpoint reads codes that no other knows: leave it out")
-    ends, sha256, split = bool(saved.model.ends), "", list[float]()
-    if not config.data.path:
-        sha256, split = corpus.sha256, checkpoint_data.recorded(saved).split
-    predicted = Predicted(saved.codec, saved.labels, ends, sha256, split)
-    return [saved, *read_alike("ensemble", config.ensemble, predicted, session)]
 
 
 def _likeness(
@@ -224,22 +199,18 @@ def _compared(waves: Sequence[Wave], rate: int, recording: Recording) -> dict[st
 
 def _score(
     config: Config,
-    members: Sequence[Checkpoint],
+    saved: Checkpoint,
     part: Part,
     chosen: torch.device,
     watch: Callable[[int], None],
     ranks: Ranks,
 ) -> Score:
-    """The score of one checkpoint, or of several together, under the protocol asked for."""
-    networks = [saved.build(chosen) for saved in members]
-    start = members[0].codec.start
-    *silent, last = [scoring.Scored(network, part, start, ranks=ranks) for network in networks]
-    scored = dataclasses.replace(last, watch=watch)
+    """The score of a checkpoint under the protocol asked for."""
+    scored = scoring.Scored(saved.build(chosen), part, saved.codec.start, watch, ranks)
     if config.protocol == "windowed":
         return scoring.evaluate(scored, protocols.windowed(part, config.window))
-    if silent or config.protocol == "dynamic":
-        settings = config.dynamic if config.protocol == "dynamic" else None
-        return ensemble.evaluate([*silent, scored], settings)
+    if config.protocol == "dynamic":
+        return dynamic.evaluate(scored, config.dynamic)
     return streaming.evaluate(scored)
 
 

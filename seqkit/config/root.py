@@ -60,11 +60,6 @@ class Config:
         "a run's folder, a checkpoint file, a ready-made model (shakespeare, etude) or a URL, as "
         "hf://USER/NAME",
     )
-    ensemble: list[str] = option(
-        [],
-        "further checkpoints, named as checkpoint= is: what is measured is the mean of the "
-        "probabilities that all of them give",
-    )
     prompt: str | None = option(None, "text that the sample continues, taken literally")
     prompt_file: str | None = option(None, "a file whose content the sample continues")
     prompt_audio: str | None = option(None, "a recording that the sample continues")

@@ -103,17 +103,6 @@ class TrainConfig:
     clip_value: float = option(
         0.0, "largest size of each element of the gradient; 0: no limit", minimum=0
     )
-    teachers: list[str] = option(
-        [],
-        "text only: distil these checkpoints, named as checkpoint= is: they write text together, "
-        "and the network learns their mean probability of each symbol at each place of it, in "
-        "place of the training part",
-    )
-    teacher_symbols: int = option(
-        5_000_000,
-        "symbols that the teachers write, which take 2 bytes × symbols × vocabulary of memory",
-        minimum=10_000,
-    )
     precision: str = option(
         "auto",
         "precision of the matrix products; auto takes the device's fastest",

@@ -2,7 +2,7 @@
 
 import copy
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -32,8 +32,7 @@ class Window:
     `targets[t]` follows `inputs[t]`; where there is none it is `IGNORED`. `fresh` (B,) marks the
     lanes that start from the zero state, `resets` (T, B) the separators between documents, without
     the target that ends a document; it is None where the part is one document. `conditions` are
-    those of the targets. `probabilities` (T, B, V), if the network learns those of its teachers,
-    take the place of the targets, but where these are `IGNORED`.
+    those of the targets.
     """
 
     inputs: Tensor
@@ -41,7 +40,6 @@ class Window:
     fresh: Tensor
     resets: Tensor | None
     conditions: Conditions = NO_CONDITIONS
-    probabilities: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -157,7 +155,6 @@ class Lanes:
             None if part.codes is None else _as_tensor(part.codes),
             None if part.labels is None else torch.from_numpy(part.labels),
         )
-        self._probabilities: Tensor | None = None  # (N, V)
         self.device = torch.device("cpu")
         """Where the windows are made."""
         self.share_out(0, 1)
@@ -167,16 +164,6 @@ class Lanes:
         lanes: Lanes = copy.copy(self)
         known = None if codes is None else _as_tensor(codes)
         lanes._conditions = self._conditions._replace(codes=known)
-        return lanes
-
-    def with_soft_targets(self, symbols: Symbols, probabilities: Tensor) -> "Lanes":
-        """The same lanes of other symbols (N,), and what is learnt of each.
-
-        `probabilities` (N, V) are on the training's device.
-        """
-        lanes: Lanes = copy.copy(self)
-        lanes._part = replace(self._part, symbols=symbols)
-        lanes._symbols, lanes._probabilities = _as_tensor(symbols), probabilities
         return lanes
 
     def count(self, step: int) -> int:
@@ -241,10 +228,7 @@ class Lanes:
         if labels is not None:
             labels = labels[0].expand(*places.shape, -1) if document is None else labels[document]
         fresh = grid.idle | (step % self.steps == 0)
-        learnt = self._probabilities
-        if learnt is not None:
-            learnt = learnt[index[1:]]
-        return Window(inputs, targets, fresh, resets, Conditions(codes, labels), learnt)
+        return Window(inputs, targets, fresh, resets, Conditions(codes, labels))
 
     def fetch(self, step: int) -> Tensor:
         """Read what the window of a step is made of: (T + 1, B), on the host, as it is stored."""

@@ -3,7 +3,7 @@
 The nats of a symbol are -ln p, p being the probability that the model gave it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,10 +47,8 @@ def _together(model: ModelConfig, on_gpu: bool) -> int:
     return max(_SYMBOLS, min(_SYMBOLS_ON_GPU, _LOGITS // model.vocabulary_size) * on_gpu)
 
 
-def require_memory(
-    models: Sequence[ModelConfig], symbols: int, device: torch.device, copies: int = 1
-) -> None:
-    """Refuse an evaluation of so many symbols that cannot fit: each network, and one call of it.
+def require_memory(model: ModelConfig, symbols: int, device: torch.device, copies: int = 1) -> None:
+    """Refuse an evaluation of so many symbols that cannot fit: the network, and one call of it.
 
     `copies` is how often memory for all weights is needed.
 
@@ -59,10 +57,7 @@ def require_memory(
     """
     on_gpu = device.type == "cuda"
     advice = "Try device=cpu." if on_gpu else ""
-    needed = sum(
-        4 * copies * count_parameters(model) + call_bytes(model, symbols, on_gpu=on_gpu)
-        for model in models
-    )
+    needed = 4 * copies * count_parameters(model) + call_bytes(model, symbols, on_gpu=on_gpu)
     free = machine.free_bytes(device)
     machine.require(needed, free, "this evaluation", advice, device)
 

@@ -24,12 +24,15 @@ KEYS: dict[str, str] = {
     "launcher.partition": "give SBATCH_PARTITION, a variable of Slurm, to --multirun",
     "search": "--multirun trains every combination; examples/search.py searches with Optuna",
     "data.quantiser": "it is called data.codec now",
+    "ensemble": "examples/teachers.py measures several checkpoints together",
     "learn": "evaluate protocol=dynamic measures a model that learns from the text it reads",
     "licence": "give it in the README.md that you upload with hf upload",
     "sample.engine=fused": "sample.engine=cuda_graph generates on a GPU, any number of streams",
     "neuron": "what a cell does is shown by Model.activations, from Python",
     "sample.retry": "sound that is silent or stuck is told, and not drawn again",
     "shape": "python -m benchmarks.steps SHAPE, in a clone of the repository",
+    "train.teacher_symbols": "examples/teachers.py has --symbols",
+    "train.teachers": "examples/teachers.py trains a network on what others say",
     "to": "hf upload, of huggingface_hub, shares a checkpoint",
 }
 """By the key, or by key=value where one value of a key is gone."""

@@ -294,16 +294,6 @@ def _padded(values: Tensor, side: int, filling: float = 0.0) -> Tensor:
     return F.pad(values, sides, value=filling) if missing else values
 
 
-def soft_cross_entropy(logits: Tensor, probabilities: Tensor, counted: Tensor) -> Tensor:
-    """The nats of symbols of which `probabilities` (T, B, V) are known, added up in fp32.
-
-    Logits (T, B, V) may have more columns; places that are not `counted` (T, B) are left out. It is
-    what a student learns from its teachers (Hinton, Vinyals and Dean, 2015).
-    """
-    shares = torch.log_softmax(logits, -1, dtype=torch.float32)[..., : probabilities.shape[-1]]
-    return -(probabilities * shares).sum(-1).masked_fill(~counted, 0).sum()
-
-
 def cross_entropy(logits: Tensor, targets: Tensor, reduction: str = "mean") -> Tensor:
     """The nats of targets (T, B) under logits (T, B, V), in fp32: mean, sum or (none) each, (T, B).
 

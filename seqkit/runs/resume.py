@@ -110,10 +110,7 @@ def as_kept(config: Config) -> Config:
     """The config as a run keeps it: known from every folder, and with what its data ask for."""
     data = replace(config.data, path=remote.absolute(config.data))
     origin = config.init_from and named_checkpoint.absolute(config.init_from)
-    teachers = [*map(named_checkpoint.absolute, config.train.teachers)]
-    train = replace(config.train, teachers=teachers)
-    seed = config.fixed_seed
-    return as_data_asks(replace(config, seed=seed, data=data, init_from=origin, train=train))
+    return as_data_asks(replace(config, seed=config.fixed_seed, data=data, init_from=origin))
 
 
 def differences(config: Config, stored: Config) -> tuple[str, ...]:

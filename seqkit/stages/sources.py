@@ -65,9 +65,6 @@ def locate(claim: Claim, session: Session) -> Sources:
         config,
         data=data,
         init_from=config.init_from and named_checkpoint.absolute(config.init_from),
-        train=dataclasses.replace(
-            config.train, teachers=[*map(named_checkpoint.absolute, config.train.teachers)]
-        ),
         prompt_file=str(Path(files[-1]).absolute()) if prompt else None,
         prompt_audio=config.prompt_audio and str(Path(config.prompt_audio).absolute()),
     )

@@ -1,7 +1,7 @@
 """A training set up from a config, stage by stage, and checked before a file is made.
 
-    config -> claim -> settings -> sources -> corpus -> parts -> teachers -> lanes -> conditions
-        -> network -> trainer
+    config -> claim -> settings -> sources -> corpus -> parts -> lanes -> conditions -> network
+        -> trainer
 
 Each stage is a function of values that came before it, which it leaves as they are.
 """
@@ -31,7 +31,7 @@ from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as load_checkpoint
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import find_checkpoint
-from seqkit.stages import agreement, network, teaching
+from seqkit.stages import agreement, network
 from seqkit.stages.claim import Claim, claimed
 from seqkit.stages.closing import ClosingSample, plan_closing
 from seqkit.stages.conditions import ConditionedParts, find_conditions, with_room
@@ -200,23 +200,17 @@ def _walk(claim: Claim, chosen: torch.device, session: Session) -> Training:
     model = network.shape_of(reading.config.model, reading.corpus, origin)
     closing = plan_closing(reading, model, chosen, session)
     parts = cut_parts(reading, session.notice)
-    teachers = teaching.find_teachers(reading, model, chosen, session)
-    learnt = parts.learnt if teachers is None else teachers.blank
-    lanes = network.lay_out(reading, learnt, model, session)
+    lanes = network.lay_out(reading, parts.learnt, model, session)
     largest = with_room(model, reading.config.data)
     scored = len(parts.validation)
     shape = footprint.shape_of(reading.config, largest, lanes.widest, precision, chosen, scored)
-    taught = 0 if teachers is None else teachers.bytes
-    shape = dataclasses.replace(shape, steps=lanes.sequence_length, taught=taught)
+    shape = dataclasses.replace(shape, steps=lanes.sequence_length)
     advice = footprint.require(shape, chosen, new=origin is None)
     if ranks.leads:
         claim.folder.require_room(shape.on_disk)
     conditions = find_conditions(reading, parts, model, session)  # takes a while: all is checked
     lanes = lanes.with_codes(conditions.training.codes)
     with machine.memory_errors(advice):
-        if teachers is not None:
-            written = teachers.write(reading.config.fixed_seed, session.progress)
-            lanes = lanes.with_soft_targets(*written)
         built = network.build(reading, conditions, chosen, session.notice)
         config = network.with_model(reading.config, conditions.model)
         execution = ranks.shared(

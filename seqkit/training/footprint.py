@@ -47,8 +47,6 @@ class TrainingShape:
     on_gpu: bool
     scored: int = 0
     """Symbols that a validation scores."""
-    taught: int = 0
-    """Bytes of what teachers write."""
 
     @property
     def kept(self) -> int:
@@ -89,7 +87,7 @@ class TrainingShape:
     def most(self) -> int:
         """The most that the training's device needs at a time."""
         validation = self.kept + scoring.call_bytes(self.model, self.scored, on_gpu=self.on_gpu)
-        most = self.taught + max(self.step, self.predicting, validation)
+        most = max(self.step, self.predicting, validation)
         return most + (0 if self.on_gpu else self.saving)
 
     @property

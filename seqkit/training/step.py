@@ -12,10 +12,9 @@ from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.kernels.graph import GraphedCall, SideStream
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import PERSISTENT
-from seqkit.model.network import cross_entropy, soft_cross_entropy
+from seqkit.model.network import cross_entropy
 from seqkit.model.persistent_lstm import launch
 from seqkit.model.state import State
-from seqkit.symbols import IGNORED
 from seqkit.training.dropout_masks import DropoutMasks
 from seqkit.training.input_errors import InputErrors
 from seqkit.training.optimizer import OptimizerStep
@@ -142,11 +141,7 @@ class TrainingStep:
         logits, after = self._network(
             window.inputs, state, units, window.resets, inputs, window.conditions
         )
-        if window.probabilities is None:
-            nats = cross_entropy(logits, window.targets, "sum")
-        else:
-            counted = window.targets != IGNORED
-            nats = soft_cross_entropy(logits, window.probabilities, counted)
+        nats = cross_entropy(logits, window.targets, "sum")
         scale = self._optimizer.scale / self._count
         # Were it given to `grad`, SymPy would be imported to compare their shapes.
         nats.register_hook(lambda _: scale)  # type: ignore[no-untyped-call]

@@ -6,7 +6,7 @@ import torch
 
 from seqkit.config import DynamicConfig, ModelConfig
 from seqkit.data.corpus import Part
-from seqkit.evaluation import ensemble, streaming
+from seqkit.evaluation import dynamic, streaming
 from seqkit.evaluation.dynamic import Learner
 from seqkit.evaluation.scoring import Scored
 from seqkit.model.char_rnn import CharRNN
@@ -38,7 +38,7 @@ def test_without_updates_it_is_streaming(model: CharRNN) -> None:
     for settings in (DynamicConfig(rate=0.0), DynamicConfig(decay=1.0), DynamicConfig(window=1000)):
         whole = part if settings.window < 1000 else part_of(300)
         expected = static if whole is part else streaming.evaluate(Scored(model, whole, START))
-        found = ensemble.evaluate([Scored(model, whole, START)], settings)
+        found = dynamic.evaluate(Scored(model, whole, START), settings)
         assert found.symbols == len(whole)
         assert found.loss == pytest.approx(expected.loss, rel=1e-6)
 
@@ -47,7 +47,7 @@ def test_every_document_is_read_with_what_was_learnt_before(model: CharRNN) -> N
     part = part_of(70, 1, 40)
     settings = DynamicConfig(rate=0.01, decay=0.02, window=16)
     watched: list[int] = []
-    found = ensemble.evaluate([Scored(model, part, START, watched.append)], settings)
+    found = dynamic.evaluate(Scored(model, part, START, watched.append), settings)
     learner, nats = Learner(model, settings), 0.0
     for first, length in zip(part.starts.tolist(), (70, 1, 40), strict=True):
         state = model.zero_state(1)
@@ -91,13 +91,13 @@ def test_two_learners_do_the_same_to_the_bit_and_leave_the_model(model: CharRNN)
 def test_a_text_that_repeats_is_learnt(model: CharRNN) -> None:
     part = Part.of(np.tile(np.arange(V, dtype=np.uint8), 300))
     static = streaming.evaluate(Scored(model, part, START))
-    learnt = ensemble.evaluate([Scored(model, part, START)], DynamicConfig(rate=0.01))
+    learnt = dynamic.evaluate(Scored(model, part, START), DynamicConfig(rate=0.01))
     assert learnt.loss < 0.5 * static.loss
 
 
 @pytest.mark.gpu
 def test_a_gpu_finds_what_a_cpu_finds(model: CharRNN) -> None:
     part, settings = part_of(500, 20), DynamicConfig(rate=0.003)
-    expected = ensemble.evaluate([Scored(model, part, START)], settings)
-    found = ensemble.evaluate([Scored(model.to("cuda"), part, START)], settings)
+    expected = dynamic.evaluate(Scored(model, part, START), settings)
+    found = dynamic.evaluate(Scored(model.to("cuda"), part, START), settings)
     assert found.loss == pytest.approx(expected.loss, rel=1e-3)

@@ -11,7 +11,7 @@ import torch
 from seqkit.config import DynamicConfig, ModelConfig
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Part
-from seqkit.evaluation import ensemble, protocols, scoring
+from seqkit.evaluation import dynamic, protocols, scoring
 from seqkit.evaluation.scoring import Scored
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.model.char_rnn import CharRNN
@@ -99,7 +99,7 @@ def test_the_end_of_a_document_is_no_symbol_that_could_have_followed(model: Char
     )
     assert found == pytest.approx(expected, rel=1e-6)
     settings = DynamicConfig(rate=0.0)
-    learnt = ensemble.evaluate([Scored(with_ends, data, START)], settings)
+    learnt = dynamic.evaluate(Scored(with_ends, data, START), settings)
     assert learnt.loss == pytest.approx(expected, rel=1e-5)
 
 

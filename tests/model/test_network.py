@@ -1,4 +1,4 @@
-"""tanh(c) found from the outputs is that of the equations; soft targets and targets agree."""
+"""tanh(c) found from the outputs is that of the equations."""
 
 import pytest
 import torch
@@ -6,9 +6,7 @@ import torch
 from seqkit.config import ModelConfig
 from seqkit.model.cells import activation_name
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.network import cross_entropy, soft_cross_entropy
 from seqkit.model.state import State
-from seqkit.symbols import IGNORED
 
 T, B, V, H, L = 7, 3, 5, 6, 2
 
@@ -42,13 +40,3 @@ def test_every_cell_of_every_layer(cell: str, given: str, skip: bool) -> None:
                 one = network.activations(trace, layer, slice(2, 3))
                 assert torch.allclose(one[t], expected[layer, :, 2:3], atol=1e-5)
     assert activation_name(cell) == ("tanh(c)" if cell == "lstm" else "h")
-
-
-def test_soft_targets_that_are_certain_are_targets_beside_symbols_that_nobody_teaches() -> None:
-    draw = torch.Generator().manual_seed(1)
-    logits = torch.randn(T, B, V + 3, generator=draw)
-    targets = torch.randint(0, V, (T, B), generator=draw)
-    certain = torch.nn.functional.one_hot(targets, V).half()
-    targets[2, 1] = IGNORED
-    nats = soft_cross_entropy(logits, certain, targets != IGNORED)
-    assert float(nats) == pytest.approx(float(cross_entropy(logits, targets, "sum")), rel=1e-5)

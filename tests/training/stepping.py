@@ -49,7 +49,6 @@ def step(
     clip_norm: float = 5.0,
     symbols: np.ndarray | None = None,
     sound: bool = False,
-    probabilities: torch.Tensor | None = None,
     **settings: object,
 ) -> tuple[CharRNN, TrainingStep]:
     settings = {**(SOUND if sound else {}), **settings}
@@ -66,8 +65,6 @@ def step(
         weights = torch.from_numpy(draw.normal(0, 0.4, (CODES, LOOKBACK)))
         model.set_linear_predictor(LinearPredictor(torch.linspace(-1, 1, V), weights))
     lanes = Lanes(part, 0, B, T)
-    if probabilities is not None:
-        lanes = lanes.with_soft_targets(symbols, probabilities.to(device))
     train = TrainConfig(batch_size=B, sequence_length=T, clip_value=clip_value, clip_norm=clip_norm)
     plan = Plan(optimizer or OptimizerConfig(), train, 5, execution, errors() if sound else None)
     return model, TrainingStep(model, lanes, plan)

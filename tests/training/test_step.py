@@ -1,18 +1,15 @@
 """A step is the same step however it runs: in other lanes, other calls, or as a CUDA graph."""
 
-import numpy as np
 import pytest
 import torch
 
 from seqkit.config import OptimizerConfig
-from seqkit.data.corpus import Part
-from seqkit.data.lanes import Lanes
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.model.network import cross_entropy
 from seqkit.model.state import State
 from seqkit.training.step import TrainingStep
-from tests.training.stepping import GPU, B, T, V, step, trained
+from tests.training.stepping import GPU, B, step, trained
 
 
 @pytest.mark.parametrize("documents", [1, 9])
@@ -34,53 +31,6 @@ def test_idle_lanes_read_their_errors_and_change_nothing(documents: int) -> None
         torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
     text = step(Execution("layerwise", "fp32", B), documents=documents)
     assert len(trained(*text)) == len(plain) - 4  # three tables, and the past that is carried
-
-
-def one_hot(symbols: np.ndarray) -> torch.Tensor:
-    return torch.nn.functional.one_hot(torch.from_numpy(symbols).long(), V).half()
-
-
-@pytest.mark.parametrize("documents", [1, 9])
-@pytest.mark.parametrize("width", [B, B + 3])
-def test_teachers_who_are_certain_of_each_symbol_teach_the_symbols(
-    documents: int, width: int
-) -> None:
-    symbols = np.random.default_rng(2).integers(0, V, B * T * 12).astype(np.uint8)
-    execution, settings = Execution("layerwise", "fp32", width), {"documents": documents}
-    plain = trained(*step(execution, symbols=symbols, **settings))  # type: ignore[arg-type]
-    certain = one_hot(symbols)
-    taught = step(execution, symbols=symbols, probabilities=certain, **settings)  # type: ignore[arg-type]
-    for a, b in zip(plain, trained(*taught), strict=True):
-        torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("device", "execution"),
-    [
-        ("cpu", Execution("layerwise", "fp32", B)),
-        pytest.param("cuda", Execution("layerwise", "fp16", 8), marks=GPU),
-        pytest.param("cuda", Execution("persistent", "fp16", 8), marks=GPU),
-    ],
-)
-def test_two_teachers_who_differ_teach_what_lies_between_them(
-    device: str, execution: Execution
-) -> None:
-    draw = np.random.default_rng(2)
-    symbols = draw.integers(0, V, B * T * 12).astype(np.uint8)
-    other = np.where(draw.random(len(symbols)) < 0.5, symbols, (symbols + 1) % V)
-    mean = (one_hot(symbols) + one_hot(other.astype(np.uint8))) / 2
-    model, stepper = step(execution, device, symbols=symbols, probabilities=mean, hidden_size=64)
-    if device == "cuda":
-        assert stepper.capture() is None
-    before = model.head.bias.detach().clone()
-    stepper.run(0, 0.0)
-    window = Lanes(Part.of(symbols), 0, B, T).with_soft_targets(symbols, mean).window(0)
-    with torch.no_grad():
-        logits, _ = model.cpu()(window.inputs, model.zero_state(B))
-    assert window.probabilities is not None
-    nats = -(window.probabilities.float() * logits.log_softmax(-1)).sum()
-    assert stepper.pop_loss_sum() == pytest.approx(float(nats), rel=2e-3)
-    assert torch.equal(before.cpu(), model.head.bias.detach().cpu())
 
 
 def scaled(stepper: TrainingStep, scale: float) -> TrainingStep:
