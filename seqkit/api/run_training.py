@@ -1,17 +1,13 @@
 """A training that was set up is run to its end, and its observers are told of everything."""
 
-import dataclasses
-import math
 from collections.abc import Callable, Sequence
 
-import numpy as np
 import torch
 
 from seqkit.advice.run_page import Report
-from seqkit.api.run_files import about_run, measure_eight_bits, sample, summary
-from seqkit.data.codecs import Codec, Quantiser
+from seqkit.api.observers import Checkpoints, Forecast, Observer, Records, Samples
+from seqkit.api.run_files import about_run, measure_eight_bits, summary
 from seqkit.evaluation.recited import Index
-from seqkit.evaluation.recording import Recording
 from seqkit.foundation import machine
 from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.errors import (
@@ -25,7 +21,6 @@ from seqkit.foundation.errors import (
 from seqkit.foundation.session import Notice
 from seqkit.foundation.threads import shared_cores
 from seqkit.foundation.wording import counted
-from seqkit.generation.request import request_of
 from seqkit.runs import resume
 from seqkit.runs.checkpoint_bytes import peek
 from seqkit.runs.events import (
@@ -38,15 +33,14 @@ from seqkit.runs.events import (
     describe,
     go_on_with,
 )
-from seqkit.runs.observers import Checkpoints, Observer, Observers, Records, Samples
 from seqkit.runs.saver import Saver
 from seqkit.runs.tensorboard import TensorBoard
 from seqkit.stages.training import Training
-from seqkit.symbols import Integers
 from seqkit.training.events import CheckpointDue, Stepped, Trained
 from seqkit.training.giving_up import run_or_fall_back
 
 _PACE_KNOWN = 20  # steps
+
 _INDEXED = 1 << 28  # symbols at most: the index of more would take minutes
 
 
@@ -77,158 +71,120 @@ def run_training(
         if reason := trainer.prepare():
             notice(reason)
         with Saver(training.folder) as saver:
-            _run(training, saver, observers, notice, stop)
-
-
-def _run(
-    training: Training,
-    saver: Saver,
-    observers: Sequence[Observer],
-    notice: Notice,
-    stop: Callable[[], str | None],
-) -> None:
-    trainer, folder, ranks = training.trainer, training.folder, training.ranks
-    followers = Observers()
-
-    def contribute(event: Event) -> None:  # to rank 0's checkpoint: the state of its lanes
-        if isinstance(event, CheckpointDue):
-            trainer.state()
-
-    initialise_run_folder(training, saver, notice)
-    if ranks.leads:
-        writers = _writers(training, saver, followers.tell, notice)
-        report = Report(folder, lambda: about_run(training), notice)
-        followers.add([*writers, *observers, _Forecast(training, notice), report])
-    else:
-        followers.add([contribute])
-    followers.tell(_started(training))
-
-    def save_and_stop(reason: str) -> str | None:
-        saved = training.checkpoint()
-        if ranks.leads:
-            saver.save(saved)
+            initialise_run_folder(training, saver, notice)
+            running = _Running(training, saver, observers, notice, stop)
+            running.tell(_started(training))
+            running.train()
             saver.wait()
-        step, plugins = trainer.progress.step, training.session.catalogue.modules
-        stopped = Stopped(step, reason, folder.path, plugins, ranks.rank)
-        followers.tell(stopped)
-        return describe(stopped)
+            running.finish()
 
-    def stop_if_asked() -> None:
-        if reason := ranks.first(stop()):
-            raise StoppedError(save_and_stop(reason))
 
-    def watch(scored: int) -> None:
-        followers.tell(Validating(trainer.progress.step, scored, trainer.progress.scored or 0))
-        stop_if_asked()
+class _Running:
+    """A training on its way: it tells its observers, and asks whether it is to stop."""
 
-    # Processes ask each other where they wait for each other anyway; a CPU always does.
-    asks = ranks.alone or training.device.type == "cpu"
-    # Processes that computed in other threads would round otherwise, and drift apart.
-    with shared_cores(
-        training.device, exactly=None if ranks.alone else torch.get_num_threads()
-    ) as adapt:
-        try:
-            reported = False
-            for event in run_or_fall_back(trainer, watch, notice):
-                adapt()
-                followers.tell(event)
-                reported = reported or isinstance(event, Trained)
-                if isinstance(event, Stepped) and (asks or reported):
-                    stop_if_asked()
-                    reported = False
-        except DivergedError as error:
-            followers.tell(Diverged(trainer.progress.step, str(error)))
-            raise
-        except GaveUpError as error:
-            raise DeviceError(f"{error}\n{save_and_stop('an error of the GPU')}") from error
-        except DataError as error:
-            if not ranks.leads:  # rank 0 tells of it
+    def __init__(
+        self,
+        training: Training,
+        saver: Saver,
+        observers: Sequence[Observer],
+        notice: Notice,
+        stop: Callable[[], str | None],
+    ) -> None:
+        """As `run_training`; `saver` is open. Of several processes the first has observers."""
+        self._training, self._saver, self._notice, self._stop = training, saver, notice, stop
+        self._followers: Sequence[Observer] = [self._contribute]
+        if training.ranks.leads:
+            folder, config = training.folder, training.config
+            self._followers = [
+                Records(folder),
+                Checkpoints(training, saver),
+                *([TensorBoard(folder, config, notice)] if config.log.tensorboard else []),
+                *observers,
+                Forecast(training, notice),
+                Samples(training, self.tell, notice),
+                Report(folder, lambda: about_run(training), notice),
+            ]
+
+    def tell(self, event: Event) -> None:
+        """Tell all observers of an event."""
+        for follower in self._followers:
+            follower(event)
+
+    def train(self) -> None:
+        """Train to the end. Raises as `run_training`."""
+        trainer, ranks = self._training.trainer, self._training.ranks
+        # Processes ask each other where they wait for each other anyway; a CPU always does.
+        asks = ranks.alone or self._training.device.type == "cpu"
+        # Processes that computed in other threads would round otherwise, and drift apart.
+        threads = None if ranks.alone else torch.get_num_threads()
+        with shared_cores(self._training.device, exactly=threads) as adapt:
+            try:
+                reported = False
+                for event in run_or_fall_back(trainer, self._watch, self._notice):
+                    adapt()
+                    self.tell(event)
+                    reported = reported or isinstance(event, Trained)
+                    if isinstance(event, Stepped) and (asks or reported):
+                        self._stop_if_asked()
+                        reported = False
+            except DivergedError as error:
+                self.tell(Diverged(trainer.progress.step, str(error)))
                 raise
-            # Other processes do not know of it, and cannot save with this one.
-            left = save_and_stop("an error of the data") if ranks.alone else advice(training)
-            raise DataError(f"{error}\n{left}") from error
-    saver.wait()
-    _finish(training, followers)
+            except GaveUpError as error:
+                left = self._save_and_stop("an error of the GPU")
+                raise DeviceError(f"{error}\n{left}") from error
+            except DataError as error:
+                if not ranks.leads:  # rank 0 tells of it
+                    raise
+                # Other processes do not know of it, and cannot save with this one.
+                saved = self._save_and_stop("an error of the data") if ranks.alone else None
+                raise DataError(f"{error}\n{saved or advice(self._training)}") from error
 
-
-def _finish(training: Training, followers: Observers) -> None:
-    trainer, folder, progress = training.trainer, training.folder, training.trainer.progress
-    if training.ranks.leads:
-        folder.write_json(folder.summary, summary(training, measure_eight_bits(training)))
-    followers.tell(
-        Finished(
-            step=progress.step,
-            seconds=trainer.elapsed,
-            best_loss=progress.best_loss,
-            scored=progress.scored or len(training.validation),
-            total=len(training.validation),
-            run_dir=folder.path,
-            plugins=training.session.catalogue.modules,
-            lines=training.config.data.document == "line",
-        )
-    )
-
-
-class _Forecast:
-    """Says once, early in a training by the clock, if its time will not do for its data."""
-
-    def __init__(self, training: Training, notice: Notice) -> None:
-        self._train, self._notice, self._enough = training.config.train, notice, training.enough
-
-    def __call__(self, event: Event) -> None:
-        if not isinstance(event, Trained) or event.step < _PACE_KNOWN:
-            return
-        enough, self._enough = self._enough, None
-        minutes, forecast = self._train.max_minutes, event.symbols / event.step * event.total_steps
-        if enough and minutes and not self._train.max_steps and forecast < enough:
-            self._notice(
-                f"in {counted(minutes, 'minute')} this machine will read about "
-                f"{forecast / 1e6:.2g} million symbols; what it makes may not sound like the "
-                f"recording before it has read {enough / 1e6:.2g} million: give "
-                f"train.max_minutes={math.ceil(minutes * enough / forecast)} or more"
+    def finish(self) -> None:
+        """Write summary.json, and tell that the training is over."""
+        training, progress = self._training, self._training.trainer.progress
+        if training.ranks.leads:
+            values = summary(training, measure_eight_bits(training))
+            training.folder.write_json(training.folder.summary, values)
+        self.tell(
+            Finished(
+                step=progress.step,
+                seconds=training.trainer.elapsed,
+                best_loss=progress.best_loss,
+                scored=progress.scored or len(training.validation),
+                total=len(training.validation),
+                run_dir=training.folder.path,
+                plugins=training.session.catalogue.modules,
+                lines=training.config.data.document == "line",
             )
+        )
 
+    def _contribute(self, event: Event) -> None:
+        """Add the state of this process's lanes to rank 0's checkpoint."""
+        if isinstance(event, CheckpointDue):
+            self._training.trainer.state()
 
-def _writers(training: Training, saver: Saver, tell: Observer, notice: Notice) -> list[Observer]:
-    """Those that make the files of the run."""
-    folder, config = training.folder, training.config
-    medium, prompt = training.closing.medium, training.closing.prompt
+    def _watch(self, scored: int) -> None:
+        """Follow a validation that has scored so many symbols."""
+        progress = self._training.trainer.progress
+        self.tell(Validating(progress.step, scored, progress.scored or 0))
+        self._stop_if_asked()
 
-    def glimpse() -> Integers:
-        length = medium.glimpse if medium.printed else min(medium.glimpse, training.closing.length)
-        request = request_of(config, length)
-        if medium.printed:  # so short a text is there before another engine is set up
-            request = dataclasses.replace(request, engine="torch", precision="auto")
-        blocks = sample(training, training.trainer.evaluation_model(), request, notice)
-        pieces = [block[:, 0] for block in blocks]
-        return np.concatenate([prompt.astype(np.int64), *pieces])
+    def _stop_if_asked(self) -> None:
+        if reason := self._training.ranks.first(self._stop()):
+            raise StoppedError(self._save_and_stop(reason))
 
-    judge = judge_of(training.conditions.recording, training.corpus.codec, prompt.size)
-    return [
-        Records(folder),
-        Checkpoints(
-            saver,
-            training.checkpoint,
-            training.best,
-            validates=len(training.validation) > 0,
-        ),
-        Samples(folder, medium, glimpse, tell, notice, judge),
-        *([TensorBoard(folder, config, notice)] if config.log.tensorboard else []),
-    ]
-
-
-def judge_of(recording: Recording | None, codec: Codec, prompt: int) -> Callable[[Integers], str]:
-    """What is said of samples, symbols (N,): of sound, whether they are like a recording.
-
-    The first `prompt` symbols of a sample are left out.
-    """
-
-    def judge(symbols: Integers) -> str:
-        if recording is None or not isinstance(codec, Quantiser):
-            return ""
-        return f"it {recording.judged(codec.decode(symbols[prompt:]), codec.sample_rate).words}"
-
-    return judge
+    def _save_and_stop(self, reason: str) -> str | None:
+        """Save the state, and tell that the training stops: in words."""
+        training = self._training
+        saved = training.checkpoint()
+        if training.ranks.leads:
+            self._saver.save(saved)
+            self._saver.wait()
+        step, plugins = training.trainer.progress.step, training.session.catalogue.modules
+        stopped = Stopped(step, reason, training.folder.path, plugins, training.ranks.rank)
+        self.tell(stopped)
+        return describe(stopped)
 
 
 def _started(training: Training) -> Started:

@@ -116,7 +116,7 @@ def _of_module(name: str) -> dict[Kind, list[Entry]]:
         if not isinstance(named, Mapping):
             raise ConfigError(f"{source}: {kind.upper()} is not a mapping of names to objects")
         entries[kind] = [Entry(str(key), source, value) for key, value in named.items()]
-    if not any(entries.values()):
+    if not (hasattr(module, "DATASETS") or hasattr(module, "CODECS")):
         raise ConfigError(f"{source}: the module has neither DATASETS nor CODECS")
     return entries
 

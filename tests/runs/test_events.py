@@ -1,31 +1,12 @@
-"""Observers hear every event in its order, each by itself."""
+"""What a person is told of events."""
 
 import dataclasses
 from pathlib import Path
 
-from seqkit.runs.events import Event, Finished, Sampled, Stopped, describe
-from seqkit.runs.observers import Observer, Observers
-from seqkit.training.events import CheckpointDue, SampleDue, Validated
+from seqkit.runs.events import Finished, Stopped, describe
+from seqkit.training.events import CheckpointDue, Validated
 
 FINISHED = Finished(step=9, seconds=62.0, best_loss=1.5, run_dir=Path("runs/a"))
-
-
-def test_what_is_told_meanwhile_comes_afterwards_for_all() -> None:
-    heard: dict[str, list[str]] = {"first": [], "last": []}
-    observers = Observers()
-
-    def listening(name: str) -> Observer:
-        return lambda event: heard[name].append(type(event).__name__)
-
-    def samples(event: Event) -> None:
-        if isinstance(event, SampleDue):
-            observers.tell(Sampled(event.step, Path("a.txt"), "a"))
-
-    observers.add([listening("first"), samples])
-    observers.add([listening("last")])
-    observers.tell(SampleDue(3))
-    observers.tell(CheckpointDue(4))
-    assert heard["first"] == heard["last"] == ["SampleDue", "Sampled", "CheckpointDue"]
 
 
 def test_events_that_a_person_is_told_of_have_a_line() -> None:
