@@ -16,7 +16,7 @@ from typing import Self
 from seqkit.config import DataConfig
 from seqkit.data import files
 from seqkit.data.files import SOUND_HINT, TEXT_HINT, BadFileError
-from seqkit.data.sound import ffmpeg, reader
+from seqkit.data.sound import reader
 from seqkit.data.text_encoder import check_plain
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.run_folders import is_run
@@ -37,7 +37,7 @@ Entry = tuple[int, Path, str]
 class Search:
     """The files of some paths, and what is left out on the way.
 
-    kind: what is taken of folders: audio goes by the name and the first bytes; text by the
+    kind: what is taken of folders: audio goes by the name; text by the
         content, but for files named .txt; bytes takes all; auto is one of the first two, as
         `named` finds. What is known to be no text cannot be read as text.
     pattern: `data.pattern`, which chooses instead.
@@ -171,7 +171,7 @@ class Search:
         """Whether data.kind=auto takes the paths for sound or for text.
 
         A file that is named or opens as sound is sound, and a folder in which at least half of the
-        files are named so, or begin so.
+        files are named so.
 
         Raises:
             DataError: one path is sound, and another one is not.
@@ -274,9 +274,8 @@ def is_folder(path: Path) -> bool:
 
 
 def _counts_as_sound(file: Path) -> bool:
-    """Whether a file in a folder is named as sound, or begins so."""
-    suffix = file.suffix.lower()
-    return suffix in reader.SUFFIXES or (suffix != ".txt" and ffmpeg.begins_as_sound(file))
+    """Whether a file is named as sound."""
+    return file.suffix.lower() in reader.SUFFIXES
 
 
 def _is_sound(file: Path) -> bool:

@@ -29,8 +29,7 @@ class Sound(NamedTuple):
     @classmethod
     def of(cls, wave: Wave, sample_rate: int) -> "Sound":
         """A wave (N,) at a rate in hertz."""
-        low = resample(wave, sample_rate, likeness.RATE)
-        return cls(low, full_band.at_full_rate(wave, sample_rate))
+        return cls(*(resample(wave, sample_rate, rate) for rate in (likeness.RATE, full_band.RATE)))
 
     def times(self, factor: float, full_factor: float) -> "Sound":
         """Louder, or less loud."""

@@ -30,7 +30,6 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from seqkit.data.sound import Wave, hann
-from seqkit.data.sound.resample import STEEP, resample
 from seqkit.evaluation.likeness import SHARES, Frames, Matrix, distance, wasserstein
 from seqkit.symbols import Floats
 
@@ -69,11 +68,6 @@ class FullBand:
     def median_contrast(self) -> float:
         """In decibels."""
         return float(np.median(self.contrast))
-
-
-def at_full_rate(wave: Wave, sample_rate: int) -> Wave:
-    """A wave (N,) at `RATE`."""
-    return resample(wave, sample_rate, RATE, STEEP)
 
 
 def hear(wave: Wave) -> FullBand:

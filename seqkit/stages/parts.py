@@ -98,8 +98,7 @@ def _refuse_antiphase(sound: SoundPart, name: str) -> None:
     if np.square(frames.mean(1)).mean() < _CANCELLED * np.square(frames).mean():
         raise DataError(
             f"{name}: left and right are in antiphase, and cancel out in mono: give "
-            "data.channels=1 data.channel=0, or invert one of them: ffmpeg -i OLD "
-            "-af 'pan=stereo|c0=c0|c1=-1*c1' NEW.wav"
+            "data.channels=1 data.channel=0, or invert one of them"
         )
 
 

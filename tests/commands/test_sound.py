@@ -41,9 +41,11 @@ def test_files_are_as_long_as_asked_and_repeat(learnt: Path, run: Run, tmp_path:
         assert (result.code, result.out) == (0, b""), result.err
         assert "x real time" in result.err
         sounds.append(reader.read_whole(tmp_path / name))
-    assert [(sound.size, rate) for sound, rate in sounds] == [(2000, RATE)] * 3
+    assert [rate for _, rate in sounds] == [RATE] * 3
+    files = [soundfile.info(tmp_path / name) for name in ("a.wav", "b.flac", "c.ogg")]
+    assert [file.frames for file in files] == [2000] * 3
     np.testing.assert_allclose(sounds[0][0], sounds[1][0], atol=1e-4)
-    assert np.corrcoef(sounds[0][0], sounds[2][0])[0, 1] > 0.9
+    assert np.corrcoef(sounds[0][0], sounds[2][0][:2000])[0, 1] > 0.9
     refused = run.fails(6, "generate", f"checkpoint={learnt / 'run'}", f"out={tmp_path / 'a.wav'}")
     assert "overwrite=true" in refused
 

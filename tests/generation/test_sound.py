@@ -9,7 +9,7 @@ import soundfile
 from seqkit.config import Config
 from seqkit.data.codecs import MuLaw
 from seqkit.data.sound.resample import resample
-from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.errors import ConfigError
 from seqkit.generation.medium import medium_of, save_sample
 from seqkit.generation.sound import Sound
 
@@ -47,9 +47,6 @@ def test_prompts_are_recordings(tmp_path: Path) -> None:
         f"prompt_audio={tmp_path / 'loud.wav'}: clipped {clipped} samples over 1; "
         "the largest is 1.5"
     ]
-    soundfile.write(tmp_path / "slow.wav", wave, 1)
-    with pytest.raises(DataError, match=r"slow\.wav: .* 1 Hz, which is too little for 2000 Hz"):
-        SOUND.read_prompt(Config(prompt_audio=str(tmp_path / "slow.wav")), told.append)
     SOUND.encode("prompt", 3 * wave, "error", told.append)
     assert told[1].startswith("prompt: clipped")
 

@@ -1,71 +1,44 @@
-"""Files of sound, read in blocks and checked."""
+"""Files of sound, read in blocks and checked: WAV, FLAC, AIFF and AU by soundfile, others by av."""
 
-import codecs
+import contextlib
 import functools
 import io
 import itertools
-import os
 import stat
-import struct
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import soundfile
 
 from seqkit.data import files
-from seqkit.data.files import TEXT_HINT, BadFileError
-from seqkit.data.sound import Frames, Wave, ffmpeg
-from seqkit.data.sound.mp3_and_ogg import Stream, streams, wav_command
+from seqkit.data.files import BadFileError
+from seqkit.data.sound import Frames, Wave
+from seqkit.data.sound.decoder import Decoder
 from seqkit.data.sound.resample import resampled
 from seqkit.foundation.wording import counted
 
-SUFFIXES = frozenset(
-    {f".{name.lower()}" for name in soundfile.available_formats() if name != "RAW"}
-    | {".wave", ".aif", ".aifc", ".oga", ".opus", ".aac", ".m4a", ".3gp", ".amr", ".wma"}
+SUFFIXES = (
+    *(".wav", ".wave", ".flac", ".aif", ".aiff", ".aifc", ".au", ".mp3", ".mp2", ".ogg", ".oga"),
+    *(".opus", ".m4a", ".aac", ".3gp", ".amr", ".wma", ".caf", ".wv", ".webm", ".mka", ".mp4"),
+    ".mov",
 )
 """Endings of the files that are read as sound in a folder."""
-
 FRAMES = 1 << 13
 """In a block; larger ones are faster, and fragment the process's memory."""
-_CHUNKS = {b"WAVE": ("<4sI", b"data"), b"AIFF": (">4sI", b"SSND"), b"AIFC": (">4sI", b"SSND")}
-"""By the kind of a form: what its chunks begin with, and which of them holds the sound."""
-# Sizes that programs write into a header when they do not know where the sound will end.
-_OPEN_SIZES = (*range(0x7EFFFC00, 0x7F000009), 0x7FFFF000, 0x7FFFFFFF, 0x80000000)
-_OPEN_SIZES_FROM = 0xFFFFFFFF - (1 << 10)  # the largest size, or that less a header
-# Times that resampling may make a file longer. From 4000 Hz, the least that recorders of sound
-# have, to the highest rate of a model it is 96; 1 Hz in a header makes terabytes of megabytes.
-_MOST_GROWTH = 100
-_UNKNOWN = 1 << 40  # frames; libsndfile reports more where no header says how many
+_BY_SOUNDFILE = (b"RIFF", b"RF64", b"fLaC", b"FORM", b".snd")
+_SHORT = 0.25  # seconds by which a sound may be shorter than its header says
+_UNTOLD = 1 << 40  # frames; libsndfile reports more if no header says how many
+_OPEN = 0x7EF00000  # bytes; a header says more if the sound was still to come
+_LEAST_RATE = 1000  # hertz; resampling what says 1 Hz would make terabytes of megabytes
 
 
-def is_sound(file: Path) -> bool:
-    """Whether a file can be opened as sound, whatever its name."""
-    try:
-        with file.open("rb") as stream:
-            if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-                return False  # libsndfile would look for an MP3 in it, and say on stderr if not
-            if ffmpeg.demuxer_of(stream) or any(streams(file, stream)):
-                return True
-            soundfile.info(_in_one_part(file, stream))
-    except BadFileError:  # sound that is truncated
-        return True
-    except (soundfile.SoundFileError, OSError, TypeError):  # TypeError: a .raw has no header
-        return False
-    return True
-
-
-class _InOrder(soundfile.SoundFile):  # type: ignore[misc]
-    """Read from beginning to end; a seek after each block would change an MP3, and end a DWVW."""
-
-    def seekable(self) -> bool:
-        return False
-
-    @property
-    def frames(self) -> int:  # which the header of a WAV of MP3 guesses
-        return _UNKNOWN if self.format == "WAV" and "MPEG" in self.subtype else super().frames
+def is_sound(path: Path) -> bool:
+    """Whether a file opens as sound, whatever its name."""
+    with contextlib.suppress(BadFileError):
+        return bool(SoundReader(path).channels)
+    return False
 
 
 class SoundReader:
@@ -73,42 +46,24 @@ class SoundReader:
 
     def __init__(self, path: Path, content: bytes | None = None) -> None:
         """Open a file, or what is called like one and is in memory. Raises BadFileError."""
-        self.path, self._content, self._demuxer = path, content, ""
-        try:
-            # A pipe might never open.
-            if content is None and not stat.S_ISREG(path.stat().st_mode):
-                raise BadFileError(path, "no file of sound")
-            with self._open() as stream:
-                _check_length(path, stream)
-            parts = self._formats()
-        except OSError as error:
-            raise BadFileError.of(path, error) from error
-        self.sample_rate, self.channels, _ = parts[0]
-        if len({part[:2] for part in parts}) > 1:
-            fault = "its parts differ in sample rate or channels: make a file of each"
+        self.path, self._content = path, content
+        with self._sound() as sound:
+            self.sample_rate, self.channels = sound.samplerate, sound.channels
+            self.promised: int = sound.frames
+            """How many frames the header says there are; 0 if it does not."""
+        if self.sample_rate < _LEAST_RATE:
+            fault = f"its header says {self.sample_rate} Hz: give it its true sample rate"
             raise BadFileError(path, fault)
-        frames = sum(frames for _, _, frames in parts)
-        self.promised = frames if frames < _UNKNOWN else 0
-        """How many frames the header says there are; 0 if it does not."""
 
     @functools.cached_property
     def frames(self) -> int:
-        """How many there are, counted where no header says it. Raises BadFileError."""
+        """How many there are, counted if no header says it. Raises BadFileError."""
         return self.promised or sum(map(len, self.all_channels()))
 
     def resampled(
         self, rate: int, channels: int = 1, channel: str = "mix", most: int = FRAMES
     ) -> Iterator[Frames]:
-        """What `frames_of` gives, at a sample rate in hertz.
-
-        Raises BadFileError, at once if the file would become far longer.
-        """
-        if rate > _MOST_GROWTH * self.sample_rate:
-            raise BadFileError(
-                self.path,
-                f"its header says {self.sample_rate} Hz, which is too little for {rate} Hz",
-                f"give it its true sample rate; {-(-rate // _MOST_GROWTH)} Hz is the least",
-            )
+        """What `frames_of` gives, at a sample rate in hertz. Raises BadFileError."""
         blocks = self.frames_of(channels, channel, most)
         return resampled(blocks, self.sample_rate, rate, channels)
 
@@ -148,65 +103,35 @@ class SoundReader:
             BadFileError: a sample that is not finite, or fewer samples than the header promises.
         """
         read = 0
-        try:
-            for sound in self._parts():
-                end = read + sound.frames
-                while len(frames := sound.read(most, dtype="float32", always_2d=True)):
-                    finite = np.isfinite(frames)
-                    if not finite.all():
-                        index, place = map(int, np.argwhere(~finite)[0])
-                        fault = f"sample {read + index} is not finite ({frames[index, place]})"
-                        raise BadFileError(self.path, fault)
-                    read += len(frames)
-                    yield frames
-                if read < end < _UNKNOWN and sound.format != "MP3":  # whose frames were counted
-                    fault = f"the header promises {end} samples, {read} are there"
-                    raise BadFileError(self.path, f"truncated: {fault}")
-        except soundfile.SoundFileError as error:
-            raise BadFileError(self.path, f"damaged after {read} samples") from error
-        except OSError as error:
-            raise BadFileError.of(self.path, error) from error
+        with self._sound() as sound:
+            for frames in sound.blocks(most, dtype="float32", always_2d=True):
+                if not np.isfinite(frames).all():
+                    index, place = np.argwhere(~np.isfinite(frames))[0]
+                    fault = f"sample {read + index} is not finite ({frames[index, place]})"
+                    raise BadFileError(self.path, fault)
+                read += len(frames)
+                yield frames
         if read == 0:
             raise BadFileError(self.path, "it holds no samples")
+        if self.promised - read > _SHORT * self.sample_rate:
+            fault = f"truncated: the header promises {self.promised} samples, {read} are there"
+            raise BadFileError(self.path, fault)
 
-    def _open(self) -> IO[bytes]:
-        if self._content is None:
-            return self.path.open("rb")
-        file: IO[bytes] = (tempfile.TemporaryFile if self._demuxer else io.BytesIO)()
-        file.write(self._content)
-        file.seek(0)
-        return file
-
-    def _formats(self) -> list[tuple[int, int, int]]:
-        """Sample rate, channels and frames of each part. Raises BadFileError, OSError."""
+    @contextlib.contextmanager
+    def _sound(self) -> Iterator["soundfile.SoundFile | Decoder"]:
+        """The file from its beginning. Raises BadFileError, also for what fails as it is read."""
         try:
-            return [(sound.samplerate, sound.channels, sound.frames) for sound in self._parts()]
-        except (soundfile.SoundFileError, TypeError) as error:  # TypeError: a .raw has no header
-            with self._open() as file:
-                refusal = _no_sound(self.path, file.read(files.HEAD), error)
-                self._demuxer = ffmpeg.demuxer_of(file)
-            if not self._demuxer:
-                raise refusal from error
-        try:
-            return self._formats()
-        except BadFileError as error:
-            reason = "" if "not recognised" in refusal.reason else f"{refusal.reason}; "
-            raise BadFileError(self.path, reason + error.reason, error.hint) from error
-
-    def _parts(self) -> Iterator[_InOrder | ffmpeg.Decoder]:
-        """Each stream of sound from its beginning. Raises SoundFileError, OSError, BadFileError."""
-        with self._open() as file:
-            if self._demuxer:
-                with ffmpeg.decoded(self.path, file, self._demuxer) as decoder:
-                    yield decoder
-                return
-            parts: list[Any] = [*streams(self.path, file)]
-            whole = _in_one_part(self.path, file) if self._content is None else self._open()
-            for part in parts or [whole]:
-                with _InOrder(part) as sound:
-                    yield sound
-                if isinstance(part, Stream) and part.error:
-                    raise part.error
+            if self._content is None and not stat.S_ISREG(self.path.stat().st_mode):
+                raise BadFileError(self.path, "no file of sound")  # a pipe might never open
+            with (
+                self.path.open("rb") if self._content is None else io.BytesIO(self._content) as file
+            ):
+                _check(self.path, file)
+                yield _by_soundfile(file) or Decoder(self.path, file)
+        except soundfile.SoundFileError as error:
+            raise BadFileError(self.path, f"truncated or damaged: {error}") from error
+        except OSError as error:
+            raise BadFileError.of(self.path, error) from error
 
 
 def read_whole(path: Path, seconds: float | None = None) -> tuple[Wave, int]:
@@ -217,40 +142,29 @@ def read_whole(path: Path, seconds: float | None = None) -> tuple[Wave, int]:
     return np.concatenate([*blocks])[:most, 0], sound.sample_rate
 
 
-def _in_one_part(path: Path, file: IO[bytes]) -> bytes | IO[bytes]:
-    """What soundfile opens where there are no streams: the file by its name, which may be no UTF-8.
-
-    Of a name that ends in .mp3 libsndfile would say on stderr that there are no frames.
-    """
+def _by_soundfile(file: IO[bytes]) -> "soundfile.SoundFile | None":
+    """The sound of a file whose header says how many samples it has; None for all others."""
+    begin = file.read(4)
     file.seek(0)
-    return file if path.suffix.lower() == ".mp3" else os.fsencode(path)
+    if begin in _BY_SOUNDFILE:
+        with contextlib.suppress(soundfile.SoundFileError):
+            sound = soundfile.SoundFile(file)
+            if sound.seekable() and 0 < sound.frames < _UNTOLD and "MPEG" not in sound.subtype:
+                return sound
+        file.seek(0)
+    return None
 
 
-def _no_sound(path: Path, begin: bytes, error: Exception) -> BadFileError:
-    """Why a file that begins so cannot be opened as sound."""
-    if begin and files.is_text(begin, "utf-8"):
-        hint = files.PLAYLIST_HINT if begin.startswith(files.PLAYLISTS) else TEXT_HINT
-        return BadFileError(path, "cannot be read as sound: it is text", hint)
-    why = str(getattr(error, "error_string", error)).strip().rstrip(".")
-    hint = f"if it is sound, {wav_command(path)} may convert it" if begin else ""
-    return BadFileError(path, f"cannot be read as sound: {why if begin else 'it is empty'}", hint)
-
-
-def _check_length(path: Path, stream: IO[bytes]) -> None:
-    """Refuse a WAV or AIFF whose end is missing; libsndfile would read it as if whole."""
-    form = stream.read(12)
-    if form[:4] not in (b"RIFF", b"FORM") or form[8:] not in _CHUNKS:
-        return
-    head, wanted = _CHUNKS[form[8:]]
-    size = stream.seek(0, os.SEEK_END)
-    stream.seek(12)
-    while len(chunk := stream.read(8)) == 8:
-        name, length = struct.unpack(head, chunk)
-        if name != wanted:
-            stream.seek(length + length % 2, os.SEEK_CUR)
-            continue
-        there = size - stream.tell()
-        if length > there and length not in _OPEN_SIZES and length < _OPEN_SIZES_FROM:
-            fault = f"the header promises {length} bytes of sound, {there} are there"
-            raise BadFileError(path, f"truncated: {fault}")
-        return
+def _check(path: Path, file: IO[bytes]) -> None:
+    """Refuse text, and a WAV or AIFF whose end is missing, which would be read as if whole."""
+    begin, size = file.read(files.HEAD), file.seek(0, io.SEEK_END)
+    file.seek(0)
+    if not begin:
+        raise BadFileError(path, "cannot be read as sound: it is empty")
+    if files.is_text(begin, "utf-8"):
+        hint = files.PLAYLIST_HINT if begin.startswith(files.PLAYLISTS) else files.TEXT_HINT
+        raise BadFileError(path, "cannot be read as sound: it is text", hint)
+    promised = int.from_bytes(begin[4:8], "little" if begin.startswith(b"RIFF") else "big")
+    if begin.startswith((b"RIFF", b"FORM")) and size < promised < _OPEN:
+        fault = f"truncated: the header promises {promised + 8} bytes, {size} are there"
+        raise BadFileError(path, fault)

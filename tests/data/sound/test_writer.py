@@ -26,7 +26,9 @@ def test_what_is_written_is_read(suffix: str, tmp_path: Path) -> None:
                 reader.read_whole(path)
     wave, rate = reader.read_whole(path)
     assert rate == RATE
-    np.testing.assert_allclose(wave, tone(), atol=0.05 if suffix in (".ogg", ".mp3") else 1e-4)
+    np.testing.assert_allclose(
+        wave[: len(tone())], tone(), atol=0.05 if suffix in (".ogg", ".mp3") else 1e-4
+    )
     with pytest.raises(OutputError, match="exists"), writer.create(path, RATE):
         pass
     with writer.create(path, RATE, overwrite=True):
