@@ -28,6 +28,15 @@ class Fault:
         return self.line
 
 
+Rule = tuple[object, str] | tuple[object, str, Mapping[str, Any]]
+"""A condition, the line that tells of it, and the keys that mend it, if any do."""
+
+
+def told(*rules: Rule) -> list[Fault]:
+    """The faults of the rules that hold."""
+    return [Fault(*rule[1:]) for rule in rules if rule[0]]
+
+
 def require_enough(config: Config, corpus: Corpus, training: Part) -> None:
     """Refuse data of which a training with this config would find too little.
 

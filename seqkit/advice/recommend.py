@@ -6,26 +6,23 @@ enough in them; on a GPU it may be one that was made for that.
 
 import contextlib
 from collections.abc import Callable, Iterable
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from seqkit.config import Config, DataConfig, ModelConfig, as_data_asks, values_of
+from seqkit.config import Config, DataConfig, values_of
 from seqkit.data import remote
-from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders
 from seqkit.data.files import BadFileError
 from seqkit.data.load import find
-from seqkit.data.sound import slow_codes
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.wording import command_line
-from seqkit.model.arrays import count_parameters
 
 _FOR_TEXT, _FOR_LITTLE_SOUND, _FOR_MUCH_SOUND = "shakespeare", "my_sound", "wav_generation"
 FOR_LINES = "names"
@@ -88,7 +85,6 @@ def advise(
     corpus: Corpus,
     chosen: torch.device,
     composed: Callable[[str], Config],
-    network: ModelConfig | None = None,
 ) -> dict[str, Any] | None:
     """What to train with this config's data on a device; None where there is nothing to learn.
 
@@ -98,35 +94,25 @@ def advise(
         corpus: the data.
         chosen: the device to train on.
         composed: gives the config of a recipe as it is.
-        network: of `init_from`.
     """
     if corpus.whole.is_constant:
         return None
-    codec = corpus.codec
+    kind = corpus.codec.kind
     if chosen.type == "cuda" and config.recipe not in _ANYWHERE and not config.init_from:
-        large = codec.kind == "text" and symbols > _LARGE_TEXT
-        base, keys = composed("text_large" if large else _FOR_GPU[codec.kind]), dict[str, Any]()
+        large = kind == "text" and symbols > _LARGE_TEXT
+        base, keys = composed("text_large" if large else _FOR_GPU[kind]), dict[str, Any]()
     else:
         base = composed(config.recipe or "")
         keys = _on_cpu(config, base, symbols)
     recipe = base.recipe or config.recipe or ""  # one in a --config-dir has the defaults as base
     words = [f"recipe={recipe}", *([f"init_from={config.init_from}"] if config.init_from else [])]
-    words += _data_words(config.data, base.data)
+    words += data_words(config.data, base.data)
     words += [f"{key}={_written(value)}" for key, value in keys.items()]
-    model_keys = {key.removeprefix("model."): keys[key] for key in keys if key.startswith("model.")}
-    asked = replace(base, data=config.data, model=network or replace(base.model, **model_keys))
-    model = replace(
-        as_data_asks(asked).model,
-        vocabulary_size=codec.size,
-        symbols_per_step=codec.phases if isinstance(codec, Quantiser) else 1,
-        conditions=0 if base.data.conditions == "none" else slow_codes.MOST + 1,
-    )
     minutes = keys.get("train.max_minutes", base.train.max_minutes)
     return {
         "command": command_line(*words, plugins=config.plugins),
         "recipe": recipe,
         "keys": keys,
-        "parameters": count_parameters(model),
         "seconds": 60 * minutes or None,
     }
 
@@ -146,7 +132,7 @@ def _on_cpu(config: Config, base: Config, symbols: int) -> dict[str, Any]:
     return {key: value for key, value in keys.items() if value != defaults[key]}
 
 
-def _data_words(data: DataConfig, base: DataConfig) -> list[str]:
+def data_words(data: DataConfig, base: DataConfig) -> list[str]:
     """The keys that say what the data are, and how they are read where a recipe does otherwise."""
     words = [f"data.path={path}" for path in data.path]
     for item in fields(DataConfig):

@@ -1,12 +1,10 @@
-"""What a text is like: its characters, its lines, how much of it is there twice; its faults."""
+"""What a text is like: its characters, and how much of it is there twice; its faults."""
 
 import codecs
 import contextlib
-import csv
 import itertools
-import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from seqkit.advice import lists
-from seqkit.advice.faults import CONSTANT, Fault
+from seqkit.advice.faults import CONSTANT, Fault, told
 from seqkit.config import DataConfig
 from seqkit.data.codecs import Characters, Codec
 from seqkit.data.corpus import Part
@@ -36,13 +34,12 @@ _ODD_KINDS = {
     "Co": "private character",
     "Cs": "half of a surrogate pair",
     "Cn": "unassigned character",
+    **dict.fromkeys(("Zs", "Zl", "Zp"), "odd space"),
 }
-_USUAL = "\n\t\u200c\u200d"  # the last two, ZWNJ and ZWJ, join letters of Persian, Hindi, emoji
-_REPLACEMENT = "\ufffd"
+"""By Unicode's category."""
+_USUAL = " \n\t\u200c\u200d"  # the last two, ZWNJ and ZWJ, join letters of Persian, Hindi, emoji
 _SHORT, _SHORT_LIST = 100_000, 20_000  # symbols, below which much is learnt by heart
-_LONG_LINE = 10_000  # symbols
-RETURN, _MARK = "U+000D", "U+FEFF"
-"""The code points of CR and of the byte order mark, which have faults of their own."""
+_RETURN, _MARK = "U+000D CR (control character)", "U+FEFF ZERO WIDTH NO-BREAK SPACE"
 _RARE, _KNOWN, _LOST = 0.5, 0.9, 0.02  # of the vocabulary, and of all symbols
 _FILES = 20  # whose beginnings are looked at
 _TABLES = (".csv", ".json", ".jsonl")
@@ -56,7 +53,6 @@ class TextFacts:
 
     counts: how often each symbol occurs, (V,).
     odd: characters that are seldom meant, the most frequent first: see `odd_characters`.
-    lines, longest_line: how many there are, and the largest length in symbols.
     repeated: the share of passages of 32 symbols that came before, in a sample.
     sampled: symbols in that sample.
     marked: how many documents begin with a byte order mark.
@@ -64,9 +60,7 @@ class TextFacts:
     """
 
     counts: Integers
-    odd: list[dict[str, Any]]
-    lines: int
-    longest_line: int
+    odd: dict[str, int]
     repeated: float
     sampled: int
     marked: int
@@ -88,76 +82,40 @@ class TextFacts:
                 "odd": self.odd,
                 "rare": self.rare,
             },
-            "lines": {"count": self.lines, "longest": self.longest_line},
             "repeated": {"share": self.repeated, "sample": self.sampled},
         }
 
 
-def facts(part: Part, codec: Codec, watch: Callable[[int], None]) -> TextFacts:
-    """The facts of a text; `watch` is told how many symbols were read."""
-    newline = _newline(codec)
+def facts(part: Part, codec: Codec) -> TextFacts:
+    """The facts of a text."""
     counts: Integers = np.zeros(codec.size, np.int64)
-    lines, longest = 0, 0
-    begun = 0  # where the line that is going on began
     for begin in range(0, len(part), _BLOCK):
-        block = part.symbols[begin : begin + _BLOCK]
-        counts += np.bincount(block, minlength=codec.size)
-        ends = block == newline
-        edges = np.searchsorted(part.starts, (begin, begin + len(block)), side="right")
-        last = part.starts[slice(*edges)] - 1  # a document ends a line, too
-        ended = np.union1d(np.flatnonzero(ends) + begin, last)
-        if ended.size:
-            sizes = np.diff(ended, prepend=begun - 1) - ends[ended - begin]
-            lines, longest = lines + len(sizes), max(longest, int(sizes.max()))
-            begun = int(ended[-1]) + 1
-        watch(begin + len(block))
-    if begun < len(part):  # the last line has no end
-        lines, longest = lines + 1, max(longest, len(part) - begun)
+        counts += np.bincount(part.symbols[begin : begin + _BLOCK], minlength=codec.size)
     vocabulary = codec.vocabulary if isinstance(codec, Characters) else ""
     marked = int((part.symbols[part.starts] == vocabulary.find("\ufeff")).sum())
     known = sum(int(counts[n]) for n, name in enumerate(vocabulary) if name.isascii())
-    odd = odd_characters(counts, codec)
-    return TextFacts(counts, odd, lines, longest, *repeated(part), marked, known)
+    return TextFacts(counts, odd_characters(counts, vocabulary), *repeated(part), marked, known)
 
 
-def odd_characters(counts: Integers, codec: Codec) -> list[dict[str, Any]]:
+def odd_characters(counts: Integers, vocabulary: str) -> dict[str, int]:
     """Characters that are seldom meant: controls, invisible and private ones, odd spaces.
 
-    Each with its count, code point and name, the most frequent first.
+    How often each occurs by its code point, name and kind, the most frequent first.
     """
-    odd = []
-    for symbol, character in enumerate(codec.vocabulary if isinstance(codec, Characters) else ""):
-        category = unicodedata.category(character)
-        kind = _ODD_KINDS.get(category, "") if character not in _USUAL else ""
-        if character == _REPLACEMENT:
+    odd = {}
+    for character, count in zip(vocabulary, counts.tolist(), strict=False):  # bytes have no names
+        kind = _ODD_KINDS.get(unicodedata.category(character), "")
+        if character == "\ufffd":
             kind = "mark of a character that was lost"
-        elif category in ("Zs", "Zl", "Zp") and character != " ":
-            kind = "odd space"
-        if kind and counts[symbol]:
-            odd.append(
-                {
-                    "character": repr(character)[1:-1],
-                    "code_point": f"U+{ord(character):04X}",
-                    "name": character_name(character),
-                    "kind": kind,
-                    "count": int(counts[symbol]),
-                }
-            )
-    return sorted(odd, key=lambda entry: -int(entry["count"]))
+        if count and kind and character not in _USUAL:
+            name = f"U+{ord(character):04X} {character_name(character)}".strip()
+            odd[f"{name} ({kind})"] = count
+    return dict(sorted(odd.items(), key=lambda entry: -entry[1]))
 
 
 def _name_of(codec: Codec, symbol: int) -> str:
     """A character, or a byte in hexadecimal."""
-    if isinstance(codec, Characters):
-        return codec.vocabulary[symbol]
-    return f"0x{symbol:02x}" if codec.kind == "bytes" else str(symbol)
-
-
-def _newline(codec: Codec) -> int:
-    """The symbol of a line's end; -1 for none."""
-    if isinstance(codec, Characters):
-        return codec.vocabulary.find("\n")
-    return 10 if codec.kind == "bytes" else -1
+    return codec.vocabulary[symbol] if isinstance(codec, Characters) else f"0x{symbol:02x}"
 
 
 def repeated(part: Part) -> tuple[float, int]:
@@ -177,118 +135,98 @@ def repeated(part: Part) -> tuple[float, int]:
 
 
 def faults(
-    facts: TextFacts,
-    kind: str,
-    encoding: str = "utf-8",
-    *,
-    is_list: bool = False,
-) -> Iterator[Fault]:
+    facts: TextFacts, kind: str, encoding: str = "utf-8", *, is_list: bool = False
+) -> list[Fault]:
     """The faults of a text, or of bytes, read in an encoding, the worst first."""
     noun = "text" if kind == "text" else "content"
     occurring, symbols = int((facts.counts > 0).sum()), int(facts.counts.sum())
     if occurring == 1:
-        yield Fault(CONSTANT)
-        return
+        return [Fault(CONSTANT)]
     short = not is_list and symbols < _SHORT
     helps = short and facts.known >= _KNOWN * symbols
-    if is_list and symbols < _SHORT_LIST:
-        yield Fault(
-            f"the list is short, {symbols:,} symbols: below {_SHORT_LIST:,} a network learns "
-            "entries by heart: give more, or generate with sample.novel=true, which draws anew"
-        )
-    elif short:
-        keys = {"init_from": "shakespeare"} if helps else {}
-        more = " or start with init_from=shakespeare:" if helps else ""
-        yield Fault(
-            f"the {noun} is short, {symbols:,} symbols: below {_SHORT:,} a network learns much of "
-            f"it by heart: give more,{more} see docs/reference/writers.md",
-            keys,
-        )
-    if facts.repeated > COPIES:
-        yield Fault(
-            f"{facts.repeated:.0%} of the passages of 32 symbols came before: copies in the {noun} "
-            "make the validation look better than it is"
-        )
-    odd = {entry["code_point"]: entry for entry in facts.odd}
-    if returns := odd.pop(RETURN, None):
-        yield Fault(
-            f"{returns['count']:,} line ends have a CR, as on Windows or old Macs, which the model "
-            f"would learn as a character: read it with data.newline=lf",
-            {"newline": "lf"},
-        )
+    start = " or start with init_from=shakespeare:" if helps else ""
+    odd, without_mark = dict(facts.odd), encoding_with_mark(encoding)
+    returns = odd.pop(_RETURN, 0)
     if facts.marked:
-        odd.pop(_MARK)
-        without = encoding_with_mark(encoding)
-        yield Fault(
-            f"{counted(facts.marked, 'file')} with a byte order mark ({_MARK}) at the beginning, "
-            f"which the model would learn as a character: read it with data.encoding={without}",
-            {"encoding": without},
-        )
-    if odd:
-        first = next(iter(odd.values()))
-        name = " ".join(filter(None, (first["code_point"], first["name"])))
-        yield Fault(
-            f"{counted(len(odd), 'odd character')}, "
-            f"{sum(entry['count'] for entry in odd.values()):,} in all, such as "
-            f"{name} ({first['kind']}, {first['count']:,}): take them out if they mean nothing"
-        )
-    if kind != "text":
-        return
-    if facts.rare > _RARE * occurring and not helps:  # or they are known already
-        most = max(1, occurring - facts.rare)
-        share = int(facts.counts[facts.counts < _FEW].sum()) / symbols
-        fewer: dict[str, Any] = {"max_vocabulary": most, "unknown": "skip"}
-        leave_out = f"read it with data.max_vocabulary={most} data.unknown=skip to leave them out"
-        yield Fault(
+        odd = {name: count for name, count in odd.items() if not name.startswith(_MARK)}
+    most = max(1, occurring - facts.rare)
+    share = int(facts.counts[facts.counts < _FEW].sum()) / symbols
+    remedy, fewer = "give more of it", dict[str, Any]()
+    if share <= _LOST:
+        remedy = f"read it with data.max_vocabulary={most} data.unknown=skip to leave them out"
+        fewer = {"max_vocabulary": most, "unknown": "skip"}
+    return told(
+        (
+            is_list and symbols < _SHORT_LIST,
+            f"the list is short, {symbols:,} symbols: below {_SHORT_LIST:,} a network learns "
+            "entries by heart: give more, or generate with sample.novel=true, which draws anew",
+        ),
+        (
+            short,
+            f"the {noun} is short, {symbols:,} symbols: below {_SHORT:,} a network learns much of "
+            f"it by heart: give more,{start} see docs/reference/writers.md",
+            {"init_from": "shakespeare"} if helps else {},
+        ),
+        (
+            facts.repeated > COPIES,
+            f"{facts.repeated:.0%} of the passages of 32 symbols came before: copies in the {noun} "
+            "make the validation look better than it is",
+        ),
+        (
+            returns,
+            f"{returns:,} line ends have a CR, as on Windows or old Macs, which the model would "
+            "learn as a character: read it with data.newline=lf",
+            {"newline": "lf"},
+        ),
+        (
+            facts.marked,
+            f"{counted(facts.marked, 'file')} with a byte order mark (U+FEFF) at the beginning, "
+            "which the model would learn as a character: read it with "
+            f"data.encoding={without_mark}",
+            {"encoding": without_mark},
+        ),
+        (
+            odd,
+            f"{counted(len(odd), 'odd character')}, such as {first_of([*odd], 1)}: take them "
+            "out if they mean nothing",
+        ),
+        (
+            kind == "text" and facts.rare > _RARE * occurring and not helps,  # or they are known
             f"{facts.rare:,} of {occurring:,} symbols occur fewer than {_FEW} times, too few to "
-            f"learn, and make up {percent(share)} of the {noun}: "
-            + (leave_out if share <= _LOST else "give more of it"),
-            fewer if share <= _LOST else {},
-        )
-    if facts.longest_line > _LONG_LINE:
-        yield Fault(
-            f"the longest line has {facts.longest_line:,} symbols: are the line ends missing?"
-        )
+            f"learn, and make up {percent(share)} of the {noun}: {remedy}",
+            fewer,
+        ),
+    )
 
 
-def file_faults(files: Collection[Path], config: DataConfig) -> Iterator[Fault]:
+def file_faults(files: Collection[Path], config: DataConfig) -> list[Fault]:
     """That files were meant to be read otherwise, by how the first of them begin."""
     begins = dict[Path, bytes]()
     for file in itertools.islice([] if config.of_rows else files, _FILES):
         with contextlib.suppress(BadFileError):
             begins[file] = head(file)
     if not begins:
-        return
+        return []
     utf8 = [file for file, begin in begins.items() if _is_utf8(begin)]
-    if utf8 and not codecs.lookup(config.encoding).name.startswith("utf"):
-        yield Fault(
-            f"{len(utf8)} of {len(begins)} files that were looked at, such as {utf8[0]}, are "
-            f"UTF-8, not {config.encoding}: give data.encoding=utf-8"
-        )
-    if all(file.suffix in _TABLES for file in begins):
-        first = next(iter(begins.values())).decode(config.encoding, "replace")
-        names = first_of(_columns(first))
-        yield Fault(
-            "the data are tables: to learn the text of one column, give data.kind=hf "
-            f"data.column=NAME{names and f', one of {names}'} (pip install 'seqkit[hf]')"
-        )
-    elif not config.cuts_files:
-        of_files = [[*lists.faults(x.decode(config.encoding, "replace"))] for x in begins.values()]
-        if all(found and found[0].keys == of_files[0][0].keys for found in of_files):
-            yield from of_files[0]
     texts = [begin.decode("utf-8-sig", "replace").lstrip().lower() for begin in begins.values()]
-    for name, marks in _MARKUP.items():
-        if all(text.startswith(marks) for text in texts):
-            yield Fault(
-                f"the data are {name}, whose markup is learnt, too: save them as plain text"
-            )
-
-
-def _columns(begin: str) -> list[str]:
-    """The names in the first line of comma-separated values, if it has such names."""
-    names = next(csv.reader(begin.removeprefix("\ufeff").splitlines()[:1]), [])
-    are_names = all(re.match(r"\w*[^\W\d]", name) for name in names)
-    return names if are_names and len({*names}) == len(names) > 1 else []
+    kinds = [kind for kind, marks in _MARKUP.items() if all(x.startswith(marks) for x in texts)]
+    of_lists = list[Fault]()
+    if not config.cuts_files and not all(file.suffix in _TABLES for file in begins):
+        decoded = (begin.decode(config.encoding, "replace") for begin in begins.values())
+        of_files = [[*lists.faults(text)] for text in decoded]
+        if all(each and each[0].keys == of_files[0][0].keys for each in of_files):
+            of_lists = of_files[0]
+    return of_lists + told(
+        (
+            utf8 and not codecs.lookup(config.encoding).name.startswith("utf"),
+            f"{len(utf8)} of {len(begins)} files that were looked at, such as {first_of(utf8, 1)}, "
+            f"are UTF-8, not {config.encoding}: give data.encoding=utf-8",
+        ),
+        (
+            kinds,
+            f"the data are {''.join(kinds)}, whose markup is learnt, too: save them as plain text",
+        ),
+    )
 
 
 def _is_utf8(begin: bytes) -> bool:

@@ -1,6 +1,5 @@
 """Lists of names and of poems are known by their lines; prose, plays, chats and code are none."""
 
-import json
 import random
 import shlex
 import textwrap
@@ -107,8 +106,6 @@ def test_what_doctor_advises_stands_in_its_command(run: Run, tmp_path: Path) -> 
     assert "init_from=shakespeare" in words
     assert not any(word.startswith("model.") for word in words)  # it brings its network
     run.ok(*words, f"run_dir={tmp_path / 'a'}", "train.max_steps=1", "train.max_minutes=0.05")
-    trained = json.loads((tmp_path / "a" / "summary.json").read_text())
-    assert trained["parameters"] == pytest.approx(found["recommendation"]["parameters"], rel=0.02)
 
 
 def test_few_poems_are_a_short_text_and_few_names_a_short_list(run: Run, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_rates_channels_clipping_and_an_empty_channel(tmp_path: Path) -> None:
     ]
     files[2].write_bytes(b"no sound at all")
     found = sound.facts(files, lambda done: None)
-    assert (found.seconds, found.rates) == ([12, 6], {RATE: 1, 2 * RATE: 1})
+    assert (found.files, found.rates) == (2, {RATE: 1, 2 * RATE: 1})
     assert (found.channels, found.empty_channels) == ({1: 1, 2: 1}, 1)
     assert (found.clipped, found.samples) == (12, 3 * len(NOISE))  # one alone is none
 
@@ -63,7 +63,7 @@ def test_the_faults_that_a_training_tells(wave: Wave, said: str, tmp_path: Path)
 
 def test_a_gain_mends_what_is_quiet_and_clipping_is_told() -> None:
     levels, codec = levels_of(0.02 * NOISE, RATE), MuLaw(256, RATE, 100.0)
-    assert not [*sound.faults(levels, codec, 12)]
+    assert not sound.faults(levels, codec, 12, SoundFacts())
     (told,) = sound.faults(levels, codec, 12, SoundFacts(samples=100, clipped=2))
     assert "2.0% of the samples are clipped" in str(told)
 

@@ -5,8 +5,6 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pytest
 import soundfile
 
 from seqkit.compose import compose
@@ -33,10 +31,7 @@ def test_line_ends_of_windows_are_advised_against_and_mended(run: Run, tmp_path:
     found, data, _ = examined(run, f"data.path={text}")
     assert data.newline == "lf"
     assert any("data.newline=lf" in fault for fault in found["faults"])
-    entry = found["text"]["vocabulary"]["odd"][0]
-    assert (entry["code_point"], entry["name"]) == ("U+000D", "CR")
-    shown = run("doctor", f"data.path={text}", "train.max_minutes=0.05").out.decode()
-    assert "U+000D" not in shown  # the fault says more
+    assert next(iter(found["text"]["vocabulary"]["odd"])) == "U+000D CR (control character)"
 
 
 def test_a_byte_order_mark_is_advised_against_and_left_out(run: Run, tmp_path: Path) -> None:
@@ -52,21 +47,12 @@ def test_a_byte_order_mark_is_advised_against_and_left_out(run: Run, tmp_path: P
     assert "\ufeff" not in corpus.codec.vocabulary
 
 
-@pytest.mark.parametrize(
-    ("sound", "key", "value"),
-    [
-        (NOISE * 0.02, "gain", "peak"),
-        (np.random.default_rng(0).uniform(-0.5, 0.5, 12 * 8000), "codec", "linear"),
-    ],
-)
-def test_a_better_quantiser_is_in_the_command_line(
-    sound: Any, key: str, value: str, run: Run, tmp_path: Path
-) -> None:
-    soundfile.write(tmp_path / "a.wav", sound, 8000)
+def test_a_gain_for_quiet_sound_is_in_the_command_line(run: Run, tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", NOISE * 0.02, 8000)
     words = ("recipe=wav_generation", f"data.path={tmp_path / 'a.wav'}")
     found, data, _ = examined(run, *words)
-    assert any(f"data.{key}={value}" in fault for fault in found["faults"])
-    assert getattr(data, key) == value
+    assert any("data.gain=peak" in fault for fault in found["faults"])
+    assert data.gain == "peak"
 
 
 def test_all_files_that_cannot_be_read_are_named_at_once(run: Run, tmp_path: Path) -> None:
