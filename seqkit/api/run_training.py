@@ -98,7 +98,7 @@ class _Running:
             self._followers = [
                 Records(folder),
                 Checkpoints(training, saver),
-                *([TensorBoard(folder, config, notice)] if config.log.tensorboard else []),
+                *([TensorBoard(folder, notice)] if config.log.tensorboard else []),
                 *observers,
                 Forecast(training, notice),
                 Samples(training, self.tell, notice),

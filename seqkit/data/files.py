@@ -166,7 +166,7 @@ class Meter:
     @contextlib.contextmanager
     def shown(self, title: str, total: int) -> Iterator[None]:
         """Show what is added within the block, of `total` bytes."""
-        with self._progress(title, total, unit="MB") as self._bar:
+        with self._progress(title, total, unit="B") as self._bar:
             self._read = 0
             yield
         self._bar = None

@@ -38,13 +38,11 @@ class ProgressBar:
         """Show the event."""
         match event:
             case Trained():
-                first, self._readings = event.step == 1, readings(event)
-                self._bar.update(
-                    event.step, *self._readings, total=event.total_steps, important=first
-                )
+                self._readings = readings(event)
+                self._bar.update(event.step, *self._readings, total=event.total_steps)
             case Validating():
                 share = f"validating {event.symbols * 100 // event.total}%"
-                self._bar.update(event.step, *self._readings[:1], share, timed=False)
+                self._bar.update(event.step, *self._readings[:1], share)
             case Stopped() | Diverged():
                 return  # the command ends with these words
             case Sampled():

@@ -9,6 +9,7 @@ Each stage is a function of values that came before it, which it leaves as they 
 import contextlib
 import dataclasses
 import functools
+import importlib.util
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,11 +23,12 @@ from seqkit.data.sound.postfilter import OFF
 from seqkit.evaluation import baselines
 from seqkit.evaluation.recording import ENOUGH
 from seqkit.foundation import device, machine
+from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.ranks import Ranks
 from seqkit.foundation.session import Session
 from seqkit.foundation.threads import FEW, shared_cores
 from seqkit.model.char_rnn import CharRNN
-from seqkit.runs import resume, tensorboard
+from seqkit.runs import resume
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as load_checkpoint
 from seqkit.runs.folder import RunFolder
@@ -163,8 +165,8 @@ def set_up(config: Config, session: Session) -> Iterator[Training | None]:
         SeqkitError: the settings, the data, a checkpoint, the device or the folder do not allow it.
     """
     ranks = session.ranks
-    if config.log.tensorboard and ranks.leads:
-        tensorboard.require()
+    if config.log.tensorboard and importlib.util.find_spec("tensorboard") is None:
+        raise ConfigError("log.tensorboard=true: pip install 'seqkit[tensorboard]'")
     config = dataclasses.replace(config, seed=config.fixed_seed)
     agreement.check_settings(config, ranks)
     with claimed(config, session) as claim:

@@ -72,7 +72,6 @@ ABSENT = [
     ("generate checkpoint=a out=c", 6, "c exists: give another out"),
     ("report run_dir=none", 4, "run_dir=none: no such folder"),
     ("doctor data.path=none", 3, "none: cannot be read: no such file"),
-    ("prepare data.path=none out=b", 3, "none: cannot be read: no such file"),
     (
         "generate checkpoint=a prompt_file=/dev/zero",
         3,

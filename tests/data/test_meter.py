@@ -29,18 +29,11 @@ class Watched(Bar):
     def progress(
         self, title: str, total: int = 0, completed: int = 0, unit: str = ""
     ) -> Iterator[Bar]:
-        assert unit == "MB"
+        assert unit == "B"
         self.bars.append((title, total, completed))
         yield self
 
-    def update(
-        self,
-        completed: int,
-        *readings: str,
-        total: int | None = None,
-        important: bool = False,
-        timed: bool = True,
-    ) -> None:
+    def update(self, completed: int, *readings: str, total: int | None = None) -> None:
         title, size, _ = self.bars[-1]
         self.bars[-1] = (title, size, completed)
 

@@ -3,23 +3,18 @@
 import importlib.util
 import io
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import soundfile
-from matplotlib.image import imread
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from tensorboard.plugins.hparams import plugin_data_pb2
 
 from tests.conftest import (
     SMALL,
     TINY,
     Run,
-    fill_disk,
     metrics_of,
     start,
-    summary_of,
     wait_for_steps,
 )
 
@@ -35,12 +30,6 @@ def read(run: Path) -> EventAccumulator:
 
 def steps(found: EventAccumulator, tag: str) -> list[int]:
     return [event.step for event in found.Scalars(tag)]
-
-
-def hparams(found: EventAccumulator, name: str) -> Any:
-    """One of the summaries that the hyperparameters' own page reads."""
-    content = found.SummaryMetadata(f"_hparams_/{name}").plugin_data.content
-    return plugin_data_pb2.HParamsPluginData.FromString(content)
 
 
 def test_a_training_of_text_is_read_back(run: Run, text_file: Path, tmp_path: Path) -> None:
@@ -64,20 +53,10 @@ def test_a_training_of_text_is_read_back(run: Run, text_file: Path, tmp_path: Pa
     assert (text.step, last.step) == (10, 20)
     shown = text.tensor_proto.string_val[0].decode()
     sample = (folder / "samples" / "step_0000010.txt").read_text()
-    assert shown == "".join(f"    {line}\n" for line in sample.split("\n"))
-    summary = summary_of(folder)
-    (best,) = found.Scalars("best_validation_loss")
-    assert best.value == pytest.approx(summary["best_validation_loss"])
-    given = hparams(found, "session_start_info").session_start_info.hparams
-    assert given["model.hidden_size"].number_value == 24
-    assert given["optimizer.lr"].number_value == 0.02
-    assert given["recipe"].string_value == "shakespeare"
-    metrics = hparams(found, "experiment").experiment.metric_infos
-    assert [metric.name.tag for metric in metrics] == ["best_validation_loss"]
-    assert hparams(found, "session_end_info").session_end_info.status == 1  # success
+    assert shown == "\n".join(f"    {line}" for line in sample.split("\n"))
 
 
-def test_sound_is_heard_and_its_picture_seen(run: Run, tmp_path: Path) -> None:
+def test_sound_is_heard(run: Run, tmp_path: Path) -> None:
     noise = np.random.default_rng(1).uniform(-0.5, 0.5, 6000)
     soundfile.write(tmp_path / "noise.wav", noise, 4000)
     folder = tmp_path / "run"
@@ -90,10 +69,6 @@ def test_sound_is_heard_and_its_picture_seen(run: Run, tmp_path: Path) -> None:
     heard, _ = soundfile.read(io.BytesIO(audio.encoded_audio_string))
     sample, _ = soundfile.read(folder / "samples" / "step_0000002.wav")
     assert np.abs(heard - sample).max() < 1e-4
-    (picture,) = found.Images("spectrogram")
-    content = (folder / "samples" / "step_0000002.png").read_bytes()
-    height, width, _ = imread(io.BytesIO(content)).shape
-    assert (picture.width, picture.height) == (width, height)
 
 
 def test_what_a_kill_undid_is_left_out_when_the_run_goes_on(
@@ -129,12 +104,3 @@ def test_without_the_package_nothing_begins(
     assert "pip install 'seqkit[tensorboard]'" in run.fails(2, *words, "log.tensorboard=true")
     assert not (tmp_path / "a").exists()
     run.ok(*words)
-
-
-def test_a_full_disk_ends_no_training(
-    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fill_disk(monkeypatch, 300, "*tfevents*")
-    words = [*TINY, *WORDS, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}"]
-    trained = run.ok(*words, "train.max_steps=20")
-    assert trained.err.count("nothing more for TensorBoard: cannot write") == 1

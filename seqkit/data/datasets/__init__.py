@@ -59,7 +59,7 @@ class Folders:
     """Where data sets may look, and how they tell the user something.
 
     samples: whether a sample may stand in for a data set that cannot be had.
-    progress: shows something long, as in `with folders.progress("downloading", size, unit="MB")
+    progress: shows something long, as in `with folders.progress("downloading", size, unit="B")
         as bar: bar.update(done)`.
     """
 
