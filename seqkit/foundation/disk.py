@@ -5,7 +5,6 @@ or is moved and removed by name. Every failure is an OutputError that names the 
 """
 
 import contextlib
-import errno
 import functools
 import os
 import shutil
@@ -235,22 +234,6 @@ def require_space(path: Path, size: int) -> None:
             f"cannot write {path}: it takes {byte_count(size)}, and {byte_count(free)} are free "
             "on its disk"
         )
-
-
-@contextlib.contextmanager
-def space_needed(most: int | None, what: str = "it takes") -> Iterator[None]:
-    """Add to the error of a disk that gets full how many bytes are needed at most.
-
-    `what` begins that phrase; with None, where it is not known, nothing is added. Raises
-    OutputError.
-    """
-    try:
-        yield
-    except OutputError as error:
-        full = getattr(error.__cause__, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
-        if not full or most is None:
-            raise
-        raise OutputError(f"{error}: {what} up to {byte_count(most)}") from error.__cause__
 
 
 @contextlib.contextmanager
