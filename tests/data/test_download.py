@@ -11,7 +11,7 @@ import pytest
 
 from seqkit.data import download as downloads
 from seqkit.data.datasets import Folders, tiny_shakespeare
-from seqkit.data.download import Archive, Download
+from seqkit.data.download import Download
 from seqkit.foundation.errors import DataError, OutputError
 from tests.conftest import fill_disk
 from tests.data.stores import CONTENT, Site, files_in
@@ -23,7 +23,7 @@ def download(url: str) -> Download:
         "w/words.txt",
         url,
         hashlib.sha256(CONTENT).hexdigest(),
-        tiny_shakespeare.DOWNLOAD.sample,
+        sample=tiny_shakespeare.DOWNLOAD.sample,
     )
 
 
@@ -80,12 +80,12 @@ CLIPS = {"b.wav": b"two", "a.wav": b"one"}
 LISTING = "".join(f"{hashlib.sha256(CLIPS[name]).hexdigest()}  {name}\n" for name in sorted(CLIPS))
 
 
-def archive(place: Path, content: bytes) -> Archive:
+def archive(place: Path, content: bytes) -> Download:
     """The clips, in an archive with this content."""
     (place / "clips.tar.gz").write_bytes(content)
     digest = hashlib.sha256(LISTING.encode()).hexdigest()
     url = (place / "clips.tar.gz").as_uri()
-    return Archive("clips", "c/recordings", url, "recordings", digest)
+    return Download("clips", "c/recordings", url, digest, "recordings")
 
 
 def test_an_archive_is_known_by_what_it_holds(folders: Folders, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_an_archive_is_known_by_what_it_holds(folders: Folders, tmp_path: Path) 
 
 @pytest.mark.parametrize("content", [b"no archive", packed({"r/recordings/a.wav": b"other"})])
 def test_a_wrong_archive_leaves_nothing(content: bytes, folders: Folders, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"c/recordings of a folder named by SEQKIT_DATA_DIR"):
+    with pytest.raises(DataError, match=r"SEQKIT_DATA_DIR with c/recordings in it"):
         archive(tmp_path, content).locate(folders)
     assert not files_in(folders.cache)
 
