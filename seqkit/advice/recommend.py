@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from seqkit.config import Config, DataConfig, values_of
-from seqkit.data import remote
+from seqkit.data import streams
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders
 from seqkit.data.files import BadFileError
@@ -57,7 +57,7 @@ def suggested_recipe(data: DataConfig) -> str:
     """`fitting_recipe` as the words of a hint, as far as files tell it that are not read."""
     if data.of_rows:
         return f"recipe={_FOR_TEXT}"
-    if data.path and not any(map(remote.is_pipe, data.path)):
+    if data.path and not any(map(streams.is_pipe, data.path)):
         with contextlib.suppress(SeqkitError):
             folders = Folders(disk.cache_dir(), lambda text: None)
             name = fitting_recipe(data, folders, Catalogue())

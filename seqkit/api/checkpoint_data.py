@@ -1,8 +1,8 @@
 """The data that a checkpoint is to predict: what is named, or its own, found again."""
 
 import dataclasses
+import os
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -156,9 +156,10 @@ def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, A
     recorded = record.get("bytes")
     if recorded is None:
         return f"the checkpoint does not say how large {' and '.join(data.path)} was"
-    if away := next(filter(partial(remote.is_uncached, data, disk.cache_dir()), data.path), None):
-        key = "data.kind=hf " if data.of_rows else ""
-        return f"{away} is not in the cache, and is fetched only if {key}data.path={away} is given"
+    for path in data.path:
+        if (data.of_rows or remote.is_remote(path)) and not os.path.lexists(path):
+            given = f"{'data.kind=hf ' if data.of_rows else ''}data.path={path}"
+            return f"{path} is not in the cache, and is fetched only if {given} is given"
     search = Search.of(data, codec.kind)
     shown, size = " and ".join(data.path), 0
     try:

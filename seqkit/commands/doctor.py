@@ -13,7 +13,7 @@ from seqkit.advice.faults import Fault
 from seqkit.advice.sound import decibels
 from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
-from seqkit.data import remote
+from seqkit.data import remote, streams
 from seqkit.data.datasets import Folders
 from seqkit.data.load import load_corpus, require_cut
 from seqkit.evaluation import baselines
@@ -66,7 +66,7 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     if not (config.data.path or config.data.dataset):
         raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or run_dir=FOLDER of a run")
     cache = disk.cache_dir()
-    paths = remote.read_streams(config.data.path, cache, console.notice, console.progress)
+    paths = streams.read_streams(config.data.path, cache, console.notice, console.progress)
     config.data.path = paths
     config.data = remote.fetch(config.data, cache, console.notice, console.progress)
     given, config = config.recipe, _with_recipe(config, catalogue, console)

@@ -1,47 +1,32 @@
-"""Streams, URLs and data sets of Hugging Face are read from copies in the cache."""
+"""Data elsewhere: URLs, which fsspec reads, and data sets of Hugging Face.
 
-import hashlib
-import os
-import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+Both are read from copies in the cache, `remote/KEY/NAME` and `hf/KEY/NAME`.
+"""
+
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from seqkit.config import DataConfig
-from seqkit.data import huggingface, url_cache
+from seqkit.data import huggingface
+from seqkit.data.elsewhere import copy_in, failures_told
+from seqkit.data.file_search import matches
 from seqkit.data.files import Meter
+from seqkit.data.streams import read_streams
 from seqkit.foundation import disk
 from seqkit.foundation.console import Notice, Progress, unseen
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.workers import HangingError, call_with_timeout
 
-_TIMEOUT = 10.0  # seconds until the first byte of a stream has come
-_BLOCK = 1 << 20  # bytes
-_STDIN = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+_TIMEOUT = 30.0  # seconds that a web server may take for the next bytes
+_BARRED = re.compile(r"(^|/)\.|\0")  # hidden, outside the folder, or a name that no file has
 
 
 def is_remote(path: str) -> bool:
     """Whether a path is a URL, such as s3://bucket/folder."""
     return "://" in path
-
-
-def is_pipe(place: str) -> bool:
-    """Whether a path is read as a stream: -, /dev/stdin, what <(…) becomes, a named pipe."""
-    try:
-        return place in _STDIN or stat.S_ISFIFO(Path(place).stat().st_mode)
-    except (OSError, ValueError):
-        return False
-
-
-def is_cached_stream(path: str, cache: Path) -> bool:
-    """Whether a path is the file of a stream that was read, and is still there."""
-    return Path(path).parent.parent == (cache / "streams").absolute() and Path(path).is_file()
-
-
-def is_uncached(data: DataConfig, cache: Path, path: str) -> bool:
-    """Whether a path of `cached` is a URL, or a data set, that has no copy in the cache."""
-    in_cache = Path(path).parent.parent == (cache / "hf").absolute()
-    return not in_cache if data.of_rows else is_remote(path)
 
 
 def absolute(data: DataConfig) -> list[str]:
@@ -64,31 +49,23 @@ def localised(
     return fetch(replace(data, path=files), cache, notice, progress)
 
 
-def read_streams(
-    paths: Sequence[str], cache: Path, notice: Notice, progress: Progress = unseen
-) -> list[str]:
-    """The paths, with the file of the cache in the place of each stream, which is read to its end.
-
-    Raises:
-        DataError: a stream is empty or closed, or nothing comes.
-        OutputError: the cache cannot be written.
-    """
-    new = [path for path in dict.fromkeys(paths) if is_pipe(path)]
-    each = ((path, _name_of(path), stream_blocks(path)) for path in new)
-    files = {path: keep(name, read, cache, notice, Meter(progress)) for path, name, read in each}
-    return [files.get(path, path) for path in paths]
-
-
 def fetch(data: DataConfig, cache: Path, notice: Notice, progress: Progress = unseen) -> DataConfig:
     """The keys with copies in the cache, brought up to date, in the place of URLs or data sets.
 
     Raises:
-        ConfigError: keys of data sets without data.kind=hf, or of files with it; and as `fetch`.
-        DataError: as `fetch` of `url_cache` and `huggingface`.
+        ConfigError: keys of data sets without data.kind=hf, or of files with it; or what reads the
+            data is not installed.
+        DataError: they cannot be read.
+        OutputError: the cache cannot be written.
     """
     _check_keys(data)
-    fetch_one = huggingface.fetch if data.of_rows else url_cache.fetch
-    return _with_copies(data, lambda name: fetch_one(name, data, cache, notice, Meter(progress)))
+
+    def fetched(name: str) -> Path:
+        if data.of_rows:
+            return huggingface.fetch(name, data, cache, notice, Meter(progress))
+        return fetch_url(name, data.pattern, cache, notice, progress)
+
+    return _with_copies(data, fetched)
 
 
 def cached(data: DataConfig, cache: Path) -> DataConfig:
@@ -96,10 +73,9 @@ def cached(data: DataConfig, cache: Path) -> DataConfig:
 
     No store is asked.
     """
-    copy_of = huggingface.copy_of if data.of_rows else url_cache.copy_of
 
     def copy_or_name(name: str) -> str | Path:
-        copy = copy_of(name, data, cache).path
+        copy = huggingface.copy_of(name, data, cache) if data.of_rows else copy_of(name, cache)
         return copy if copy.exists() else name
 
     return _with_copies(data, copy_or_name)
@@ -124,61 +100,84 @@ def _check_keys(data: DataConfig) -> None:
         raise ConfigError("data.kind=hf: give data.path=NAME, a data set on the hub or a folder")
 
 
-def stream_blocks(place: str) -> Iterator[bytes]:
-    """The bytes of a stream as they come.
+def copy_of(url: str, cache: Path) -> Path:
+    """The copy of a URL, there or not, called as the last part of the URL is."""
+    parts = urlsplit(url.partition("::")[0])
+    name = unquote(parts.path.rstrip("/")).rpartition("/")[2] or parts.netloc
+    return copy_in(cache / "remote", url, name)
+
+
+def fetch_url(
+    url: str, pattern: str, cache: Path, notice: Notice, progress: Progress = unseen
+) -> Path:
+    """The copy of a URL, brought up to date; of a folder the files that match a pattern.
+
+    A copy of a web page counts for a week; other stores are asked whether a file has changed.
 
     Raises:
-        DataError: it is empty or closed, or nothing comes for 10 seconds at the start.
+        ConfigError: what reads such URLs is not installed.
+        DataError: there is no such file or folder, or it cannot be read.
+        OutputError: the disk of the cache is full.
     """
-    shown = _name_of(place)
+    copy = copy_of(url, cache)
+    with failures_told(url, "remote"):
+        from fsspec.core import OpenFile, OpenFiles
+        from fsspec.implementations.cached import WholeFileCacheFileSystem
+
+        store, files = _listed(url, pattern)
+        names = {place: "/".join(filter(None, (copy.name, name))) for name, place in files.items()}
+        copies = WholeFileCacheFileSystem(
+            fs=store, cache_storage=str(copy.parent), check_files=True,
+            cache_mapper=names.__getitem__, skip_instance_cache=True,
+        )  # fmt: skip
+        with progress(f"fetching {copy.name}", len(names), unit="files") as bar:
+            for number, (place, name) in enumerate(names.items(), 1):
+                disk.make_folder((copy.parent / name).parent)
+                with OpenFiles([OpenFile(copies, place)], fs=copies):
+                    bar.update(number)
+    kept = {copy.parent / name for name in names.values()}
+    for file in [*copy.rglob("*")] if copy.is_dir() else []:  # or they would be read, too
+        if file.is_file() and file not in kept:
+            disk.remove(file)
+    notice(f"{url}: read from its copy, {copy}")
+    return copy
+
+
+def _listed(url: str, pattern: str) -> tuple[Any, dict[str, str]]:
+    """The store of a URL, and the places of the files in it, by their paths in a folder.
+
+    A file alone has none. Hidden files are left out.
+
+    Raises:
+        ConfigError: no store has such URLs.
+        DataError: the folder has no such file.
+    """
+    from fsspec.core import url_to_fs
+
     try:
-        handle, block = call_with_timeout(_TIMEOUT, lambda: _opened(place))
-        with os.fdopen(handle, "rb", buffering=0) as stream:
-            if not block:
-                raise DataError(f"{shown}: empty: nothing was written to it")
-            while block:
-                yield block
-                block = stream.read(_BLOCK)
-    except HangingError as error:
-        said = f"nothing came in {_TIMEOUT:g} s: is anything written to it?"
-        raise DataError(f"{shown}: {said}") from error
-    except OSError as error:
-        raise DataError(f"{shown}: cannot be read: {disk.describe(error)}") from error
+        store, root = url_to_fs(url, **_options(url))
+    except ValueError as error:
+        raise ConfigError(f"{url}: {error}") from error
+    if url.startswith("http"):
+        return store, {"": root}
+    store.invalidate_cache()
+    info = store.info(root)
+    if info["type"] != "directory":
+        return store, {"": root}
+    folder = str(info["name"]).rstrip("/")
+    files = {place.removeprefix(folder).lstrip("/"): place for place in store.find(root)}
+    files = {n: at for n, at in files.items() if matches(n, pattern) and not _BARRED.search(n)}
+    if not files:
+        which = f" that matches {pattern}" if pattern else ""
+        raise DataError(f"{url}: the folder holds no file{which}")
+    return store, files
 
 
-def _opened(place: str) -> tuple[int, bytes]:
-    """A handle of its own for a stream, and the first bytes of it. Raises DataError, OSError."""
-    handle = os.dup(0) if place in _STDIN else os.open(place, os.O_RDONLY)
-    mode = os.fstat(handle).st_mode
-    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):  # /dev/zero has no end
-        os.close(handle)
-        raise DataError("stdin is a terminal or a device: write to it through a pipe")
-    return handle, os.read(handle, _BLOCK)
+def _options(url: str) -> dict[str, Any]:
+    """HTTP goes through the proxy, and takes as long as bytes come: by default five minutes."""
+    if not url.startswith("http"):
+        return {}
+    from aiohttp import ClientTimeout
 
-
-def _name_of(place: str) -> str:
-    if place in _STDIN:
-        return "stdin"
-    return "pipe" if place.startswith("/dev/fd/") else Path(place).name
-
-
-def keep(name: str, blocks: Iterable[bytes], cache: Path, notice: Notice, meter: Meter) -> str:
-    """Write what can be read once to a file of the cache, called so: its path. Raises OutputError.
-
-    `notice` is told.
-    """
-    streams = (cache / "streams").absolute()
-    notice(f"reading {name}")
-    digest, size = hashlib.sha256(), 0
-    with disk.scratch(streams / name) as (file, temporary):
-        with meter.shown(f"reading {name}", 0):
-            for block in blocks:
-                size += file.write(block)
-                digest.update(block)
-                meter.add(len(block))
-        file.sync()
-        kept = streams / digest.hexdigest() / name
-        disk.make_folder(kept.parent)
-        disk.rename(temporary, kept)
-    notice(f"{name}: {size:,} bytes read, and kept as {kept}")
-    return str(kept)
+    timeout = ClientTimeout(total=None, sock_connect=_TIMEOUT, sock_read=_TIMEOUT)
+    return {"client_kwargs": {"timeout": timeout, "trust_env": True}}

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seqkit.config import Config
-from seqkit.data import remote
+from seqkit.data import streams
 from seqkit.data.codecs import Characters, TextCodec, UnknownSymbolError
 from seqkit.data.sound import writer
 from seqkit.foundation import disk
@@ -86,8 +86,8 @@ class Text:
 
     def _read(self, file: str) -> str | bytes:
         try:
-            if remote.is_pipe(file):
-                content = b"".join(remote.stream_blocks(file))
+            if streams.is_pipe(file):
+                content = b"".join(streams.stream_blocks(file))
             elif Path(file).is_char_device():  # /dev/zero has no end
                 raise DataError(f"prompt_file={file}: cannot be read: it is no file")
             else:

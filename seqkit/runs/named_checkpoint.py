@@ -9,9 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from seqkit.config import DataConfig
-from seqkit.data import url_cache
-from seqkit.data.files import Meter
+from seqkit.data import remote
 from seqkit.data.remote import is_remote
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
@@ -107,11 +105,11 @@ def _fetched(url: str, notice: Callable[[str], None], progress: Progress) -> Pat
         place = f"{place}/{IN_REPOSITORY}"
     if not urlsplit(place).path.endswith(SUFFIX):
         raise ConfigError(f"{url}: give the URL of a file *{SUFFIX}, or hf://USER/NAME")
-    data, cache = DataConfig(), disk.cache_dir()
+    cache = disk.cache_dir()
     try:
-        return url_cache.fetch(place, data, cache, notice, Meter(progress))
+        return remote.fetch_url(place, "", cache, notice, progress)
     except DataError as error:
-        copy = url_cache.copy_of(place, data, cache).path
+        copy = remote.copy_of(place, cache)
         if not copy.is_file():
             raise CheckpointError(str(error)) from error
         notice(f"{error}; read from its copy, {copy}")

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from seqkit.config import Config, values_of
-from seqkit.data import remote
+from seqkit.data import streams
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.ranks import Ranks
@@ -24,7 +24,7 @@ def check_settings(config: Config, ranks: Ranks) -> None:
     if ranks.alone:
         return
     for path in config.data.path:
-        if remote.is_pipe(path):
+        if streams.is_pipe(path):
             raise ConfigError(f"data.path={path}: several processes cannot read one stream")
     shared = {name: value for name, value in values_of(config).items() if name not in _OWN_KEYS}
     ranks.check_same(device.versions() | shared)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit.config import Config, as_data_asks
-from seqkit.data import remote
+from seqkit.data import remote, streams
 from seqkit.foundation import disk
 from seqkit.foundation.session import Session
 from seqkit.runs import named_checkpoint
@@ -57,7 +57,7 @@ def locate(claim: Claim, session: Session) -> Sources:
     config, saved = claim.config, claim.saved
     notice, progress, cache = session.notice, session.progress, disk.cache_dir()
     prompt = [] if config.prompt_file is None else [config.prompt_file]
-    files = remote.read_streams([*config.data.path, *prompt], cache, notice, progress)
+    files = streams.read_streams([*config.data.path, *prompt], cache, notice, progress)
     data = dataclasses.replace(config.data, path=files[: len(config.data.path)])
     data = dataclasses.replace(data, path=remote.absolute(data))
     copies = remote.fetch(data, cache, notice, progress)

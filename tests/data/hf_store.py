@@ -1,6 +1,5 @@
 """Data sets on the disk in the formats of Hugging Face."""
 
-import importlib
 import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,16 +21,6 @@ def rows(texts: Sequence[str | None], authors: Sequence[object] = ()) -> Any:
     for row, author in zip(found, authors, strict=False):
         row["author"] = author
     return datasets.Dataset.from_list(found)
-
-
-def damage(file: Path, column: int) -> None:
-    """Write zeros over a column of a Parquet file."""
-    parquet = importlib.import_module("pyarrow.parquet")
-
-    place = parquet.read_metadata(file).row_group(0).column(column)
-    with file.open("r+b") as stream:
-        stream.seek(place.dictionary_page_offset or place.data_page_offset)
-        stream.write(bytes(place.total_compressed_size))
 
 
 def store(

@@ -1,104 +1,128 @@
-"""Stdin and pipes are read once, to their end, and what gives nothing is told in words."""
+"""Data at a URL are read from copies in the cache, whole and where they belong."""
 
-import os
+import json
+import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import time
 from pathlib import Path
 
+import fsspec
 import pytest
 
+from seqkit.config import DataConfig
 from seqkit.data import remote
-from seqkit.foundation.errors import DataError
-
-pytestmark = pytest.mark.faults
-
-
-def settle(place: str, cache: Path) -> str:
-    (path,) = remote.read_streams([place], cache, lambda text: None)
-    return path
+from seqkit.foundation.errors import ConfigError, DataError
+from tests.data.stores import CONTENT, Site, files_in
 
 
-@contextmanager
-def stdin_from(handle: int) -> Iterator[None]:
-    """Let this process read another stdin."""
-    before = os.dup(0)
-    os.dup2(handle, 0)
-    try:
-        yield
-    finally:
-        os.dup2(before, 0)
-        os.close(before)
+def fetch(url: str, cache: Path, pattern: str = "", told: list[str] | None = None) -> Path:
+    said = [] if told is None else told
+    (path,) = remote.fetch(DataConfig(path=[url], pattern=pattern), cache, said.append).path
+    return Path(path)
 
 
-@contextmanager
-def pipe_with(write: Callable[[int], object]) -> Iterator[int]:
-    """The end of a pipe to read, into which another thread writes."""
-    reading, writing = os.pipe()
-
-    def run() -> None:
-        write(writing)
-        os.close(writing)
-
-    writer = threading.Thread(target=run)
-    writer.start()
-    try:
-        yield reading
-    finally:
-        os.close(reading)
-        writer.join()
+def test_a_page_is_fetched_once_and_again_after_a_week(served: Site, tmp_path: Path) -> None:
+    url, told = f"{served.url}/novel.txt", list[str]()
+    path = fetch(url, tmp_path, told=told)
+    assert (path.name, path.read_bytes()) == ("novel.txt", CONTENT)
+    assert told == [f"{url}: read from its copy, {path}"]
+    assert fetch(url, tmp_path) == path
+    assert served.got == ["/novel.txt"]
+    served.files["/novel.txt"] = CONTENT[::-1]
+    (known,) = tmp_path.glob("remote/*/cache")
+    known.write_text(aged(known))
+    assert fetch(url, tmp_path).read_bytes() == CONTENT[::-1]
 
 
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "_TIMEOUT", 0.2)
+def aged(known: Path) -> str:
+    """What fsspec knows of its copies, as if it was eight days ago."""
+    entries = json.loads(known.read_text())
+    for entry in entries.values():
+        entry["time"] = time.time() - 8 * 86400
+    return json.dumps(entries)
 
 
-@pytest.mark.parametrize("place", ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
-def test_stdin_is_read_into_the_cache(place: str, tmp_path: Path) -> None:
-    with pipe_with(lambda end: os.write(end, b"some text\n")) as end, stdin_from(end):
-        path = settle(place, tmp_path / "cache")
-    assert Path(path).read_bytes() == b"some text\n"
-    assert Path(path).name == "stdin"
-    assert remote.is_cached_stream(path, tmp_path / "cache")
-    assert [*(tmp_path / "cache" / "streams").iterdir()] == [Path(path).parent]
+def test_an_address_that_leads_to_signed_ones_is_read(served: Site, tmp_path: Path) -> None:
+    served.signed = True
+    assert fetch(f"{served.url}/novel.txt", tmp_path).read_bytes() == CONTENT
 
 
-def test_what_the_shell_makes_of_a_command_is_read(tmp_path: Path) -> None:
-    with pipe_with(lambda end: os.write(end, b"some text\n")) as end:
-        path = settle(f"/dev/fd/{end}", tmp_path / "cache")
-    assert (Path(path).name, Path(path).read_bytes()) == ("pipe", b"some text\n")
+def test_of_a_folder_what_matches_is_copied_and_kept_up_to_date(tmp_path: Path) -> None:
+    folder, cache = tmp_path / "corpus", tmp_path / "cache"
+    for name in ("a.txt", "deep/b.txt", "deep/c.c", ".hidden/d.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+
+    def copied(pattern: str = "") -> dict[str, str]:
+        copy = fetch(f"file://{folder}", cache, pattern)
+        assert copy.name == "corpus"
+        return {str(path.relative_to(copy)): path.read_text() for path in files_in(copy)}
+
+    assert copied("*.txt") == {name: name for name in ("a.txt", "deep/b.txt")}
+    assert copied() == {name: name for name in ("a.txt", "deep/b.txt", "deep/c.c")}
+    (folder / "a.txt").unlink()
+    (folder / "deep/b.txt").write_text("another")
+    assert copied() == {"deep/b.txt": "another", "deep/c.c": "deep/c.c"}
+    with pytest.raises(DataError, match=r"the folder holds no file that matches \*\.wav"):
+        copied("*.wav")
 
 
-def test_a_named_pipe_is_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "_BLOCK", 1000)
-    os.mkfifo(tmp_path / "novel.txt")
-    content = os.urandom(300_000)  # more than a pipe holds
-    writer = threading.Thread(target=(tmp_path / "novel.txt").write_bytes, args=[content])
-    writer.start()
-    path = settle(str(tmp_path / "novel.txt"), tmp_path / "cache")
-    writer.join()
-    assert (Path(path).name, Path(path).read_bytes()) == ("novel.txt", content)
+def test_names_of_a_store_lead_nowhere_else(tmp_path: Path) -> None:
+    memory = fsspec.filesystem("memory")
+    memory.store.clear()
+    for name in ("/bucket/ok.txt", "/bucket/a/../../../out.txt", "/bucket/.hidden"):
+        memory.store[name] = fsspec.implementations.memory.MemoryFile(memory, name, b"x")
+    copy = fetch("memory://bucket", tmp_path / "cache")
+    assert {path.name for path in files_in(copy)} == {"ok.txt"}
+    assert not [*tmp_path.rglob("out.txt")]
+    for url in ("memory://bucket/..", "http://x/%00", "s3://"):
+        assert remote.copy_of(url, tmp_path).name == "data"
 
 
-@pytest.mark.usefixtures("impatient")
-def test_nothing_is_waited_for_without_end(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(DataError, match=r"pipe: nothing came in 0\.2 s"):  # nobody writes
-        settle(str(tmp_path / "pipe"), tmp_path / "cache")
-    reading, writing = os.pipe()  # somebody might write, and does not
-    with stdin_from(reading), pytest.raises(DataError, match=r"stdin: nothing came in 0\.2 s"):
-        settle("-", tmp_path / "cache")
-    os.close(writing)
-    with stdin_from(reading), pytest.raises(DataError, match="stdin: empty"):
-        settle("-", tmp_path / "cache")
-    os.close(reading)
-    assert not [*(tmp_path / "cache" / "streams").iterdir()]
+@pytest.mark.parametrize("stalls", [False, True])
+def test_what_did_not_come_whole_is_no_copy(
+    stalls: bool, served: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, go_on = f"{served.url}/novel.txt", threading.Event()
+    served.cut = 1000
+    if stalls:
+        served.during = go_on.wait
+        monkeypatch.setattr(remote, "_TIMEOUT", 0.5)
+    with pytest.raises(DataError, match=f"{url}: cannot be read: "):
+        fetch(url, tmp_path)
+    go_on.set()
+    served.cut, served.during = None, lambda: None
+    assert fetch(url, tmp_path).read_bytes() == CONTENT
 
 
-@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
-def test_a_device_is_no_data(device: str, tmp_path: Path) -> None:
-    handle = os.open(device, os.O_RDONLY)
-    with stdin_from(handle), pytest.raises(DataError, match="stdin is a terminal or a device"):
-        settle("-", tmp_path / "cache")
-    os.close(handle)
+def test_what_is_not_there_or_not_allowed_is_said(served: Site, tmp_path: Path) -> None:
+    for url in (f"{served.url}/none", f"file://{tmp_path}/none", "memory://no/bucket"):
+        with pytest.raises(DataError, match=f"^{url}: cannot be read: "):
+            fetch(url, tmp_path)
+    served.status = 403
+    with pytest.raises(DataError, match="cannot be read: ClientResponseError: 403"):
+        fetch(f"{served.url}/novel.txt", tmp_path)
+
+
+def test_what_is_to_be_installed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, url in (("aiohttp", "https://x/a.txt"), ("s3fs", "s3://x/a"), ("fsspec", "gs://x")):
+        monkeypatch.setitem(sys.modules, module, None)
+        monkeypatch.delitem(sys.modules, f"{module}.core", raising=False)
+        with pytest.raises(ConfigError, match=r"more packages: pip install 'seqkit\[remote\]"):
+            fetch(url, tmp_path)
+        monkeypatch.undo()
+    with pytest.raises(ConfigError, match=r"foo://x: Protocol not known: foo"):
+        fetch("foo://x", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (DataConfig(path=["a.txt"], column="body"), "data.column=body is for data sets"),
+        (DataConfig(kind="hf", path=["a"], pattern="*.c"), r"data.pattern=\*.c is for files"),
+        (DataConfig(kind="hf"), "give data.path=NAME"),
+    ],
+)
+def test_keys_that_do_not_go_together(data: DataConfig, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=said):
+        remote.fetch(data, tmp_path, print)
