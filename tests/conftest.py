@@ -46,9 +46,6 @@ atexit.register(shutil.rmtree, os.environ["HF_HOME"], ignore_errors=True)
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("repeatable")
 
-EARLIER_RUNS = Path(__file__).parent / "runs_0_1_0"
-"""Stopped runs that seqkit 0.1.0 made."""
-
 SENTENCE = "the rain in spain stays mainly in the plain.\n"
 SMALL = (
     *("model.hidden_size=24", "model.num_layers=2", "model.dropout=0.1"),

@@ -197,8 +197,8 @@ def _end(code: int) -> None:
     os._exit(code)
 
 
-def _use(run: Path) -> None:
-    """Make what takes long the first time: a config, the page of a run, and its next symbol."""
+def _use() -> None:
+    """Make what takes long the first time: a config, the page of a run, and a model's symbols."""
     import seqkit
     from seqkit.advice import run_page
     from seqkit.compose import compose
@@ -206,8 +206,12 @@ def _use(run: Path) -> None:
     from seqkit.runs import record
 
     compose(["recipe=shakespeare"], [])
-    run_page.render(record.read(run))
-    seqkit.load(run, device="cpu").generate(length=2, seed=0, sample=SampleConfig(engine="torch"))
+    with tempfile.TemporaryDirectory() as run:
+        lines = [{"event": "train", "step": step, "seconds": step, "loss": 1.0} for step in (1, 2)]
+        (Path(run) / "metrics.jsonl").write_text("\n".join(map(json.dumps, lines)))
+        run_page.render(record.read(Path(run)))
+    sample = SampleConfig(engine="torch")
+    seqkit.load("shakespeare", device="cpu").generate(length=2, seed=0, sample=sample)
 
 
 if __name__ == "__main__":
@@ -219,7 +223,7 @@ if __name__ == "__main__":
         "torch.distributed.run",
     ):
         importlib.import_module(name)
-    _use(Path(__file__).parent / "runs_0_1_0" / "characters")
+    _use()
     faulthandler.cancel_dump_traceback_later()
     gc.freeze()  # what is imported is not looked through again at the end of each program
     _end(_code(_serve(int(sys.argv[1]))))

@@ -85,7 +85,7 @@ def corpus_asked_for(
         data = _own_data(saved, catalogue)
         if config.data != DataConfig():
             console.notice("without data.path the data are read as the checkpoint's own were")
-    known = Known(saved.codec, saved.labels, saved.config, samples=saved.of_a_sample)
+    known = Known(saved.codec, saved.labels, saved.config, samples=False)
     if codec is not None and config.data.path:
         assert isinstance(saved.codec, Quantiser)
         check_same(data, saved.codec, saved.config)
@@ -145,8 +145,8 @@ def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, A
 
     A checkpoint may come from anywhere, and name a device or somebody's private files. Only a
     regular file, or a folder with such files, of the recorded size is read; before that, no more
-    is opened than the beginnings of a folder's files, if these tell which are text. Checkpoints of
-    0.1.0 recorded no size: theirs is never read unasked.
+    is opened than the beginnings of a folder's files, if these tell which are text. What has
+    no size recorded is never read unasked.
 
     Args:
         data: the `data.*` keys in the checkpoint's config.

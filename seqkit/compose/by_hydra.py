@@ -121,8 +121,8 @@ def _read(file: Path) -> Any:
         for group, choice in entry.items() if isinstance(entry, dict) else ():
             if said := dropped.instead(group.removeprefix("override /"), choice):
                 raise ConfigError(f"{file}: {group}: {choice}: that is gone: {said}")
-    if isinstance(data := content.get("data"), dict):
-        content["data"] = config_file.with_listed_path(data)
+    if isinstance(data := content.get("data"), dict) and isinstance(path := data.get("path"), str):
+        data["path"] = [path] if path else []
     return content
 
 

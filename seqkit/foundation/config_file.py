@@ -34,10 +34,9 @@ def from_values(saved: Mapping[str, Any], file: str) -> Config:
     Raises:
         ConfigError: it is none; the message begins with `file`.
     """
-    values = upgrade(saved)
     config = Config()
     try:
-        _fill(config, values)
+        _fill(config, saved)
         check(config)
     except ConfigError as error:
         raise ConfigError(f"{file}: {error}") from error
@@ -89,36 +88,13 @@ def explain(error: yaml.YAMLError, file: str) -> str:
     return f"{file}{line}: not valid YAML: {reason or 'it cannot be parsed'}"
 
 
-def upgrade(saved: Mapping[str, Any]) -> dict[str, Any]:
-    """The config of a run or checkpoint, its keys named and typed as they are now."""
-    config = dict(saved)
-    data = config.get("data")
-    if isinstance(data, Mapping):
-        data = with_listed_path(data)
-        if "quantiser" in data:
-            quantiser = data.pop("quantiser")  # mu_law was the default, for text too
-            data.setdefault("codec", "auto" if quantiser == "mu_law" else quantiser)
-        if data.get("kind") in ("text", "bytes"):  # 0.1.0 read nothing else in a folder
-            data.setdefault("pattern", "*.txt")
-        config["data"] = data
-    if isinstance(config.get("launcher"), Mapping):  # until 0.3.0 a group
-        del config["launcher"]
-    return config
-
-
-def with_listed_path(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys `data.*` with `path` as a list, which may be written as one string (as in 0.1.0)."""
-    path = data.get("path")
-    return {**data, "path": [path] if path else []} if isinstance(path, str) else dict(data)
-
-
 def _fill(section: Any, values: Mapping[Any, Any], prefix: str = "") -> None:
     """Set the fields of a dataclass. Raises ConfigError."""
     fields = {item.name: item.type for item in dataclasses.fields(section)}
     for key, value in values.items():
         name = f"{prefix}{key}"
-        if dropped.instead(name, value):
-            continue
+        if dropped.instead(name, value) or (name == "launcher" and isinstance(value, Mapping)):
+            continue  # before 0.3.0 launcher was a group
         if key not in fields:
             hint = nearest(name, [known for known, _ in options()])
             raise ConfigError(f"unknown key {name[:_LONGEST]}{hint}")

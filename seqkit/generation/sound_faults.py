@@ -8,7 +8,7 @@ Of many streams the first 16 are looked at, and of each every second:
 - clipping: more than a quarter of the samples are at the lowest or the highest level;
 - a loop: the first half second recurs exactly within the second, which it does in none of it.
 
-Models of 0.1.0 keep nothing of their recording. With them silence is samples that differ by less
+Models with labels keep nothing of their recording. With them silence is samples that differ by less
 than 1/250 of full scale, and nothing is said in the end.
 """
 

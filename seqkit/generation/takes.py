@@ -36,7 +36,7 @@ def check(takes: int, length: int, codec: Codec, recording: Recording | None) ->
     if recording is None:
         raise ConfigError(
             f"takes={takes}: this model keeps no recording to compare takes with (those with "
-            f"labels and of 0.1.0 keep none): give streams={takes}, and choose by ear"
+            f"labels keep none): give streams={takes}, and choose by ear"
         )
     if length * RATE < SHORTEST * codec.symbol_rate:
         raise ConfigError(

@@ -58,19 +58,13 @@ class Execution:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "Execution":
-        """Of what a checkpoint keeps: all values by name, or 0.1.0's precision, one_call, lanes.
-
-        In 0.1.0 the model's backend alone said that a network ran unrolled: its record then reads
-        as layerwise.
+        """Of what a checkpoint keeps: all values by name.
 
         Raises:
             ValueError: it holds something else, for instance a kernel of a later version.
         """
-        values = dict(record)
-        if "one_call" in values:
-            values["kernel"] = "stacked" if values.pop("one_call") else "layerwise"
         try:
-            return cls(str(values["kernel"]), str(values["precision"]), int(values["lanes"]))
+            return cls(str(record["kernel"]), str(record["precision"]), int(record["lanes"]))
         except (KeyError, TypeError, OverflowError) as error:
             raise ValueError(f"not an execution: {dict(record)}") from error
 

@@ -24,13 +24,18 @@ from seqkit.evaluation.recited import Index
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import disk, machine
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.config_file import upgrade
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
 from seqkit.foundation.settings import check_section, check_type
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.generation.trained import Trained
 from seqkit.model.arrays import Network, NetworkArrays, count_fixed, count_parameters, shapes
-from seqkit.runs.checkpoint_bytes import TensorOrArray, on_cpu, parts, verified_record
+from seqkit.runs.checkpoint_bytes import (
+    TensorOrArray,
+    on_cpu,
+    parts,
+    require_known,
+    verified_record,
+)
 from seqkit.runs.layout import NO_CHECKPOINT, RunFiles
 from seqkit.symbols import NamedArrays
 
@@ -107,15 +112,6 @@ class Checkpoint:
         """Whether a CPU makes its sound so by default: its training measured that they suffice."""
         cost = self.metrics.get("int8_nats")
         return isinstance(cost, float) and cost <= _NEXT_TO_NOTHING
-
-    @property
-    def of_a_sample(self) -> bool:
-        """Whether its data may be a sample that stood in for its data set, as in 0.1.0 unrecorded.
-
-        The name of the data is then not the data set's; their sha256 tells.
-        """
-        config = self.config.get("data", {})
-        return not config.get("path") and self.data.get("name") != config.get("dataset")
 
     def save(
         self,
@@ -218,8 +214,8 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
 
     Raises:
         CheckpointError: missing, damaged or foreign.
-        UnreadableError: of a newer format, with a codec that is not installed, or refused by the
-            operating system.
+        UnreadableError: of a newer format or of 0.1.0, with a codec that is not installed, or
+            refused by the operating system.
     """
     try:
         free = machine.free_bytes(machine.HOST)
@@ -235,6 +231,7 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
             f"{path}: format {record.get('format')!r}, and this seqkit reads format {FORMAT}: "
             "use the version of seqkit that wrote it"
         )
+    require_known(path, record)
     try:
         _check_record(record)
         stored = safetensors.numpy.load(content)
@@ -263,7 +260,7 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
             model=model,
             codec=codec,
             weights=weights,
-            config=upgrade(record["config"]),
+            config=record["config"],
             data=record["data"],
             metrics=record["metrics"],
             versions=record["versions"],

@@ -261,14 +261,14 @@ def _parsed(content: bytes) -> tuple[str, Line]:
 def _judged_by(line: Line) -> tuple[float, float | None]:
     """What losses that can be compared have in common.
 
-    That is the step since which they can, before 0.2.0 always 0, and the number of symbols that
-    they are the mean over, if that is not all.
+    That is the step since which they can, and the number of symbols that they are the mean over, if
+    that is not all.
     """
     return line.get("since", 0.0), line["scored"] if _share(line) < 1 else None
 
 
 def _share(line: Line) -> float:
-    """Of the part that a validation scored; before 0.2.0 none was left out."""
+    """Of the part that a validation scored."""
     scored, total = line.get("scored", 0.0), line.get("total", 0.0)
     return scored / total if 0 < scored < total else 1.0
 

@@ -15,7 +15,7 @@ from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableErr
 from seqkit.foundation.run_folders import SAVED, STATES, is_run
 from seqkit.runs import checkpoint, named_checkpoint
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.checkpoint_bytes import peek
+from seqkit.runs.checkpoint_bytes import peek, require_known
 from seqkit.runs.layout import RunFiles, instead_of_a_run
 
 _FIXED = ("optimizer.kind", "init_from", "data.conditions")  # no run can go on with another one
@@ -94,11 +94,13 @@ def read_config(folder: Path) -> Config:
 
     Raises:
         ConfigError: there is no run.
-        CheckpointError: its checkpoints cannot be read.
+        CheckpointError: its checkpoints cannot be read, or are of 0.1.0.
     """
     if not is_run(folder):
         raise ConfigError(f"run_dir={folder}: {instead_of_a_run(folder)}, or recipe=NAME for one")
-    values = newest_record(folder).get("config")
+    record = newest_record(folder)
+    require_known(folder, record)
+    values = record.get("config")
     if not isinstance(values, dict):
         raise CheckpointError(
             f"run_dir={folder}: its checkpoints are damaged: give another run_dir and train anew"

@@ -56,7 +56,7 @@ def read_corpus(sources: Sources, session: Session) -> Reading:
         labels=start.labels if start else None,
         config=other.config if other else None,  # a resumed run's were compared before
         grow=saved is None and grows,
-        samples=saved is None or saved.of_a_sample,
+        samples=saved is None,
     )
     source = dataclasses.replace(config.data, path=sources.paths)
     corpus = load_corpus(source, session, known)

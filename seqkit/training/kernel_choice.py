@@ -211,9 +211,8 @@ def _on_gpu(model: CharRNN) -> bool:
 
 
 def saved_execution(values: Mapping[str, Any] | None) -> Execution | None:
-    """The execution in the values that a trainer's `state` returned, or 0.1.0's, if any."""
-    values = values or {}
-    record: Any = values.get("execution", values.get("plan"))
+    """The execution in the values that a trainer's `state` returned, if any."""
+    record: Any = (values or {}).get("execution")
     try:
         return Execution.from_record(record)
     except (TypeError, ValueError):

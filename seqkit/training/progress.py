@@ -33,8 +33,7 @@ class TrainingProgress:
     since: int = 0
     """The step from which on losses can be compared: there the best one was forgotten."""
     scored: int | None = None
-    """Symbols scored by each validation, set when one begins; None before the first, and in runs of
-    0.1.0, which scored all."""
+    """Symbols scored by each validation, set when one begins; None before the first."""
     left_out: int = 0
     """How many updates before the last report, one after the other, were left out."""
     validating: bool = False
@@ -87,8 +86,7 @@ def read_numbers(values: Mapping[str, Any]) -> tuple[TrainingProgress, ElapsedTi
         ValueError: a number that is not finite, below 0, or beyond all that is ever counted.
     """
     progress = _read(TrainingProgress, "progress", values.get("progress"))
-    # Before 0.2.0 only the time of the steps themselves was recorded.
-    return progress, _read(ElapsedTime, "time", values.get("time", {"seconds": progress.seconds}))
+    return progress, _read(ElapsedTime, "time", values.get("time"))
 
 
 def _read(kind: type[Record], name: str, values: Any) -> Record:

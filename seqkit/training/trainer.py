@@ -93,7 +93,7 @@ class Trainer:
 
     @property
     def scores_otherwise(self) -> bool:
-        """Whether the validations so far scored another share of the part, as before 0.2.0."""
+        """Whether the validations so far scored another share of the part."""
         before = self.progress.scored or len(self._validation)
         return self.progress.best_loss is not None and before != self._validation.scored
 
@@ -285,11 +285,9 @@ class Trainer:
         """
         try:
             self.progress, self._time.elapsed = read_numbers(values)
-            # Before 0.2.0 there were no moments before the first step.
-            begun = {} if self.progress.step else self._step.state()
             if not averaged and (average := self._step.weights.average) is not None:
-                begun = begun | average.tensors()
-            self._step.restore(begun | tensors)
+                tensors = average.tensors() | tensors
+            self._step.restore(tensors)
             self._validation.restore(self.progress)
         except (ConfigError, TypeError, ValueError) as error:
             raise CheckpointError(f"the training state does not fit this run: {error}") from error

@@ -45,15 +45,6 @@ def test_it_is_found_by_its_path(run: Run, trained: Path) -> None:
     assert record["bytes"] == 100 * len(SENTENCE)
 
 
-def test_a_path_that_an_older_version_recorded_is_found(
-    run: Run, trained: Path, tmp_path: Path
-) -> None:
-    (path,) = load(trained / BEST, Catalogue()).config["data"]["path"]
-    forge(trained / BEST, path=path).save(tmp_path / "older.safetensors")
-    assert load(tmp_path / "older.safetensors", Catalogue()).config["data"]["path"] == [path]
-    run.ok("evaluate", f"checkpoint={tmp_path / 'older.safetensors'}", "device=cpu")
-
-
 @pytest.mark.parametrize("place", ["/dev/zero", "/proc/self/mem", "pipe", "longer.txt", "none.txt"])
 def test_only_a_file_of_the_recorded_size_is_opened(
     place: str, run: Run, trained: Path, tmp_path: Path

@@ -16,19 +16,19 @@ from seqkit.api.model_state import ModelState
 from seqkit.foundation.errors import DeviceError
 from seqkit.generation import continuation
 from seqkit.generation.engines import choose
-from tests.conftest import EARLIER_RUNS, SENTENCE, Run
+from tests.conftest import SENTENCE, SMALL, Run
 
-SMALL = np.zeros((1, 3), np.float32)
-
-
-@pytest.fixture(scope="module")
-def text() -> Model[Any]:
-    return seqkit.load(EARLIER_RUNS / "characters", device="cpu")
+OTHER = np.zeros((1, 3), np.float32)
 
 
 @pytest.fixture(scope="module")
-def voice() -> Model[Any]:
-    return seqkit.load(str(EARLIER_RUNS / "mu_law"), device="cpu")
+def text(trained: Path) -> Model[Any]:
+    return seqkit.load(trained, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def voice(sung: Path) -> Model[Any]:
+    return seqkit.load(str(sung), device="cpu")
 
 
 @pytest.mark.parametrize(
@@ -51,9 +51,9 @@ def test_memory_that_runs_out_is_told_in_words(
         call(seqkit.load(trained, "cpu"))
 
 
-def test_text_is_the_very_text_of_the_command(text: Model[Any], run: Run) -> None:
+def test_text_is_the_very_text_of_the_command(text: Model[Any], trained: Path, run: Run) -> None:
     words = ["prompt=a let", "length=90", "seed=5", "temperature=0.7", "top_k=9", "device=cpu"]
-    command = run("generate", f"checkpoint={EARLIER_RUNS / 'characters'}", *words)
+    command = run("generate", f"checkpoint={trained}", *words)
     keys: dict[str, Any] = {"length": 90, "seed": 5, "temperature": 0.7, "top_k": 9}
     made = text.generate("a let", **keys)
     assert made == command.out.decode()
@@ -77,15 +77,13 @@ def test_a_prompt_is_left_out_of_the_result(text: Model[Any], voice: Model[Any])
     assert text.generate(include_prompt=False, length=9, seed=1) == text.generate(length=9, seed=1)
 
 
-def test_many_samples_are_those_of_the_command(text: Model[Any], run: Run) -> None:
+def test_many_samples_are_those_of_the_command(text: Model[Any], trained: Path, run: Run) -> None:
     for prompt, kept in (("the ", True), ("the ", False)):
         keys: dict[str, Any] = {"length": 30, "seed": 3, "temperature": 1.0}
         made = text.generate_many(3, prompt, include_prompt=kept, **keys)
         words = [f"{key}={value}" for key, value in keys.items()]
         words += [f"prompt={prompt}", f"include_prompt={str(kept).lower()}", "streams=3"]
-        shown = run.ok(
-            "generate", f"checkpoint={EARLIER_RUNS / 'characters'}", "device=cpu", *words
-        ).out.decode()
+        shown = run.ok("generate", f"checkpoint={trained}", "device=cpu", *words).out.decode()
         assert shown == "\n\n".join(made)
     assert [len(one) for one in text.generate_many(1, length=5)] == [5]
     with pytest.raises(seqkit.ConfigError, match="streams"):
@@ -106,20 +104,22 @@ def test_an_unknown_argument_is_told_with_what_was_meant(
         text.generate(**unknown)
 
 
-def test_bytes_come_as_bytes(run: Run) -> None:
-    model = seqkit.load(EARLIER_RUNS / "bytes_gru", device="cpu")
-    words = ["prompt=abc", "length=40", "seed=1", "device=cpu"]
-    command = run("generate", f"checkpoint={EARLIER_RUNS / 'bytes_gru'}", *words)
-    assert model.generate(b"abc", length=40, seed=1) == command.out
+def test_bytes_come_as_bytes(run: Run, text_file: Path, tmp_path: Path) -> None:
+    keys = [*SMALL, "data.kind=bytes", "model.cell=gru", "train.max_steps=2"]
+    run.ok("recipe=shakespeare", *keys, f"data.path={text_file}", f"run_dir={tmp_path / 'run'}")
+    model = seqkit.load(tmp_path / "run", device="cpu")
+    words = ["prompt=the", "length=40", "seed=1", "device=cpu"]
+    command = run("generate", f"checkpoint={tmp_path / 'run'}", *words)
+    assert model.generate(b"the", length=40, seed=1) == command.out
     assert model.sample_rate is None
 
 
 def test_sound_is_the_very_sound_of_the_command(
-    voice: Model[Any], run: Run, tmp_path: Path
+    voice: Model[Any], sung: Path, run: Run, tmp_path: Path
 ) -> None:
     out = tmp_path / "made.wav"
     words = [f"out={out}", "seconds=0.1", "seed=1", "device=cpu"]
-    run.ok("generate", f"checkpoint={EARLIER_RUNS / 'mu_law'}", *words)
+    run.ok("generate", f"checkpoint={sung}", *words)
     wave = voice.generate(seconds=0.1, seed=1)
     assert wave.dtype == np.float32
     assert voice.sample_rate == 2000
@@ -132,7 +132,7 @@ def test_sound_is_the_very_sound_of_the_command(
 
 def test_it_says_what_it_is(text: Model[Any]) -> None:
     size = text.codec.size
-    assert repr(text) == f"Model of text: 2 layers of 12 (lstm), {size} symbols, on cpu"
+    assert repr(text) == f"Model of text: 2 layers of 24 (lstm), {size} symbols, on cpu"
 
 
 def test_a_stream_begins_with_something(voice: Model[Any]) -> None:
@@ -142,7 +142,7 @@ def test_a_stream_begins_with_something(voice: Model[Any]) -> None:
 
 
 def test_nats_are_those_of_the_logits(text: Model[Any]) -> None:
-    content = "a small friend.\n" * 300  # longer than what is read in one call
+    content = "a small letter.\n" * 300  # longer than what is read in one call
     nats, logits = text.nats(content), text.logits(content)
     assert nats.shape == (4800,)
     assert logits.shape == (4801, text.codec.size)
@@ -157,7 +157,7 @@ def test_a_state_goes_on_where_it_was_handed_back(text: Model[Any]) -> None:
     whole = text.nats("a small letter")
     first, state = text.nats("a small ", return_state=True)
     assert isinstance(state, ModelState)
-    assert state.h.shape == (2, 12)
+    assert state.h.shape == (2, 24)
     second, after = text.nats("letter", state=state, return_state=True)
     np.testing.assert_allclose(np.concatenate([first, second]), whole, atol=1e-6)
     for one, other in zip(after[:2], text.state("a small letter")[:2], strict=True):
@@ -170,12 +170,12 @@ def test_a_state_goes_on_where_it_was_handed_back(text: Model[Any]) -> None:
 def test_activations_are_those_from_which_each_symbol_is_predicted(text: Model[Any]) -> None:
     content = "a small letter"
     found = text.activations(content)
-    assert found.shape == (14, 2, 12)
+    assert found.shape == (14, 2, 24)
     assert text.char_rnn.config.cell == "lstm"
     for place in range(14):
         state = text.state(content[: place + 1])  # has yet to see the last of these symbols
         np.testing.assert_allclose(found[place], np.tanh(state.c), atol=1e-5)
-    assert text.activations("").shape == (0, 2, 12)
+    assert text.activations("").shape == (0, 2, 24)
 
 
 def test_generation_goes_on_from_a_state(text: Model[Any]) -> None:
@@ -200,8 +200,8 @@ def test_generation_goes_on_from_a_state(text: Model[Any]) -> None:
         (lambda m: m.nats(7), "content=7: expected str"),
         (lambda m: m.nats("a", state=(1, 2, 3)), "expected ModelState, got tuple"),
         (
-            lambda m: m.nats("a", state=ModelState(SMALL, SMALL, 0)),
-            r"state.h: expected \(L, H\) = \(2, 12\), got \(1, 3\)",
+            lambda m: m.nats("a", state=ModelState(OTHER, OTHER, 0)),
+            r"state.h: expected \(L, H\) = \(2, 24\), got \(1, 3\)",
         ),
         (lambda m: m.nats("a", state=m.state()._replace(symbol=99)), "state.symbol=99: this model"),
     ],
@@ -246,10 +246,10 @@ def test_an_engine_is_kept_of_a_sample_that_is_given_up(
     assert text.generate("a ", length=25, seed=1) == expected
 
 
-def test_a_kept_engine_is_not_used_with_other_weights() -> None:
-    model = seqkit.load(EARLIER_RUNS / "characters", device="cpu")
+def test_a_kept_engine_is_not_used_with_other_weights(trained: Path) -> None:
+    model = seqkit.load(trained, device="cpu")
     before = model.generate("a ", length=30, seed=4)
-    other = seqkit.load(EARLIER_RUNS / "characters", device="cpu")
+    other = seqkit.load(trained, device="cpu")
     changed = {name: -values for name, values in model.char_rnn.state_dict().items()}
     for each in (model, other):
         each.char_rnn.load_state_dict(changed)
@@ -274,10 +274,10 @@ def test_nats_of_a_copy_that_learns(trained: Path) -> None:
 
 @pytest.mark.parametrize("outer", [torch.inference_mode, torch.no_grad])
 def test_a_model_is_the_same_whatever_mode_it_is_loaded_and_called_in(
-    outer: type, text: Model[Any]
+    outer: type, text: Model[Any], trained: Path
 ) -> None:
     with outer():
-        loaded = seqkit.load(EARLIER_RUNS / "characters", device="cpu")
+        loaded = seqkit.load(trained, device="cpu")
     wanted = text.generate("the ", length=20, seed=3), text.dynamic_nats("the rain").tolist()
     found = loaded.generate("the ", length=20, seed=3), loaded.dynamic_nats("the rain").tolist()
     assert found == wanted
@@ -287,7 +287,7 @@ def test_a_model_is_the_same_whatever_mode_it_is_loaded_and_called_in(
 
 
 @pytest.mark.gpu
-def test_a_model_leaves_the_settings_of_gpus_to_the_caller() -> None:
+def test_a_model_leaves_the_settings_of_gpus_to_the_caller(trained: Path) -> None:
     """Also between the pieces of a stream."""
 
     def settings() -> tuple[int, str, bool]:
@@ -295,7 +295,7 @@ def test_a_model_leaves_the_settings_of_gpus_to_the_caller() -> None:
         return torch.cuda.current_device(), matmul.fp32_precision, torch.backends.cudnn.allow_tf32
 
     before = settings()
-    loaded = seqkit.load(EARLIER_RUNS / "characters", f"cuda:{torch.cuda.device_count() - 1}")
+    loaded = seqkit.load(trained, f"cuda:{torch.cuda.device_count() - 1}")
     assert settings() == before
     loaded.nats("the rain")
     assert settings() == before
@@ -317,7 +317,7 @@ def test_wrong_arguments_of_load_are_named(arguments: tuple[Any, ...], words: st
         seqkit.load(*arguments)
 
 
-def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_checkpoint_is_refused(trained: Path, tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("no checkpoint")
     for place, words in [
         (tmp_path / "none", "no such checkpoint"),
@@ -327,7 +327,7 @@ def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
         with pytest.raises(seqkit.CheckpointError, match=words):
             seqkit.load(place)
     with pytest.raises(seqkit.ConfigError, match="device=tpu"):
-        seqkit.load(EARLIER_RUNS / "mu_law", device="tpu")
+        seqkit.load(trained, device="tpu")
 
 
 def test_an_ending_ends_what_is_new_and_the_engine_is_kept(text: Model[Any]) -> None:

@@ -1,5 +1,6 @@
 """A run goes on by its folder alone: with its own settings, and no others unasked."""
 
+import dataclasses
 import shutil
 import signal
 from pathlib import Path
@@ -10,7 +11,6 @@ import yaml
 import seqkit
 from seqkit.runs.events import Event
 from tests.conftest import (
-    EARLIER_RUNS,
     SENTENCE,
     SMALL,
     TINY,
@@ -226,17 +226,20 @@ def test_paths_are_found_from_any_folder(
     assert again.out.startswith(b"the ")
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["characters", *(pytest.param(k, marks=pytest.mark.thorough) for k in ("bytes_gru", "mu_law"))],
-)
-def test_runs_of_an_older_version_go_on(kind: str, run: Run, tmp_path: Path) -> None:
-    shutil.copytree(EARLIER_RUNS / kind, tmp_path / "run")
-    old = yaml.safe_load((EARLIER_RUNS / kind / "config.yaml").read_text())["data"]["path"]
-    moved = EARLIER_RUNS / "data" / Path(old).name
-    done = run.ok(f"run_dir={tmp_path / 'run'}", "resume=auto", f"data.path={moved}")
-    assert "going on at step 7" in done.err
-    assert summary_of(tmp_path / "run")["steps"] == 12
+def test_a_run_of_0_1_0_is_refused(run: Run, trained: Path, tmp_path: Path) -> None:
+    shutil.copytree(trained, tmp_path / "run")
+    for name in ("last", "previous", "best"):
+        old = dataclasses.replace(saved(trained, name), versions={"seqkit": "0.1.0"})
+        old.save(tmp_path / "run" / "checkpoints" / f"{name}.safetensors")
+    words = (f"run_dir={tmp_path / 'run'}", "resume=auto")
+    for line in (
+        words,
+        (*TINY, *words),
+        ("generate", f"checkpoint={tmp_path / 'run'}"),
+        ("evaluate", f"checkpoint={tmp_path / 'run'}"),
+        (*TINY, f"init_from={tmp_path / 'run'}"),
+    ):
+        assert "of seqkit 0.1.0, which is not read" in run.fails_in_a_line(4, *line, "quiet=true")
 
 
 def test_the_config_can_be_shown_before(run: Run, text_file: Path, tmp_path: Path) -> None:

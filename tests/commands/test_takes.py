@@ -7,7 +7,7 @@ import pytest
 import soundfile
 
 from tests.commands.conftest import RATE
-from tests.conftest import EARLIER_RUNS, Run
+from tests.conftest import Run
 
 
 def test_a_take_is_the_stream_of_its_number(learnt: Path, run: Run, tmp_path: Path) -> None:
@@ -57,10 +57,6 @@ def test_takes_that_cannot_be_are_refused(
     assert said in run.fails_in_a_line(2, "generate", f"checkpoint={learnt / 'run'}", *words)
 
 
-def test_models_without_a_recording_have_no_takes(run: Run, trained: Path) -> None:
+def test_models_of_text_have_no_takes(run: Run, trained: Path) -> None:
     text = run.fails_in_a_line(2, "generate", f"checkpoint={trained}", "takes=2")
     assert "takes=2: this model writes text: give streams=2" in text
-    old = EARLIER_RUNS / "mu_law" / "finished.safetensors"
-    assert "keeps no recording" in run.fails_in_a_line(
-        2, "generate", f"checkpoint={old}", "takes=2"
-    )

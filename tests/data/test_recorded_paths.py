@@ -17,7 +17,7 @@ def test_a_recorded_file_is_opened_only_as_it_was(text: Path) -> None:
     codec, record = corpus.codec, corpus.record()
     assert record["bytes"] == len(WORDS) * 5
     assert problem([text], codec, record) is None
-    said = problem([text], codec, {"sha256": record["sha256"]})  # of 0.1.0
+    said = problem([text], codec, {"sha256": record["sha256"]})
     assert said == f"the checkpoint does not say how large {text} was"
     pipe = text.with_name("pipe")
     os.mkfifo(pipe)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from seqkit.config import Config, DataConfig
 from seqkit.foundation.config_file import from_values, to_yaml, with_given
 from seqkit.foundation.errors import ConfigError
-from tests.conftest import EARLIER_RUNS
 
 FILE = "runs/a/config.yaml"
 TEXT = st.text(
@@ -33,12 +32,9 @@ def test_text_means_nothing_else(text: str) -> None:
     assert from_values(yaml.safe_load(to_yaml(config)), FILE) == config
 
 
-def test_keys_of_older_versions_are_known() -> None:
-    for file in EARLIER_RUNS.glob("*/config.yaml"):
-        config = from_values(yaml.safe_load(file.read_text()), str(file))
-        assert len(config.data.path) == 1
-    old = {"data": {"path": "a.txt", "quantiser": "linear"}}
-    assert from_values(old, FILE).data == DataConfig(path=["a.txt"], codec="linear")
+def test_dropped_keys_of_older_versions_are_passed_over() -> None:
+    old = {"shape": None, "launcher": {"kind": "slurm"}, "sample": {"retry": 1}, "seed": 7}
+    assert from_values(old, FILE) == Config(seed=7)
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,6 @@ def test_a_record_reads_back_as_what_it_was() -> None:
     assert str(execution) == "bf16, one call for all layers, 40 lanes"
 
 
-@pytest.mark.parametrize(("one_call", "kernel"), [(False, "layerwise"), (True, "stacked")])
-def test_the_records_of_0_1_0_are_read(one_call: bool, kernel: str) -> None:
-    record = {"precision": "fp16", "one_call": one_call, "lanes": 32}
-    assert Execution.from_record(record) == Execution(kernel, "fp16", 32)
-
-
 @pytest.mark.parametrize(
     "record",
     [

@@ -159,16 +159,6 @@ def test_a_tensor_of_the_state_that_is_another_or_missing_is_refused(name: str) 
             trainer(average=0.9).restore(values, given)
 
 
-def test_a_state_of_before_the_first_step_needs_no_moments() -> None:
-    values, tensors = trainer().state()
-    before = {name: own for name, own in tensors.items() if not name.startswith("optimizer.")}
-    resumed = trainer()
-    resumed.restore(values, before)  # as before 0.2.0
-    assert {name: own.tolist() for name, own in resumed.state()[1].items()} == {
-        name: own.tolist() for name, own in tensors.items()
-    }
-
-
 def test_an_average_is_missed_only_where_there_was_one() -> None:
     values, tensors = saved()
     own = {name: values for name, values in tensors.items() if not name.startswith("average.")}
