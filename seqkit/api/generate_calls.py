@@ -26,7 +26,7 @@ class GenerateKeys(TypedDict, total=False):
     Attributes:
         length: new symbols, 500 by default; of sound usually samples.
         seconds: of new sound, in place of `length`; 5 by default.
-        like: a file whose course the sound follows, for its length if no less is asked for.
+        like: a MIDI file that a model of pitch sings, for its length if no less is asked for.
         until: a text that ends what is new, or document for where the model ends its document.
         temperature: divides the logits.
         top_k: draw among the k likeliest symbols only.

@@ -24,7 +24,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import Device, memory_errors
 from seqkit.foundation.settings import check_type
 from seqkit.foundation.wording import counted
-from seqkit.generation import like
+from seqkit.generation import midi
 from seqkit.generation.ending import ending_of, streams_of
 from seqkit.generation.engines.choose import as_module
 from seqkit.generation.medium import Medium, medium_of
@@ -291,11 +291,11 @@ class Model(Generic[Content]):
         config = with_seed(as_trained(asked, self.config), _LOG.info)
         saved = self._checkpoint.as_heard(config.sample)
         symbols = self._encode("prompt", prompt, config.sample.unknown)
-        config, followed = like.follow(config, saved.codec, saved.slow, saved.recording, _LOG.info)
+        config, codes = midi.follow(config, saved.codec, saved.slow, _LOG.info)
         length = self._medium.length(config.length, config.seconds)
         ending = ending_of(config, self._medium, self._checkpoint.model, saved.slow)
         light = saved.runs_in_eight_bits
-        request = request_of(config, length, ending, followed, eight_bits=light)
+        request = request_of(config, length, ending, codes, eight_bits=light)
         network = saved.trained(self._network)
         blocks = self._engine.blocks(network, symbols, request, carried(begin))
         if streams is None:

@@ -12,7 +12,7 @@ from seqkit.foundation import disk, driver, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.stdout import Product
-from seqkit.generation import like, loop, takes
+from seqkit.generation import loop, midi, takes
 from seqkit.generation.continuation import continue_prompt, finish
 from seqkit.generation.ending import ending_of
 from seqkit.generation.medium import medium_of
@@ -41,7 +41,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     require_streams(saved.model, getattr(config, many), chosen, many)  # even names take memory
     drawn: list[str] = []  # told when nothing can fail any more
     config = with_seed(as_trained(config, saved.config), drawn.append)
-    config, followed = like.follow(config, saved.codec, saved.slow, saved.recording, console.notice)
+    config, codes = midi.follow(config, saved.codec, saved.slow, console.notice)
     medium = medium_of(
         saved.codec, saved.newline, config.sample.rate, config.loop, saved.postfilter
     )
@@ -65,7 +65,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     advice = f"Try fewer {many}" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with machine.memory_errors(advice):
         light = saved.runs_in_eight_bits
-        request = request_of(config, length, ending, followed, extra=extra, eight_bits=light)
+        request = request_of(config, length, ending, codes, extra=extra, eight_bits=light)
         with console.progress("setting up"):
             trained = saved.trained(saved.network(chosen))
             blocks = continue_prompt(trained, prompt, request, notice=console.notice)

@@ -135,7 +135,7 @@ class DataConfig:
         "none",
         "what is read of sound beside its samples: 50 codes a second, each naming the nearest "
         "sound of the recording, or its pitch, 100 times a second; a small network learns to write "
-        "them, or generate like=FILE gives them",
+        "them, or a MIDI file gives those of pitch",
         choices=("none", "codes", "pitch"),
     )
     trim_silence: float = option(

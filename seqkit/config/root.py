@@ -68,9 +68,8 @@ class Config:
     )
     like: str | None = option(
         None,
-        "generate: a recording whose course the sound follows, for its length, by default at a "
-        "temperature of 0.4 at most; of a model with data.conditions=pitch also a MIDI "
-        "file, or a CSV file: time,hertz,decibels a line, which holds until the next one",
+        "generate: a MIDI file whose notes a model with data.conditions=pitch sings, for its "
+        "length, by default at a temperature of 0.4 at most",
     )
     length: int | None = option(
         None, "symbols to generate, of sound usually samples; by default 500 of text", minimum=1

@@ -27,7 +27,6 @@ from seqkit.generation.engines.choose import (
     wasm_engine,
 )
 from seqkit.generation.labelled import Choice, choose
-from seqkit.generation.like import levelled
 from seqkit.generation.loop import looped
 from seqkit.generation.request import Request, require_streams
 from seqkit.generation.sampling import guided
@@ -93,7 +92,7 @@ def continue_prompt(
         assert isinstance(codec, Quantiser)
         codes = slow.of_prompt(codec, read)
         if request.like is not None:
-            written = slow.following(codec, request.like.codes)
+            written = slow.following(codec, request.like)
         else:
             writing = Writing(
                 streams=request.streams,
@@ -122,9 +121,6 @@ def continue_prompt(
         blocks = cut_at(blocks, over.popleft)
     elif request.ending is not None:
         blocks = cut(blocks, request.ending, request.streams)
-    if isinstance(codec, Quantiser) and request.like is not None:
-        # It has the rests of what it follows, which are no faults.
-        return levelled(blocks, codec, request.like.decibels)
     if request.novel:
         draw = partial(continue_prompt, notice=lambda _: None, begin=begin, engine=engine)
         blocks = novel.redrawn(blocks, trained, prompt, request, draw, notice=notice)
@@ -142,8 +138,8 @@ def finish(
 ) -> Blocks:
     """What becomes of the blocks that `continue_prompt` makes: loops, the best take, or they.
 
-    `notice` is told in the end how much of them recites, unless `recites` is; and of sound that
-    follows no other its faults, and whether it is like the recording.
+    `notice` is told in the end how much of them recites, unless `recites` is; and of sound its
+    faults, and whether it is like the recording.
     """
     codec, recording = trained.codec, trained.recording
     before = prompt if request.include_prompt else prompt[:0]
@@ -153,9 +149,10 @@ def finish(
     if request.takes > 1:
         blocks = takes.best(trained, request, before, blocks, notice=notice)
     blocks = novel.told(blocks, trained.index, prompt, recites or (lambda s: notice(s.words)))
-    if request.takes > 1 or request.like or not isinstance(codec, Quantiser):
+    if request.takes > 1 or not isinstance(codec, Quantiser):
         return blocks
-    blocks = sound_faults.watched(blocks, codec, before, notice, recording)
+    if request.like is None:  # whose rests are no faults
+        blocks = sound_faults.watched(blocks, codec, before, notice, recording)
     if recording is None or not request.judged:
         return blocks
     return sound_faults.judged(

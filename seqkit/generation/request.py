@@ -13,10 +13,10 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import Device
 from seqkit.foundation.randomness import SEEDS
 from seqkit.generation.ending import Ending
-from seqkit.generation.like import Followed
 from seqkit.generation.sampling import Sampling, sampling_of
+from seqkit.symbols import Symbols
 
-_FOLLOWING = 0.4  # the temperature at which another sound is followed
+_SINGING = 0.4  # the temperature at which notes that are given are sung
 
 # Bytes for each stream, measured: of each unit of each layer (the state, before and after a step),
 # of each unit (gates), and of each symbol (logits, and probabilities in float64).
@@ -41,8 +41,8 @@ class Request:
     repetition_penalty: float = 1.0
     ending: Ending | None = None
     """What ends a stream before its length."""
-    like: Followed | None = None
-    """What sound follows, if no codes are to be written."""
+    like: Symbols | None = None
+    """The codes that sound follows, (frames,), if none are to be written."""
     extra: int = 0
     """How much of the length is made for a choice of where a loop begins; 0 for no loop."""
     include_prompt: bool = field(default=True, compare=False)
@@ -78,7 +78,7 @@ def as_trained(config: Config, trained: Mapping[str, Any]) -> Config:
     keys = ("temperature", "top_k", "top_p")
     inherited: dict[str, Any] = {k: trained.get(k) for k in keys if getattr(config, k) is None}
     if config.like and inherited.get("temperature"):
-        inherited["temperature"] = min(inherited["temperature"], _FOLLOWING)
+        inherited["temperature"] = min(inherited["temperature"], _SINGING)
     wanted = dataclasses.replace(config, **inherited)
     try:
         check(wanted)
@@ -101,7 +101,7 @@ def request_of(
     config: Config,
     length: int,
     ending: Ending | None = None,
-    like: Followed | None = None,
+    like: Symbols | None = None,
     *,
     extra: int = 0,
     eight_bits: bool = False,

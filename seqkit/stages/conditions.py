@@ -66,10 +66,10 @@ def find_conditions(
     codec = parts.corpus.codec
     if not isinstance(codec, Quantiser):
         errors = _with_labels(None, parts.corpus)
-        return ConditionedParts(model, parts.learnt, parts.validation, errors=errors)
-    learnt, validation = (SoundPart(part, codec) for part in (parts.learnt, parts.validation))
+        return ConditionedParts(model, parts.training, parts.validation, errors=errors)
+    learnt, validation = (SoundPart(part, codec) for part in (parts.training, parts.validation))
     slow = ranks.shared(lambda: _slow_tier(reading, parts, learnt, session))
-    book, part, judged = None, parts.learnt, parts.validation
+    book, part, judged = None, parts.training, parts.validation
     if slow is not None:
         book = slow.codebook
         model = with_codes(model, book.size)
@@ -125,7 +125,7 @@ def _slow_tier(
 ) -> SlowTier | None:
     """That of the run that goes on, or a new one, with the codes of the weights to start from.
 
-    Its codes are found in what is learnt, copies included; its writer learns those of the part.
+    Its codes are found in what is learnt; its writer learns those of the part.
     """
     config, origin = reading.config, reading.origin
     kind, seed = config.data.conditions, config.fixed_seed
@@ -141,8 +141,7 @@ def _slow_tier(
             "give those that it was trained with"
         )
     labels = parts.corpus.labels.sizes if parts.corpus.labels else []
-    part = coded(SoundPart(parts.training, learnt.codec), book)
-    return learn_writer(part, learnt.codec, book, seed, labels, session.progress)
+    return learn_writer(coded(learnt, book), learnt.codec, book, seed, labels, session.progress)
 
 
 def _predictor_of(

@@ -10,9 +10,7 @@ from seqkit.config import DataConfig
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.sound.part import SoundPart
-from seqkit.data.sound.pitch import PitchBook
 from seqkit.data.sound.silence import without_silence
-from seqkit.data.transposition import with_copies
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.session import Notice
 from seqkit.foundation.wording import duration, first_of
@@ -27,14 +25,12 @@ class Parts:
     """What is learnt and what is validated on, of sound without silence.
 
     corpus: that they are from, its labels counted in the training part.
-    learnt: the training part, and with data.conditions=pitch copies of it in other keys.
     unabridged: the training part, silence included.
     """
 
     corpus: Corpus
     training: Part
     validation: Part
-    learnt: Part
     unabridged: Part
 
 
@@ -51,7 +47,7 @@ def cut_parts(reading: Reading, notice: Notice) -> Parts:
     corpus = _with_counts(corpus, training, notice)
     if not isinstance(codec, Quantiser):
         _refuse_keys_of_sound(config.data)
-        return Parts(corpus, training, validation, training, training)
+        return Parts(corpus, training, validation, training)
     quiet = config.data.trim_silence
     kept, judged = (trimmed(SoundPart(part, codec), quiet) for part in (training, validation))
     if codec.channels > 1:
@@ -59,10 +55,7 @@ def cut_parts(reading: Reading, notice: Notice) -> Parts:
     if codec.bands > 1:
         notice(f"codec: {_bands_in_words(codec)}; rounding lies {corpus.snr or 0:.0f} dB below")
     _tell_changes(training, kept, config.data, notice)
-    learnt = kept
-    if config.data.conditions == PitchBook.kind:
-        learnt = with_copies(kept, config.fixed_seed)
-    return Parts(corpus, kept.part, judged.part, learnt.part, training)
+    return Parts(corpus, kept.part, judged.part, training)
 
 
 def trimmed(sound: SoundPart, decibels: float) -> SoundPart:

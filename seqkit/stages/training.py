@@ -202,7 +202,7 @@ def _walk(claim: Claim, chosen: torch.device, session: Session) -> Training:
     model = network.shape_of(reading.config.model, reading.corpus, origin)
     closing = plan_closing(reading, model, chosen, session)
     parts = cut_parts(reading, session.notice)
-    lanes = network.lay_out(reading, parts.learnt, model, session)
+    lanes = network.lay_out(reading, parts.training, model, session)
     largest = with_room(model, reading.config.data)
     scored = len(parts.validation)
     shape = footprint.shape_of(reading.config, largest, lanes.widest, precision, chosen, scored)

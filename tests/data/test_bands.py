@@ -16,7 +16,6 @@ from seqkit.data.load import Known, load_corpus
 from seqkit.data.sound import Frames, Wave
 from seqkit.data.sound.part import SoundPart
 from seqkit.data.sound.silence import without_silence
-from seqkit.data.transposition import with_copies
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.session import Session
@@ -279,7 +278,7 @@ def test_auto_takes_a_band_for_every_4_khz(rate: int, bands: int, tmp_path: Path
         )
 
 
-def test_a_part_is_trimmed_and_transposed_by_frames() -> None:
+def test_a_part_is_trimmed_by_frames() -> None:
     codec = MuLaw(256, 8000, 1.0, 2, bands=4)
     time = np.arange(16_000) / 8000
     tone = np.where(time < 1, 0, np.sin(2 * np.pi * 300 * time))
@@ -287,11 +286,6 @@ def test_a_part_is_trimmed_and_transposed_by_frames() -> None:
     part = Part.of(codec.encode(wave), frame=codec.phases)
     trimmed = without_silence(SoundPart(part, codec), 40)
     assert len(trimmed.part) == 2 * 8000
-    copies = with_copies(trimmed, 1).part
-    assert len(copies) % codec.phases == 0
-    assert (copies.starts % codec.phases == 0).all()
-    spectrum = np.abs(np.fft.rfft(codec.decode(copies.symbols[copies.starts[1] :][:32_000])[:4000]))
-    assert spectrum.argmax() * 2 == pytest.approx(300 * 2 ** (6 / 12), abs=10)
 
 
 def test_a_file_shorter_than_a_frame_is_left_out(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_what_cannot_be_a_loop_is_refused() -> None:
     follows = Config(loop=True, prompt_audio="a.wav", include_prompt=False)
     assert loop.extra(follows, CODEC, RATE) == round(2.1 * RATE)
     for keys, length, said in (
-        ({"like": "a.wav"}, RATE, "leave like and until out"),
+        ({"like": "a.mid"}, RATE, "leave like and until out"),
         ({"until": "document"}, RATE, "leave like and until out"),
         ({"prompt_audio": "a.wav"}, RATE, "give include_prompt=false"),
         ({"sample": SampleConfig(rate=44100)}, RATE, "8000 Hz: leave sample.rate out"),

@@ -1,4 +1,4 @@
-"""Pitch and loudness, 100 times a second, and the semitone as a category.
+"""Pitch, 100 times a second, and the semitone as a category.
 
 The pitch is that of YIN (de Cheveigné and Kawahara, 2002, steps 1 to 5): of the differences d(τ)
 between a window and itself τ samples later, divided by their mean up to τ, the first minimum below
@@ -20,12 +20,10 @@ _WINDOW = 0.025  # seconds
 _LOWEST, _HIGHEST = 55.0, 1600.0  # hertz
 _THRESHOLD, _UNCLEAR = 0.15, 0.4  # of the normalised difference
 _NEAR = 0.1
-_QUIET = 40.0  # decibels below the loudest frame
-_SOUNDING = 25.0  # the same of what is learnt: a model that is given a note is to be heard
+_QUIET = 25.0  # decibels below the loudest frame: a model that is given a note is to be heard
 _MEDIAN = 5  # frames
 _FLOOR = 1e-7
 _AT_ONCE = 2048  # frames
-_PAUSE = 20.0  # decibels below the loudest frame
 _PERIODS = (3, 6, 12, 24, 48, 96)  # semitones
 _SHARE = 0.003  # of all frames, which a note has at least
 
@@ -49,36 +47,25 @@ class PitchBook(Codebook):
 
     def measure(self, wave: Samples) -> Iterator[Floats]:
         """See Codebook."""
-        yield melody_of(wave, self.sample_rate, _SOUNDING)[:, :1]
+        yield melody_of(wave, self.sample_rate)[:, None]
 
 
 def learn(wave: Samples, sample_rate: int) -> PitchBook:
     """The notes of a sound (N,), N at least 1."""
-    rounded = np.round(melody_of(wave, sample_rate, _SOUNDING)[:, 0])
+    rounded = np.round(melody_of(wave, sample_rate))
     notes, counts = np.unique(rounded, return_counts=True)
     often = notes[counts >= min(_SHARE * len(rounded), counts.max())]
     mean, basis = np.zeros(1, np.float32), np.ones((1, 1), np.float32)
     return PitchBook(sample_rate, mean, basis, often[:, None].astype(np.float32))
 
 
-def level(decibels: Floats) -> float:
-    """The level of frames (n,) without pauses: the mean of those within 20 dB of the loudest."""
-    return float(decibels[decibels > decibels.max() - _PAUSE].mean())
+def melody_of(wave: Samples, sample_rate: int) -> Floats:
+    """Semitones as MIDI counts them (69 is 440 Hz), 0 without a pitch, (frames,), of a wave (N,).
 
-
-def note_of(hertz: Floats) -> Floats:
-    """The semitones of frequencies, as MIDI counts them: 69 is 440 Hz."""
-    return np.asarray(69 + 12 * np.log2(hertz / 440))
-
-
-def melody_of(wave: Samples, sample_rate: int, quiet: float = _QUIET) -> Floats:
-    """Semitones, 0 without a pitch, and decibels, (frames, 2), of a wave (N,).
-
-    Frames that are more than `quiet` decibels below the loudest have no pitch. The last frame may
-    go beyond the wave's end.
+    Frames far below the loudest have no pitch. The last one may go beyond the wave's end.
     """
     if not len(wave):
-        return np.zeros((0, 2))
+        return np.zeros(0)
     hop = max(1, round(sample_rate / FRAMES))
     size, most = round(sample_rate * _WINDOW), round(sample_rate / _LOWEST)
     length, count = size + most + 1, -(-len(wave) // hop)
@@ -91,10 +78,10 @@ def melody_of(wave: Samples, sample_rate: int, quiet: float = _QUIET) -> Floats:
         blocks.append(_periods(windows, size, least))
     lag, unclear, power = (np.concatenate(column) for column in zip(*blocks, strict=True))
     decibels = 10 * np.log10(power + _FLOOR)
-    pitched = (unclear < _UNCLEAR) & (decibels > decibels.max() - quiet)
-    notes = np.pad(np.where(pitched, note_of(sample_rate / lag), 0), _MEDIAN // 2, mode="edge")
-    middle = np.median(np.lib.stride_tricks.sliding_window_view(notes, _MEDIAN), 1)
-    return np.stack([middle, decibels], 1)
+    pitched = (unclear < _UNCLEAR) & (decibels > decibels.max() - _QUIET)
+    semitones = 69 + 12 * np.log2(sample_rate / lag / 440)
+    notes = np.pad(np.where(pitched, semitones, 0), _MEDIAN // 2, mode="edge")
+    return np.asarray(np.median(np.lib.stride_tricks.sliding_window_view(notes, _MEDIAN), 1))
 
 
 def _periods(frames: Floats, size: int, least: int) -> tuple[Floats, Floats, Floats]:

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from seqkit.data import transposition
 from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Part
 from seqkit.data.sound import Frames, pitch, slow_codes, stretch
@@ -43,11 +42,10 @@ def test_long_sound_is_decoded_in_blocks(kind: str, monkeypatch: pytest.MonkeyPa
         return decode(symbols)
 
     monkeypatch.setattr(CODEC, "frames", counted)
-    monkeypatch.setattr(transposition, "_AT_ONCE", 1 << 15)
     learnt = without_silence(long, 40)
     assert len(long) - len(learnt) == RATE // 2
     if kind == "pitch":
-        book: slow_codes.Codebook = pitch.learn(transposition.with_copies(learnt, 1), RATE)
+        book: slow_codes.Codebook = pitch.learn(learnt, RATE)
     else:
         book = slow_codes.learn(learnt, RATE, 1)
     codes, whole = book.codes(book.describe(learnt)), book.codes(book.describe(learnt[:]))
