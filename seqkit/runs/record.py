@@ -20,26 +20,16 @@ from seqkit.symbols import Floats
 State = Literal["running", "finished", "stopped", "diverged", "ended"]
 """How a run stands. `ended`: it is not going any more and left no word why, as after a kill."""
 
-DATA_KEYS = tuple(
-    f"data.{key}"
-    for key in (
-        *("split", "validation", "test"),
-        *("kind", "codec", "encoding", "newline", "leave_out", "document"),
-        *("unknown", "max_vocabulary"),
-        *("levels", "symbols_per_sample", "sample_rate", "channel", "channels", "gain", "emphasis"),
-        "bands",
-        "trim_silence",
-    )
+_MEASURES = (
+    *("split", "validation", "test", "kind", "codec", "encoding", "newline", "leave_out"),
+    *("document", "unknown", "max_vocabulary", "levels", "symbols_per_sample", "sample_rate"),
+    *("channel", "channels", "gain", "emphasis", "bands", "trim_silence"),
 )
-"""Keys that decide what a loss is measured on, besides the data itself."""
-
+"""Keys of the data that decide what a loss is measured on, besides the data itself."""
 _SAMPLE = re.compile(r"step_(\d{1,15})\.(txt|wav)")
-LARGEST = 1e40
-"""Of a number that a run can have written: losses are computed in fp32; their sums stay finite."""
+_LARGEST = 1e40  # of a number that a run can have written; NaN is not less
 _RECENT = 0.1  # the share of the values that are averaged
-_TRAIN = ("loss", "symbols", "learning_rate", "gradient_norm", "symbols_per_second")
-
-Line = dict[str, float]
+_TRAIN = ("loss", "symbols", "gradient_norm")
 
 
 class Curve(NamedTuple):
@@ -67,7 +57,7 @@ class Curve(NamedTuple):
 class Metrics:
     """The curves of a run, each possibly empty.
 
-    train: `loss` (nats a symbol), `learning_rate`, `gradient_norm`, `symbols_per_second`.
+    train: `loss` (nats a symbol), `symbols`, `gradient_norm`.
     validation: the losses that can be compared with the last one: on the same validation part, and
         as much of it.
     share: of the validation part, which the last loss is of.
@@ -125,8 +115,7 @@ class Record:
     @property
     def seconds(self) -> float | None:
         """How long it took: with everything if it is finished, else its steps so far."""
-        known = self.metrics.seconds if len(self.metrics.times.steps) else None
-        return self.number("elapsed_seconds") or known
+        return self.number("elapsed_seconds") or self.metrics.seconds or None
 
     @property
     def passes(self) -> float | None:
@@ -139,14 +128,15 @@ class Record:
     def measured_on(self) -> tuple[str, ...]:
         """What a loss is measured on: only those of the same can be compared."""
         known, keys = self.text("data", "sha256") or f"unknown, of {self.path}", self.keys
-        return (known, *(repr(keys.get(key)) for key in DATA_KEYS), repr(self.metrics.share))
+        read = (repr(keys.get(f"data.{key}")) for key in _MEASURES)
+        return (known, *read, repr(self.metrics.share))
 
     def number(self, *names: str) -> float | None:
         """A number among the facts; None if there is none that a run could have written."""
         value = self.fact(*names)
         if not isinstance(value, int | float) or isinstance(value, bool):
             return None
-        return value if abs(value) <= LARGEST else None  # NaN is not, either
+        return value if abs(value) <= _LARGEST else None
 
     def text(self, *names: str) -> str:
         """A text among the facts; empty if there is none."""
@@ -164,16 +154,15 @@ class Record:
 def read(path: Path, state: State | None = None) -> Record:
     """The run in a folder; its state, if it is not given, is found out."""
     files, problems = RunFiles(path), list[str]()
-    curves = read_metrics(files.metrics, problems)
+    metrics = read_metrics(files.metrics, problems)
     about, summary = (_object(file, problems) for file in (files.about, files.summary))
-    ended = _part(about, "ended").get("how")
     if state is None:
-        left: State = ended if ended in ("stopped", "diverged") else "ended"
+        how = _part(about, "ended").get("how")
+        left: State = how if how in ("stopped", "diverged") else "ended"
         state = "finished" if summary else "running" if is_locked(files.lock) else left
-    settings = None
+    settings, names = None, list[Path]()
     with contextlib.suppress(SeqkitError):
         settings = read_config(path)
-    names = list[Path]()
     with contextlib.suppress(OSError):  # there were none, perhaps
         in_folder = files.samples.iterdir()
         names = sorted(file for file in in_folder if file.is_file() and not file.is_symlink())
@@ -181,7 +170,7 @@ def read(path: Path, state: State | None = None) -> Record:
     extra = {file.name: file for file in names}
     return Record(
         path=path,
-        metrics=curves,
+        metrics=metrics,
         state=state,
         settings=settings,
         facts={**about, **summary, "data": {**_part(about, "data"), **_part(summary, "data")}},
@@ -192,20 +181,25 @@ def read(path: Path, state: State | None = None) -> Record:
     )
 
 
-def _object(file: Path, problems: list[str]) -> dict[str, Any]:
-    """The JSON object in a file; empty if it is not there or damaged."""
+def _content(file: Path, problems: list[str]) -> bytes:
+    """What a file holds; nothing if it is not there, or cannot be read."""
     try:
-        content = json.loads(file.read_bytes())
-        if isinstance(content, dict):
-            return content
-        problems.append(f"{file}: damaged and left out: it holds no JSON object")
+        return file.read_bytes()
     except FileNotFoundError:
         pass  # no summary: the run is not finished
     except OSError as error:
         problems.append(f"{file}: cannot be read: {disk.describe(error)}")
-    except (ValueError, RecursionError):
-        problems.append(f"{file}: damaged and left out: it is no JSON")
-    return {}
+    return b""
+
+
+def _object(file: Path, problems: list[str]) -> dict[str, Any]:
+    """The JSON object in a file; empty if it is not there or damaged."""
+    content, found = _content(file, problems), None
+    with contextlib.suppress(ValueError, RecursionError):
+        found = json.loads(content)
+    if content and not isinstance(found, dict):
+        problems.append(f"{file}: damaged and left out: it holds no JSON object")
+    return found if isinstance(found, dict) else {}
 
 
 def _part(whole: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -215,13 +209,8 @@ def _part(whole: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def read_metrics(file: Path, problems: list[str]) -> Metrics:
     """The curves in a file; none if it is not there. What cannot be read is told in `problems`."""
-    content = b""
-    try:
-        content = file.read_bytes() if file.is_file() else b""
-    except OSError as error:
-        problems.append(f"{file}: cannot be read: {disk.describe(error)}")
-    lines = content.splitlines()
-    known: dict[str, list[Line]] = {"train": [], "validate": []}
+    lines = _content(file, problems).splitlines()
+    known: dict[str, list[dict[str, float]]] = {"train": [], "validate": []}
     damaged = 0
     for line in lines:
         try:
@@ -233,47 +222,35 @@ def read_metrics(file: Path, problems: list[str]) -> Metrics:
     if damaged:
         problems.append(f"{file}: {damaged} of {len(lines)} lines are damaged and left out")
     train, validation = known["train"], known["validate"]
+    last = validation[-1] if validation else {}
+    same = [
+        x for x in validation if all(x.get(key) == last.get(key) for key in ("since", "scored"))
+    ]
     times = _curve(train + validation, "seconds")
-    comparable = [line for line in validation if _judged_by(line) == _judged_by(validation[-1])]
     return Metrics(
         train={name: _curve(train, name) for name in _TRAIN},
-        validation=_curve(comparable, "loss"),
-        share=_share(validation[-1]) if validation else 1.0,
+        validation=_curve(same, "loss"),
+        share=last.get("scored", 1.0) / max(last.get("total", 1.0), 1.0),
         times=times,
         step=int(max((line["step"] for line in train + validation), default=0)),
         seconds=float(times.values.max(initial=0.0)),
     )
 
 
-def _parsed(content: bytes) -> tuple[str, Line]:
+def _parsed(content: bytes) -> tuple[str, dict[str, float]]:
     """The event of a line and its numbers. Raises where no run can have written it."""
     line: Any = json.loads(content)
     numbers = {
         name: float(value)
         for name, value in line.items()
-        if isinstance(value, int | float) and abs(value) <= LARGEST
+        if isinstance(value, int | float) and abs(value) <= _LARGEST
     }
     if line["event"] in ("train", "validate") and (numbers["step"] < 0 or "loss" not in numbers):
         raise ValueError("a step without its loss")
     return str(line["event"]), numbers
 
 
-def _judged_by(line: Line) -> tuple[float, float | None]:
-    """What losses that can be compared have in common.
-
-    That is the step since which they can, and the number of symbols that they are the mean over, if
-    that is not all.
-    """
-    return line.get("since", 0.0), line["scored"] if _share(line) < 1 else None
-
-
-def _share(line: Line) -> float:
-    """Of the part that a validation scored."""
-    scored, total = line.get("scored", 0.0), line.get("total", 0.0)
-    return scored / total if 0 < scored < total else 1.0
-
-
-def _curve(lines: Sequence[Line], name: str) -> Curve:
+def _curve(lines: Sequence[Mapping[str, float]], name: str) -> Curve:
     points = [(line["step"], line[name]) for line in lines if name in line]
     table = np.array(points, np.float64).reshape(-1, 2)
     table = table[np.argsort(table[:, 0], kind="stable")]
