@@ -19,8 +19,6 @@ from seqkit.symbols import Floats
 FORMATS = (".svg", ".png", ".pdf")
 """The endings of the pictures that can be written."""
 _PANELS = ("steps", "seconds of training")
-_SIZE = (7, 3.6)  # inches of a panel on a page
-_ENOUGH = 6  # points of a curve beside the loss: fewer tell nothing
 _GREY = "#808080"  # legible on light and on dark paper
 _ON_PAPER: dict[Any, Any] = {"svg.fonttype": "none", "font.size": 11, **dict.fromkeys(
     ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), _GREY
@@ -33,55 +31,31 @@ def check_name(file: Path) -> None:
         raise ConfigError(f"out={file}: give a name that ends in {', '.join(FORMATS)}")
 
 
-def of_run(record: Record, lines: Mapping[str, float]) -> list[tuple[str, bytes]]:
-    """Titles and SVGs for a run's page: its losses, and the norm of its gradient.
+def of_run(record: Record, lines: Mapping[str, float]) -> bytes:
+    """An SVG of a run's losses for its page, whatever its paper; empty if there are none.
 
     `lines` are baselines, nats a symbol by name.
     """
-    train, validation = record.metrics.train["loss"], record.metrics.validation
-    if not len(train.steps) and not len(validation.steps):
-        return []
-    seen = [*train.values.tolist(), *validation.values.tolist()]
-    # A loss that explodes must not flatten the rest.
-    highest = min(max(seen), 1.5 * max([*lines.values(), seen[0]]))
-
-    def losses(panel: Any) -> None:
-        panel.plot(*train, color="C0", linewidth=1, label="training")
-        panel.plot(*validation, color="C1", marker=".", label="validation")
-        for name, nats in lines.items():
-            if nats <= highest:
-                panel.axhline(nats, color=_GREY, linestyle="--", linewidth=1)
-                panel.annotate(
-                    name, (1, nats), xycoords=("axes fraction", "data"), ha="right", va="bottom"
-                )
-        panel.set_ylim(top=1.05 * highest)
-        panel.legend(loc="upper center", frameon=False)
-
-    def norms(panel: Any) -> None:
-        panel.plot(*_positive(record.metrics.train["gradient_norm"]), color="C0", linewidth=1)
-        panel.set_yscale("log")
-
-    found = [("Loss, nats a symbol", _panel(losses))]
-    if len(_positive(record.metrics.train["gradient_norm"]).steps) >= _ENOUGH:
-        found.append(("Norm of the gradient, before clipping", _panel(norms)))
-    return found
-
-
-def _positive(curve: Curve) -> Curve:
-    """The points of a curve that a logarithmic axis has."""
-    return Curve(curve.steps[curve.values > 0], curve.values[curve.values > 0])
-
-
-def _panel(draw: Any) -> bytes:
-    """One panel by steps as an SVG, on whatever paper."""
     import matplotlib
     from matplotlib.figure import Figure
 
+    train, validation = record.metrics.train["loss"], record.metrics.validation
+    seen = [*train.values.tolist(), *validation.values.tolist()]
+    if not seen:
+        return b""
+    # A loss that explodes must not flatten the rest.
+    highest = min(max(seen), 1.5 * max([*lines.values(), seen[0]]))
     with matplotlib.rc_context(_ON_PAPER):
-        figure = Figure(figsize=_SIZE, layout="tight")
+        figure = Figure(figsize=(11, 4), layout="tight")
         panel = figure.subplots()
-        draw(panel)
-        panel.set_xlabel("step")
+        panel.plot(*train, linewidth=1, label="training")
+        panel.plot(*validation, marker=".", label="validation")
+        for name, nats in lines.items():
+            if nats <= highest:
+                panel.axhline(nats, color=_GREY, linestyle="--", linewidth=1)
+                panel.text(1, nats, name, transform=panel.get_yaxis_transform(), ha="right")
+        panel.set(ylim=(None, 1.05 * highest), xlabel="step", ylabel="nats per symbol")
+        panel.legend(frameon=False)
         panel.grid(alpha=0.3)
         return _content(figure, "svg", transparent=True)
 

@@ -46,12 +46,7 @@ def examine(
         "split": dict(zip(("training", "validation", "test"), map(len, parts), strict=True)),
         "files": {"count": len(corpus.whole.starts), "left_out": left_out},
         **about,
-        "baselines": {
-            **beside,
-            "part": "validation" if judged is validation else "all",
-            "symbols": len(judged),
-            "sample": min(len(judged), baselines.SAMPLE),
-        },
+        "baselines": beside,
     }
     return facts, faults
 
@@ -65,8 +60,7 @@ def _of_text(
     if config.data.of_rows:  # a mark in a row is not a file's
         facts = dataclasses.replace(facts, marked=0)
     of_files = text.file_faults(paths, config.data) if codec.kind == "text" else []
-    cuts = {config.data.document, *(fault.keys.get("document") for fault in of_files)}
-    is_list = "line" in cuts or (config.data.cuts_files and "blank_line" not in cuts)
+    is_list = config.data.document == "line" or any("document" in x.keys for x in of_files)
     of_text = text.faults(facts, codec.kind, config.data.encoding, is_list=is_list)
     return {"text": facts.record(codec)}, of_text + of_files
 
@@ -75,18 +69,19 @@ def _of_sound(
     corpus: Corpus, codec: Quantiser, paths: Sequence[Path], progress: Progress
 ) -> tuple[dict[str, Any], list[Fault]]:
     """Of the sound and of its files; a data set may have none of its own here."""
-    seconds = len(corpus.whole) / codec.symbol_rate
-    levels = sound.levels_before_gain(SoundPart(corpus.whole, codec))
+    heard = SoundPart(corpus.whole, codec)
+    levels = sound.levels_before_gain(heard)
     with progress("listening", len(paths), unit="files") as bar:
-        of_files = sound.facts(paths, bar.update)
+        clipped, silent = sound.of_files(paths, bar.update)
     facts = {
-        "seconds": seconds,
+        "seconds": len(corpus.whole) / codec.symbol_rate,
         "sample_rate": codec.sample_rate,
         "levels": codec.levels,
         "peak": levels.peak,
         "offset": levels.offset,
         "silence": levels.silence,
         "snr_db": corpus.snr,
-        **(of_files.record() if paths else {}),
+        "clipped": clipped,
+        "silent": [*map(str, silent)],
     }
-    return {"sound": facts}, sound.faults(levels, codec, seconds, of_files)
+    return {"sound": facts}, sound.faults(levels, heard, clipped, silent)

@@ -1,4 +1,4 @@
-"""A run's record becomes one file of HTML that loads nothing, while it trains and after it."""
+"""A run's record becomes one file of HTML that loads nothing."""
 
 import base64
 import contextlib
@@ -19,14 +19,11 @@ from seqkit.runs.events import Diverged, Event, Finished, Started, Stopped
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import RunFiles, require_run
 from seqkit.runs.record import Record, State, read
-from seqkit.training.events import Stepped, Validated
 
 _LONGEST = 2000  # characters of a name or a message
 _LONGEST_TEXT = 20_000  # bytes of a sample
 _LONGEST_SOUND = 6.0  # seconds of a sample
 _MOST = 24  # samples on a page: with 6 s of sound and a picture each it has about 20 MB
-_SHARE = 0.01  # of the training's time, for pages while it goes on
-_FIRST = 1.0  # seconds that the first page is expected to take
 _STATES = {"ended": "not finished"}
 _FACTS = {
     "data": ("data", "name"),
@@ -48,13 +45,9 @@ def write(path: Path, state: State | None = None) -> Path:
         OutputError: the page cannot be written.
     """
     require_run(path)
-    return _save(read(path, state))
-
-
-def _save(record: Record) -> Path:
-    page, file = render(record), RunFiles(record.path).report
+    record, file = read(path, state), RunFiles(path).report
     with disk.atomic_write(file) as stream:
-        stream.write(page)
+        stream.write(render(record))
     return file
 
 
@@ -62,16 +55,14 @@ def render(record: Record) -> bytes:
     """The page of a run."""
     samples = _samples(record)
     places = np.linspace(0, len(samples) - 1, min(_MOST, len(samples))).round().astype(int)
-    lines = {baseline.brief: baseline.nats for baseline in verdict.baselines(record)}
+    losses = charts.of_run(record, verdict.baselines(record))
     values = {
         "name": visible_line(str(record.path)),
         "state": _STATES.get(record.state, record.state),
         "written": time.strftime("%Y-%m-%d %H:%M"),
         "verdict": verdict.judge(record),
         "problems": [_short(problem) for problem in record.problems],
-        "charts": [
-            (title, _url("image/svg+xml", svg)) for title, svg in charts.of_run(record, lines)
-        ],
+        "losses": _url("image/svg+xml", losses) if losses else "",
         "samples": [_shown(*samples[place]) for place in places],
         "sample_count": len(samples),
         "facts": [(name, _short(value)) for name, value in _facts(record).items() if value],
@@ -131,10 +122,9 @@ def _facts(record: Record) -> dict[str, str]:
 
 
 class Report:
-    """about.json when a run begins or ends early, report.html after validations and at the end.
+    """about.json when a run begins or ends early, report.html when it ends.
 
-    A page at a validation that would cost more than its share of the time is left out. Where the
-    run stands badly, that is told once, when a page is written.
+    Where a finished run stands badly, that is told.
     """
 
     def __init__(
@@ -142,18 +132,10 @@ class Report:
         folder: RunFolder,
         about: Callable[[], dict[str, Any]],
         notice: Callable[[str], None],
-        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         """`about` is what about.json says of the run; `notice` hears where run and page are."""
-        self._folder = folder
-        self._make_about = about
+        self._folder, self._make_about, self._notice = folder, about, notice
         self._about: dict[str, Any] = {}
-        self._notice = notice
-        self._clock = clock
-        self._written = clock()  # when the last page was, or the training began
-        self._page = _FIRST  # seconds that the last page took
-        self._due = False
-        self._warned = False
 
     def __call__(self, event: Event) -> None:
         """Write what is due; what fails is told, and ends no training."""
@@ -167,18 +149,13 @@ class Report:
             case Started():
                 self._about = self._make_about()
                 self._folder.write_json(self._folder.about, {**self._about, "ended": None})
-            case Validated():
-                self._due = True
-            case Stepped() if self._due:  # the sample of this validation is there by now
-                self._due = False
-                if self._clock() - self._written >= self._page / _SHARE:
-                    self._write("running")
             case Stopped():
                 self._end("stopped", event.step)
             case Diverged():
                 self._end("diverged", event.step)
             case Finished():
-                self._write("finished")
+                if said := verdict.warning(self._write("finished")):
+                    self._notice(said)
                 self._notice(f"report: {self._folder.report}")
 
     def _end(self, state: State, step: int) -> None:
@@ -186,14 +163,7 @@ class Report:
         self._folder.write_json(self._folder.about, {**self._about, **ended})
         self._write(state)
 
-    def _write(self, state: State) -> None:
-        begun = self._clock()
-        self._folder.check_own()
+    def _write(self, state: State) -> Record:
         record = read(self._folder.path, state)
-        ends_early = state not in ("running", "finished")
-        if not self._warned and not ends_early and (said := verdict.warning(record)):
-            self._warned = True
-            self._notice(said)
-        _save(record)
-        self._written = self._clock()
-        self._page = self._written - begun
+        self._folder.write(self._folder.report, render(record))
+        return record

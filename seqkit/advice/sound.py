@@ -1,16 +1,13 @@
 """What recordings are like: their files as they are, the sound as a model hears it; its faults."""
 
 import contextlib
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from seqkit.advice.faults import Fault, told
-from seqkit.data.codecs import Quantiser
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Frames, Wave
 from seqkit.data.sound.part import SoundPart
@@ -31,66 +28,22 @@ _SILENT = -70.0  # decibels of full scale at which a frame is silent, whatever t
 _MOST = 1 << 23  # samples that are read before a training, for the memory and the time
 
 
-@dataclass
-class SoundFacts:
-    """Files of sound in numbers.
+def of_files(files: Sequence[Path], watch: Callable[[int], None]) -> tuple[float, list[Path]]:
+    """The share of samples that are clipped, and the files in which nothing is heard.
 
-    files: how many could be read.
-    rates, channels: how many files have each.
-    samples: of all channels.
-    clipped: how many of them are at full scale beside another one there.
-    empty_channels: channels without a sound in a file that has others.
-    silent: files in which nothing is heard.
+    Each is read as far as it can be; `watch` is told how many were.
     """
-
-    files: int = 0
-    rates: Counter[int] = field(default_factory=Counter)
-    channels: Counter[int] = field(default_factory=Counter)
-    samples: int = 0
-    clipped: int = 0
-    empty_channels: int = 0
-    silent: list[Path] = field(default_factory=list)
-
-    @property
-    def clipped_share(self) -> float:
-        """Of all samples of all channels."""
-        return self.clipped / max(self.samples, 1)
-
-    def record(self) -> dict[str, Any]:
-        """As `doctor` gives it."""
-        return {
-            "rates": {str(rate): files for rate, files in self.rates.most_common()},
-            "channels": {str(count): files for count, files in self.channels.most_common()},
-            "empty_channels": self.empty_channels,
-            "silent": [str(file) for file in self.silent],
-            "clipped": self.clipped_share,
-        }
-
-
-def facts(files: Sequence[Path], watch: Callable[[int], None]) -> SoundFacts:
-    """Read all files, each as far as it can be read; `watch` is told how many were."""
-    of_files = SoundFacts()
+    silent, clipped, samples = list[Path](), 0, 0
     for number, file in enumerate(files, 1):
         with contextlib.suppress(BadFileError):
-            _read(SoundReader(file), of_files)
+            is_silent = True
+            for frames in SoundReader(file).all_channels():
+                samples += frames.size
+                clipped += _clipped(frames)
+                is_silent = is_silent and not np.ptp(frames, axis=0).any()
+            silent += [file] * is_silent
         watch(number)
-    return of_files
-
-
-def _read(reader: SoundReader, facts: SoundFacts) -> None:
-    """Take one file in. Raises BadFileError."""
-    swings = np.zeros(reader.channels, np.float32)
-    for frames in reader.all_channels():
-        facts.samples += frames.size
-        facts.clipped += _clipped(frames)
-        swings = np.maximum(swings, np.ptp(frames, axis=0))
-    facts.files += 1
-    facts.rates[reader.sample_rate] += 1
-    facts.channels[reader.channels] += 1
-    if swings.any():
-        facts.empty_channels += int((swings == 0).sum())
-    else:
-        facts.silent.append(reader.path)
+    return clipped / max(samples, 1), silent
 
 
 def _clipped(frames: Frames) -> int:
@@ -153,16 +106,16 @@ def levels_before_gain(sound: SoundPart) -> Levels:
 
 def faults_of(sound: SoundPart) -> list[Fault]:
     """The faults of the sound as a model will hear it, the worst first."""
+    return faults(levels_before_gain(sound), sound, 0.0, [])
+
+
+def faults(levels: Levels, sound: SoundPart, clipped: float, silent: Sequence[Path]) -> list[Fault]:
+    """The faults of sound with these levels, and of its files, the worst first."""
     seconds = len(sound.part) / sound.codec.symbol_rate
-    return faults(levels_before_gain(sound), sound.codec, seconds, SoundFacts())
-
-
-def faults(levels: Levels, codec: Quantiser, seconds: float, files: SoundFacts) -> list[Fault]:
-    """The faults of so many seconds of sound and of its files, the worst first."""
     if levels.swing == 0:
         constant = f"the sound is a constant, {levels.offset:.3g}"
         return [Fault(f"{constant}: there is nothing to learn from it")]
-    loudest, left = levels.swing * codec.gain, duration(seconds * (1 - levels.silence))
+    loudest, left = levels.swing * sound.codec.gain, duration(seconds * (1 - levels.silence))
     return told(
         (
             seconds < _LEAST,
@@ -186,18 +139,13 @@ def faults(levels: Levels, codec: Quantiser, seconds: float, files: SoundFacts) 
             f"{levels.swing:.3g}: a high-pass filter at 20 Hz takes it out",
         ),
         (
-            files.clipped_share > _CLIPPED,
-            f"{files.clipped_share:.1%} of the samples are clipped: record it again at a lower "
-            "level, or the model learns the distortion, too",
+            clipped > _CLIPPED,
+            f"{clipped:.1%} of the samples are clipped: record it again at a lower level, or the "
+            "model learns the distortion, too",
         ),
         (
-            files.empty_channels,
-            f"channels without sound: {files.empty_channels}, which make the mix quieter: "
-            "data.channel=NUMBER reads one of the others",
-        ),
-        (
-            files.silent,
-            f"{len(files.silent)} of {counted(files.files, 'file')} left out, since nothing is "
-            f"heard in them, such as {first_of(files.silent, 1)}",
+            silent,
+            f"{counted(len(silent), 'file')} left out, since nothing is heard, such as "
+            f"{first_of(silent, 1)}",
         ),
     )

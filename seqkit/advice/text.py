@@ -3,15 +3,16 @@
 import codecs
 import contextlib
 import itertools
+import re
 import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
 
-from seqkit.advice import lists
 from seqkit.advice.faults import CONSTANT, Fault, told
 from seqkit.config import DataConfig
 from seqkit.data.codecs import Characters, Codec
@@ -43,8 +44,10 @@ _RETURN, _MARK = "U+000D CR (control character)", "U+FEFF ZERO WIDTH NO-BREAK SP
 _RARE, _KNOWN, _LOST = 0.5, 0.9, 0.02  # of the vocabulary, and of all symbols
 _FILES = 20  # whose beginnings are looked at
 _TABLES = (".csv", ".json", ".jsonl")
-_MARKUP = {"RTF": ("{\\rtf",), "HTML": ("<!doctype html", "<html")}
-"""How documents with markup begin."""
+_LINES, _NAME = 200, 40  # of a list: lines at least, and characters of most lines at most
+_DISTINCT, _OTHERS = 0.1, 0.1  # of its lines, at least, and lines of another kind, at most
+_NO_ENTRY = r"\s|[\W\d_]*$|[^:]{1,30}:|.*[.,;:!?…—。，；：！？、]\W*$"
+"""Lines of code, of numbers, of speakers, and those that end as sentences do."""
 
 
 @dataclass(frozen=True)
@@ -205,27 +208,34 @@ def file_faults(files: Collection[Path], config: DataConfig) -> list[Fault]:
     for file in itertools.islice([] if config.of_rows else files, _FILES):
         with contextlib.suppress(BadFileError):
             begins[file] = head(file)
-    if not begins:
-        return []
     utf8 = [file for file, begin in begins.items() if _is_utf8(begin)]
-    texts = [begin.decode("utf-8-sig", "replace").lstrip().lower() for begin in begins.values()]
-    kinds = [kind for kind, marks in _MARKUP.items() if all(x.startswith(marks) for x in texts)]
-    of_lists = list[Fault]()
-    if not config.cuts_files and not all(file.suffix in _TABLES for file in begins):
-        decoded = (begin.decode(config.encoding, "replace") for begin in begins.values())
-        of_files = [[*lists.faults(text)] for text in decoded]
-        if all(each and each[0].keys == of_files[0][0].keys for each in of_files):
-            of_lists = of_files[0]
-    return of_lists + told(
+    texts = [begin.decode(config.encoding, "replace") for begin in begins.values()]
+    are_tables = all(file.suffix in _TABLES for file in begins)
+    return told(
+        (
+            not are_tables and not config.cuts_files and all(map(is_list, texts)),
+            "the text looks like a list: with data.document=line (recipe=names) each line is a "
+            "document, and a sample is one",
+            {"document": "line"},
+        ),
         (
             utf8 and not codecs.lookup(config.encoding).name.startswith("utf"),
             f"{len(utf8)} of {len(begins)} files that were looked at, such as {first_of(utf8, 1)}, "
             f"are UTF-8, not {config.encoding}: give data.encoding=utf-8",
         ),
-        (
-            kinds,
-            f"the data are {''.join(kinds)}, whose markup is learnt, too: save them as plain text",
-        ),
+    )
+
+
+def is_list(text: str) -> bool:
+    """Whether a text, or how it begins, is a list of names or titles, one a line."""
+    lines = text.splitlines()
+    filled = [line for line in lines if line.strip()]
+    others = sum(bool(re.match(_NO_ENTRY, line)) for line in filled)
+    return (
+        len(filled) >= _LINES * max(len(lines) - len(filled), 1)
+        and median(map(len, filled)) <= _NAME
+        and len({*filled}) >= _DISTINCT * len(filled)
+        and others < _OTHERS * len(filled)
     )
 
 

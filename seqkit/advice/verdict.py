@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from seqkit.config import Config, DataConfig
-from seqkit.evaluation import baselines as without_training
-from seqkit.evaluation.baselines import CONSTANT_BITS, COPIES
+from seqkit.evaluation.baselines import CONSTANT_BITS, COPIES, NAMES, noun
 from seqkit.foundation.processes import Rank
 from seqkit.foundation.wording import command_line
 from seqkit.runs.record import Record
@@ -72,34 +71,22 @@ class Verdict(NamedTuple):
     recital: str = ""
 
 
-class Baseline(NamedTuple):
-    """What needs no training: nats a symbol."""
-
-    name: str
-    brief: str
-    nats: float
-
-
-def baselines(record: Record) -> list[Baseline]:
-    """Those that the run recorded, the weakest first: that is guessing by frequency."""
-    known = []
-    for key, name in without_training.names(_noun(record)).items():
-        bits = record.number("baselines", key)
-        if bits is not None and 0 <= bits < 64:
-            known.append(Baseline(*name, bits * math.log(2)))
-    return sorted(known, key=lambda baseline: -baseline.nats)
+def baselines(record: Record) -> dict[str, float]:
+    """Those that the run recorded, by name: nats a symbol, the weakest first."""
+    bits = {name: record.number("baselines", key) for key, name in NAMES.items()}
+    known = {name: value * math.log(2) for name, value in bits.items() if value is not None}
+    return dict(sorted(known.items(), key=lambda one: -one[1]))
 
 
 def _noun(record: Record) -> str:
     """What a symbol of this run is."""
     data = record.settings.data if record.settings else DataConfig()
-    kind = record.text("data", "kind") or data.kind
-    return without_training.noun(kind, data.symbols_per_sample)
+    return noun(record.text("data", "kind") or data.kind, data.symbols_per_sample)
 
 
-def _guess(record: Record) -> Baseline | None:
-    """What a network has to beat to have learned anything."""
-    return next((known for known in baselines(record) if known.brief == "by frequency"), None)
+def _guess(record: Record) -> float:
+    """The loss that a network has to beat to have learned anything: that of guessing."""
+    return baselines(record).get(NAMES["histogram_bits"], math.inf)
 
 
 def _tells_nothing(record: Record) -> bool:
@@ -142,8 +129,7 @@ def _seen(record: Record) -> Iterator[str]:
         yield "falls"
     if apart > _GAP:
         yield "lies apart"
-    weakest = _guess(record)
-    if weakest and len(losses) and losses.min() >= _BEATEN * weakest.nats:
+    if len(losses) and losses.min() >= _BEATEN * _guess(record):
         yield "learned nothing"
     symbols = record.number("data", "training_symbols") or math.inf
     is_text = record.text("data", "kind") == "text"
@@ -165,21 +151,13 @@ def times_too_short(record: Record) -> float:
 
 
 def warning(record: Record) -> str:
-    """What a training has to be told while it runs, and at its end; empty while all is well."""
-    settings = record.settings
-    if not record.best or not settings or record.state not in ("running", "finished"):
+    """What a training has to be told at its end; empty while all is well."""
+    loss = record.loss
+    behind = loss is not None and any(loss > nats for nats in baselines(record).values())
+    if record.state != "finished" or not (behind or _tells_nothing(record)):
         return ""
-    if _tells_nothing(record):
-        return _NOTHING.format(_noun(record))
-    seen, loss = next(_seen(record), ""), record.best[1]
-    better = next((known for known in baselines(record) if loss > known.nats), None)
-    if better is None or record.state == "running":
-        return _advice(record, settings, seen) if seen in ("jumped", "overfits") else ""
-    return (
-        f"on the validation part the model is worse than {better.name}, which needs no training: "
-        f"{_bits(loss)} bits a {_noun(record)}, and {_bits(better.nats)}. "
-        + _advice(record, settings, seen)
-    )
+    verdict = judge(record)
+    return f"{verdict.finding} {verdict.advice}"
 
 
 def judge(record: Record) -> Verdict:
@@ -215,29 +193,20 @@ def _finding(record: Record, fails: bool) -> str:
         return f"The training diverged at step {step:,.0f}: its numbers were not finite any more."
     if not len(train.steps) and record.best is None:
         return "Nothing is measured yet."
-    so_far = " so far" if record.state == "running" else ""
     if record.best is None:
-        said = "No validation yet" if so_far else "All data were learnt from, and none validated on"
         went = f"from {train.values[0]:.3f} to {train.recent:.3f}"
-        return f"{said}. The training loss went {went} nats a {unit}."
+        return f"Without a validation so far, the training loss went {went} nats a {unit}."
     if _tells_nothing(record):
         return _NOTHING.format(unit)
-    step, best = record.best
-    standing = f"At step {step:,} it needs {_bits(best)} bits a {unit}"
-    if guessing := _guess(record):
-        standing += f", and {guessing.name} {_bits(guessing.nats)}: fewer are better"
-    if guessing is None:
-        return f"{standing}."
-    if best >= _BEATEN * guessing.nats:
-        return f"It has not learned{so_far}: it is no better than {guessing.name}. {standing}."
-    learned = "It predicts better than guessing" if fails else f"It learned{so_far}"
+    (step, best), known = record.best, baselines(record)
+    learned = "It predicts better than guessing" if fails else "It learned"
     if _is_recited(record):
         learned = "It has its data by heart"
-    stronger = [known for known in baselines(record) if known != guessing]
-    beaten = " and ".join(known.name for known in stronger if best < known.nats)
-    ahead = " and ".join(known.name for known in stronger if best >= known.nats)
-    finding = f"{learned}. {standing}." + (f" It beats {beaten}." if beaten else "")
-    return finding + (f" It does not beat {ahead}." if ahead else "")
+    if best >= _BEATEN * _guess(record):
+        learned = "It has not learned: it is no better than guessing"
+    standing = f"At step {step:,} it needs {best / math.log(2):.2f} bits a {unit}"
+    beside = ", ".join(f"{name} {nats / math.log(2):.2f}" for name, nats in known.items())
+    return f"{learned}. {standing}" + (f"; {beside}: fewer are better." if beside else ".")
 
 
 def _advice(record: Record, settings: Config, seen: str) -> str:
@@ -262,10 +231,6 @@ def _slower(settings: Config) -> str:
     """A smaller learning rate than that of a run."""
     rate = settings.optimizer.lr
     return f"a smaller optimizer.lr, such as {rate / 3:.2g} in place of {rate:g}"
-
-
-def _bits(nats: float) -> str:
-    return f"{nats / math.log(2):.2f}"
 
 
 def _more(record: Record, settings: Config) -> str:

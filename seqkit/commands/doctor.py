@@ -56,7 +56,7 @@ def _of_run(path: Path) -> dict[str, Any]:
         "train_seconds": record.metrics.seconds,
         "best_validation_loss": loss,
         "best_step": step,
-        "baselines": {known.brief: known.nats for known in verdict.baselines(record)},
+        "baselines": verdict.baselines(record),
         **{name: words or None for name, words in verdict.judge(record)._asdict().items()},
         "problems": record.problems,
     }
@@ -178,15 +178,10 @@ def _rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "repeated", f"{repeated['share']:.1%} of passages of 32 symbols (in {sample} symbols)"
     if sound := facts.get("sound"):
         yield "length", f"{duration(sound['seconds'])} at {sound['sample_rate']} Hz"
-        for name in ("rates", "channels"):
-            if name in sound:
-                yield name, ", ".join(f"{key}: {n}" for key, n in sound[name].items())
         yield "peak", f"{sound['peak']:.3f} ({decibels(sound['peak']):.1f} dB)"
         yield "silence", f"{sound['silence']:.1%}"
         if sound["snr_db"] is not None:
             yield "quantiser", f"{sound['snr_db']:.1f} dB with {sound['levels']} levels"
-    beside, names = facts["baselines"], baselines.names()
-    known = [f"{name.brief} {beside[key]:.3f}" for key, name in names.items() if key in beside]
+    beside, names = facts["baselines"], baselines.NAMES
+    known = [f"{name} {beside[key]:.3f}" for key, name in names.items() if key in beside]
     yield "bits a symbol", ", ".join(known)
-    part = "the validation part" if beside["part"] == "validation" else "all of the data"
-    yield "", f"without a network, in {rounded(beside['sample'])} symbols of {part}"

@@ -7,7 +7,6 @@ itself. Their memory does not grow with the part.
 import io
 import lzma
 import math
-from typing import NamedTuple
 
 import numpy as np
 import soundfile
@@ -27,33 +26,21 @@ _BLOCK = 1 << 20  # symbols read at a time
 _STRENGTH = 8.0  # pseudo-counts of `bigram_bits`
 _FLAC_RATE = 192_000  # hertz that FLAC takes; the rate has no effect on the size
 _FLAC_CHANNELS = 8  # at most
-_DICTIONARY = 1 << 12, 1 << 23  # bytes: the smallest one of xz, and that of its default level
 _NOUNS = {"text": "character", "bytes": "byte", "audio": "sample"}
 
 
-class BaselineName(NamedTuple):
-    """A baseline's name in a sentence, and a short one for charts and lists."""
-
-    whole: str
-    brief: str
+NAMES = {
+    "histogram_bits": "guessing by frequency",
+    "bigram_bits": "a table of pairs",
+    "flac_bits": "FLAC",
+    "xz_bits": "xz",
+}
+"""By their keys in about.json and JSON results."""
 
 
 def noun(kind: str, symbols_per_sample: int = 1) -> str:
     """What a symbol of text, bytes or audio is; of two that make up a sample it is a symbol."""
     return _NOUNS.get(kind, "symbol") if symbols_per_sample == 1 else "symbol"
-
-
-def names(symbol: str = "symbol") -> dict[str, BaselineName]:
-    """The names of all baselines by their keys in about.json and JSON results.
-
-    `symbol` is what a symbol is: a character, a byte or a sample.
-    """
-    return {
-        "histogram_bits": BaselineName("guessing by frequency", "by frequency"),
-        "bigram_bits": BaselineName(f"a table of what follows each {symbol}", "bigram"),
-        "flac_bits": BaselineName("FLAC", "FLAC"),
-        "xz_bits": BaselineName("xz", "xz"),
-    }
 
 
 def baselines(part: Part, codec: Codec, limit: int | None = None) -> dict[str, float]:
@@ -115,11 +102,7 @@ def text_bytes(symbols: Symbols, codec: TextCodec) -> int:
 
 def packed_bytes(symbols: Symbols, codec: TextCodec) -> int:
     """The size of the text as `xz` packs it, at its own default level."""
-    least, most = _DICTIONARY
-    wanted = min(max(4 * len(symbols), least), most)  # memory for more than there is is not needed
-    packer = lzma.LZMACompressor(
-        filters=[{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": wanted}]
-    )
+    packer = lzma.LZMACompressor()
     blocks = range(0, len(symbols), _BLOCK)
     encoded = (_encoded(symbols[begin : begin + _BLOCK], codec) for begin in blocks)
     return sum(len(packer.compress(block)) for block in encoded) + len(packer.flush())

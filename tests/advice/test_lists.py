@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.advice import lists
+from seqkit.advice.text import is_list
 from seqkit.data import datasets
 from tests.conftest import Run
 
@@ -35,47 +35,38 @@ FORMS: dict[str, Callable[[random.Random], str]] = {
 BUILT_IN = Path(datasets.__file__).parent / "verse.txt"
 
 
-def told(content: str) -> list[object]:
-    return [fault.keys["document"] for fault in lists.faults(content)]
-
-
 @pytest.mark.parametrize(
-    ("form", "between", "document"),
+    ("form", "between", "expected"),
     [
-        ("name", "\n", "line"),
-        ("name", "\r\n", "line"),
-        ("title", "\n", "line"),
-        ("poem", "\n\n", "blank_line"),
-        ("poem", "\n \n\n", "blank_line"),
-        *((form, "\n", "") for form in ("sentence", "said", "code", "prose", "poem")),
-        *((form, "\n\n", "") for form in ("prose", "paragraph", "speech", "function", "name")),
+        ("name", "\n", True),
+        ("name", "\r\n", True),
+        ("title", "\n", True),
+        *((form, "\n", False) for form in ("sentence", "said", "code", "prose", "poem")),
+        *((form, "\n\n", False) for form in ("prose", "paragraph", "speech", "poem", "name")),
     ],
 )
-def test_a_list_is_known_by_its_lines(form: str, between: str, document: str) -> None:
+def test_a_list_is_known_by_its_lines(form: str, between: str, expected: bool) -> None:
     rng = random.Random(1)
     content = between.join(FORMS[form](rng) for _ in range(400))
-    assert told(content) == [document] * bool(document)
-    assert told(between.join(FORMS[form](rng) for _ in range(15))) == []  # too few to tell
-    assert told(content[:200] * 40) == []  # the same again and again
+    assert is_list(content) == expected
+    assert not is_list(between.join(FORMS[form](rng) for _ in range(15)))  # too few to tell
+    assert not is_list(content[:200] * 40)  # the same again and again
 
 
 def test_names_may_come_again() -> None:
     rng = random.Random(3)
     names = [FORMS["name"](rng) for _ in range(200)] * 3
     rng.shuffle(names)
-    assert told("\n".join(names)) == ["line"]
-    assert told("\n".join(rng.choices(["on", "off", "stand by"], k=600))) == []
-    poems = [FORMS["poem"](rng) for _ in range(30)] * 2  # as the stanzas of a song
-    assert told("\n\n".join(poems)) == []
+    assert is_list("\n".join(names))
+    assert not is_list("\n".join(rng.choices(["on", "off", "stand by"], k=600)))
 
 
 def test_a_play_is_none() -> None:
-    assert told("") == told("\n\n") == []
-    assert told(BUILT_IN.read_text()) == []
+    assert not is_list("") and not is_list("\n\n") and not is_list(BUILT_IN.read_text())
 
 
 def test_numbers_tables_and_lists_beside_prose_are_none(run: Run, tmp_path: Path) -> None:
-    assert told("\n".join(f"{n / 1000} {n % 7}" for n in range(400))) == []
+    assert not is_list("\n".join(f"{n / 1000} {n % 7}" for n in range(400)))
     names = "\n".join(FORMS["name"](random.Random(n)) for n in range(400))
     (tmp_path / "a.csv").write_text(names)
     assert (
@@ -108,24 +99,11 @@ def test_what_doctor_advises_stands_in_its_command(run: Run, tmp_path: Path) -> 
     run.ok(*words, f"run_dir={tmp_path / 'a'}", "train.max_steps=1", "train.max_minutes=0.05")
 
 
-def test_few_poems_are_a_short_text_and_few_names_a_short_list(run: Run, tmp_path: Path) -> None:
-    rng = random.Random(4)
-    for form, between, short in (("name", "\n", "the list is"), ("poem", "\n\n", "the text is")):
-        file = tmp_path / f"{form}.txt"
-        file.write_text(between.join(FORMS[form](rng) for _ in range(300)))
-        for keys in ([], [f"data.document={'line' if form == 'name' else 'blank_line'}"]):
-            told = run.ok("doctor", f"data.path={file}", "device=cpu", *keys).out.decode()
-            assert f"{short} short" in told
-            assert ("init_from=shakespeare" in told.partition("Train with")[2]) == (form == "poem")
-
-
 def test_doctor_recommends_what_fits_a_list(run: Run, tmp_path: Path) -> None:
-    rng = random.Random(2)
-    for form, between, words in (("name", "\n", "recipe=names"), ("poem", "\n\n", "blank_line")):
-        file = tmp_path / f"{form}.txt"
-        file.write_text(between.join(FORMS[form](rng) for _ in range(4000)))
-        told = run.ok("doctor", f"data.path={file}", "device=cpu").out.decode()
-        assert "the text looks like a list, of " in told and "the text is short" not in told
-        assert words in told.partition("Train with")[2]
-        again = run.ok("doctor", f"data.path={file}", "data.document=line").out.decode()
-        assert "looks like a list" not in again
+    rng, file = random.Random(2), tmp_path / "names.txt"
+    file.write_text("\n".join(FORMS["name"](rng) for _ in range(4000)))
+    told = run.ok("doctor", f"data.path={file}", "device=cpu").out.decode()
+    assert "the text looks like a list" in told and "the text is short" not in told
+    assert "recipe=names" in told.partition("Train with")[2]
+    again = run.ok("doctor", f"data.path={file}", "data.document=line").out.decode()
+    assert "looks like a list" not in again

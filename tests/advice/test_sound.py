@@ -7,9 +7,10 @@ import pytest
 import soundfile
 
 from seqkit.advice import sound
-from seqkit.advice.sound import SoundFacts, levels_of
+from seqkit.advice.sound import levels_of
 from seqkit.config import DataConfig
 from seqkit.data.codecs import MuLaw
+from seqkit.data.corpus import Part
 from seqkit.data.load import load_corpus
 from seqkit.data.sound import Wave
 from seqkit.data.sound.part import SoundPart
@@ -25,20 +26,18 @@ def leave(path: Path, wave: Wave, rate: int = RATE) -> Path:
     return path
 
 
-def test_rates_channels_clipping_and_an_empty_channel(tmp_path: Path) -> None:
+def test_clipped_samples_are_counted_and_silent_files_named(tmp_path: Path) -> None:
     clipped = NOISE.copy()
     clipped[100:110], clipped[200], clipped[300:302] = 1, 1, -1
-    stereo = np.stack([NOISE, np.zeros_like(NOISE)], 1)
     files = [
         leave(tmp_path / "a.wav", clipped),
-        leave(tmp_path / "b.wav", stereo, 2 * RATE),
+        leave(tmp_path / "b.wav", np.zeros_like(NOISE)),
         tmp_path / "c.wav",
     ]
     files[2].write_bytes(b"no sound at all")
-    found = sound.facts(files, lambda done: None)
-    assert (found.files, found.rates) == (2, {RATE: 1, 2 * RATE: 1})
-    assert (found.channels, found.empty_channels) == ({1: 1, 2: 1}, 1)
-    assert (found.clipped, found.samples) == (12, 3 * len(NOISE))  # one alone is none
+    share, silent = sound.of_files(files, lambda done: None)
+    assert share == pytest.approx(12 / (2 * len(NOISE)))  # one alone is none
+    assert silent == [tmp_path / "b.wav"]
 
 
 @pytest.mark.parametrize(
@@ -63,8 +62,9 @@ def test_the_faults_that_a_training_tells(wave: Wave, said: str, tmp_path: Path)
 
 def test_a_gain_mends_what_is_quiet_and_clipping_is_told() -> None:
     levels, codec = levels_of(0.02 * NOISE, RATE), MuLaw(256, RATE, 100.0)
-    assert not sound.faults(levels, codec, 12, SoundFacts())
-    (told,) = sound.faults(levels, codec, 12, SoundFacts(samples=100, clipped=2))
+    heard = SoundPart(Part.of(codec.encode(0.02 * NOISE)), codec)
+    assert not sound.faults(levels, heard, 0.0, [])
+    (told,) = sound.faults(levels, heard, 0.02, [])
     assert "2.0% of the samples are clipped" in str(told)
 
 

@@ -95,17 +95,6 @@ def test_another_encoding_is_told_about(
     assert bool(found) == bool(told)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "told"),
-    [
-        ("a.txt", "{\\rtf1\\ansi some words}", "the data are RTF, whose markup is learnt, too"),
-        ("a.txt", "\ufeff \n<!DOCTYPE html>\n<p>some words", "the data are HTML"),
-    ],
-)
-def test_markup_is_told_about(name: str, content: str, told: str, tmp_path: Path) -> None:
-    assert told_of(tmp_path / name, content).startswith(told)
-
-
 def test_the_rare_characters_of_a_text_to_start_from_a_model_with_stay() -> None:
     written = "Liebe Grüße aus dem kalten Norden!\n" * 300 + "".join(map(chr, range(33, 127)))
     codec = Characters("".join(sorted(set(written))), 0)
