@@ -7,6 +7,7 @@ import torch
 from seqkit.advice.run_page import Report
 from seqkit.api.observers import Checkpoints, Forecast, Observer, Records, Samples
 from seqkit.api.run_files import about_run, measure_eight_bits, summary
+from seqkit.data.codecs import TextCodec
 from seqkit.evaluation.recited import Index
 from seqkit.foundation import machine
 from seqkit.foundation.config_file import to_yaml
@@ -224,8 +225,9 @@ def initialise_run_folder(training: Training, saver: Saver, notice: Notice) -> N
             saver.save(state)
             saver.wait()
     if training.ranks.leads:
-        if len(training.unabridged) <= _INDEXED:
-            index = Index.of(training.unabridged, training.corpus.codec)
+        part, codec = training.unabridged, training.corpus.codec
+        if isinstance(codec, TextCodec) and len(part) <= _INDEXED:
+            index = Index.of(part, codec)
             folder.write(folder.recited, index.content(training.corpus.sha256))
         config = to_yaml(training.config).encode("utf-8", "surrogateescape")
         folder.write(folder.config, config)

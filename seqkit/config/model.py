@@ -176,7 +176,8 @@ class SampleConfig:
         choices=("error", "skip", "nearest"),
     )
     novel: bool = option(
-        False, "generate: draw again what stands in the training data (docs/reference/writers.md)"
+        False,
+        "generate: draw text again that stands in the training data (docs/reference/writers.md)",
     )
     repetition_penalty: float = option(
         1.0,

@@ -122,6 +122,8 @@ def continue_prompt(
     elif request.ending is not None:
         blocks = cut(blocks, request.ending, request.streams)
     if request.novel:
+        if isinstance(codec, Quantiser):
+            raise ConfigError("sample.novel=true: this model makes sound, and it is for text")
         draw = partial(continue_prompt, notice=lambda _: None, begin=begin, engine=engine)
         blocks = novel.redrawn(blocks, trained, prompt, request, draw, notice=notice)
     return blocks

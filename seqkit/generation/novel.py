@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from seqkit.data.codecs import Quantiser
 from seqkit.evaluation.recited import Index, Recital
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.wording import counted
@@ -30,7 +29,7 @@ def told(
         left -= block.size
     if index is not None:
         streams = streams_of(made, index.codec)
-        if said := index.recital([index.places(stream, prompt) for stream in streams]):
+        if said := index.recital([index.knows(stream, prompt) for stream in streams]):
             tell(said)
 
 
@@ -45,8 +44,8 @@ def redrawn(
 ) -> Blocks:
     """The streams of blocks (N, S) in one block, drawn until nothing of them recites.
 
-    From where a stream recites on it is drawn again, of sound all of it: `draw` is as
-    `continue_prompt`. `notice` is told now and then how many still recite.
+    From where a stream recites on it is drawn again: `draw` is as `continue_prompt`. `notice` is
+    told now and then how many still recite.
 
     Raises ConfigError if there is no index, or that is in vain.
     """
@@ -61,9 +60,9 @@ def redrawn(
     for draws in range(1, _DRAWS + 2):
         groups = defaultdict[bytes, list[tuple[int, int]]](list)  # those that keep the same
         for number in reciting:
-            recited = np.flatnonzero(index.places(streams[number], prompt) >= 0)
+            recited = np.flatnonzero(index.knows(streams[number], prompt))
             if recited.size:
-                begin = 0 if isinstance(codec, Quantiser) else max(recited[0] - draws % _BACK, 0)
+                begin = max(recited[0] - draws % _BACK, 0)
                 groups[streams[number][:begin].tobytes()].append((number, begin))
         reciting = sorted(number for group in groups.values() for number, _ in group)
         if not reciting:

@@ -17,7 +17,7 @@ import safetensors.numpy
 
 from seqkit.config import Config, DataConfig, ModelConfig, SampleConfig
 from seqkit.data import codecs
-from seqkit.data.codecs import Codec
+from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.labels import Labels
 from seqkit.data.sound.postfilter import OFF, Postfilter
 from seqkit.evaluation.recited import Index
@@ -172,7 +172,9 @@ class Checkpoint:
 
     @functools.cached_property
     def index(self) -> Index | None:
-        """That of its training data, if it lies in its run."""
+        """That of its training data, if it is a text and lies in its run."""
+        if isinstance(self.codec, Quantiser):
+            return None
         file = RunFiles(self.file.absolute().parent.parent).recited
         return Index.read(file, self.codec, self.data.get("sha256"))
 

@@ -19,7 +19,7 @@ def noise(seed: int, count: int, size: int = 65) -> Symbols:
 
 
 def share(index: Index, *samples: Symbols, prompt: Symbols = NOTHING) -> float:
-    said = index.recital([index.places(sample, prompt) for sample in samples])
+    said = index.recital([index.knows(sample, prompt) for sample in samples])
     return -1 if said is None else said.share
 
 
@@ -29,18 +29,18 @@ def test_every_run_of_fifty_symbols_is_found_and_no_shorter_one() -> None:
     for begin in (0, 1, 777, 2950):
         run = data[begin : begin + 50]
         sample = np.concatenate([noise(1, 30), run, noise(2, 70)])
-        places = index.places(sample, NOTHING)
-        assert np.array_equal(places >= 0, [False] * 30 + [True] * 50 + [False] * 70)
-        assert (index.places(np.delete(sample, 55), NOTHING) < 0).all()
-    said = index.recital([index.places(x, NOTHING) for x in (data[40:160], noise(3, 80))])
+        known = index.knows(sample, NOTHING)
+        assert np.array_equal(known, [False] * 30 + [True] * 50 + [False] * 70)
+        assert not index.knows(np.delete(sample, 55), NOTHING).any()
+    said = index.recital([index.knows(x, NOTHING) for x in (data[40:160], noise(3, 80))])
     assert said is not None
     assert said[:2] == (0.6, 120)
     assert said.words.startswith("60 % of this text stands in the training data word for word")
     assert "(longest run 120 bytes)" in said.words
-    said = index.recital([index.places(noise(3, 80), NOTHING)])
+    said = index.recital([index.knows(noise(3, 80), NOTHING)])
     assert said is not None
     assert said.words.startswith("nothing of this text ")
-    assert index.recital([index.places(noise(3, 49), NOTHING)]) is None  # too short to say
+    assert index.recital([index.knows(noise(3, 49), NOTHING)]) is None  # too short to say
     assert index.recital([]) is None
 
 
@@ -52,9 +52,9 @@ def test_of_much_text_longer_runs_are_found_and_the_index_stays_small(
     index = Index.of(Part.of(data), Bytes())
     assert len(index.kept["hashes"]) <= 100
     for begin in range(0, 900, 7):
-        places = index.places(data[begin : begin + 59], NOTHING)
-        assert np.count_nonzero(places >= 0) >= 50
-    said = index.recital([index.places(noise(1, 100), NOTHING)])
+        known = index.knows(data[begin : begin + 59], NOTHING)
+        assert np.count_nonzero(known) >= 50
+    said = index.recital([index.knows(noise(1, 100), NOTHING)])
     assert said is not None
     assert "a run of 59 symbols or more" in said.words
 
@@ -97,16 +97,16 @@ def test_a_short_sample_is_known_if_it_is_a_whole_document() -> None:
         assert share(index, codec.encode(name)[-1:], prompt=codec.encode(name[:-1])) == 1
     for name in ("emm", "mma", "emmaolivia", "b"):
         assert share(index, codec.encode(name)) == -1
-        said = index.recital([index.places(codec.encode(name), NOTHING)] * 20)
+        said = index.recital([index.knows(codec.encode(name), NOTHING)] * 20)
         assert said is not None
         assert said.words == "none of 20 samples is a copy of training data"
-    samples = [index.places(codec.encode(name), NOTHING) for name in ("emma", "mia", "zoe", "")]
+    samples = [index.knows(codec.encode(name), NOTHING) for name in ("emma", "mia", "zoe", "")]
     assert "2 of 4 samples are copies: 70 % of this text" in str(index.recital(samples))
     assert "1 of 3 samples is a copy: 57 % of this text" in str(
         index.recital([samples[0], samples[2], samples[3]])
     )
     assert share(index, codec.encode("emma"), codec.encode("zoes"), NOTHING) == 0.5
-    assert index.places(NOTHING, NOTHING).size == 0
+    assert index.knows(NOTHING, NOTHING).size == 0
 
 
 def test_few_symbols_after_a_long_prompt_may_complete_a_run() -> None:

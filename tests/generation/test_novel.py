@@ -81,7 +81,7 @@ def test_a_stream_is_drawn_again_from_where_it_recites() -> None:
     assert np.array_equal(found[:70, 1], made[:70, 1])
     index = trained().index
     assert index is not None
-    assert all((index.places(stream, NOTHING) < 0).all() for stream in found.T)
+    assert all(not index.knows(stream, NOTHING).any() for stream in found.T)
     assert len(asked) == 2
     for kept, again in asked:
         assert np.array_equal(kept[:3], prompt)
@@ -175,26 +175,10 @@ def test_streams_that_keep_the_same_are_drawn_again_together() -> None:
     ]
 
 
-def test_sound_is_drawn_again_whole() -> None:
-    codec = MuLaw(256, 8000)
-    rng = np.random.default_rng(0)
-    t = np.arange(4000) / 8000
-    notes = [np.sin(2 * np.pi * 110 * 2 ** (rng.integers(36) / 12) * t) for _ in range(20)]
-    learnt = codec.encode(np.concatenate([0.5 * n * np.exp(-4 * t) for n in notes]))
-    copy = learnt[16000:40000, None].astype(np.int64)
-    fresh = rng.integers(0, 256, copy.shape)
-    asked: list[Request] = []
-
-    def draw(known: Trained, prompt: Symbols, request: Request) -> Blocks:
-        asked.append(request)
-        return iter([fresh])
-
-    request = Request(length=len(copy), novel=True)
-    made = whole(
-        novel.redrawn(iter([copy]), trained(codec, learnt), NOTHING, request, draw, notice=print)
-    )
-    assert np.array_equal(made, fresh)
-    assert [again.length for again in asked] == [len(copy)]
+def test_sound_is_refused_in_a_line() -> None:
+    sound = Trained(trained().model, MuLaw(256, 8000))
+    with pytest.raises(ConfigError, match="this model makes sound, and it is for text"):
+        continue_prompt(sound, NOTHING, Request(length=9, novel=True), notice=print)
 
 
 def test_other_draws_are_of_the_same_labels() -> None:
