@@ -46,11 +46,6 @@ class Outputs(NamedTuple):
     c: "Tensor"
 
 
-def activation_name(cell: str) -> str:
-    """What `RunnableWeights.activations` gives of a kind of cell."""
-    return "tanh(c)" if cell == "lstm" else "h"
-
-
 def readers(w: Any, embeddings: Mapping[str, Any]) -> dict[str, Any]:
     """The columns (G·H, E) of weights w (G·H, X) that read each of some embeddings (rows, E).
 

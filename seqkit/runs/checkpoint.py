@@ -286,17 +286,6 @@ def _group(tensors: NamedArrays, prefix: str) -> NamedArrays:
     return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
 
 
-def read_recording(path: Path) -> Recording | None:
-    """What a checkpoint keeps of its recording, if anything. Raises CheckpointError."""
-    try:
-        with safetensors.safe_open(path, "np") as content:
-            names = [name for name in content.keys() if name.startswith(_RECORDING)]  # noqa: SIM118
-            tensors = _group({name: content.get_tensor(name) for name in names}, _RECORDING)
-        return Recording.of_saved(tensors) if tensors else None
-    except (OSError, *_NOT_USABLE) as error:
-        raise CheckpointError(f"{path}: not a checkpoint that can be used: {error}") from error
-
-
 def _in_eight_bits(tensors: Mapping[str, TensorOrArray]) -> dict[str, TensorOrArray]:
     """The tensors with the network's learnt matrices in int8, and a scale for each of their rows.
 

@@ -1,7 +1,7 @@
 """What a run goes on from: its newest state, its settings, and what may differ from them."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -121,15 +121,6 @@ def differences(config: Config, stored: Config) -> tuple[str, ...]:
     groups = ("data.", "model.", "optimizer.", "train.")
     compared = [name for name in wanted if name.startswith(groups)]
     return tuple(name for name in ("seed", "init_from", *compared) if wanted[name] != before[name])
-
-
-def is_same(config: Config, settings: Mapping[str, Any]) -> bool:
-    """Whether a run that was made with `settings`, as summary.json has them, is what is asked for.
-
-    Where the data lies elsewhere it is not, whatever its digest.
-    """
-    stored = from_values(settings, "summary.json")
-    return stored.recipe == config.recipe and not differences(config, stored)
 
 
 def allowed(config: Config, saved: Checkpoint, changed: Sequence[str]) -> str | None:

@@ -15,12 +15,12 @@ from seqkit.data.sound.part import SoundPart
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
-from seqkit.runs.checkpoint import read_recording
 from seqkit.stages.conditions import find_conditions, recording_of
 from seqkit.stages.parts import cut_parts
 from seqkit.stages.read_corpus import Reading
 from seqkit.stages.sources import Origin
 from seqkit.symbols import Symbols
+from tests.conftest import saved
 
 CODEC = MuLaw(256, 8000)
 NOISE = np.random.default_rng(0).uniform(-0.5, 0.5, 8000).astype(np.float32)
@@ -74,6 +74,6 @@ def test_a_recording_is_compared_with_as_it_was_before_it_was_quantised(tmp_path
     soundfile.write(tmp_path / "a.wav", wave, 8000, subtype="PCM_16")
     keys = [f"data.path={tmp_path / 'a.wav'}", "data.levels=16", "train.max_steps=1"]
     seqkit.train("wav_generation", *keys, "model.hidden_size=8", f"run_dir={tmp_path / 'run'}")
-    kept = read_recording(tmp_path / "run" / "checkpoints" / "last.safetensors")
+    kept = saved(tmp_path / "run").recording
     assert kept is not None
     assert max(kept.measure(wave.astype(np.float32), 8000).known.values()) < 0.01
