@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -73,21 +72,3 @@ def test_a_file_that_is_named_is_run_whole(
         for name in "ab"
         if (count := sum(f"test_{name}.py::" in line for line in passed))
     } == expected, done.stdout + done.stderr
-
-
-@pytest.mark.thorough
-def test_pytest_benchmark_may_be_installed(tmp_path: Path) -> None:
-    """It warns beside xdist, and warnings are errors here."""
-    plugin = 'import warnings\n\ndef pytest_configure():\n    warnings.warn("xdist is active")\n'
-    (tmp_path / "noisy.py").write_text(plugin)
-    (installed := tmp_path / "noisy-1.dist-info").mkdir()
-    (installed / "METADATA").write_text("Name: noisy\nVersion: 1\n")
-    (installed / "entry_points.txt").write_text("[pytest11]\nbenchmark = noisy\n")
-    (tmp_path / "test_a.py").write_text("def test_a():\n    pass\n")
-    settings = Path(__file__).parents[1] / "pyproject.toml"
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-c", settings, "-n", "0", "--rootdir", ".", "test_a.py"],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True, text=True, check=False, timeout=600,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,7 +1,5 @@
-"""The files around the code agree with it: citation, gate, image, sdist."""
+"""The files around the code agree with it: citation and sdist."""
 
-import json
-import re
 import subprocess
 import sys
 import tarfile
@@ -14,7 +12,6 @@ import yaml
 import seqkit
 
 ROOT = Path(__file__).parent.parent
-WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
@@ -30,30 +27,6 @@ def test_the_citation_names_this_version_and_licence() -> None:
     assert citation["license"] == PROJECT["license"]
     (author,) = citation["authors"]
     assert f"{author['name']}\n" in (ROOT / "LICENSE").read_text()
-
-
-def test_the_gate_runs_the_commands_for_contributors() -> None:
-    page = (ROOT / "CONTRIBUTING.md").read_text()
-    block = page.partition("## Check a change\n\n")[2].partition("\n\n")[0]
-    commands = re.split(r"\s*(?:\n|&&)\s*", block.strip())
-    assert len(commands) == 5
-    gate = (ROOT / ".ci" / "run").read_text().splitlines()
-    assert set(commands) <= {*gate}
-    assert any("mkdocs build --strict" in line for line in gate)
-
-
-def test_pytorch_is_asked_for_in_the_same_words_everywhere() -> None:
-    wanted = [name for name in PROJECT["dependencies"] if name.startswith("torch")]
-    places = ("README.md", "docs/index.md", "Dockerfile")
-    for path in (*(ROOT / place for place in places), *WORKFLOWS):
-        found = re.findall(r"""["'](torch(?:audio)?[<>=][^"']*)["']""", path.read_text())
-        assert {*found} == {*wanted} or (path in WORKFLOWS and not found), path.name
-
-
-def test_the_development_container_installs_what_the_page_says() -> None:
-    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
-    command = container["postCreateCommand"]
-    assert f"    {command}\n" in (ROOT / "CONTRIBUTING.md").read_text()
 
 
 def test_the_sdist_holds_examples_and_what_its_tests_read(tmp_path: Path) -> None:

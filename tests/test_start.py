@@ -56,13 +56,6 @@ def pattern(line: str) -> str:
     )
 
 
-def test_the_page_begins_as_the_readme_does() -> None:
-    readme = (ROOT / "README.md").read_text()
-    (_, install), (_, generate), (_, verse), *_ = blocks()
-    assert all(f"    {line}\n" in readme for line in (install + generate).splitlines())
-    assert f"```text\n{verse}```" in readme
-
-
 def test_the_commands_print_what_is_shown(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -129,19 +129,6 @@ def test_gradients_of_the_equations_equal_numeric_ones(cell: str) -> None:
     assert torch.autograd.gradcheck(run, (*case.weights, case.x, case.h, case.c), fast_mode=True)
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("cell", CELLS)
-def test_after_a_separator_the_state_is_exactly_zero(
-    cell: str, device: str, dtype: torch.dtype
-) -> None:
-    case = Case(cell, device, dtype)
-    out = case.run(fused_layer, case.resets)
-    assert not out.y[case.resets].any()
-    assert not out.h[case.resets[-1]].any()
-    assert cell != "lstm" or not out.c[case.resets[-1]].any()
-
-
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("cell", CELLS)
 def test_nothing_crosses_a_separator(cell: str, device: str) -> None:

@@ -69,32 +69,6 @@ def test_a_prediction_is_read_of_what_came_since_the_document_began() -> None:
         assert torch.equal(carried.past, after.past)
 
 
-def test_codes_stand_beside_the_embedding_and_none_is_the_first() -> None:
-    net = model(input="embedding", embedding_size=6, conditions=5, condition_size=2)
-    symbols, state = inputs()
-    codes = torch.arange(T * B).view(T, B) % 5
-    found, _ = net(symbols, state, conditions=Conditions(codes))
-    # The same network with an embedding of pairs of a symbol and a code.
-    pairs = model(input="embedding", embedding_size=8, vocabulary_size=5 * V)
-    weights = net.state_dict()
-    table, others = weights["embedding.weight"], weights["conditions.weight"]
-    with torch.no_grad():
-        for name, own in pairs.named_parameters():
-            own[: len(weights[name])] = weights[name] if name != "embedding.weight" else 0
-        both = [torch.cat([row, other]) for row in table for other in others]
-        pairs.embedding.weight.copy_(torch.stack(both))  # type: ignore[union-attr]
-    expected, _ = pairs(5 * symbols + codes, state)
-    assert torch.allclose(found, expected[..., :V])
-    nothing, _ = net(symbols, state)
-    zeros = Conditions(torch.zeros_like(codes))
-    assert torch.equal(nothing, net(symbols, state, conditions=zeros)[0])
-    assert not torch.allclose(nothing, found)
-    tables = net.gate_tables()
-    x = tables["embedding"][symbols] + tables["conditions"][codes]
-    w = weights["layers.0.weight_ih_l0"]
-    assert torch.allclose(x, torch.cat([table[symbols], others[codes]], -1) @ w.T)
-
-
 def test_labels_stand_beside_them_as_the_sum_of_their_rows() -> None:
     net = model(input="embedding", conditions=2, condition_size=3, labels=[2, 3], label_size=3)
     symbols, state = inputs()
@@ -114,29 +88,6 @@ def test_labels_stand_beside_them_as_the_sum_of_their_rows() -> None:
     without, _ = net(symbols, state, conditions=Conditions(codes))
     assert torch.equal(without, net(symbols, state, conditions=unlabelled)[0])
     assert not torch.allclose(without, found)
-
-
-def test_a_network_with_choices_of_labels_shares_all_else() -> None:
-    net = model(input="embedding", labels=[2, 3], label_size=3)
-    symbols, state = inputs()
-    weights = np.zeros((2, 7), np.float32)
-    weights[:, [0, 3]] = 1.0
-    weights[1] = [0, 0.5, 0.5, 0, 0, 0, 1]
-    chosen = net.with_choices(weights)
-    shared = {id(weight) for weight in net.parameters()}
-    assert {name for name, weight in chosen.named_parameters() if id(weight) not in shared} == {
-        "labels.weight"
-    }
-    assert net.config.labels == [2, 3]
-    with torch.no_grad():
-        other, _ = net.with_choices(weights[[0, 0]])(symbols, state)
-        assert torch.allclose(other, net(symbols, state)[0], atol=1e-6)
-        labels = torch.ones_like(symbols)[..., None]
-        first, _ = chosen(symbols, state, conditions=Conditions(labels=labels))
-        rows = net.get_parameter("labels.weight")
-        rows[1] = rows[1:3].mean(0)
-        labels = torch.ones_like(symbols)[..., None] * torch.tensor([1, 3])
-        assert torch.allclose(first, net(symbols, state, conditions=Conditions(labels=labels))[0])
 
 
 def sigmoid(x: Array) -> Array:
@@ -193,17 +144,6 @@ def test_gradients_equal_numeric_ones() -> None:
     assert torch.autograd.gradcheck(loss, parameters, fast_mode=True)
 
 
-def test_a_reset_lane_starts_from_zero() -> None:
-    net = model()
-    symbols, state = inputs(4)
-    fresh = torch.tensor([False, True, False])
-    logits, _ = net(symbols, state.begun_anew(fresh))
-    from_zero, _ = net(symbols, State(*(torch.zeros_like(values) for values in state)))
-    carried, _ = net(symbols, state)
-    torch.testing.assert_close(logits[:, 1], from_zero[:, 1])
-    torch.testing.assert_close(logits[:, [0, 2]], carried[:, [0, 2]])
-
-
 def test_initial_weights_follow_from_the_generator_and_the_forget_bias_is_one() -> None:
     first, again = model(), model()
     for name, value in first.state_dict().items():
@@ -240,31 +180,6 @@ def test_one_call_of_the_stack_is_the_same_function() -> None:
         torch.testing.assert_close(first, second)
     with pytest.raises(ValueError, match="neither masks nor resets"):
         net.runnable_weights(kernel="stacked")(symbols, state, torch.ones(L, B, H))
-
-
-@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
-def test_the_backends_share_their_weights_and_agree(cell: str) -> None:
-    net, other = model(cell=cell), model(cell=cell, backend="unrolled")
-    other.load_state_dict(net.state_dict())
-    symbols, state = inputs(8)
-    resets = torch.zeros(T, B, dtype=torch.bool)
-    resets[1, 0] = resets[3, 2] = True
-    for first, second in zip(
-        net(symbols, state, None, resets), other(symbols, state, None, resets), strict=True
-    ):
-        torch.testing.assert_close(first, second)
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("coding", ["one_hot", "embedding"])
-def test_cudnn_computes_the_same_equations(coding: str) -> None:
-    net = model(input=coding, embedding_size=6)
-    symbols, state = inputs(7)
-    expected, after = net(symbols, state)
-    gpu_state = State(*(values.cuda() for values in state))
-    logits, gpu_after = net.cuda()(symbols.cuda(), gpu_state)
-    torch.testing.assert_close(logits.cpu(), expected, atol=1e-10, rtol=1e-8)
-    torch.testing.assert_close(gpu_after.c.cpu(), after.c, atol=1e-10, rtol=1e-8)
 
 
 @pytest.mark.gpu
@@ -314,34 +229,3 @@ def test_known_symbols_keep_their_logits(cell: str, coding: str, logits: int) ->
     found, _ = after(NUMBERS[symbols], after.zero_state(2))
     torch.testing.assert_close(found[..., NUMBERS], expected[..., :5])
     torch.testing.assert_close(found[..., SIZE:], expected[..., SIZE:])
-
-
-@pytest.mark.parametrize("lookback", [0, 2])
-@pytest.mark.parametrize("had", [False, True])
-def test_the_end_of_a_document_stays_the_last_logit(had: bool, lookback: int) -> None:
-    coding = "embedding" if lookback else "one_hot"
-    before = network(6 if had else 5, ends=had, input=coding, lookback=lookback)
-    if lookback:
-        levels = torch.arange(len(before.head.bias)).float()
-        before.set_linear_predictor(LinearPredictor(levels, torch.ones(1, 2)))
-    numbers = torch.arange(5) if lookback else NUMBERS
-    size = 5 if lookback else SIZE
-    generator = torch.Generator().manual_seed(1)
-    after = with_vocabulary(before, numbers, size, generator, ends=True)
-    assert after.config.ends
-    assert after.config.symbols == size
-    symbols = torch.tensor([[0], [3], [2]])
-    expected, _ = before(symbols, before.zero_state(1))
-    found, _ = after(numbers[symbols], after.zero_state(1))
-    torch.testing.assert_close(found[..., numbers], expected[..., :5])
-    if had:
-        torch.testing.assert_close(found[..., size], expected[..., 5])
-
-
-def test_new_symbols_are_unlikely_at_first() -> None:
-    before = network()
-    with torch.no_grad():
-        before.head.bias.copy_(torch.tensor([3.0, -9.0, -9.0, -9.0, -9.0]))  # certain of one symbol
-    after = grown(before)
-    logits, _ = after(NUMBERS[:1, None], after.zero_state(1))
-    assert logits.softmax(-1)[..., [1, 4, 5]].sum() < 0.01

@@ -1,7 +1,5 @@
 """What docs/how/cudnn.md answers, checked: on the CPU anywhere, on cuDNN with `-m gpu`."""
 
-import itertools
-
 import pytest
 import torch
 from torch import Tensor, nn
@@ -122,22 +120,3 @@ def test_the_rows_of_a_matrix_are_the_gates_i_f_g_o(device: str) -> None:
     assert shut(0)[1].abs().min() > 0
     assert shut(1)[1].abs().min() > 0
     assert (shut(1, 2)[1] <= 0).all()  # g: only -1 comes in
-
-
-@pytest.mark.gpu
-def test_all_weights_lie_in_one_buffer_matrices_before_biases() -> None:
-    net = nn.LSTM(X, H, L).to("cuda")
-    begin = net.get_parameter("weight_ih_l0").data_ptr()
-    places = {
-        name: (parameter.data_ptr() - begin) // 4 for name, parameter in net.named_parameters()
-    }
-    sizes = {name: parameter.numel() for name, parameter in net.named_parameters()}
-    order = sorted(places, key=places.__getitem__)
-    assert order == [
-        *("weight_ih_l0", "weight_hh_l0", "weight_ih_l1", "weight_hh_l1"),
-        *("bias_ih_l0", "bias_hh_l0", "bias_ih_l1", "bias_hh_l1"),
-    ]
-    storages = {parameter.untyped_storage().data_ptr() for parameter in net.parameters()}
-    assert len(storages) == 1
-    for name, after in itertools.pairwise(order):
-        assert places[name] + sizes[name] <= places[after]

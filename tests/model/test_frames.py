@@ -11,7 +11,6 @@ from seqkit.conditions import Conditions
 from seqkit.config import ModelConfig
 from seqkit.generation.engines.pytorch import PreparedStep
 from seqkit.model import cells
-from seqkit.model.arrays import count_fixed, count_parameters
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.linear_predictor import LinearPredictor
 
@@ -164,31 +163,3 @@ def test_a_prepared_step_gives_the_same(kind: str) -> None:
         assert one.shape == other.shape
         np.testing.assert_allclose(one, other, atol=1e-5)
     assert begun.shape == (6, B, V)
-
-
-def test_activations_are_those_of_every_input() -> None:
-    model = network("embedding", layers=1).float()
-    symbols, _ = row(N * P)
-    runnable = model.runnable_weights()
-    with torch.no_grad():
-        trace = runnable.traced(symbols, model.zero_state(B))
-        whole = runnable.activations(trace, 0, slice(None))
-        first = runnable.traced(symbols[:5], model.zero_state(B))
-        rest = runnable.traced(symbols[5:], first.after)
-        parts = [runnable.activations(each, 0, slice(None)) for each in (first, rest)]
-    assert whole.shape == (N * P, B, H)
-    assert torch.allclose(torch.cat(parts), whole, atol=1e-5)
-    assert torch.allclose(whole[-1], trace.after.c[0].tanh(), atol=1e-5)
-
-
-@pytest.mark.parametrize("kind", ["one_hot", "embedding", "predicting"])
-def test_its_parameters_are_counted(kind: str) -> None:
-    model = network(kind)
-    assert count_parameters(model.config) == sum(each.numel() for each in model.parameters())
-    assert count_fixed(model.config) == sum(each.numel() for each in model.buffers())
-
-
-def test_one_symbol_a_step_has_no_frame() -> None:
-    model = CharRNN(ModelConfig(vocabulary_size=V, hidden_size=H, symbols_per_step=1))
-    assert model.frame is None
-    assert model.zero_state(B).frame.shape == (1, B, 0)
