@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.config import Config, DataConfig
-from seqkit.data import remote
+from seqkit.data import elsewhere, streams
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.file_search import Search
 from seqkit.data.load import OF_QUANTISERS, Known, check_same, load_corpus
+from seqkit.data.remote import is_remote
 from seqkit.data.sound.part import SoundPart
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
@@ -75,7 +76,10 @@ def corpus_asked_for(
         ConfigError: keys that do not fit the checkpoint.
     """
     if config.data.path:
-        data = remote.localised(config.data, disk.cache_dir(), console.notice, console.progress)
+        cache, notice, progress = disk.cache_dir(), console.notice, console.progress
+        paths = streams.read_streams(config.data.path, cache, notice, progress)
+        data = dataclasses.replace(config.data, path=paths)
+        data = elsewhere.fetch(data, cache, notice, progress)
         data = dataclasses.replace(saved.as_read(data), max_vocabulary=0)
         if saved.labels is None and (data.label or data.label_column):
             key = "label" if data.label else "label_column"
@@ -113,7 +117,7 @@ def _own_data(saved: Checkpoint, catalogue: Catalogue) -> DataConfig:
     Raises:
         DataError: the data is not found, or cannot be those.
     """
-    data = remote.cached(recorded(saved), disk.cache_dir())
+    data = elsewhere.cached(recorded(saved), disk.cache_dir())
     problem = None
     if data.path:
         problem = recorded_path_problem(data, saved.codec, saved.data)
@@ -157,7 +161,7 @@ def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, A
     if recorded is None:
         return f"the checkpoint does not say how large {' and '.join(data.path)} was"
     for path in data.path:
-        if (data.of_rows or remote.is_remote(path)) and not os.path.lexists(path):
+        if (data.of_rows or is_remote(path)) and not os.path.lexists(path):
             given = f"{'data.kind=hf ' if data.of_rows else ''}data.path={path}"
             return f"{path} is not in the cache, and is fetched only if {given} is given"
     search = Search.of(data, codec.kind)

@@ -13,7 +13,7 @@ from seqkit.advice.faults import Fault
 from seqkit.advice.sound import decibels
 from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
-from seqkit.data import remote, streams
+from seqkit.data import elsewhere, streams
 from seqkit.data.datasets import Folders
 from seqkit.data.load import load_corpus, require_cut
 from seqkit.evaluation import baselines
@@ -68,7 +68,7 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     cache = disk.cache_dir()
     paths = streams.read_streams(config.data.path, cache, console.notice, console.progress)
     config.data.path = paths
-    config.data = remote.fetch(config.data, cache, console.notice, console.progress)
+    config.data = elsewhere.fetch(config.data, cache, console.notice, console.progress)
     given, config = config.recipe, _with_recipe(config, catalogue, console)
     chosen, session = (
         device.choose_device(config.device),

@@ -1,44 +1,66 @@
-"""What copies of data from elsewhere have in common: their place, and how failures are told."""
+"""Data elsewhere, at URLs or on the hub of Hugging Face, are read from copies in the cache."""
 
-import contextlib
-import errno
-import hashlib
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from seqkit.foundation.errors import ConfigError, DataError, OutputError, SeqkitError
+from seqkit.config import DataConfig
+from seqkit.data import huggingface, remote
+from seqkit.data.files import Meter
+from seqkit.foundation.console import Notice, Progress, unseen
+from seqkit.foundation.errors import ConfigError
 
 
-def copy_in(room: Path, origin: str, name: str) -> Path:
-    """The place of a copy in a folder of the cache, called `name`, if a file may be."""
-    key = hashlib.sha256(origin.encode()).hexdigest()[:32]
-    return room.absolute() / key / (name if name.strip(".") and "\0" not in name else "data")
+def absolute(data: DataConfig) -> list[str]:
+    """The paths as they are known from every folder; URLs and names on the hub are already."""
+
+    def is_name(path: str) -> bool:
+        return not Path(path).exists() if data.of_rows else remote.is_remote(path)
+
+    return [path if is_name(path) else str(Path(path).absolute()) for path in data.path]
 
 
-@contextlib.contextmanager
-def failures_told(name: str, extra: str) -> Iterator[None]:
-    """Tell in a line what a library that reads data elsewhere raises.
-
-    Args:
-        name: of the data.
-        extra: of this package, which brings the library.
+def fetch(data: DataConfig, cache: Path, notice: Notice, progress: Progress = unseen) -> DataConfig:
+    """The keys with copies in the cache, brought up to date, in the place of URLs or data sets.
 
     Raises:
-        ConfigError: the library is not installed.
-        OutputError: the disk is full.
-        DataError: the data cannot be read, in the library's own words.
+        ConfigError: keys of data sets without data.kind=hf, or of files with it; or what reads the
+            data is not installed.
+        DataError: they cannot be read.
+        OutputError: the cache cannot be written.
     """
-    try:
-        yield
-    except SeqkitError:
-        raise
-    except ImportError as error:
-        raise ConfigError(
-            f"{name}: needs more packages: pip install 'seqkit[{extra}]' ({error})"
-        ) from error
-    except Exception as error:  # each store, and each data set, raises its own
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise OutputError(f"{name}: no room for its copy on the disk: {error}") from error
-        cause = error.__cause__ or error  # fsspec turns every failure of HTTP into "not found"
-        said = " ".join(f"{type(cause).__name__}: {cause}".split()).removesuffix(":")
-        raise DataError(f"{name}: cannot be read: {said}") from error
+    _check_keys(data)
+    if data.of_rows:
+        rows = [huggingface.fetch(n, data, cache, notice, Meter(progress)) for n in data.path]
+        return replace(data, path=[*map(str, rows)])
+    urls = {path for path in data.path if remote.is_remote(path)}
+    copies = {url: remote.fetch(url, data.pattern, cache, notice, progress) for url in urls}
+    return replace(data, path=[str(copies.get(path, path)) for path in data.path])
+
+
+def cached(data: DataConfig, cache: Path) -> DataConfig:
+    """The keys with the copy in the place of each URL, or data set, that was fetched.
+
+    No store is asked.
+    """
+    copies = {
+        path: huggingface.copy_of(path, data, cache)
+        if data.of_rows
+        else remote.copy_of(path, cache)
+        for path in data.path
+        if data.of_rows or remote.is_remote(path)
+    }
+    kept = {path: copy for path, copy in copies.items() if copy.exists()}
+    return replace(data, path=[str(kept.get(path, path)) for path in data.path])
+
+
+def _check_keys(data: DataConfig) -> None:
+    """Raise ConfigError for keys of data sets without data.kind=hf, or of files with it."""
+    of_others = (
+        ("encoding", "pattern", "document") if data.of_rows else ("column", "hf_split", "hf_subset")
+    )
+    for key in of_others:
+        if (value := getattr(data, key)) != getattr(DataConfig(), key):
+            what = "files: leave it out with" if data.of_rows else "data sets: give"
+            raise ConfigError(f"data.{key}={value} is for {what} data.kind=hf")
+    if data.of_rows and not data.path:
+        raise ConfigError("data.kind=hf: give data.path=NAME, a data set on the hub or a folder")

@@ -15,13 +15,13 @@ from typing import Self
 
 from seqkit.config import DataConfig
 from seqkit.data import files
-from seqkit.data.files import SOUND_HINT, TEXT_HINT, BadFileError
+from seqkit.data.files import SOUND_HINT, TABLE, TEXT_HINT, BadFileError
 from seqkit.data.sound import reader
 from seqkit.data.text_encoder import check_plain
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.run_folders import is_run
 
-_OF_SWEEP = re.compile(r"\d+\.log")
+_LOG_OF_RUN = re.compile(r"(\d+)\.log")
 _TABLES = "Parquet or Arrow"
 _HINTS = {  # where nothing is taken, by the reason for which files are left out
     _TABLES: "data.kind=hf data.column=NAME learns from a column of these",
@@ -29,17 +29,17 @@ _HINTS = {  # where nothing is taken, by the reason for which files are left out
     "sound": SOUND_HINT,
 }
 _WORDS = {"audio": "file of sound", "text": "file of text", "bytes": "file"}
-Entry = tuple[int, Path, str]
-"""The number of a path of data, from 1, a file at or below it, and its place behind all links."""
+Entry = tuple[int, Path]
+"""The number of a path of data, from 1, and a file at or below it."""
 
 
 @dataclass
 class Search:
     """The files of some paths, and what is left out on the way.
 
-    kind: what is taken of folders: audio goes by the name; text by the
-        content, but for files named .txt; bytes takes all; auto is one of the first two, as
-        `named` finds. What is known to be no text cannot be read as text.
+    kind: what is taken of folders: audio goes by the name; text by the content, but for files named
+        .txt; bytes takes all; auto is one of the first two, as `named` finds. What is known to be
+        no text cannot be read as text.
     pattern: `data.pattern`, which chooses instead.
     encoding: of text.
     skip: whether files and folders that cannot be read are left out.
@@ -59,7 +59,7 @@ class Search:
         """The search for files of a kind, as the keys ask for it."""
         return cls(kind, config.pattern, config.encoding, config.on_bad_file == "skip")
 
-    def files(self, paths: Sequence[Path]) -> Iterator[tuple[int, Path]]:
+    def files(self, paths: Sequence[Path]) -> Iterator[Entry]:
         """Each file once, with its path's number (from 1), in no order within a path.
 
         Raises:
@@ -76,11 +76,11 @@ class Search:
         Raises:
             DataError: there are none, and as `files` does.
         """
-        files = [*self._all(paths)]
+        found = [*self._all(paths)]
         if self.kind == "auto":
-            self.kind = self._kind_of(paths, files)
+            self.kind = self._kind_of(paths, found)
         named = {}
-        for number, file in sorted(self._chosen(paths, files)):
+        for number, file in sorted(self._chosen(paths, found)):
             name = _name_in(paths[number - 1], file) or file.name
             named[f"{number}/{name}" if len(paths) > 1 else name] = file
         if not named:
@@ -98,12 +98,6 @@ class Search:
             parts.append(f"{len(self.errors)} cannot be read: {self._unreadable()}")
         return "; ".join(filter(None, parts))
 
-    def leave_out(self, error: BadFileError) -> None:
-        """Leave a file out that cannot be read. Raises DataError where this is not asked for."""
-        if not self.skip:
-            raise error.refusal() from error
-        self.errors.append(error)
-
     def _left_out(self) -> str:
         reasons = ", ".join(f"{count} {reason}" for reason, count in self.left_out.items())
         return f"left out: {reasons}" if reasons else ""
@@ -112,62 +106,67 @@ class Search:
         each = ((bad.file, bad.reason.removeprefix("cannot be read: ")) for bad in self.errors)
         return "; ".join(f"{file} ({reason})" for file, reason in each)
 
+    def _refuse(self, error: BadFileError) -> None:
+        """Leave a file out that cannot be read. Raises DataError where this is not asked for."""
+        if not self.skip:
+            raise error.refusal() from error
+        self.errors.append(error)
+
     def _all(self, paths: Sequence[Path]) -> Iterator[Entry]:
         """Everything at the paths, and below those that are folders."""
         for number, path in enumerate(paths, 1):
             if not is_folder(path):
-                yield number, path, os.path.realpath(path)
-                continue
-            if is_run(path):
+                yield number, path
+            elif is_run(path):
                 advice = f"doctor run_dir={path} says how it went"
                 raise DataError(f"{path}: what a training left, no data: {advice}")
-            for file, real in self._below(path):
-                yield number, file, real
+            else:
+                yield from ((number, file) for file in self._below(path))
 
-    def _below(self, folder: Path) -> Iterator[tuple[Path, str]]:
+    def _below(self, folder: Path) -> Iterator[Path]:
         """All files below a folder, but for what seqkit made and what is hidden.
 
-        With each comes the place of the file itself. Links come last, but for those to folders
-        that lead back: up, or to what was read already.
+        Links come last, but for those to folders that lead back: up, or to what was read already.
         """
         top, seen, linked = Path(os.path.realpath(folder)), set[str](), list[Path]()
 
         def refused(error: OSError) -> None:
-            self.leave_out(BadFileError.of(Path(error.filename), error))
+            self._refuse(BadFileError.of(Path(error.filename), error))
 
         for name, folders, files_in in os.walk(folder, onerror=refused, followlinks=True):
-            place, real = Path(name), os.path.realpath(name)
+            place, real, reason = Path(name), os.path.realpath(name), ""
             if real in seen or (place != folder and top.is_relative_to(real)):
-                self.left_out["linked in a circle or twice"] += 1
+                reason = "linked in a circle or twice"
+            elif is_run(place):
+                reason = "holding a run"
+            if reason:
+                self.left_out[reason] += 1
                 folders.clear()
                 continue
             seen.add(real)
-            folders[:] = [sub for sub in folders if self._is_data(place / sub, is_folder=True)]
-            folders.sort(key=lambda sub: ((place / sub).is_symlink(), sub))
+            folders[:] = [each for each in folders if self._is_data(place / each)]
+            folders.sort(key=lambda each: ((place / each).is_symlink(), each))
             for file in files_in:
-                path = place / file
-                if _OF_SWEEP.fullmatch(file) and is_run(path.with_suffix("")):
-                    self.left_out["written by a sweep"] += 1
-                elif not self._is_data(path, is_folder=False):
+                if not self._is_data(place / file):
                     continue
-                elif path.is_symlink():
-                    linked.append(path)
+                if (place / file).is_symlink():
+                    linked.append(place / file)
                 else:
-                    yield path, f"{real}{os.sep}{file}"
-        yield from ((path, os.path.realpath(path)) for path in linked)
+                    yield place / file
+        yield from linked
 
-    def _is_data(self, path: Path, *, is_folder: bool) -> bool:
+    def _is_data(self, path: Path) -> bool:
         """Whether what is in a folder is looked at, whatever is looked for."""
-        reason = ""
+        reason, log = "", _LOG_OF_RUN.fullmatch(path.name)
         if path.name.startswith("."):
             reason = "hidden"
-        elif is_folder and is_run(path):
-            reason = "holding a run"
+        elif log and is_run(path.with_name(log[1])):
+            reason = "written by a sweep"
         if reason:
             self.left_out[reason] += 1
         return not reason
 
-    def _kind_of(self, paths: Sequence[Path], files: Sequence[Entry]) -> str:
+    def _kind_of(self, paths: Sequence[Path], found: Sequence[Entry]) -> str:
         """Whether data.kind=auto takes the paths for sound or for text.
 
         A file that is named or opens as sound is sound, and a folder in which at least half of the
@@ -178,31 +177,30 @@ class Search:
         """
         sound = list[bool]()
         for number, path in enumerate(paths, 1):
-            inside = [file for place, file, _ in files if place == number and file != path]
+            inside = [file for place, file in found if place == number and file != path]
             inside = [file for file in inside if matches(_name_in(path, file), self.pattern)]
-            count = sum(map(_counts_as_sound, inside))
+            count = sum(map(_is_named_sound, inside))
             sound.append(0 < count >= len(inside) - count if path.is_dir() else _is_sound(path))
         if any(sound) and not all(sound):
             one, other = paths[sound.index(True)], paths[sound.index(False)]
             raise DataError(f"{one} is sound and {other} is not: a model learns from one of them")
         return "audio" if all(sound) else "text"
 
-    def _chosen(self, paths: Sequence[Path], files: Iterable[Entry]) -> Iterator[tuple[int, Path]]:
+    def _chosen(self, paths: Sequence[Path], found: Iterable[Entry]) -> Iterator[Entry]:
         """The files that are taken, each once."""
         seen = set[str]()
-        alone = len(paths) == 1 and not paths[0].is_dir()
-        for number, file, real in files:
+        for number, file in found:
             try:
                 reason = self._fault(file, _name_in(paths[number - 1], file))
             except OSError as error:
-                self.leave_out(BadFileError.of(file, error))
+                self._refuse(BadFileError.of(file, error))
                 continue
             except BadFileError as error:
-                if alone:
+                if [file] == [*paths]:
                     raise
-                self.leave_out(error)
+                self._refuse(error)
                 continue
-            if not reason and real in seen:
+            if not reason and (real := os.path.realpath(file)) in seen:
                 reason = "given twice"
             if reason:
                 self.left_out[reason] += 1
@@ -221,7 +219,7 @@ class Search:
         """
         if name and self.pattern and not matches(name, self.pattern):
             return f"not {self.pattern}"
-        if name and self.kind == "audio" and not self.pattern and not _counts_as_sound(file):
+        if name and self.kind == "audio" and not self.pattern and not _is_named_sound(file):
             return "not sound"
         try:
             status = file.stat()
@@ -238,10 +236,10 @@ class Search:
             return ""
         begin = files.head(file)
         if name and not self.pattern and not name.lower().endswith(".txt"):
-            if files.is_table(name, begin):
+            if files.meant(begin) == TABLE:
                 return _TABLES
             if not files.is_text(begin, self.encoding):
-                return "sound" if _counts_as_sound(file) else "not text"
+                return "sound" if _is_named_sound(file) else "not text"
         check_plain(file, begin, self.encoding)
         return ""
 
@@ -273,15 +271,13 @@ def is_folder(path: Path) -> bool:
     return stat.S_ISDIR(mode)
 
 
-def _counts_as_sound(file: Path) -> bool:
-    """Whether a file is named as sound."""
+def _is_named_sound(file: Path) -> bool:
     return file.suffix.lower() in reader.SUFFIXES
 
 
 def _is_sound(file: Path) -> bool:
     """Whether a file is named or opens as sound."""
-    is_text = file.suffix.lower() == ".txt"
-    return _counts_as_sound(file) or (not is_text and reader.is_sound(file))
+    return _is_named_sound(file) or (file.suffix.lower() != ".txt" and reader.is_sound(file))
 
 
 def _name_in(path: Path, file: Path) -> str:

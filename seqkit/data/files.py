@@ -26,15 +26,24 @@ _BLOCK = 1 << 22  # bytes
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _UTF32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _TEXT_BYTES = bytes({*b"\a\b\t\n\v\f\r\x1a\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
-_CONTAINERS = (
-    *(b"PK\x03\x04", b"%PDF-", b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"),
-    *(b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
-    *(b"SQLite format 3\0", b"\x89HDF\r\n\x1a\n", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8"),
+TABLE = "a Parquet or Arrow file: data.kind=hf data.column=NAME learns from a column of it"
+PLAYLIST = "a playlist: give data.path=FILE for each recording, or their folder"
+_PACKED = (
+    "a document, an archive or a picture: save its text as plain text, or read it as it is: "
+    "data.kind=bytes"
 )
-"""How documents, archives and pictures begin, some of which might pass for text."""
+_BEGINNINGS = {
+    TABLE: (b"ARROW1\0\0", b"PAR1"),
+    PLAYLIST: (b"#EXTM3U", b"[playlist]"),
+    _PACKED: (
+        *(b"PK\x03\x04", b"%PDF-", b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ\0", b"GIF8"),
+        *(b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
+        *(b"SQLite format 3\0", b"\x89HDF\r\n\x1a\n", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"),
+        b"\x28\xb5\x2f\xfd",
+    ),
+}
+"""How files begin that might pass for text, by what they are, and what to do with them."""
 _TAR = slice(257, 262)
-PLAYLISTS = (b"#EXTM3U", b"[playlist]")
-PLAYLIST_HINT = "a playlist: give data.path=FILE for each recording, or their folder"
 
 
 class BadFileError(DataError):
@@ -119,14 +128,11 @@ def digest_of(file: Path, count: Watch) -> str:
     return digest.hexdigest()
 
 
-def is_container(begin: bytes) -> bool:
-    """Whether what begins so is a document, an archive or a picture."""
-    return begin.startswith(_CONTAINERS) or begin[_TAR] == b"ustar"
-
-
-def is_table(name: str, begin: bytes) -> bool:
-    """Whether a file, by its name or how it begins, is a table as `data.kind=hf` reads them."""
-    return name.lower().endswith(".arrow") or begin.startswith((b"ARROW1\0\0", b"PAR1"))
+def meant(begin: bytes) -> str:
+    """What a file that begins so is, if not text, and what to do; empty if that is not known."""
+    if begin[_TAR] == b"ustar":
+        return _PACKED
+    return next((what for what, starts in _BEGINNINGS.items() if begin.startswith(starts)), "")
 
 
 def wide_encoding(begin: bytes) -> str:
@@ -144,7 +150,7 @@ def encoding_with_mark(encoding: str) -> str:
 
 def is_text(begin: bytes, encoding: str) -> bool:
     """Whether a file that begins so looks like text, in this encoding or in another one."""
-    if is_container(begin) or is_table("", begin):
+    if meant(begin):
         return False
     try:
         if "\0" not in codecs.getincrementaldecoder(encoding)().decode(begin):

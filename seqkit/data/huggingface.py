@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data.elsewhere import copy_in, failures_told
 from seqkit.data.files import Meter
+from seqkit.data.remote import copy_in, failures_told
 from seqkit.data.text_encoder import line_of
 from seqkit.foundation import disk
 from seqkit.foundation.console import Notice

@@ -1,24 +1,18 @@
-"""Data elsewhere: URLs, which fsspec reads, and data sets of Hugging Face.
+"""URLs, which fsspec reads: copies of files and folders in `remote/` of the cache."""
 
-Both are read from copies in the cache, `remote/KEY/NAME` and `hf/KEY/NAME`.
-"""
-
+import contextlib
+import errno
+import hashlib
 import re
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from seqkit.config import DataConfig
-from seqkit.data import huggingface
-from seqkit.data.elsewhere import copy_in, failures_told
 from seqkit.data.file_search import matches
-from seqkit.data.files import Meter
-from seqkit.data.streams import read_streams
 from seqkit.foundation import disk
 from seqkit.foundation.console import Notice, Progress, unseen
-from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.errors import ConfigError, DataError, OutputError, SeqkitError
 
 _TIMEOUT = 30.0  # seconds that a web server may take for the next bytes
 _BARRED = re.compile(r"(^|/)\.|\0")  # hidden, outside the folder, or a name that no file has
@@ -29,77 +23,6 @@ def is_remote(path: str) -> bool:
     return "://" in path
 
 
-def absolute(data: DataConfig) -> list[str]:
-    """The paths as they are known from every folder; URLs and names on the hub are already."""
-
-    def is_name(path: str) -> bool:
-        return not Path(path).exists() if data.of_rows else is_remote(path)
-
-    return [path if is_name(path) else str(Path(path).absolute()) for path in data.path]
-
-
-def localised(
-    data: DataConfig, cache: Path, notice: Notice, progress: Progress = unseen
-) -> DataConfig:
-    """The keys with files of the cache in the place of streams, URLs and data sets.
-
-    Raises what `read_streams` and `fetch` raise.
-    """
-    files = read_streams(data.path, cache, notice, progress)
-    return fetch(replace(data, path=files), cache, notice, progress)
-
-
-def fetch(data: DataConfig, cache: Path, notice: Notice, progress: Progress = unseen) -> DataConfig:
-    """The keys with copies in the cache, brought up to date, in the place of URLs or data sets.
-
-    Raises:
-        ConfigError: keys of data sets without data.kind=hf, or of files with it; or what reads the
-            data is not installed.
-        DataError: they cannot be read.
-        OutputError: the cache cannot be written.
-    """
-    _check_keys(data)
-
-    def fetched(name: str) -> Path:
-        if data.of_rows:
-            return huggingface.fetch(name, data, cache, notice, Meter(progress))
-        return fetch_url(name, data.pattern, cache, notice, progress)
-
-    return _with_copies(data, fetched)
-
-
-def cached(data: DataConfig, cache: Path) -> DataConfig:
-    """The keys with the copy in the place of each URL, or data set, that was fetched.
-
-    No store is asked.
-    """
-
-    def copy_or_name(name: str) -> str | Path:
-        copy = huggingface.copy_of(name, data, cache) if data.of_rows else copy_of(name, cache)
-        return copy if copy.exists() else name
-
-    return _with_copies(data, copy_or_name)
-
-
-def _with_copies(data: DataConfig, copy_of: Callable[[str], str | Path]) -> DataConfig:
-    """The keys with what `copy_of` returns in the place of each URL, or data set."""
-    paths = [copy_of(path) if data.of_rows or is_remote(path) else path for path in data.path]
-    return replace(data, path=[*map(str, paths)])
-
-
-def _check_keys(data: DataConfig) -> None:
-    """Raise ConfigError for keys of data sets without data.kind=hf, or of files with it."""
-    of_others = (
-        ("encoding", "pattern", "document") if data.of_rows else ("column", "hf_split", "hf_subset")
-    )
-    for key in of_others:
-        if (value := getattr(data, key)) != getattr(DataConfig(), key):
-            what = "files: leave it out with" if data.of_rows else "data sets: give"
-            raise ConfigError(f"data.{key}={value} is for {what} data.kind=hf")
-    if data.of_rows and not data.path:
-        raise ConfigError("data.kind=hf: give data.path=NAME, a data set on the hub or a folder")
-
-
 def copy_of(url: str, cache: Path) -> Path:
     """The copy of a URL, there or not, called as the last part of the URL is."""
     parts = urlsplit(url.partition("::")[0])
@@ -107,9 +30,7 @@ def copy_of(url: str, cache: Path) -> Path:
     return copy_in(cache / "remote", url, name)
 
 
-def fetch_url(
-    url: str, pattern: str, cache: Path, notice: Notice, progress: Progress = unseen
-) -> Path:
+def fetch(url: str, pattern: str, cache: Path, notice: Notice, progress: Progress = unseen) -> Path:
     """The copy of a URL, brought up to date; of a folder the files that match a pattern.
 
     A copy of a web page counts for a week; other stores are asked whether a file has changed.
@@ -181,3 +102,38 @@ def _options(url: str) -> dict[str, Any]:
 
     timeout = ClientTimeout(total=None, sock_connect=_TIMEOUT, sock_read=_TIMEOUT)
     return {"client_kwargs": {"timeout": timeout, "trust_env": True}}
+
+
+def copy_in(room: Path, origin: str, name: str) -> Path:
+    """The place of a copy in a folder of the cache, called `name`, if a file may be."""
+    key = hashlib.sha256(origin.encode()).hexdigest()[:32]
+    return room.absolute() / key / (name if name.strip(".") and "\0" not in name else "data")
+
+
+@contextlib.contextmanager
+def failures_told(name: str, extra: str) -> Iterator[None]:
+    """Tell in a line what a library that reads data elsewhere raises.
+
+    Args:
+        name: of the data.
+        extra: of this package, which brings the library.
+
+    Raises:
+        ConfigError: the library is not installed.
+        OutputError: the disk is full.
+        DataError: the data cannot be read, in the library's own words.
+    """
+    try:
+        yield
+    except SeqkitError:
+        raise
+    except ImportError as error:
+        raise ConfigError(
+            f"{name}: needs more packages: pip install 'seqkit[{extra}]' ({error})"
+        ) from error
+    except Exception as error:  # each store, and each data set, raises its own
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise OutputError(f"{name}: no room for its copy on the disk: {error}") from error
+        cause = error.__cause__ or error  # fsspec turns every failure of HTTP into "not found"
+        said = " ".join(f"{type(cause).__name__}: {cause}".split()).removesuffix(":")
+        raise DataError(f"{name}: cannot be read: {said}") from error

@@ -31,12 +31,6 @@ from seqkit.data.sound import reader
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
-_CONTINUING = bytes(range(0x80, 0xC0))  # all but the first byte of a character of UTF-8
-_NO_CHANCE = 6  # of them, where none breaks the rules of UTF-8; GBK keeps to them most often
-_MEND = (
-    "what is before it is UTF-8: mend the file, as with iconv -c -f utf-8 -t utf-8, which leaves "
-    "such bytes out, or read any file with data.kind=bytes"
-)
 _ENCODINGS = "cp1252 (Western European), cp1251 (Russian), gb18030 (Chinese) …"
 
 
@@ -67,10 +61,7 @@ def _text_blocks(file: Path, config: DataConfig, count: Watch) -> Iterator[str]:
         # error.object is what the decoder had kept and the newest block: it ends where we read to.
         offset = read - len(error.object) + error.start
         reason = f"byte {offset} (0x{error.object[error.start]:02x}) is not {encoding}"
-        before = error.object[: error.start]
-        continuing = len(before) - len(before.translate(None, _CONTINUING))
-        is_utf8 = encodings.lookup(encoding).name.startswith("utf-8") and continuing >= _NO_CHANCE
-        raise BadFileError(file, reason, _MEND if is_utf8 else _advice(file)) from error
+        raise BadFileError(file, reason, _advice(file)) from error
     except UnicodeError as error:
         raise BadFileError(file, f"not {encoding} ({error})", _advice(file)) from error
 
@@ -88,24 +79,16 @@ def check_plain(file: Path, begin: bytes, encoding: str) -> None:
     read otherwise. `begin` is how the file begins.
     """
     wide = files.wide_encoding(begin)
-    wide = "" if encodings.lookup(encoding).name.startswith(wide) else wide
-    packed = begin.startswith(files.PLAYLISTS) or files.is_container(begin)
-    packed = packed or files.is_table(file.name, begin)
-    if packed or wide or (b"\0" in begin and reader.is_sound(file)):
-        reason = f"not {encoding} text" if wide else "not plain text"
-        raise BadFileError(file, reason, _advice(file))
+    is_sound = b"\0" in begin and reader.is_sound(file)
+    if files.meant(begin) or is_sound or not encodings.lookup(encoding).name.startswith(wide):
+        raise BadFileError(file, f"not {encoding} text", _advice(file))
 
 
 def _advice(file: Path) -> str:
     """What to do about a file that is not in the encoding."""
     begin = head(file)
-    if files.is_table(file.name, begin):
-        return f"it is a Parquet or Arrow file: give data.kind=hf data.path={file} data.column=text"
-    if begin.startswith(files.PLAYLISTS):
-        return f"it is {files.PLAYLIST_HINT}"
-    if files.is_container(begin):
-        what = "a document, an archive or a picture"
-        return f"it is {what}: save its text as plain text, or read it as it is: data.kind=bytes"
+    if what := files.meant(begin):
+        return f"it is {what}"
     if wide := files.wide_encoding(begin):
         return f"it looks like text in {wide.upper()}: give data.encoding={wide}"
     if reader.is_sound(file):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit.config import Config, as_data_asks
-from seqkit.data import remote, streams
+from seqkit.data import elsewhere, streams
 from seqkit.foundation import disk
 from seqkit.foundation.session import Session
 from seqkit.runs import named_checkpoint
@@ -59,8 +59,8 @@ def locate(claim: Claim, session: Session) -> Sources:
     prompt = [] if config.prompt_file is None else [config.prompt_file]
     files = streams.read_streams([*config.data.path, *prompt], cache, notice, progress)
     data = dataclasses.replace(config.data, path=files[: len(config.data.path)])
-    data = dataclasses.replace(data, path=remote.absolute(data))
-    copies = remote.fetch(data, cache, notice, progress)
+    data = dataclasses.replace(data, path=elsewhere.absolute(data))
+    copies = elsewhere.fetch(data, cache, notice, progress)
     config = dataclasses.replace(
         config,
         data=data,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import remote
+from seqkit.data import elsewhere
 from seqkit.foundation.errors import ConfigError, DataError
 from tests.data.hf_store import COLUMN, store
 from tests.data.stores import files_in
@@ -29,7 +29,7 @@ def fetch(
     data = DataConfig(kind="hf", path=[str(path)], column=column, hf_split=split, hf_subset=subset)
     data.label_column = labels
     said = list[str]() if told is None else told
-    here = remote.fetch(data, cache, said.append)
+    here = elsewhere.fetch(data, cache, said.append)
     return Path(here.path[0])
 
 
@@ -64,9 +64,9 @@ def test_a_data_set_is_read_again_only_when_it_changed(tmp_path: Path) -> None:
 def test_the_copy_is_found_without_asking(tmp_path: Path) -> None:
     cache, path = tmp_path / "cache", store(tmp_path / "set", TEXTS)
     data = DataConfig(kind="hf", path=[str(path)], column=COLUMN)
-    assert remote.cached(data, cache).path == [str(path)]
+    assert elsewhere.cached(data, cache).path == [str(path)]
     file = fetch(path, cache)
-    assert remote.cached(data, cache).path == [str(file)]
+    assert elsewhere.cached(data, cache).path == [str(file)]
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,14 @@ import fsspec
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import remote
+from seqkit.data import elsewhere, remote
 from seqkit.foundation.errors import ConfigError, DataError
 from tests.data.stores import CONTENT, Site, files_in
 
 
 def fetch(url: str, cache: Path, pattern: str = "", told: list[str] | None = None) -> Path:
     said = [] if told is None else told
-    (path,) = remote.fetch(DataConfig(path=[url], pattern=pattern), cache, said.append).path
+    (path,) = elsewhere.fetch(DataConfig(path=[url], pattern=pattern), cache, said.append).path
     return Path(path)
 
 
@@ -125,4 +125,4 @@ def test_what_is_to_be_installed_is_said(tmp_path: Path, monkeypatch: pytest.Mon
 )
 def test_keys_that_do_not_go_together(data: DataConfig, said: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=said):
-        remote.fetch(data, tmp_path, print)
+        elsewhere.fetch(data, tmp_path, print)

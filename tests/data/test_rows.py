@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import files, remote, text_encoder
+from seqkit.data import elsewhere, files, text_encoder
 from seqkit.data.corpus import Corpus
 from seqkit.data.files import BadFileError
 from seqkit.data.load import Known, load_corpus
@@ -64,7 +64,7 @@ def test_labels_of_rows_are_those_of_the_documents_that_are_left(
     ]
     keys = {"kind": "hf", "label_column": "author", "max_vocabulary": 6, "unknown": "skip"}
     data = DataConfig(**keys, path=[*map(str, paths)], column=COLUMN)  # type: ignore[arg-type]
-    here = remote.fetch(data, cache, print)
+    here = elsewhere.fetch(data, cache, print)
     texts = [row.replace("☃", "") for row in ROWS]
     wanted = [*zip(authors, texts, strict=True), ("a/b, jr", "a row\n")]
     corpus = loaded(here)

@@ -104,7 +104,7 @@ def test_a_byte_order_mark_is_told_about(
         (b"PK\x03\x04\x14\0\0\0", r"it is a document, an archive .*data\.kind=bytes$"),
         (
             b"PAR1\x15\x04",
-            r"it is a Parquet or Arrow file: give data\.kind=hf data\.path=.*data\.column=text$",
+            r"it is a Parquet or Arrow file: data\.kind=hf data\.column=NAME learns",
         ),
     ],
 )
@@ -132,13 +132,3 @@ def test_an_encoding_that_does_not_exist_is_refused(tmp_path: Path, encoding: st
     (tmp_path / "a.txt").write_text("abc")
     with pytest.raises(ConfigError, match=r"data\.encoding"):
         load(tmp_path / "a.txt", tmp_path / "cache", encoding=encoding)
-
-
-def test_utf_8_with_something_else_in_it_is_not_called_another_encoding(tmp_path: Path) -> None:
-    german = "Größe, Straße, Übermut\n" * 20
-    (tmp_path / "a.txt").write_bytes(german.encode() + german.encode("latin-1"))
-    offset = len(german.encode()) + len("Gr")
-    said = rf"a\.txt: byte {offset} \(0xf6\) is not utf-8: what is before it is UTF-8: mend"
-    with pytest.raises(DataError, match=said) as told:
-        load(tmp_path / "a.txt", tmp_path / "cache")
-    assert "data.encoding" not in str(told.value)

@@ -161,8 +161,9 @@ def _check(path: Path, file: IO[bytes]) -> None:
     file.seek(0)
     if not begin:
         raise BadFileError(path, "cannot be read as sound: it is empty")
-    if files.is_text(begin, "utf-8"):
-        hint = files.PLAYLIST_HINT if begin.startswith(files.PLAYLISTS) else files.TEXT_HINT
+    what = files.meant(begin)
+    if what == files.PLAYLIST or files.is_text(begin, "utf-8"):
+        hint = what or files.TEXT_HINT
         raise BadFileError(path, "cannot be read as sound: it is text", hint)
     promised = int.from_bytes(begin[4:8], "little" if begin.startswith(b"RIFF") else "big")
     if begin.startswith((b"RIFF", b"FORM")) and size < promised < _OPEN:
