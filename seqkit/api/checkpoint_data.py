@@ -22,7 +22,7 @@ from seqkit.foundation.session import Session
 from seqkit.foundation.settings import check_section
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.stages.conditions import coded
-from seqkit.stages.parts import trimmed
+from seqkit.stages.data import trimmed
 
 
 def asked_for(

@@ -63,7 +63,7 @@ def about_run(training: Training) -> dict[str, Any]:
             **corpus.record(),
             "kind": corpus.codec.kind,
             "symbols": len(corpus.whole),
-            "training_symbols": len(training.unabridged),
+            "training_symbols": len(training.data.unabridged),
             "vocabulary": corpus.codec.size,
             "repeated": None if corpus.codec.kind == "audio" else repeated(corpus.whole)[0],
             "enough": training.enough,

@@ -225,7 +225,7 @@ def initialise_run_folder(training: Training, saver: Saver, notice: Notice) -> N
             saver.save(state)
             saver.wait()
     if training.ranks.leads:
-        part, codec = training.unabridged, training.corpus.codec
+        part, codec = training.data.unabridged, training.corpus.codec
         if isinstance(codec, TextCodec) and len(part) <= _INDEXED:
             index = Index.of(part, codec)
             folder.write(folder.recited, index.content(training.corpus.sha256))

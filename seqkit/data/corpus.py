@@ -132,8 +132,6 @@ class Corpus:
     def record(self) -> dict[str, Any]:
         """What a checkpoint keeps of its data."""
         record: dict[str, Any] = {"name": self.name, "sha256": self.sha256, "bytes": self.bytes}
-        if self.stand_in:
-            record["stands_in"] = True
         if self.labels is not None:
             record["labels"] = self.labels.summary
         credit = {"licence": self.licence, "citation": self.citation}

@@ -10,7 +10,7 @@ from seqkit.foundation.session import Session
 from seqkit.generation.engines.choose import check_engine
 from seqkit.generation.medium import Medium, medium_of
 from seqkit.generation.request import request_of
-from seqkit.stages.read_corpus import Reading
+from seqkit.stages.data import TrainingData
 from seqkit.symbols import Symbols
 
 _DOCUMENTS = 10  # in the closing sample, where files hold many
@@ -27,14 +27,14 @@ class ClosingSample:
 
 
 def plan_closing(
-    reading: Reading, model: ModelConfig, chosen: torch.device, session: Session
+    data: TrainingData, model: ModelConfig, chosen: torch.device, session: Session
 ) -> ClosingSample:
     """Read the prompt, and check that there is an engine: now, not after the training.
 
     Raises:
         SeqkitError: the prompt cannot be read, or no sample can be made so.
     """
-    config, codec = reading.config, reading.corpus.codec
+    config, codec = data.config, data.corpus.codec
     session.catalogue.find("codecs", codec.name)  # or no checkpoint of this run could be read
     medium = medium_of(codec, config.data.newline)
     prompt = medium.read_prompt(config, session.notice)

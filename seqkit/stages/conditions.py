@@ -24,9 +24,8 @@ from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.session import Session
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.linear_predictor import LinearPredictor
+from seqkit.stages.data import TrainingData, trimmed
 from seqkit.stages.learn_slow_tier import learn_writer
-from seqkit.stages.parts import Parts, trimmed
-from seqkit.stages.read_corpus import Reading
 
 _PREDICTED = 300  # seconds that a linear prediction is learnt from
 _MOST = 600  # seconds of a corpus that are compared with
@@ -54,22 +53,19 @@ class ConditionedParts:
     errors: Errors | None = None
 
 
-def find_conditions(
-    reading: Reading, parts: Parts, model: ModelConfig, session: Session
-) -> ConditionedParts:
+def find_conditions(data: TrainingData, model: ModelConfig, session: Session) -> ConditionedParts:
     """Find the codes of sound, its linear prediction, and what it is compared with.
 
     Raises:
         ConfigError: the weights to start from read no codes, or others.
     """
-    config, origin, ranks = reading.config, reading.origin, session.ranks
-    codec = parts.corpus.codec
+    config, ranks, codec = data.config, session.ranks, data.corpus.codec
     if not isinstance(codec, Quantiser):
-        errors = _with_labels(None, parts.corpus)
-        return ConditionedParts(model, parts.training, parts.validation, errors=errors)
-    learnt, validation = (SoundPart(part, codec) for part in (parts.training, parts.validation))
-    slow = ranks.shared(lambda: _slow_tier(reading, parts, learnt, session))
-    book, part, judged = None, parts.training, parts.validation
+        errors = _with_labels(None, data.corpus)
+        return ConditionedParts(model, data.training, data.validation, errors=errors)
+    learnt, validation = (SoundPart(part, codec) for part in (data.training, data.validation))
+    slow = ranks.shared(lambda: _slow_tier(data, learnt, session))
+    book, part, judged = None, data.training, data.validation
     if slow is not None:
         book = slow.codebook
         model = with_codes(model, book.size)
@@ -77,12 +73,12 @@ def find_conditions(
         session.notice(f"codes: {count} kinds of sound, {rate} a second (data.conditions)")
         part, judged = coded(learnt, book), coded(validation, book)
     predictor = None
-    if origin.checkpoint is None and model.lookback:
+    if data.start is None and model.lookback:
         predictor = ranks.shared(lambda: _predictor_of(part, codec, config.data, model, book))
-    recording = ranks.shared(lambda: _recording_to_keep(reading, parts, session))
+    recording = ranks.shared(lambda: _recording_to_keep(data, session))
     window = window_length(config.train.sequence_length, codec)
     errors = reading_errors.errors_of(codec, config.data, window)
-    errors = _with_labels(errors, parts.corpus)
+    errors = _with_labels(errors, data.corpus)
     return ConditionedParts(model, part, judged, slow, predictor, recording, errors)
 
 
@@ -120,27 +116,25 @@ def learn_codes(sound: SoundPart, seed: int, kind: str = Codebook.kind) -> Codeb
     return slow_codes.learn(sound, rate, seed)
 
 
-def _slow_tier(
-    reading: Reading, parts: Parts, learnt: SoundPart, session: Session
-) -> SlowTier | None:
+def _slow_tier(data: TrainingData, learnt: SoundPart, session: Session) -> SlowTier | None:
     """That of the run that goes on, or a new one, with the codes of the weights to start from.
 
     Its codes are found in what is learnt; its writer learns those of the part.
     """
-    config, origin = reading.config, reading.origin
+    config = data.config
     kind, seed = config.data.conditions, config.fixed_seed
     if kind == "none":
         return None
-    if origin.saved is not None:
-        return origin.saved.slow
-    if origin.other is None:
+    if data.saved is not None:
+        return data.saved.slow
+    if data.other is None:
         book = learn_codes(learnt, seed, kind)
-    elif origin.other.slow is None or (book := origin.other.slow.codebook).kind != kind:
+    elif data.other.slow is None or (book := data.other.slow.codebook).kind != kind:
         raise ConfigError(
             f"init_from={config.init_from}: its network does not read data.conditions={kind}: "
             "give those that it was trained with"
         )
-    labels = parts.corpus.labels.sizes if parts.corpus.labels else []
+    labels = data.corpus.labels.sizes if data.corpus.labels else []
     return learn_writer(coded(learnt, book), learnt.codec, book, seed, labels, session.progress)
 
 
@@ -178,23 +172,23 @@ def _with_labels(errors: Errors | None, corpus: Corpus) -> Errors | None:
     return errors or (reading_errors.NO_ERRORS if corpus.labels else None)
 
 
-def _recording_to_keep(reading: Reading, parts: Parts, session: Session) -> Recording | None:
+def _recording_to_keep(data: TrainingData, session: Session) -> Recording | None:
     """That of the run that goes on, or what is kept of the corpus; None of silence, or of sounds
     with labels."""
-    saved = reading.origin.saved
+    saved = data.saved
     if saved is not None and saved.recording is not None:
         return saved.recording
-    corpus = parts.corpus
+    corpus = data.corpus
     if not isinstance(corpus.codec, Quantiser) or corpus.labels is not None:
         return None  # a sound with one label need not be like all of them
     try:
-        sound = _in_sixteen_bits(reading, SoundPart(corpus.whole, corpus.codec), session)
-        return recording_of(sound, corpus.name, reading.config.data)
+        sound = _in_sixteen_bits(data, SoundPart(corpus.whole, corpus.codec), session)
+        return recording_of(sound, corpus.name, data.config.data)
     except DataError:
         return None
 
 
-def _in_sixteen_bits(reading: Reading, sound: SoundPart, session: Session) -> SoundPart:
+def _in_sixteen_bits(data: TrainingData, sound: SoundPart, session: Session) -> SoundPart:
     """The corpus before it was quantised, read again; as it is if it is long.
 
     Rounding to 256 levels adds noise, and a sound that hisses as much is not like the recording.
@@ -206,8 +200,8 @@ def _in_sixteen_bits(reading: Reading, sound: SoundPart, session: Session) -> So
         **{"codec": "linear", "levels": MOST_LEVELS, "symbols_per_sample": 1},
         **{"sample_rate": rate, "gain": "peak", "emphasis": "none", "bands": "1"},
     }
-    data = dataclasses.replace(reading.source, **plain)
-    corpus = load_corpus(data, dataclasses.replace(session, notice=lambda text: None))
+    source = dataclasses.replace(data.source, **plain)
+    corpus = load_corpus(source, dataclasses.replace(session, notice=lambda text: None))
     assert isinstance(corpus.codec, Quantiser)
     return SoundPart(corpus.whole, corpus.codec)
 

@@ -6,7 +6,6 @@ import torch
 
 from seqkit.config import ARITHMETIC_KEYS, Config, ModelConfig, check_model
 from seqkit.data.codecs import Quantiser
-from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes, window_length
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError
@@ -14,10 +13,8 @@ from seqkit.foundation.session import Notice, Session
 from seqkit.foundation.wording import counted
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
-from seqkit.runs.checkpoint import Checkpoint
 from seqkit.stages.conditions import ConditionedParts
-from seqkit.stages.read_corpus import Reading
-from seqkit.stages.sources import Origin
+from seqkit.stages.data import TrainingData
 from seqkit.symbols import Floats
 from seqkit.training import kernel_choice
 
@@ -25,11 +22,12 @@ _OF_DATA = ("vocabulary_size", "symbols_per_step", "conditions", "labels")
 """Keys that by default are as the data is."""
 
 
-def shape_of(wanted: ModelConfig, corpus: Corpus, origin: Checkpoint | None) -> ModelConfig:
+def shape_of(data: TrainingData) -> ModelConfig:
     """The network to train: as configured, or that of the weights to start from."""
-    if origin is not None:
+    wanted, corpus = data.config.model, data.corpus
+    if data.start is not None:
         model = dataclasses.replace(
-            origin.model,
+            data.start.model,
             autotune=wanted.autotune,
             **{key: getattr(wanted, key) for key in ARITHMETIC_KEYS},
         )
@@ -75,25 +73,24 @@ def with_model(config: Config, model: ModelConfig) -> Config:
     return dataclasses.replace(config, model=dataclasses.replace(model, **of_data))
 
 
-def lay_out(reading: Reading, part: Part, model: ModelConfig, session: Session) -> Lanes:
+def lay_out(data: TrainingData, model: ModelConfig, session: Session) -> Lanes:
     """The part to learn in lanes, of which this process shows its share.
 
     Raises:
         ConfigError: windows that cut a frame, more processes than lanes, or no end to learn.
         DataError: it is too little for two windows.
     """
-    config = reading.config
-    train, rank = config.train, session.ranks.rank
-    shift_seed = config.fixed_seed if train.shift_lanes else None
-    several = len(part.starts) > 1
-    if config.model.ends and not several:
+    train, rank = data.config.train, session.ranks.rank
+    shift_seed = data.config.fixed_seed if train.shift_lanes else None
+    several, codec = len(data.training.starts) > 1, data.corpus.codec
+    if data.config.model.ends and not several:
         raise ConfigError(
             "model.ends=true: the training part is one document, or the beginning of one, and "
             "ends nowhere: give a folder in which each document is a file"
         )
-    start, end = reading.corpus.codec.start, model.symbols if model.ends and several else None
-    length = window_length(train.sequence_length, reading.corpus.codec)
-    lanes = Lanes(part, start, train.batch_size, length, shift_seed, end)
+    end = model.symbols if model.ends and several else None
+    length = window_length(train.sequence_length, codec)
+    lanes = Lanes(data.training, codec.start, train.batch_size, length, shift_seed, end)
     lanes.share_out(rank.number, rank.size)
     if lanes.batch_size < train.batch_size:
         wanted = f"train.batch_size={train.batch_size}"
@@ -109,14 +106,14 @@ def lay_out(reading: Reading, part: Part, model: ModelConfig, session: Session) 
 
 
 def build(
-    reading: Reading, conditions: ConditionedParts, chosen: torch.device, notice: Notice
+    data: TrainingData, conditions: ConditionedParts, chosen: torch.device, notice: Notice
 ) -> CharRNN:
     """The network: new weights, or those to start from."""
-    config, model, origin = reading.config, conditions.model, reading.origin.checkpoint
-    if origin is not None:
+    config, model = data.config, conditions.model
+    if data.start is not None:
         if with_model(config, model) != config:
             notice("the model is that of the checkpoint, whatever the recipe and model.* say")
-        return dataclasses.replace(origin, model=model).build(chosen)
+        return dataclasses.replace(data.start, model=model).build(chosen)
     network = CharRNN(model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
     if conditions.slow is not None:
         _begin_with(conditions.slow.codebook.features, network)
@@ -134,11 +131,9 @@ def _begin_with(features: Floats, model: CharRNN) -> None:
     weight[1 : len(features) + 1, :width] = torch.from_numpy(features[:, :width]).to(weight.device)
 
 
-def execution(
-    config: Config, model: CharRNN, lanes: Lanes, origin: Origin, session: Session
-) -> Execution:
+def execution(data: TrainingData, model: CharRNN, lanes: Lanes, session: Session) -> Execution:
     """How the network runs: as the run did before if it can, else by the rule."""
-    trained = (origin.saved.training if origin.saved is not None else None) or {}
+    trained = (data.saved and data.saved.training) or {}
     before = kernel_choice.saved_execution(trained)
     if before is not None and trained.get("processes", 1) != session.ranks.rank.size:
         before = dataclasses.replace(before, lanes=kernel_choice.width(model, lanes))
@@ -146,9 +141,9 @@ def execution(
     chosen = kernel_choice.choose_execution(
         model,
         lanes,
-        precisions=device.candidate_precisions(config.train.precision, device_of),
+        precisions=device.candidate_precisions(data.config.train.precision, device_of),
         # Two trials may end differently: what is to repeat bit by bit takes the first precision.
-        timed=config.model.autotune and not config.train.deterministic,
+        timed=data.config.model.autotune and not data.config.train.deterministic,
         before=before,
     )
     if chosen != before and (before or model.head.weight.is_cuda):

@@ -1,7 +1,6 @@
 """A training set up from a config, stage by stage, and checked before a file is made.
 
-    config -> claim -> settings -> sources -> corpus -> parts -> lanes -> conditions -> network
-        -> trainer
+    config -> claim -> data -> lanes -> conditions -> network -> trainer
 
 Each stage is a function of values that came before it, which it leaves as they are.
 """
@@ -37,9 +36,7 @@ from seqkit.stages import agreement, network
 from seqkit.stages.claim import Claim, claimed
 from seqkit.stages.closing import ClosingSample, plan_closing
 from seqkit.stages.conditions import ConditionedParts, find_conditions, with_room
-from seqkit.stages.parts import cut_parts
-from seqkit.stages.read_corpus import Reading, read_corpus
-from seqkit.stages.sources import locate
+from seqkit.stages.data import TrainingData, read_data
 from seqkit.training import footprint
 from seqkit.training.plan import Plan
 from seqkit.training.schedule import Clock
@@ -55,9 +52,7 @@ class Training:
     """Its folder, and the state that it goes on from."""
     judged_anew: bool
     """Whether losses of before cannot be compared with those to come."""
-    corpus: Corpus
-    unabridged: Part
-    """The training part, silence included."""
+    data: TrainingData
     conditions: ConditionedParts
     """The parts, and what the network reads beside the symbols."""
     closing: ClosingSample
@@ -72,6 +67,11 @@ class Training:
     def folder(self) -> RunFolder:
         """The run's."""
         return self.claim.folder
+
+    @property
+    def corpus(self) -> Corpus:
+        """All its data."""
+        return self.data.corpus
 
     @property
     def validation(self) -> Part:
@@ -180,7 +180,7 @@ def set_up(config: Config, session: Session) -> Iterator[Training | None]:
         agreement.check_device(chosen, ranks)
         with device.settings_of_training(chosen, config.train.deterministic):
             with shared_cores(exactly=min(FEW, torch.get_num_threads())):
-                training = _walk(claim, chosen, session)
+                training = _assembled(claim, chosen, session)
             ended = training.trainer.finished and claim.folder.finished_at is not None
             if claim.saved is not None and ended:
                 session.notice(training.claim.over(training.config))
@@ -189,63 +189,39 @@ def set_up(config: Config, session: Session) -> Iterator[Training | None]:
                 yield training
 
 
-def _walk(claim: Claim, chosen: torch.device, session: Session) -> Training:
-    """Walk through the stages from the settings to a trainer."""
+def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training:
+    """The training of a run: its data, its network, and what trains it."""
     ranks, train = session.ranks, claim.config.train
     precision, *_ = device.candidate_precisions(train.precision, chosen)  # refused before data
-    with ranks.turn(ranks.rank.local_number == 0):  # the others find what it left in the cache
-        sources = locate(claim, session)
-        reading = read_corpus(sources, session)
-    ranks.check_same({"the data's sha256": reading.corpus.sha256})
-    claim = _with_other_data(claim, reading, session)
-    origin = reading.origin.checkpoint
-    model = network.shape_of(reading.config.model, reading.corpus, origin)
-    closing = plan_closing(reading, model, chosen, session)
-    parts = cut_parts(reading, session.notice)
-    lanes = network.lay_out(reading, parts.training, model, session)
-    largest = with_room(model, reading.config.data)
-    scored = len(parts.validation)
-    shape = footprint.shape_of(reading.config, largest, lanes.widest, precision, chosen, scored)
+    data = read_data(claim, session)
+    claim = _with_other_data(claim, data, session)
+    model = network.shape_of(data)
+    closing = plan_closing(data, model, chosen, session)
+    lanes = network.lay_out(data, model, session)
+    largest, scored = with_room(model, data.config.data), len(data.validation)
+    shape = footprint.shape_of(data.config, largest, lanes.widest, precision, chosen, scored)
     shape = dataclasses.replace(shape, steps=lanes.sequence_length)
-    advice = footprint.require(shape, chosen, new=origin is None)
+    advice = footprint.require(shape, chosen, new=data.start is None)
     if ranks.leads:
         claim.folder.require_room(shape.on_disk)
-    conditions = find_conditions(reading, parts, model, session)  # takes a while: all is checked
+    conditions = find_conditions(data, model, session)  # takes a while: all is checked
     lanes = lanes.with_codes(conditions.training.codes)
     with machine.memory_errors(advice):
-        built = network.build(reading, conditions, chosen, session.notice)
-        config = network.with_model(reading.config, conditions.model)
-        execution = ranks.shared(
-            lambda: network.execution(config, built, lanes, reading.origin, session)
+        built = network.build(data, conditions, chosen, session.notice)
+        execution = ranks.shared(lambda: network.execution(data, built, lanes, session))
+        config = network.with_model(data.config, conditions.model)
+        plan = Plan(config.optimizer, config.train, config.fixed_seed, execution, conditions.errors)
+        clock = Clock(
+            train.max_minutes,
+            ranks.clock if train.max_minutes else time.monotonic,
+            closing.length / min(closing.length, closing.medium.glimpse),
         )
-        trainer = Trainer(
-            built,
-            lanes,
-            conditions.validation,
-            Plan(config.optimizer, config.train, config.fixed_seed, execution, conditions.errors),
-            Clock(
-                config.train.max_minutes,
-                ranks.clock if config.train.max_minutes else time.monotonic,
-                closing.length / min(closing.length, closing.medium.glimpse),
-            ),
-            ranks,
-        )
-        judged_anew = _restore(trainer, claim, reading)
-    return Training(
-        config=config,
-        claim=claim,
-        judged_anew=judged_anew,
-        corpus=parts.corpus,
-        unabridged=parts.unabridged,
-        conditions=conditions,
-        closing=closing,
-        trainer=trainer,
-        memory_advice=advice,
-        session=session,
-    )
+        trainer = Trainer(built, lanes, conditions.validation, plan, clock, ranks)
+        judged_anew = _restore(trainer, claim, data)
+    return Training(config, claim, judged_anew, data, conditions, closing, trainer, advice, session)
 
 
-def _with_other_data(claim: Claim, reading: Reading, session: Session) -> Claim:
+def _with_other_data(claim: Claim, data: TrainingData, session: Session) -> Claim:
     """The claim that says whether the data are others than the run's.
 
     Raises ConfigError where the run cannot go on with them.
@@ -253,15 +229,15 @@ def _with_other_data(claim: Claim, reading: Reading, session: Session) -> Claim:
     saved = claim.saved
     if saved is None:
         return claim
-    if saved.data.get("sha256") != reading.corpus.sha256:
+    if saved.data.get("sha256") != data.corpus.sha256:
         other = f"the data itself (the run learns from {saved.data.get('name')})"
         claim = dataclasses.replace(claim, changed=(*claim.changed, other))
-    if differs := resume.allowed(reading.config, saved, claim.changed):
+    if differs := resume.allowed(data.config, saved, claim.changed):
         session.notice(f"going on though {differs}")
     return claim
 
 
-def _restore(trainer: Trainer, claim: Claim, reading: Reading) -> bool:
+def _restore(trainer: Trainer, claim: Claim, data: TrainingData) -> bool:
     """Go on from the run's state, if there is one; whether losses of before do not count."""
     saved = claim.saved
     if saved is None:
@@ -269,7 +245,7 @@ def _restore(trainer: Trainer, claim: Claim, reading: Reading) -> bool:
     averaged = bool(saved.config.get("train", {}).get("average"))
     tensors = {name: torch.tensor(values) for name, values in saved.training_tensors.items()}
     trainer.restore(saved.training or {}, tensors, averaged=averaged)
-    others = saved.data.get("sha256") != reading.corpus.sha256
+    others = saved.data.get("sha256") != data.corpus.sha256
     judged_anew = others or resume.reads_otherwise(claim.changed) or trainer.scores_otherwise
     if judged_anew:
         trainer.progress.forget_best()

@@ -7,7 +7,7 @@ from seqkit import cli
 from seqkit.foundation.processes import own_rank
 from seqkit.stages import training
 
-_read = training.read_corpus  # type: ignore[attr-defined]
+_read = training.read_data  # type: ignore[attr-defined]
 
 
 def read(*arguments: Any) -> Any:
@@ -18,5 +18,5 @@ def read(*arguments: Any) -> Any:
 
 
 if __name__ == "__main__":
-    setattr(training, "read_corpus", read)  # noqa: B010
+    setattr(training, "read_data", read)  # noqa: B010
     cli.entry()

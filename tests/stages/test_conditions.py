@@ -16,9 +16,7 @@ from seqkit.evaluation.recording import Recording
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
 from seqkit.stages.conditions import find_conditions, recording_of
-from seqkit.stages.parts import cut_parts
-from seqkit.stages.read_corpus import Reading
-from seqkit.stages.sources import Origin
+from seqkit.stages.data import TrainingData
 from seqkit.symbols import Symbols
 from tests.conftest import saved
 
@@ -37,7 +35,8 @@ def test_a_linear_prediction_is_found_in_the_first_minutes(monkeypatch: pytest.M
     wave = 0.5 * np.sin(np.arange(700 * 1000) * 0.7)
     corpus = Corpus(Part.of(codec.encode(wave.astype(np.float32))), codec, "name", "sha256")
     config = Config(data=DataConfig(split=[1.0, 0.0, 0.0]), seed=1)
-    reading = Reading(config, corpus, Origin(None, resumes=False), config.data)
+    part, validation, _ = corpus.split(config.data.split)
+    data = TrainingData(config, config.data, corpus, part, validation, part)
     model = ModelConfig(vocabulary_size=256, lookback=2)
     sizes, decode = list[int](), codec.frames
 
@@ -47,7 +46,7 @@ def test_a_linear_prediction_is_found_in_the_first_minutes(monkeypatch: pytest.M
 
     monkeypatch.setattr(codec, "frames", counted)
     session = Session(Catalogue(), lambda text: None)
-    found = find_conditions(reading, cut_parts(reading, session.notice), model, session)
+    found = find_conditions(data, model, session)
     assert max(sizes) <= 600 * 1000
     assert found.predictor is not None
     # x(t) = 2 cos(w) x(t - 1) - x(t - 2) of a wave without noise

@@ -1,0 +1,222 @@
+"""The data of a training: found, read as the weights to start from want it, and cut into parts."""
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from seqkit.advice import sound
+from seqkit.advice.faults import CONSTANT, require_enough
+from seqkit.config import Config, DataConfig, as_data_asks
+from seqkit.data import elsewhere, streams
+from seqkit.data.codecs import Quantiser
+from seqkit.data.corpus import Corpus, Part
+from seqkit.data.load import Known, load_corpus, require_cut
+from seqkit.data.sound.part import SoundPart
+from seqkit.data.sound.silence import without_silence
+from seqkit.foundation import disk
+from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.session import Notice, Session
+from seqkit.foundation.wording import duration, first_of
+from seqkit.runs import named_checkpoint
+from seqkit.runs.checkpoint import Checkpoint
+from seqkit.stages.claim import Claim
+from seqkit.stages.grow import grown
+
+_MOST_FAULTS = 2  # of the data, the worst, that a training tells; `doctor` tells all
+_HEARD = 1 << 19  # samples by which channels are compared
+_CANCELLED = 0.01  # of the power of two channels, what is left in mono
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """The data of a training as symbols, the parts of sound without silence.
+
+    config: what is asked for, with what the data and the weights to start from decide.
+    source: the keys that the corpus was read by, with paths on this machine.
+    corpus: all of it, its labels counted in the training part.
+    training, validation: its parts.
+    unabridged: the training part, silence included.
+    saved: the run's own checkpoint, from which it goes on.
+    other: another run's checkpoint, which is fine-tuned, grown by what is new in the data.
+    """
+
+    config: Config
+    source: DataConfig
+    corpus: Corpus
+    training: Part
+    validation: Part
+    unabridged: Part
+    saved: Checkpoint | None = None
+    other: Checkpoint | None = None
+
+    @property
+    def start(self) -> Checkpoint | None:
+        """The checkpoint whose weights the training starts from, if any."""
+        return self.saved or self.other
+
+
+def read_data(claim: Claim, session: Session) -> TrainingData:
+    """Read the data, with the codec and the labels of the weights to start from, and split it.
+
+    Raises:
+        DataError: the data are not there, cannot be read, or are too little.
+        CheckpointError: the weights to start from are not there, or cannot be read.
+        ConfigError: keys that do not fit the data, or the checkpoint.
+    """
+    saved, ranks, notice = claim.saved, session.ranks, session.notice
+    with ranks.turn(ranks.rank.local_number == 0):  # the others find what it left in the cache
+        config, source = _located(claim.config, session)
+        other = None
+        if saved is None and config.init_from is not None:
+            other = named_checkpoint.read(
+                config.init_from, session.catalogue, notice, session.progress
+            )
+            data = _as_read(config.data, other, notice)
+            config = dataclasses.replace(config, data=data)
+            source = dataclasses.replace(data, path=source.path)
+        corpus = load_corpus(source, session, _known(config.data, saved, other))
+    ranks.check_same({"the data's sha256": corpus.sha256})
+    if corpus.stand_in:  # with which the run goes on
+        data = dataclasses.replace(config.data, path=[str(corpus.stand_in)])
+        config = dataclasses.replace(config, data=data)
+    if other is not None:
+        other = grown(other, corpus, bool(config.model.ends), config.fixed_seed, notice)
+    if saved is None:
+        require_cut(config.data, corpus.name, len(corpus.files), len(corpus.whole.starts))
+        _tell_faults(corpus, notice)
+    training, validation, _ = corpus.split(config.data.split)
+    require_enough(config, corpus, training)
+    corpus = _with_counts(corpus, training, notice)
+    parts = (training, validation, training)
+    read = TrainingData(config, source, corpus, *parts, saved, other)
+    if isinstance(corpus.codec, Quantiser):
+        return _of_sound(read, corpus.codec, notice)
+    _refuse_keys_of_sound(config.data)
+    return read
+
+
+def trimmed(sound: SoundPart, decibels: float) -> SoundPart:
+    """A part without silence, as `data.trim_silence` asks for."""
+    return without_silence(sound, decibels) if decibels and len(sound.part) else sound
+
+
+def _located(config: Config, session: Session) -> tuple[Config, DataConfig]:
+    """The config as a run keeps it, and the keys of its data with paths on this machine.
+
+    Paths become absolute, and files of the cache take the place of streams. In the config URLs
+    stay, so that a run goes on on a machine whose cache has no copy.
+    """
+    notice, progress, cache = session.notice, session.progress, disk.cache_dir()
+    prompt = [] if config.prompt_file is None else [config.prompt_file]
+    files = streams.read_streams([*config.data.path, *prompt], cache, notice, progress)
+    data = dataclasses.replace(config.data, path=files[: len(config.data.path)])
+    data = dataclasses.replace(data, path=elsewhere.absolute(data))
+    config = dataclasses.replace(
+        config,
+        data=data,
+        init_from=config.init_from and named_checkpoint.absolute(config.init_from),
+        prompt_file=str(Path(files[-1]).absolute()) if prompt else None,
+        prompt_audio=config.prompt_audio and str(Path(config.prompt_audio).absolute()),
+    )
+    return as_data_asks(config), elsewhere.fetch(data, cache, notice, progress)
+
+
+def _as_read(data: DataConfig, other: Checkpoint, notice: Notice) -> DataConfig:
+    """The keys with which the data are read as those of the weights to start from were."""
+    read = other.as_read(data)
+    for key in ("newline", "document", "leave_out"):
+        if getattr(data, key) != (asked := getattr(read, key)):
+            notice(f"data.{key}={asked}, as in the training of the checkpoint")
+    return read
+
+
+def _known(data: DataConfig, saved: Checkpoint | None, other: Checkpoint | None) -> Known:
+    """What a checkpoint to start from decides on how the data are read."""
+    start = saved or other
+    if start is None:
+        return Known()
+    # New characters get symbols, if there is a limit up to that; or else data.unknown counts.
+    grows = data.unknown == "error" or data.max_vocabulary > 0
+    config = other.config if other else None  # a resumed run's were compared before
+    return Known(start.codec, start.labels, config, grow=saved is None and grows, samples=not saved)
+
+
+def _tell_faults(corpus: Corpus, notice: Notice) -> None:
+    if isinstance(corpus.codec, Quantiser):
+        for fault in sound.faults_of(SoundPart(corpus.whole, corpus.codec))[:_MOST_FAULTS]:
+            notice(str(fault))
+    elif corpus.whole.is_constant:
+        notice(CONSTANT)
+
+
+def _with_counts(corpus: Corpus, training: Part, notice: Notice) -> Corpus:
+    """The corpus with its labels counted in the training part; what that lacks is told."""
+    if corpus.labels is None or training.labels is None:
+        return corpus
+    labels = corpus.labels.counted(training.labels)
+    notice(f"labels (data.label): {labels.summary}")
+    learnt = {pair for combination in labels.counts for pair in labels.named(combination).items()}
+    missing = [v for name, each in labels.values.items() for v in each if (name, v) not in learnt]
+    if missing:
+        shown = first_of(missing)
+        notice(f"the training part has no document labelled {shown}: these are not learnt")
+    return dataclasses.replace(corpus, labels=labels)
+
+
+def _refuse_keys_of_sound(data: DataConfig) -> None:
+    if data.conditions != "none":
+        raise ConfigError(f"data.conditions={data.conditions} is for sound, and this is text")
+    for key in ("copies", "trim_silence"):
+        if value := getattr(data, key):
+            raise ConfigError(f"data.{key}={value:g} is for sound, and this is text")
+
+
+def _of_sound(data: TrainingData, codec: Quantiser, notice: Notice) -> TrainingData:
+    """The data with their parts of sound without silence. Raises DataError as `read_data`."""
+    keys = data.config.data
+    kept = trimmed(SoundPart(data.training, codec), keys.trim_silence)
+    judged = trimmed(SoundPart(data.validation, codec), keys.trim_silence)
+    if codec.channels > 1:
+        _refuse_antiphase(kept, data.corpus.name)
+    if codec.bands > 1:
+        snr = data.corpus.snr or 0
+        notice(f"codec: {_bands_in_words(codec)}; rounding lies {snr:.0f} dB below")
+    _tell_changes(data.training, kept, keys, notice)
+    return dataclasses.replace(data, training=kept.part, validation=judged.part)
+
+
+def _refuse_antiphase(sound: SoundPart, name: str) -> None:
+    """Raise DataError if little is left of two channels in mono, in which sound is judged."""
+    frames = sound.frames(0, min(len(sound), _HEARD))
+    if np.square(frames.mean(1)).mean() < _CANCELLED * np.square(frames).mean():
+        raise DataError(
+            f"{name}: left and right are in antiphase, and cancel out in mono: give "
+            "data.channels=1 data.channel=0, or invert one of them"
+        )
+
+
+def _bands_in_words(codec: Quantiser) -> str:
+    """The bands of a codec, and the emphasis of each that is not empty."""
+    bands = set(codec.used // codec.channels)
+    empty = f" ({codec.bands - len(bands)} empty)" if len(bands) < codec.bands else ""
+    width = codec.sample_rate / 2 / codec.bands
+    emphases = ", ".join(f"{codec.band_emphases[column]:g}" for column in codec.used)
+    both, apart = "", len(codec.used) - len(bands)
+    if codec.turns is not None and apart:
+        both = f" ({apart} tell left and right apart)"
+    return f"{codec.bands} bands of {width:g} Hz{empty}{both}, emphasis {emphases} (data.emphasis)"
+
+
+def _tell_changes(training: Part, kept: SoundPart, data: DataConfig, notice: Notice) -> None:
+    """Tell what is left out of the sound, and how often it is read with errors."""
+    rate, changes = kept.codec.symbol_rate, list[str]()
+    left_out = f"{(len(training) - len(kept.part)) / rate:.1f}"
+    if float(left_out):
+        changes.append(f"{left_out} s of silence left out (data.trim_silence)")
+    if data.copies:
+        changes.append(f"data.copies adds errors in {data.copies} of {data.copies + 1} passes")
+    if changes:
+        seconds = duration(len(kept.part) / rate)
+        notice(f"{seconds} of sound to learn from: {', '.join(changes)}")
