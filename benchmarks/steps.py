@@ -34,6 +34,7 @@ from seqkit.foundation.errors import ConfigError, DeviceError, SeqkitError
 from seqkit.foundation.randomness import uniforms_of_streams
 from seqkit.generation.engine import Drawing, Engine
 from seqkit.generation.engines.choose import PRECISIONS, build_engine
+from seqkit.generation.request import Request
 from seqkit.generation.sampling import sampling_of
 from seqkit.kernels.timing import interleave
 from seqkit.model.char_rnn import CharRNN
@@ -128,16 +129,15 @@ def generation_rows(config: Config, chosen: torch.device) -> dict[str, Row]:
     model = CharRNN(config.model, torch.Generator().manual_seed(0)).to(chosen)
     found = {"plain": Row(partial(_plain, config, few, chosen), few * streams)}
     for name in _ENGINES[chosen.type]:
-        precision = PRECISIONS[name][0]
-        size = config.model.vocabulary_size
+        request, size = Request(many, streams), config.model.vocabulary_size
         try:
-            engine = build_engine(name, precision, model, size, streams)
+            engine = build_engine(name, model, size, request)
         except (ConfigError, DeviceError) as error:
             print(f"no row {name}: {error}", file=sys.stderr)
             continue
         steps = few if name == "torch" else many
         build = partial(_engine, config, steps, engine, model)
-        found[name] = Row(build, steps * streams, precision)
+        found[name] = Row(build, steps * streams, PRECISIONS[name][0])
     return found
 
 

@@ -22,7 +22,6 @@ WITHOUT_PYTORCH = [
     "data.codecs",
     "evaluation.recording",
     "generation.continuation",
-    "generation.engines.onnx",
     "generation.engines.wasm",
     "generation.slow_tier",
     "model.arrays",
@@ -190,8 +189,7 @@ def test_the_disk_has_one_door() -> None:
             ):
                 continue
             called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-            onnx_value = name.startswith("generation.engines.onnx") and called == "rename"
-            assert called not in writers or onnx_value or ast.unparse(node).startswith("disk."), (
+            assert called not in writers or ast.unparse(node).startswith("disk."), (
                 f"{name}: {ast.unparse(node)}"
             )
             if called == "open" or (isinstance(node.func, ast.Name) and node.func.id == "open"):

@@ -216,9 +216,9 @@ def _use() -> None:
 
 if __name__ == "__main__":
     faulthandler.dump_traceback_later(_HANGS, exit=True)
-    for name in (  # without ONNX Runtime, which starts a thread: no fork has that
+    for name in (
         *("seqkit.api.train", "seqkit.commands.train", "seqkit.commands.generate"),
-        *("seqkit.commands.evaluate", "torch._dynamo", "torch.onnx", "matplotlib.figure"),
+        *("seqkit.commands.evaluate", "torch._dynamo", "matplotlib.figure"),
         *("matplotlib.backends.backend_svg", "matplotlib.backends.backend_agg"),
         "torch.distributed.run",
     ):

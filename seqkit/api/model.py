@@ -294,8 +294,7 @@ class Model(Generic[Content]):
         config, codes = midi.follow(config, saved.codec, saved.slow, _LOG.info)
         length = self._medium.length(config.length, config.seconds)
         ending = ending_of(config, self._medium, self._checkpoint.model, saved.slow)
-        light = saved.runs_in_eight_bits
-        request = request_of(config, length, ending, codes, eight_bits=light)
+        request = request_of(config, length, ending, codes)
         network = saved.trained(self._network)
         blocks = self._engine.blocks(network, symbols, request, carried(begin))
         if streams is None:

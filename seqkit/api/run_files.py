@@ -12,8 +12,6 @@ import numpy as np
 from seqkit.advice import run_page
 from seqkit.advice.text import repeated
 from seqkit.data.codecs import Quantiser
-from seqkit.data.corpus import Part
-from seqkit.data.labels import Labels, distinct
 from seqkit.data.sound import writer
 from seqkit.data.sound.postfilter import OFF
 from seqkit.data.sound.reader import SoundReader
@@ -21,14 +19,11 @@ from seqkit.evaluation.postfilter_choice import choose
 from seqkit.evaluation.recited import Recital
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device
-from seqkit.foundation.errors import ConfigError, SeqkitError
-from seqkit.foundation.machine import HOST
+from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.session import Notice
 from seqkit.foundation.threads import shared_cores
 from seqkit.foundation.wording import command_line, counted
-from seqkit.generation import labelled
 from seqkit.generation.continuation import continue_prompt, finish
-from seqkit.generation.eight_bits import added_nats, is_heavy
 from seqkit.generation.ending import ending_of
 from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import save_sample
@@ -72,7 +67,7 @@ def about_run(training: Training) -> dict[str, Any]:
     }
 
 
-def summary(training: Training, int8_nats: float | None) -> dict[str, Any]:
+def summary(training: Training) -> dict[str, Any]:
     """summary.json, see docs/reference/files.md."""
     progress, corpus = training.trainer.progress, training.corpus
     return {
@@ -88,7 +83,6 @@ def summary(training: Training, int8_nats: float | None) -> dict[str, Any]:
         "best_step": progress.best_step if progress.best_loss is not None else None,
         "best_weights": progress.best_weights,
         "best_temperature": progress.best_temperature,
-        "int8_nats": int8_nats,
         "data": {"name": corpus.name, "sha256": corpus.sha256},
         "likeness": None,  # until the closing sample is made
         "recital": None,
@@ -157,8 +151,7 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
     They have the full length, or what a tenth of train.max_minutes suffices for.
     """
     best = training.chosen
-    light = best.runs_in_eight_bits
-    request = request_of(training.config, training.closing.length, eight_bits=light)
+    request = request_of(training.config, training.closing.length)
 
     def recites(said: Recital) -> None:
         notice(f"the closing sample: {said.words}")
@@ -193,39 +186,6 @@ def _amount(symbols: int, training: Training) -> str:
     if isinstance(codec, Quantiser):
         return f"{round(symbols / codec.symbol_rate, 2):g} s"
     return counted(symbols, "symbol")
-
-
-def measure_eight_bits(training: Training) -> float | None:
-    """Let the best checkpoint know what 8 bits cost, if it makes sound and is heavy for a CPU.
-
-    That is measured on the validation part, or without one on the training part. None: it is not.
-    Raises OutputError if the checkpoint cannot be written.
-    """
-    codec = training.corpus.codec
-    part = training.validation if len(training.validation) else training.conditions.training
-    if not isinstance(codec, Quantiser):
-        return None
-    best = training.chosen
-    if not is_heavy(best.model, codec.symbol_rate):
-        return None
-    network = best.build(HOST)
-    try:
-        if best.labels is not None:
-            network, part = _with_choices(network, best.labels, part)
-        cost = added_nats(network, codec.size, part, codec.start)
-    except (ConfigError, RuntimeError, ValueError):  # the last two of ONNX Runtime and protobuf
-        return None
-    best.metrics["int8_nats"] = cost
-    training.folder.save_best(best)
-    return cost
-
-
-def _with_choices(network: CharRNN, labels: Labels, part: Part) -> tuple[CharRNN, Part]:
-    """The network with a choice for all labels that documents have, and the part with these."""
-    none = np.zeros((len(part.starts), len(labels.values)), np.int64)
-    combinations, places = distinct(none if part.labels is None else part.labels)
-    network = network.with_choices(labelled.choices(labels, map(tuple, combinations.tolist())))
-    return network, dataclasses.replace(part, labels=places[:, None])
 
 
 def closing_file(training: Training) -> Path:

@@ -6,7 +6,7 @@ import torch
 
 from seqkit.advice.run_page import Report
 from seqkit.api.observers import Checkpoints, Forecast, Observer, Records, Samples
-from seqkit.api.run_files import about_run, measure_eight_bits, summary
+from seqkit.api.run_files import about_run, summary
 from seqkit.data.codecs import TextCodec
 from seqkit.evaluation.recited import Index
 from seqkit.foundation import machine
@@ -145,7 +145,7 @@ class _Running:
         """Write summary.json, and tell that the training is over."""
         training, progress = self._training, self._training.trainer.progress
         if training.ranks.leads:
-            values = summary(training, measure_eight_bits(training))
+            values = summary(training)
             training.folder.write_json(training.folder.summary, values)
         self.tell(
             Finished(

@@ -105,12 +105,12 @@ COMMANDS = {
         ("checkpoint", "json"),
     ),
     "export": Command(
-        "write a checkpoint as a page that runs it, as ONNX, or with 8-bit weights",
+        "write a checkpoint as a page that runs it, or with 8-bit weights",
         "export checkpoint=runs/a out=a.html",
         (*_OUTPUT, "checkpoint"),
         meanings={
-            "out": "the file: NAME.html for a page that runs the model in a browser, NAME.onnx for "
-            "ONNX, NAME.safetensors for 8-bit weights"
+            "out": "the file: NAME.html for a page that runs the model in a browser, "
+            "NAME.safetensors for 8-bit weights"
         },
     ),
     "play": Command(

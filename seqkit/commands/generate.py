@@ -64,8 +64,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         disk.require_space(expected[0], config.streams * least)
     advice = f"Try fewer {many}" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with machine.memory_errors(advice):
-        light = saved.runs_in_eight_bits
-        request = request_of(config, length, ending, codes, extra=extra, eight_bits=light)
+        request = request_of(config, length, ending, codes, extra=extra)
         with console.progress("setting up"):
             trained = saved.trained(saved.network(chosen))
             blocks = continue_prompt(trained, prompt, request, notice=console.notice)

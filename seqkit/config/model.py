@@ -160,14 +160,14 @@ class SampleConfig:
 
     engine: str = option(
         "auto",
-        "what runs the network; auto takes the fastest that computes in fp32; wasm runs LSTMs as "
-        "the page of export out=NAME.html does, and writes the same symbols",
-        choices=("auto", "torch", "cuda_graph", "onnx", "wasm"),
+        "what runs the network; auto takes wasm for LSTMs on a CPU, which writes the same symbols "
+        "as the page of export out=NAME.html, cuda_graph on a GPU, and torch for all else",
+        choices=("auto", "torch", "cuda_graph", "wasm"),
     )
     precision: str = option(
         "auto",
-        "precision of generation; auto is fp32, but on a CPU int8 for sound of large networks, if "
-        "that cost at most 0.005 nats when they were trained",
+        "precision of generation: wasm computes in int8, torch in fp32, and cuda_graph in fp32 or "
+        "fp16; auto is the engine's first",
         choices=("auto", "fp32", "fp16", "int8"),
     )
     unknown: str = option(

@@ -27,6 +27,7 @@ KEYS: dict[str, str] = {
     "ensemble": "examples/teachers.py measures several checkpoints together",
     "learn": "evaluate protocol=dynamic measures a model that learns from the text it reads",
     "licence": "give it in the README.md that you upload with hf upload",
+    "sample.engine=onnx": "sample.engine=wasm runs LSTMs on a CPU, and torch is exact",
     "sample.engine=fused": "sample.engine=cuda_graph generates on a GPU, any number of streams",
     "neuron": "what a cell does is shown by Model.activations, from Python",
     "sample.retry": "sound that is silent or stuck is told, and not drawn again",

@@ -67,16 +67,6 @@ def own_cores(root: Path = Path("/")) -> int:
     return granted
 
 
-def ends_at_avx2(root: Path = Path("/")) -> bool:
-    """Whether AVX2 is the widest arithmetic of an x86 processor; `root` as in `own_cores`."""
-    flags = set[str]()
-    with contextlib.suppress(OSError):
-        lines = (root / "proc/cpuinfo").read_text().splitlines()
-        flags.update(next((line for line in lines if line.startswith("flags")), "").split())
-    wider = {"avx512f", "avx512vl", "avx512bw", "avx512dq"}
-    return {"avx2", "fma"} <= flags and not wider <= flags
-
-
 def require(
     needed: int,
     free: int | None,

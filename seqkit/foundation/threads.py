@@ -85,14 +85,6 @@ def are_given() -> bool:
     return any(name in os.environ for name in _SET_BY_USER)
 
 
-def own_threads() -> int:
-    """How many threads a library takes at most: as many as PyTorch, if it is there."""
-    if (torch := sys.modules.get("torch")) is not None:
-        return int(torch.get_num_threads())
-    given = os.environ.get("OMP_NUM_THREADS", "")
-    return int(given) if given.isdecimal() and int(given) else own_cores()
-
-
 class _Counts(threading.local):
     """Numbers of threads that one of Python's threads has: under None outside of its blocks.
 

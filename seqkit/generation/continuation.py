@@ -1,10 +1,9 @@
 """A model continues a prompt."""
 
-import contextlib
+import dataclasses
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +17,7 @@ from seqkit.foundation.machine import Device
 from seqkit.generation import novel, sound_faults, takes
 from seqkit.generation.ending import cut, cut_at, noting_ends
 from seqkit.generation.engine import Blocks, Engine, generate_blocks
-from seqkit.generation.engines.choose import (
-    as_module,
-    build_engine,
-    check_engine,
-    choose_engine,
-    torch_engine,
-    wasm_engine,
-)
+from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.labelled import Choice, choose
 from seqkit.generation.loop import looped
 from seqkit.generation.request import Request, require_streams
@@ -36,9 +28,6 @@ from seqkit.generation.trained import Trained
 from seqkit.model.arrays import Network
 from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers, Symbols
-
-if TYPE_CHECKING:
-    from seqkit.model.char_rnn import CharRNN
 
 REMEMBERED = 100_000
 """Symbols of a prompt that are read, the last ones: far more than a state remembers."""
@@ -76,9 +65,7 @@ def continue_prompt(
     model, codec, slow = trained.model, trained.codec, trained.slow
     require_streams(model.config, request.streams, model.device)
     choice = _choice(trained.labels, request, notice)
-    size, strength = request.size(codec), request.label_strength
-    exact = request.engine == "wasm"  # all is read and made in integers, as in the page
-    _require_torch(request, strength != 1 and (exact or slow is None))
+    strength = request.label_strength
     engine = engine or engine_for(trained, request, choice, notice)
     if choice is not None:
         model = model.with_choices(choice.weights)
@@ -111,8 +98,7 @@ def continue_prompt(
         choices = choice.of_streams(strength)
     conditions = StreamConditions(choices, codes, written)
     state = begin or (model.zero_state(1), codec.start)
-    score = engine.score if engine.reads else partial(score_by_network, as_module(model), size)
-    logits, after = feed_prompt(score, state, read, conditions)
+    logits, after = feed_prompt(engine.score, state, read, conditions)
     logits = guided(logits, strength)
     blocks = generate_blocks(
         engine, logits, after, request.length, request.sampling, conditions=conditions.of_new
@@ -162,50 +148,31 @@ def finish(
     )
 
 
-def _require_torch(request: Request, guided: bool) -> None:
-    """Refuse another engine for what only torch computes. Raises ConfigError."""
-    keys = {"label_strength": guided, "sample.repetition_penalty": request.repetition_penalty != 1}
-    for key, is_asked_for in keys.items():
-        if is_asked_for and request.engine not in ("auto", "torch"):
-            raise ConfigError(f"sample.engine={request.engine}: {key} is for sample.engine=torch")
-        if is_asked_for and request.precision not in ("auto", "fp32"):
-            raise ConfigError(f"sample.precision={request.precision}: {key} is computed in fp32")
-
-
 def engine_for(
     trained: Trained, request: Request, choice: Choice | None, notice: Callable[[str], None]
 ) -> Engine:
     """A new engine for a choice of labels; arguments and errors as of `continue_prompt`."""
-    model, size = trained.model, request.size(trained.codec)
-    weights = None if choice is None else choice.weights
-    if request.engine == "wasm":
-        check_engine(model.config, size, request, model.device)
-        return wasm_engine(model, size, weights)
-    labelled = model if weights is None else model.with_choices(weights)
-    strength = request.label_strength if trained.slow is None else 1.0
-    if strength != 1 or request.repetition_penalty != 1:
-        return torch_engine(labelled, size, strength, request.repetition_penalty)
 
     def tell_once(text: str) -> None:
         if text not in trained.notices:
             trained.notices.add(text)
             notice(text)
 
-    return choose_engine(labelled, size, request, tell_once)
+    if trained.slow is not None:  # the labels' strength is for the writer of codes
+        request = dataclasses.replace(request, label_strength=1.0)
+    labels = None if choice is None else choice.weights
+    return choose_engine(trained.model, request.size(trained.codec), request, tell_once, labels)
 
 
 def engine_of_codes(
     request: Request, device: Device, writer: Network, size: int, writing: Writing
 ) -> Engine:
-    """What runs the writer of codes: in fp32, unless all is to be as in the page."""
+    """What runs the writer of codes, on the CPU: beside a GPU in fp32, else as the sound runs."""
+    request = dataclasses.replace(request, repetition_penalty=1.0)
+    if device.type == "cuda" and request.engine != "wasm":
+        request = dataclasses.replace(request, engine="torch", precision="auto")
     labels = None if writing.choice is None else writing.choice.weights
-    if request.engine == "wasm":
-        return wasm_engine(writer, size, labels)
-    labelled = writer if labels is None else writer.with_choices(labels)
-    if device.type == "cpu" and request.engine != "torch" and writing.strength == 1:
-        with contextlib.suppress(ConfigError):  # ONNX Runtime does not load
-            return build_engine("onnx", "fp32", labelled, size, writing.streams)
-    return torch_engine(labelled, size, writing.strength)
+    return choose_engine(writer, size, request, lambda text: None, labels)
 
 
 def feed_prompt(
@@ -229,18 +196,6 @@ def feed_prompt(
     spread = State(*(np.concatenate(part, 1)[:, of_stream] for part in parts))
     logits, after = score(np.repeat(fed[-1:], len(of_stream), 1), spread, conditions.of_new(0, 1))
     return logits[0], after
-
-
-def score_by_network(
-    network: "CharRNN", size: int, symbols: Integers, state: State, conditions: Conditions
-) -> tuple[Floats, State]:
-    """What `Engine.score` does, but for the prepared weights; `size` is the codec's V."""
-    import torch
-
-    fed, begin = torch.from_numpy(symbols).to(network.device), state.on(network.device)
-    with torch.inference_mode():
-        logits, after = network(fed, begin, conditions=conditions.to(network.device))
-    return logits[..., :size].float().cpu().numpy(), after.arrays()
 
 
 def _choice(

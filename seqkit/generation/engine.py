@@ -50,10 +50,6 @@ class Engine(Protocol):
 
     block: int
     """Steps in which it runs fast, and which take less than a moment: people see text appear."""
-    reads: bool
-    """Whether `score` reads a prompt, cut anywhere, at least as fast as the network itself."""
-    multiple: int
-    """Every block of draws but the last is a multiple of it, and so is `block`."""
 
     def sample(self, drawing: Drawing) -> Iterator[Integers]:
         """Yield blocks (N, S) of drawn symbols, one for each block of draws."""
@@ -92,8 +88,7 @@ def generate_blocks(
     first = draw(logits, uniforms_of_streams(sampling.seed, range(len(logits)), 0, 1)[0], sampling)
     yield first[None]
     streams = len(logits)
-    most = min(engine.block, _DRAWN // streams)
-    size = max(1, most // engine.multiple) * engine.multiple
+    size = max(1, min(engine.block, _DRAWN // streams))
 
     def blocks() -> Iterator[tuple[int, int]]:
         return ((begin, min(size, length - begin)) for begin in range(1, length, size))

@@ -47,8 +47,6 @@ class Request:
     """How much of the length is made for a choice of where a loop begins; 0 for no loop."""
     include_prompt: bool = field(default=True, compare=False)
     """Whether the result begins with the prompt, as the times that are told know."""
-    eight_bits: bool = False
-    """Whether precision=auto takes 8 bits on a CPU."""
     judged: bool = True
     """Whether a notice says of each stream of sound if it is like the recording."""
     novel: bool = False
@@ -58,6 +56,13 @@ class Request:
         """How many symbols are drawn from: those of a codec, and the end of a document if asked."""
         ending = self.ending
         return codec.size + bool(ending and ending.is_document and ending.symbols)
+
+    @property
+    def only_torch(self) -> str:
+        """The key, if one was given, that sample.engine=torch alone computes."""
+        if self.label_strength != 1:
+            return "label_strength"
+        return "sample.repetition_penalty" if self.repetition_penalty != 1 else ""
 
     def again(self, draws: int, length: int) -> "Request":
         """The same with other draws, but of the same labels, and another length."""
@@ -104,7 +109,6 @@ def request_of(
     like: Symbols | None = None,
     *,
     extra: int = 0,
-    eight_bits: bool = False,
 ) -> Request:
     """What a config asks for, `length` symbols and `extra`, or up to an ending; see Request."""
     return Request(
@@ -121,7 +125,6 @@ def request_of(
         ending=ending,
         like=like,
         include_prompt=config.include_prompt,
-        eight_bits=eight_bits,
         novel=config.sample.novel,
     )
 

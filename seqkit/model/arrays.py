@@ -83,13 +83,8 @@ class NetworkArrays:
         """The matrix and the bias of a linear layer."""
         return self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
 
-    def gate_tables(self) -> dict[str, Floats]:
-        """See `CharRNN.gate_tables`."""
-        tables = {name: self.gate_table(name) for name in EMBEDDINGS}
-        return {name: rows for name, rows in tables.items() if rows is not None}
-
     def gate_table(self, name: str) -> Floats | None:
-        """One of `gate_tables`; None if it reads nothing of that name."""
+        """One of `CharRNN.gate_tables`; None if it reads nothing of that name."""
         if self.config.input != "embedding":
             return self.layer(0).w.T if name == "embedding" else None
         if name not in self._embeddings():
@@ -106,15 +101,6 @@ class NetworkArrays:
         """Those that are read side by side."""
         known = {name: self.weights.get(f"{name}.weight") for name in EMBEDDINGS}
         return {name: rows for name, rows in known.items() if rows is not None}
-
-    def condition_table(self) -> Floats | None:
-        """What each code with each number of its one label adds to the gates, (C·n, G·H)."""
-        tables = map(self.gate_table, ("conditions", "labels"))
-        parts = [rows for rows in tables if rows is not None]
-        if len(parts) < 2:
-            return parts[0] if parts else None
-        both: Floats = parts[0][:, None] + parts[1]
-        return both.reshape(-1, both.shape[2])
 
     def prediction(self) -> Prediction | None:
         """What makes the linear prediction that it reads, if it reads one."""

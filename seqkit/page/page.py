@@ -52,7 +52,7 @@ def page_of(saved: Checkpoint, title: str) -> bytes:
         raise ConfigError(
             f"this model makes a page of {len(content) / 1e6:,.1f} MB, and browsers open up to "
             f"{_MOST / 1e6:.0f} MB well: train a smaller one (model.hidden_size, model.num_layers, "
-            "data.max_vocabulary), or give out=FILE.onnx"
+            "data.max_vocabulary)"
         )
     return content
 

@@ -1,7 +1,6 @@
 """A model that is served: what it makes and scores, in pieces that take a moment."""
 
 import codecs
-import dataclasses
 import json
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -37,14 +36,10 @@ class Loaded:
     """A model, beside its checkpoint. One thread at a time may use it."""
 
     def __init__(self, saved: Checkpoint, device: Device, sample: SampleConfig) -> None:
-        """With sample.engine=auto, LSTMs on a CPU run as in a page, and make its symbols."""
+        """`sample` has the keys of all that it makes."""
         saved = saved.as_heard(sample)
         self.saved, self.codec, self.model = saved, saved.codec, Model[Any](saved, device)
-        self.sounds = isinstance(saved.codec, Quantiser)
-        as_page = saved.model.cell == "lstm" and device.type == "cpu"
-        self._auto, self._sample = sample, sample
-        if as_page and (sample.engine, sample.precision) == ("auto", "auto"):
-            self._sample = dataclasses.replace(sample, engine="wasm")
+        self.sounds, self._sample = isinstance(saved.codec, Quantiser), sample
 
     def generated(self, body: bytes, keys: GenerateKeys, lines: bool, nats: bool) -> Pieces:
         """What follows a prompt that was sent, as `lines` or as a file has it, text or a WAV.
@@ -56,8 +51,7 @@ class Loaded:
         if max(keys.get("length") or 0, (keys.get("seconds") or 0) * rate) > _MOST:
             raise ConfigError(f"ask for at most {_MOST} symbols, or seconds of so many samples")
         prompt = self._content(body)[-READ[self.sounds] :]
-        sample = self._auto if keys.get("label_strength", 1) != 1 else self._sample
-        asked: Any = {**keys, "include_prompt": False, "sample": sample}
+        asked: Any = {**keys, "include_prompt": False, "sample": self._sample}
         if lines:
             if nats:
                 _, state = self.model.nats(prompt, return_state=True)

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from seqkit.model.char_rnn import CharRNN
 
 FORMAT = 1
-_NEXT_TO_NOTHING = 0.005  # nats per symbol
 _WEIGHTS, _SLOW, _RECORDING = "model.", "slow.", "recording."
 _SCALE = ".scale"  # behind the name of a tensor of int8: the scales of its rows
 _NOT_USABLE = (KeyError, TypeError, ValueError, RuntimeError, safetensors.SafetensorError)
@@ -106,12 +105,6 @@ class Checkpoint:
         if sample.postfilter or self.postfilter == OFF:
             return self
         return dataclasses.replace(self, postfilter=OFF)
-
-    @property
-    def runs_in_eight_bits(self) -> bool:
-        """Whether a CPU makes its sound so by default: its training measured that they suffice."""
-        cost = self.metrics.get("int8_nats")
-        return isinstance(cost, float) and cost <= _NEXT_TO_NOTHING
 
     def save(
         self,

@@ -211,7 +211,7 @@ def test_wrong_arguments_are_named(text: Model[Any], call: Any, words: str) -> N
         call(text)
 
 
-@pytest.mark.parametrize("engine", ["torch", "onnx"])
+@pytest.mark.parametrize("engine", ["torch", "wasm"])
 def test_an_engine_is_kept_and_never_shared(
     text: Model[Any], engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

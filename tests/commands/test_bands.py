@@ -51,7 +51,6 @@ def test_all_commands_take_bands(folder: Path, run: Run) -> None:
     assert windowed["window"] == 68  # whole frames
     run.ok("score", *words, one, f"out={folder / 'score.html'}")
     run.ok("export", *words[:1], f"out={folder / 'model.html'}")
-    run.fails(2, "export", *words[:1], f"out={folder / 'model.onnx'}")
 
 
 def test_a_rate_that_does_not_fit_is_named(run: Run, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def listed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return shared(tmp_path_factory, "listed", train) / "run"
 
 
-@pytest.mark.parametrize("engine", ["torch", "onnx", "wasm"])
+@pytest.mark.parametrize("engine", ["torch", "wasm"])
 def test_names_are_made_one_a_line(engine: str, run: Run, listed: Path) -> None:
     words = ["generate", f"checkpoint={listed}", f"sample.engine={engine}", "temperature=1"]
     shown = run.ok(*words, "streams=60", "seed=2").out.decode()
@@ -126,7 +126,7 @@ def test_lines_have_the_labels_of_their_files(run: Run, tmp_path: Path) -> None:
         (tmp_path / "in" / name / "names.txt").write_text(said * 100)
     words = [*LINES, "data.label=folder", f"data.path={tmp_path / 'in'}"]
     run.ok(*words, f"run_dir={tmp_path / 'a'}", "train.max_steps=100")
-    for engine in ("torch", "onnx", "wasm"):
+    for engine in ("torch", "wasm"):
         made = run.ok(
             *("generate", f"checkpoint={tmp_path / 'a'}", "label=two", "streams=30", "seed=1"),
             f"sample.engine={engine}",

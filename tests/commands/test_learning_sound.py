@@ -4,7 +4,6 @@ import html
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from seqkit.evaluation.likeness import Distances
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import threads
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.runs import checkpoint, checkpoint_bytes
+from seqkit.runs import checkpoint
 from tests.commands.conftest import RATE, TINY
 from tests.conftest import Run, summary_of, weights
 
@@ -122,30 +121,6 @@ def test_a_training_has_one_verdict_which_all_say_again(
     assert "contrast" not in json.dumps(found)
     run.ok(f"run_dir={place}", "resume=auto", "train.max_steps=6")
     assert list(summary_of(place)["likeness"]) == ["is_like", "heard", *Distances._fields[:4]]
-
-
-def test_what_8_bits_cost_a_large_network_is_measured_kept_and_taken(
-    learnt: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read, verified = list[object](), checkpoint_bytes.verified_record
-
-    def counted(*given: Any) -> Any:
-        read.append(given)
-        return verified(*given)
-
-    monkeypatch.setattr(checkpoint, "verified_record", counted)
-    small = summary_of(learnt / "run")
-    assert small["int8_nats"] is None
-    words = (f"data.path={learnt / 'étude.wav'}", f"run_dir={tmp_path / 'run'}", "seconds=0.1")
-    run.ok(*TINY, *words, "model.hidden_size=900", "train.max_steps=2")
-    assert len(read) == 1  # the best one, for the measurement and for the closing sample
-    found = summary_of(tmp_path / "run")["int8_nats"]
-    assert 0 < abs(found) < 0.005
-    place = f"checkpoint={tmp_path / 'run'}"
-    metrics = run.json("inspect", place)["metrics"]
-    assert metrics["int8_nats"] == found
-    told = run("generate", place, "seconds=0.1", "device=cpu", f"out={tmp_path / 'a.wav'}").err
-    assert "engine computes in int8" in told
 
 
 @pytest.mark.thorough

@@ -22,5 +22,5 @@ def lines(trained: Path, folder: Path) -> dict[str, list[str]]:
         "report": ["report", "run_dir=own"],
         "doctor": ["doctor", "data.path=a.txt", "device=cpu", "out=b.md", again],
         "inspect": ["inspect", "checkpoint=own"],
-        "export": ["export", "checkpoint=own", "out=b.onnx", again],
+        "export": ["export", "checkpoint=own", "out=b.html", again],
     }

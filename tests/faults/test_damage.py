@@ -132,7 +132,7 @@ def test_files_of_other_programs_are_never_executed(run: Run, tmp_path: Path, te
     for content in contents:
         file.write_bytes(content)
         for command in ("generate", "evaluate", "inspect", "export"):
-            out = [f"out={tmp_path}/o.onnx"] * (command == "export")
+            out = [f"out={tmp_path}/o.html"] * (command == "export")
             run.fails_in_a_line(4, command, f"checkpoint={file}", *out)
         assert not canary.exists()
     pickle.loads(contents[0])

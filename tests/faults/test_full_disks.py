@@ -19,7 +19,7 @@ pytestmark = pytest.mark.faults
 COMMANDS = {
     "train": [*TINY, "data.path=a.txt", "run_dir=run", "train.max_steps=9", "resume=auto"],
     "generate": ["generate", "checkpoint={run}", "length=500000", "out=out.txt", "device=cpu"],
-    "export": ["export", "checkpoint={run}", "out=out.onnx"],
+    "export": ["export", "checkpoint={run}", "out=out.html"],
 }
 
 

@@ -14,11 +14,9 @@ from seqkit.generation.continuation import (
     continue_prompt,
     engine_for,
     feed_prompt,
-    score_by_network,
 )
 from seqkit.generation.engine import generate_blocks
-from seqkit.generation.engines.onnx import OnnxEngine
-from seqkit.generation.engines.pytorch import TorchEngine
+from seqkit.generation.engines.pytorch import TorchEngine, score_by_network
 from seqkit.generation.request import Request
 from seqkit.generation.sampling import Sampling
 from seqkit.generation.stream_conditions import StreamConditions
@@ -56,12 +54,12 @@ def test_logits_beyond_the_codec_are_never_drawn(model: CharRNN) -> None:
     assert text(model, 4, 300).max() < 7
 
 
-@pytest.mark.parametrize("by", ["onnx", "network"])
+@pytest.mark.parametrize("by", ["step", "network"])
 def test_a_prompt_is_read_as_if_it_were_generated(
     model: CharRNN, by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(continuation, "_BLOCK", 2)
-    score = OnnxEngine(model, 7).score if by == "onnx" else partial(score_by_network, model, 7)
+    score = TorchEngine(model, 7).score if by == "step" else partial(score_by_network, model, 7)
     begin, prompt = (model.zero_state(1), 2), np.array([1, 4, 0, 6, 4], np.uint8)
     logits, state = feed_prompt(score, begin, prompt, nothing(1))
     _, begun = feed_prompt(score, begin, prompt[:0], nothing(1))
@@ -73,8 +71,8 @@ def test_a_prompt_is_read_as_if_it_were_generated(
 def test_an_engine_that_is_passed_over_is_told_once_of_a_training(
     model: CharRNN, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    monkeypatch.delitem(sys.modules, "seqkit.generation.engines.onnx", raising=False)
+    monkeypatch.setitem(sys.modules, "wasmtime", None)
+    monkeypatch.delitem(sys.modules, "seqkit.generation.engines.wasm", raising=False)
     told = list[str]()
     for _ in range(2):
         of_training = set[str]()
@@ -82,7 +80,7 @@ def test_an_engine_that_is_passed_over_is_told_once_of_a_training(
             trained = Trained(model, MuLaw(7, 8000), notices=of_training)
             engine_for(trained, Request(1), None, told.append)
     assert len(told) == 2
-    assert "sample.engine=onnx" in told[0]
+    assert "sample.engine=wasm" in told[0]
 
 
 def test_of_a_long_prompt_the_end_is_read(model: CharRNN, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,6 @@ class Counting:
     """An engine whose every symbol is one more than the last."""
 
     block = 16
-    reads = False
-    multiple = 1
     steps = 0
     conditions: Iterable[Conditions]
 
@@ -53,14 +51,6 @@ def test_nothing_is_made_before_it_is_asked_for() -> None:
     made = sum(len(next(endless)) for _ in range(12))
     assert made == engine.steps + 1
     assert len(next(endless)) == Counting.block
-
-
-def test_blocks_are_multiples_of_what_the_engine_makes_at_once() -> None:
-    engine = Counting()
-    engine.block, engine.multiple = 63, 21
-    for streams, size in ((1, 63), (3000, 42), (50_000, 21)):
-        drawn = generate_blocks(engine, np.zeros((streams, 5)), NONE, 150, Sampling())
-        assert [len(block) for block in drawn][:3] == [1, size, size]
 
 
 def test_every_block_of_draws_has_its_conditions() -> None:

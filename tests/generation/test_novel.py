@@ -133,7 +133,7 @@ def test_documents_are_drawn_again_whole_and_end_where_they_end() -> None:
     assert not [*novel.redrawn(iter(()), known, NOTHING, request, draw, notice=print)]
 
 
-@pytest.mark.parametrize("engine", ["torch", "onnx", "wasm"])
+@pytest.mark.parametrize("engine", ["torch", "wasm"])
 def test_every_engine_draws_only_what_is_new(engine: str) -> None:
     """The training data is what the model writes by itself."""
     bare = trained()

@@ -45,9 +45,9 @@ print(generate(*map(int, sys.argv[2:])) - first)
     ("engine", "shape"),
     [
         ("torch", (1, 8, 1500, 10_000)),
-        pytest.param("onnx", (1, 8, 1500, 10_000), marks=pytest.mark.every),
+        pytest.param("wasm", (1, 8, 1500, 10_000), marks=pytest.mark.every),
         pytest.param("torch", (2, 256, 65, 10_000), marks=pytest.mark.every),
-        pytest.param("onnx", (2, 256, 65, 10_000), marks=pytest.mark.every),
+        pytest.param("wasm", (2, 256, 65, 10_000), marks=pytest.mark.every),
     ],
 )
 def test_streams_take_what_is_estimated_or_a_little_more(

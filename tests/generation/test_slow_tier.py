@@ -15,16 +15,13 @@ from seqkit.foundation.console import unseen
 from seqkit.foundation.machine import HOST
 from seqkit.generation import continuation
 from seqkit.generation.engine import Engine
-from seqkit.generation.engines.choose import wasm_engine
+from seqkit.generation.engines.pytorch import TorchEngine
+from seqkit.generation.engines.wasm import WasmEngine
 from seqkit.generation.request import Request
-from seqkit.generation.sampling import Sampling
 from seqkit.generation.slow_tier import SlowTier, Writing
-from seqkit.generation.trained import Trained
-from seqkit.model.arrays import Network
 from seqkit.stages.conditions import coded, learn_codes
 from seqkit.stages.learn_slow_tier import learn_writer
-from seqkit.symbols import Floats, Symbols
-from tests.generation.engines.networks import network
+from seqkit.symbols import Symbols
 
 RATE = 2000
 HOP = RATE // 50
@@ -107,20 +104,12 @@ def test_it_is_kept_whole_and_what_is_foreign_is_refused(slow: SlowTier) -> None
         )
 
 
-def test_in_integers_the_writer_runs_in_them_too(
-    slow: SlowTier, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    built = []
+def test_the_writer_runs_by_the_engine_of_the_sound(slow: SlowTier) -> None:
+    def of_codes(engine: str, device: str) -> Engine:
+        request, chosen = Request(1, engine=engine), torch.device(device)
+        return continuation.engine_of_codes(request, chosen, slow.writer, 9, writing(1, 5))
 
-    def engine_of(model: Network, size: int, labels: Floats | None = None) -> Engine:
-        built.append(model)
-        return wasm_engine(model, size, labels)
-
-    monkeypatch.setattr(continuation, "wasm_engine", engine_of)
-    model = network(1, 16, CODEC.size, embedding=True, conditions=slow.codebook.size)
-    request = Request(length=3 * HOP, sampling=Sampling(seed=1), engine="wasm")
-    prompt = CODEC.encode(notes(150))
-    trained = Trained(model, CODEC, slow)
-    made = [*continuation.continue_prompt(trained, prompt, request, notice=print)]
-    assert sum(map(len, made)) == 3 * HOP
-    assert built == [model, slow.writer]
+    assert isinstance(of_codes("auto", "cpu"), WasmEngine)
+    assert isinstance(of_codes("torch", "cpu"), TorchEngine)
+    assert isinstance(of_codes("auto", "cuda"), TorchEngine)
+    assert isinstance(of_codes("wasm", "cuda"), WasmEngine)

@@ -99,12 +99,6 @@ def test_a_postfilter_is_kept_and_older_files_have_none(
     assert checkpoint.load(saved, Catalogue()).postfilter == OFF
 
 
-@pytest.mark.parametrize(("cost", "suffice"), [(0.004, True), (0.006, False), (None, False)])
-def test_8_bits_suffice_if_they_were_measured_to(cost: float | None, suffice: bool) -> None:
-    saved = dataclasses.replace(example(), metrics={"int8_nats": cost})
-    assert saved.runs_in_eight_bits == suffice
-
-
 def test_rows_of_zeros_stay_zeros_in_eight_bits(tmp_path: Path) -> None:
     original = dataclasses.replace(example(), eight_bits=True)
     original.weights["layers.0.weight_hh_l0"].zero_()

@@ -5,71 +5,52 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from seqkit.config import ModelConfig
-from seqkit.foundation import machine
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.foundation.machine import Device
 from seqkit.generation.engine import Engine
+from seqkit.generation.engines import wasm_layout
 from seqkit.generation.request import Request
 from seqkit.model.arrays import Network, NetworkArrays
 from seqkit.symbols import Floats
 
 if TYPE_CHECKING:
-    from seqkit.generation.engines.pytorch import TorchEngine
+    from seqkit.generation.engines.wasm import WasmEngine
     from seqkit.model.char_rnn import CharRNN
 
-PRECISIONS = {
-    "torch": ("fp32",),
-    "cuda_graph": ("fp32", "fp16"),
-    "onnx": ("fp32", "int8"),
-    "wasm": ("int8",),
-}
+PRECISIONS = {"torch": ("fp32",), "cuda_graph": ("fp32", "fp16"), "wasm": ("int8",)}
 """What every engine computes in; the first is what precision=auto means there."""
-_MANY = 4  # symbols of a step, from which on wasm is the faster in int8, for
-_FEW = 16  # streams at most, which it makes one after the other
 
 
 def choose_engine(
-    model: Network, size: int, request: Request, notice: Callable[[str], None]
+    model: Network,
+    size: int,
+    request: Request,
+    notice: Callable[[str], None],
+    labels: Floats | None = None,
 ) -> Engine:
     """The engine for sample.engine and sample.precision.
 
-    auto takes the fastest engine of the precision, fp32 by default: a seed gives the same text
-    wherever arithmetic rounds alike. If the request is for 8 bits, onnx makes them, or wasm for
-    steps of four symbols or more, and for one stream on a processor with AVX2 alone. An engine that
-    cannot run here is passed over, with a notice.
+    auto takes cuda_graph on a GPU, and wasm for an LSTM on a CPU, so that a seed gives one text
+    there, in a page, too. All else runs by torch. An engine that cannot run here is passed over,
+    with a notice.
 
     Args:
         model: on the device that was chosen.
         size: the codec's V.
-        request: engine, precision and streams are read here.
+        request: what to compute, and by what.
         notice: tells the user.
+        labels: choices of labels (n, R), see `CharRNN.with_choices`.
 
     Raises:
         ConfigError, DeviceError: what was asked for by name cannot run.
     """
-    names, precision = _candidates(request, model.device)
-    light = request.eight_bits and request.precision == "auto"
-    # ONNX Runtime is slow in int8 with AVX2, and makes a call for each symbol of a step.
-    few = _FEW if model.config.frame >= _MANY else int(machine.ends_at_avx2())
-    on_cpu = names[0] == "onnx" and model.config.cell == "lstm" and request.engine == "auto"
-    if light and on_cpu and request.streams <= few:
-        names = ["wasm", *names]
-
-    def built(name: str) -> Engine:
-        chosen = "int8" if light and name in ("onnx", "wasm") else precision
-        engine = build_engine(name, chosen, model, size, request.streams)
-        if request.precision == "auto" and chosen != "fp32":
-            offers = request.engine == "auto" or "fp32" in PRECISIONS[name]
-            exact = "; sample.precision=fp32 is exact" if chosen == "int8" and offers else ""
-            notice(f"the {name} engine computes in {chosen}{exact}")
-        return engine
-
+    names = candidates(model.config, request, model.device)
     for tried, following in itertools.pairwise(names):
         try:
-            return built(tried)
+            return build_engine(tried, model, size, request, labels)
         except (ConfigError, DeviceError) as error:
             notice(f"generating with sample.engine={following}: {error}")
-    return built(names[-1])
+    return build_engine(names[-1], model, size, request, labels)
 
 
 def check_engine(config: ModelConfig, size: int, request: Request, device: Device) -> None:
@@ -80,59 +61,56 @@ def check_engine(config: ModelConfig, size: int, request: Request, device: Devic
     Raises:
         ConfigError, DeviceError: as `choose_engine`.
     """
-    names, _ = _candidates(request, device)
-    match names[-1]:  # it takes the most networks
+    match candidates(config, request, device)[-1]:  # it takes the most networks
         case "cuda_graph":
             from seqkit.generation.engines import cuda_graph
 
             cuda_graph.check(device, size)
-        case "onnx" | "wasm" as name:
-            _imported(name)
-
-
-def build_engine(name: str, precision: str, model: Network, size: int, streams: int) -> Engine:
-    """The engine of this name. Raises ConfigError or DeviceError where it cannot run."""
-    match name:
-        case "cuda_graph":
-            from seqkit.generation.engines.cuda_graph import CudaGraphEngine
-
-            return CudaGraphEngine(as_module(model), size, streams, precision)
-        case "onnx":
-            return _imported(name)(model, size, precision)
         case "wasm":
-            return wasm_engine(model, size)
-        case _:
-            return torch_engine(model, size)
+            wasm_layout.require_lstm(config)
+            _wasm_engine()
 
 
-def _candidates(request: Request, device: Device) -> tuple[list[str], str]:
-    """The engines to try in turn, and their precision."""
-    name, precision = request.engine, request.precision
-    if precision == "auto":
-        precision = "fp32" if name == "auto" else PRECISIONS[name][0]
-    kind = "GPU" if device.type == "cuda" else "CPU"
-    order = {"GPU": ("cuda_graph", "torch"), "CPU": ("onnx", "torch")}[kind]
-    tried = order if name == "auto" else (name,)
-    names = [engine for engine in tried if precision in PRECISIONS[engine]]
-    if names:
-        return names, precision
-    wanted = f"sample.precision={precision}"
-    if name == "auto":
-        other = "device=cpu" if kind == "GPU" else "device=cuda"
+def candidates(config: ModelConfig, request: Request, device: Device) -> list[str]:
+    """The engines to try in turn. Raises ConfigError if there is none."""
+    precision = request.precision
+    if request.engine != "auto":
+        tried = [request.engine]
+    elif request.only_torch:
+        tried = ["torch"]
+    elif device.type == "cuda":
+        tried = ["cuda_graph", "torch"]
+    else:
+        tried = ["wasm", "torch"] if config.cell == "lstm" else ["torch"]
+    names = [name for name in tried if precision in ("auto", *PRECISIONS[name])]
+    if not names:
+        known = dict.fromkeys(itertools.chain(*(PRECISIONS[name] for name in tried)))
         raise ConfigError(
-            f"{wanted}: no engine for a {kind} computes in it: leave the key out, or use {other}"
+            f"sample.precision={precision}: {' or '.join(tried)} runs this network on this "
+            f"device, in {' or '.join(known)}"
         )
-    computes = " or ".join(PRECISIONS[name])
-    raise ConfigError(f"{wanted}: sample.engine={name} computes in {computes}")
+    if request.only_torch and names != ["torch"]:
+        raise ConfigError(
+            f"sample.engine={names[0]}: {request.only_torch} is for sample.engine=torch"
+        )
+    return names
 
 
-def torch_engine(
-    model: Network, size: int, strength: float = 1.0, penalty: float = 1.0
-) -> "TorchEngine":
-    """The torch engine: see there."""
+def build_engine(
+    name: str, model: Network, size: int, request: Request, labels: Floats | None = None
+) -> Engine:
+    """The engine of this name, see `choose_engine`. Raises what it cannot run."""
+    if name == "wasm":
+        return _wasm_engine()(model, size, labels)
+    module = as_module(model if labels is None else model.with_choices(labels))
+    if name == "cuda_graph":
+        from seqkit.generation.engines.cuda_graph import CudaGraphEngine
+
+        precision = "fp16" if request.precision == "fp16" else "fp32"
+        return CudaGraphEngine(module, size, request.streams, precision)
     from seqkit.generation.engines.pytorch import TorchEngine
 
-    return TorchEngine(as_module(model), size, strength, penalty)
+    return TorchEngine(module, size, request.label_strength, request.repetition_penalty)
 
 
 def as_module(model: Network) -> "CharRNN":
@@ -140,23 +118,12 @@ def as_module(model: Network) -> "CharRNN":
     return model.char_rnn() if isinstance(model, NetworkArrays) else model
 
 
-def wasm_engine(model: Network, size: int, labels: Floats | None = None) -> Engine:
-    """The wasm engine, with choices of labels: see `wasm_layout.pack`. Raises ConfigError."""
-    return _imported("wasm")(model, size, labels)
-
-
-def _imported(name: str) -> Callable[..., Engine]:
-    """The class of onnx or wasm. Raises ConfigError if the library that it calls does not load."""
-    library = {"onnx": "ONNX Runtime", "wasm": "wasmtime"}[name]
+def _wasm_engine() -> "type[WasmEngine]":
+    """The class. Raises ConfigError if the library that it calls does not load."""
     try:
-        if name == "onnx":
-            from seqkit.generation.engines.onnx import OnnxEngine
-
-            return OnnxEngine
         from seqkit.generation.engines.wasm import WasmEngine
-
-        return WasmEngine
     except (ImportError, OSError) as error:
         raise ConfigError(
-            f"sample.engine={name}: {library} does not load ({error}): install seqkit anew"
+            f"sample.engine=wasm: wasmtime does not load ({error}): install seqkit anew"
         ) from error
+    return WasmEngine

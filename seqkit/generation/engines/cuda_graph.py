@@ -2,20 +2,20 @@
 
 import contextlib
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.foundation.device import DTYPES
-from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.foundation.machine import Device
 from seqkit.generation.engine import Drawing
-from seqkit.generation.engines.condition_rows import condition_rows
-from seqkit.generation.engines.cuda import copied_out, require_gpu, rule_of
-from seqkit.generation.engines.pytorch import Carried, PreparedStep
+from seqkit.generation.engines.pytorch import Carried, PreparedStep, score_by_network
+from seqkit.generation.engines.step_tables import condition_rows
 from seqkit.generation.sampling import Sampling
 from seqkit.kernels.graph import GraphedCall
 from seqkit.kernels.nvrtc import Kernel
@@ -29,7 +29,10 @@ _MOST_SYMBOLS = 16384
 
 def check(device: Device, size: int) -> None:
     """Refuse what the engine cannot run: DeviceError, ConfigError. `size` is the codec's V."""
-    require_gpu(device, "cuda_graph")
+    if device.type != "cuda":
+        raise DeviceError(
+            "sample.engine=cuda_graph needs a GPU: use device=cuda, or another engine"
+        )
     if size > _MOST_SYMBOLS:
         raise ConfigError(
             f"sample.engine=cuda_graph takes up to {_MOST_SYMBOLS} symbols, not {size}"
@@ -40,8 +43,6 @@ class CudaGraphEngine:
     """Generates with PyTorch's operations, replayed: any cell, any number of streams."""
 
     block = 256
-    multiple = 1
-    reads = False
 
     @torch.inference_mode()
     def __init__(self, model: CharRNN, size: int, streams: int, precision: str) -> None:
@@ -52,7 +53,7 @@ class CudaGraphEngine:
         """
         device = model.head.weight.device
         check(device, size)
-        self._device = device
+        self._model, self._device = model, device
         self._loop = _Loop(model, size, streams, DTYPES[precision], device)
         self._graphs: dict[tuple[float | int | None, ...], GraphedCall] = {}
         self._copies = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
@@ -91,8 +92,8 @@ class CudaGraphEngine:
     def score(
         self, symbols: Integers, state: State, conditions: Conditions = NO_CONDITIONS
     ) -> tuple[Floats, State]:
-        """See Engine. The same step, without the graph."""
-        return self._loop.step.score(symbols, state, conditions)
+        """See Engine. In fp32, by the network."""
+        return score_by_network(self._model, self._loop.size, symbols, state, conditions)
 
     def _graph(self, steps: int, sampling: Sampling, fed: int) -> GraphedCall:
         """The graph of so many symbols, recorded when it is first needed.
@@ -159,3 +160,38 @@ class _Loop:
     def _keep(self, carried: Carried) -> None:
         for kept, values in zip(self._carried, carried, strict=True):
             kept.copy_(values)
+
+
+def rule_of(sampling: Sampling, size: int) -> dict[str, float]:
+    """Sampling among `size` symbols: the struct Rule of draw.cu."""
+    greedy = sampling.temperature == 0
+    return {
+        "inverse_temperature": 0.0 if greedy else 1 / sampling.temperature,
+        "top_p": 1.0 if sampling.top_p is None else sampling.top_p,
+        "top_k": size if sampling.top_k is None else min(sampling.top_k, size),
+        "greedy": int(greedy),
+    }
+
+
+@torch.inference_mode()
+def copied_out(tensors: Iterable[Tensor], stream: torch.cuda.Stream) -> Iterator[Integers]:
+    """The values of each tensor, copied to the host on `stream` while the next one is computed."""
+    waiting: list[tuple[Tensor, torch.cuda.Event]] = []
+    for tensor in tensors:
+        host = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+        stream.wait_stream(torch.cuda.current_stream(tensor.device))
+        with torch.cuda.stream(stream):
+            host.copy_(tensor, non_blocking=True)
+            tensor.record_stream(stream)
+            done = torch.cuda.Event()  # type: ignore[no-untyped-call]
+            done.record()
+        waiting.append((host, done))
+        if len(waiting) > 1:
+            yield _arrived(*waiting.pop(0))
+    for copy in waiting:
+        yield _arrived(*copy)
+
+
+def _arrived(host: Tensor, done: torch.cuda.Event) -> Integers:
+    done.synchronize()
+    return host.numpy().astype(np.int64)

@@ -16,8 +16,7 @@ from torch.nn import functional as F
 from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.foundation.threads import shared_cores
 from seqkit.generation.engine import Drawing
-from seqkit.generation.engines.condition_rows import condition_rows
-from seqkit.generation.engines.step_tables import StepTables
+from seqkit.generation.engines.step_tables import StepTables, condition_rows
 from seqkit.generation.sampling import draw, guided, penalised
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
@@ -236,7 +235,6 @@ class TorchEngine:
     """Generates step by step, on any device: the reference."""
 
     block = 16
-    multiple = 1
 
     def __init__(
         self, model: CharRNN, size: int, strength: float = 1.0, penalty: float = 1.0
@@ -247,9 +245,8 @@ class TorchEngine:
         second half has no labels: see `sampling.guided`.
         """
         self._step = PreparedStep(model, size)
-        self._device = model.head.weight.device
+        self._model, self._size, self._device = model, size, model.device
         self._strength, self._penalty = strength, penalty
-        self.reads = self._device.type == "cpu"
 
     def sample(self, drawing: Drawing) -> Iterator[Integers]:
         """See Engine."""
@@ -277,4 +274,16 @@ class TorchEngine:
         self, symbols: Integers, state: State, conditions: Conditions = NO_CONDITIONS
     ) -> tuple[Floats, State]:
         """See Engine."""
-        return self._step.score(symbols, state, conditions)
+        if self._device.type == "cpu":
+            return self._step.score(symbols, state, conditions)
+        return score_by_network(self._model, self._size, symbols, state, conditions)
+
+
+@torch.inference_mode()
+def score_by_network(
+    network: CharRNN, size: int, symbols: Integers, state: State, conditions: Conditions
+) -> tuple[Floats, State]:
+    """What `Engine.score` does, in one call of a network on a GPU; `size` is the codec's V."""
+    fed, begin = torch.from_numpy(symbols).to(network.device), state.on(network.device)
+    logits, after = network(fed, begin, conditions=conditions.to(network.device))
+    return logits[..., :size].float().cpu().numpy(), after.arrays()

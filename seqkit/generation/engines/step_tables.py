@@ -1,11 +1,13 @@
 """What a step looks up: the rows that symbols and conditions add to the bottom layer's gates."""
 
 import dataclasses
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from seqkit.conditions import Conditions
+from seqkit.config import ModelConfig
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.linear_predictor import LinearPredictor
@@ -46,3 +48,17 @@ class StepTables(NamedTuple):
             weights = predictor.weights.repeat_interleave(labels, 0)
             predictor = dataclasses.replace(predictor, weights=weights)
         return cls(tables["embedding"], conditions, tables.get("predicted"), predictor)
+
+
+def condition_rows(config: ModelConfig, conditions: Conditions) -> Any:
+    """The rows (N, S) of `StepTables.conditions` for the conditions of symbols (N, S).
+
+    They are tensors or arrays, as the conditions are. None: a network of this config has no such
+    table, or nothing is known, which is row 0.
+    """
+    codes, labels = conditions
+    if not config.conditions and not config.labels:
+        return None
+    if codes is None or labels is None:
+        return codes if labels is None else labels[..., 0]
+    return codes * max(config.label_rows, 1) + labels[..., 0]

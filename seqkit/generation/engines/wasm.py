@@ -26,9 +26,6 @@ _ROOM, _FED = 1024, 128  # symbols that these hold, and of a call of its `feed`
 class WasmEngine:
     """Generates with 8-bit weights and 7-bit activations, one stream after the other."""
 
-    multiple = 1
-    reads = True
-
     def __init__(
         self, model: Network, size: int, labels: Floats | None = None, *, relaxed: bool = True
     ) -> None:

@@ -10,6 +10,7 @@ from importlib import resources
 
 import numpy as np
 
+from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError
 from seqkit.model.arrays import Network, NetworkArrays
 from seqkit.symbols import Floats
@@ -26,6 +27,12 @@ def program(relaxed: bool) -> bytes:
     return (resources.files("seqkit.generation.engines") / name).read_bytes()
 
 
+def require_lstm(config: ModelConfig) -> None:
+    """Refuse other cells, which step.c does not know: ConfigError."""
+    if config.cell != "lstm":
+        raise ConfigError(f"sample.engine=wasm and pages run LSTMs, and this is a {config.cell}")
+
+
 def pack(model: Network, size: int, labels: Floats | None = None) -> tuple[list[float], bytes]:
     """What step.c's `arrange` takes, the number of layers and H rounded up first; and weights.
 
@@ -39,8 +46,7 @@ def pack(model: Network, size: int, labels: Floats | None = None) -> tuple[list[
         ConfigError: step.c has no such cell, or not so much room.
     """
     config = model.config
-    if config.cell != "lstm":
-        raise ConfigError(f"sample.engine=wasm and pages run LSTMs, and this is a {config.cell}")
+    require_lstm(config)
     own = NetworkArrays.of(model)
     wide, gates = own.in_float64(), 4 * (config.hidden_size + -config.hidden_size % _ALIGNED)
     rows, width = config.input_rows, config.embedding_size

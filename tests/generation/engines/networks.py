@@ -8,7 +8,7 @@ from seqkit.config import ModelConfig
 from seqkit.foundation.device import exact_fp32
 from seqkit.foundation.randomness import uniforms
 from seqkit.generation.engine import Drawing, Engine, generate_blocks
-from seqkit.generation.sampling import OnArrays, Sampling, draw, shares_of
+from seqkit.generation.sampling import Sampling, draw, shares_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.linear_predictor import LinearPredictor
 from seqkit.model.state import State
@@ -185,7 +185,7 @@ def probabilities(logits: Floats, sampling: Sampling) -> Floats:
     """The distribution (S, V) that symbols are drawn from, given logits (S, V)."""
     if sampling.temperature == 0:
         return np.asarray(np.eye(logits.shape[-1])[logits.argmax(-1)])
-    shares = shares_of(logits, sampling, OnArrays())
+    shares = shares_of(logits, sampling)
     return np.asarray(shares / shares.sum(-1, keepdims=True))
 
 
