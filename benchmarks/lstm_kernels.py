@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from benchmarks.timing import Build
 from seqkit.config import Config
-from seqkit.kernels.timing import Build
 
 
 def builds(config: Config) -> dict[str, Build]:

@@ -14,6 +14,7 @@ torch, cuda_graph, wasm  the engines that run here, their draws and the copy of 
                          host included
 """
 
+import gc
 import itertools
 import json
 import sys
@@ -26,6 +27,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from benchmarks.timing import interleave
 from benchmarks.training_rows import Row, rows
 from seqkit import compose
 from seqkit.config import Config
@@ -36,7 +38,6 @@ from seqkit.generation.engine import Drawing, Engine
 from seqkit.generation.engines.choose import PRECISIONS, build_engine
 from seqkit.generation.request import Request
 from seqkit.generation.sampling import sampling_of
-from seqkit.kernels.timing import interleave
 from seqkit.model.char_rnn import CharRNN
 
 SHAPES = {
@@ -99,15 +100,15 @@ def measure(shape: str, keys: Sequence[str]) -> dict[str, Any]:
     timings = interleave({name: row.build for name, row in timed.items()}, chosen)
     measured = []
     for name, timing in timings.items():
-        middle, row = timing.quantile(0.5), timed[name]
+        (low, middle, high), row = np.quantile(timing, (0.1, 0.5, 0.9)).tolist(), timed[name]
         measured.append(
             {
                 "name": name,
                 "median_ms": middle,
-                "p10_ms": timing.quantile(0.1),
-                "p90_ms": timing.quantile(0.9),
+                "p10_ms": low,
+                "p90_ms": high,
                 "symbols_per_second": 1000 * row.symbols / middle,
-                "peak_bytes": timing.peak_bytes,
+                "peak_bytes": _peak_bytes(row, chosen),
                 "steps": row.symbols // config.streams if generates else 1,
                 "variant": row.variant,
             }
@@ -120,6 +121,21 @@ def measure(shape: str, keys: Sequence[str]) -> dict[str, Any]:
         "ratios": _ratios(measured, generates),
         "published": _published(shape, config.model.num_layers),
     }
+
+
+def _peak_bytes(row: Row, chosen: torch.device) -> int | None:
+    """The most memory of a GPU that a row takes beside what is there; None on a CPU."""
+    if chosen.type != "cuda":
+        return None
+    gc.collect()  # what others give back while a row is measured would count as its own
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats(chosen)
+    before = torch.cuda.memory_allocated(chosen)
+    call = row.build()
+    for _ in range(3):
+        call()
+    torch.cuda.synchronize(chosen)
+    return torch.cuda.max_memory_allocated(chosen) - before
 
 
 def generation_rows(config: Config, chosen: torch.device) -> dict[str, Row]:

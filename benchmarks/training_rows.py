@@ -5,16 +5,16 @@ bare             of it the recurrent layers alone, by cuDNN or oneDNN, forward a
 bare_persistent  the same by seqkit's own kernel, where it runs; bare_grid by that without clusters
 plain            a loop as it is usually written: stacked nn.LSTM, fp32 with TF32, one-hot or
                  embedding, Adam or SGD, clip_grad_norm_, loss.item()
-plain_best       the best that a good engineer gets from plain PyTorch in an hour: autocast, a fused
-                 optimizer, nothing that waits for the GPU, and there the whole step as one CUDA
-                 graph; of the precisions the one that is fastest here
+plain_best       the best that plain PyTorch gives: the fastest precision by autocast, a fused
+                 optimizer, nothing that waits for the GPU, and there the step as one CUDA graph
 flashrnn, haste  the layers alone by these libraries: see `lstm_kernels`
 
-On a GPU a row of seqkit's is one CUDA graph. Every loop trains on the same window over and over, so
-that only the update is timed; none pays for reading batches, as seqkit's own step does.
+On a GPU a row of seqkit's is one CUDA graph. Every loop trains on one window over and over: only
+the update is timed, and none pays for reading batches, as seqkit's own step does.
 """
 
 import dataclasses
+import statistics
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from benchmarks import lstm_kernels
+from benchmarks.timing import Build, interleave
 from seqkit.config import Config, ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.device import DTYPES, candidate_precisions, has_fast_bf16, set_fp32
 from seqkit.kernels.graph import GraphedCall
-from seqkit.kernels.timing import Build, interleave
 from seqkit.model import fused_calls
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import PERSISTENT, Execution
@@ -93,8 +93,8 @@ def rows(config: Config, device: torch.device) -> dict[str, Row]:
     built["plain_best"] = (partial(best_step, config, device, best), best)
     if device.type == "cuda":
         built |= {name: (build, "") for name, build in lstm_kernels.builds(config).items()}
-    symbols = config.train.batch_size * config.train.sequence_length
-    return {name: Row(build, symbols, str(variant)) for name, (build, variant) in built.items()}
+    count = config.train.batch_size * config.train.sequence_length
+    return {name: Row(build, count, str(variant)) for name, (build, variant) in built.items()}
 
 
 def random_lanes(config: Config) -> Lanes:
@@ -177,7 +177,7 @@ def _fastest(config: Config, device: torch.device) -> Variant:
             timing = interleave(build, device, rounds=1, calls=5)["plain_best"]
         except RuntimeError:  # it cannot run or be recorded here
             continue
-        milliseconds[variant] = timing.quantile(0.5)
+        milliseconds[variant] = statistics.median(timing)
     return min(milliseconds, key=milliseconds.__getitem__)
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import statistics
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from torch import Tensor
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.kernels.graph import GraphedCall
-from seqkit.kernels.timing import interleave
+from seqkit.kernels.timing import milliseconds
 from seqkit.model import fused_calls
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import (
@@ -26,7 +27,7 @@ from seqkit.model.network import cross_entropy
 from seqkit.model.persistent_lstm import launch
 
 _STACKED_FROM = 48  # lanes; at 128 one call for all layers takes half the time in fp16
-_CALLS = 5  # of each precision that is timed
+_CALLS, _WARM = 5, 8  # of each precision: those that are timed, and those before
 _MOST_IDLE = 1024  # lanes, more than any kernel pads to: a checkpoint may name any number
 
 
@@ -126,7 +127,8 @@ def _milliseconds(model: CharRNN, lanes: Lanes, execution: Execution) -> float:
         launch.check(failed)
     except DeviceError:
         return float("inf")
-    return interleave({"": lambda: run}, device, rounds=1, calls=_CALLS)[""].quantile(0.5)
+    milliseconds(run, _WARM, device)
+    return statistics.median(milliseconds(run, _CALLS, device))
 
 
 def forward_backward(
