@@ -31,7 +31,7 @@ from seqkit.foundation.errors import DataError, OutputError
 from seqkit.foundation.session import Notice
 from seqkit.symbols import Symbols, symbol_dtype
 
-_FORMAT = 13  # of the cached files; what is chosen otherwise changes their key, too
+_FORMAT = 14  # of the cached files; what is chosen otherwise changes their key, too
 _OF_SOUND = ("channel", "on_bad_file")
 _OF_TEXT = ("unknown", "newline", "leave_out", "document", "on_bad_file", "encoding", "kind")
 """The keys that symbols of a codec depend on, beside the codec."""
@@ -61,8 +61,11 @@ def load(
         DataError: a file cannot be read, or changed; or nothing is left.
         ConfigError: keys that do not fit the codec.
     """
-    folder, fitted = cache / "corpora", codec is None or grow
-    codec = _fitted(source, folder, meter, codec) if fitted else choose_codec(source, meter, codec)
+    folder = cache / "corpora"
+    if codec is None or grow:
+        codec = _fitted(source, folder, meter, codec)
+    else:
+        codec = choose_codec(source, meter, codec)
     keys = _OF_SOUND if source.is_sound else _OF_TEXT
     settings = {key: getattr(source.config, key) for key in keys}
     place = folder / _digest(source, settings, codec.kind, *_parts_of(codec))
@@ -76,7 +79,7 @@ def load(
             memory = io.BytesIO()
             layout = encode(source, codec, memory, meter)
             kept = np.frombuffer(memory.getbuffer(), symbol_dtype(codec.size)), layout
-    return corpus_of(source, codec, *kept, fitted=fitted)
+    return corpus_of(source, codec, *kept)
 
 
 def evict(cache: Path) -> None:

@@ -94,13 +94,11 @@ def encode(source: Source, codec: Codec, stream: Sink, meter: Meter) -> Layout:
     )  # fmt: skip
 
 
-def corpus_of(
-    source: Source, codec: Codec, symbols: Symbols, layout: Layout, *, fitted: bool
-) -> Corpus:
-    """The corpus of encoded files; `fitted`: the codec was made, or grown, for them."""
+def corpus_of(source: Source, codec: Codec, symbols: Symbols, layout: Layout) -> Corpus:
+    """The corpus of encoded files."""
     located, documents, errors = source.located, layout.documents, len(source.search.errors)
     findings, is_sound = Findings.from_json(layout.findings), isinstance(codec, Quantiser)
-    notes = source.notes(findings, codec, fitted=fitted)
+    notes = source.notes(findings, codec)
     if other := _other_files(layout.sha256, source.config.sha256):
         notes.append(other)
     frame = codec.phases if isinstance(codec, Quantiser) else 1

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from seqkit.data.codecs import Codec, Quantiser, TextCodec
+from seqkit.data.codecs import Codec, Quantiser
 from seqkit.foundation.wording import counted, first_of
-
-_NAMED = 5  # characters in a line
 
 
 @dataclass
@@ -23,8 +21,7 @@ class Findings:
     clipped: samples beyond full scale.
     signal, noise: the sums of squares of all samples, and of the errors of quantising.
     empty: documents in files that were left out because nothing is in them.
-    skipped: characters outside the vocabulary that were left out.
-    unknown: how often each of them, or of those that were replaced, occurs. A codec of
+    skipped, replaced: characters outside the vocabulary that were left out, or replaced. A codec of
         one's own does not tell.
     """
 
@@ -36,7 +33,7 @@ class Findings:
     noise: float = 0.0
     empty: int = 0
     skipped: int = 0
-    unknown: Counter[str] = field(default_factory=Counter)
+    replaced: int = 0
 
     def merge(self, other: "Findings") -> None:
         """Take in what was found in files that follow, or in more bytes of the last one."""
@@ -46,14 +43,12 @@ class Findings:
 
     def as_json(self) -> dict[str, Any]:
         """JSON values, from which `from_json` makes them again."""
-        counters = {"converted": dict(self.converted), "unknown": dict(self.unknown)}
-        return {**vars(self), **counters}
+        return {**vars(self), "converted": dict(self.converted)}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
         """Raises KeyError or TypeError for other values."""
-        counters = {key: Counter(values[key]) for key in ("converted", "unknown")}
-        return cls(**{**values, **counters})
+        return cls(**{**values, "converted": Counter(values["converted"])})
 
     @property
     def snr(self) -> float | None:
@@ -71,7 +66,7 @@ class Findings:
             parts = [*self._of_sound(files), *self._unreadable(files)]
             read = f"{len(files) - self.files_left_out} of {counted(len(files), 'file')}"
             return ["; ".join([f"{read} of sound read", *parts])] if parts else []
-        return [*self._unreadable(files), *self._of_text(codec)]
+        return [*self._unreadable(files), *self._of_text()]
 
     def _unreadable(self, files: Mapping[str, Path]) -> Iterator[str]:
         if self.unreadable:
@@ -90,24 +85,9 @@ class Findings:
         if self.clipped:
             yield f"{counted(self.clipped, 'sample')} over 1 clipped"
 
-    def _of_text(self, codec: TextCodec) -> Iterator[str]:
+    def _of_text(self) -> Iterator[str]:
         if self.empty:
             yield f"{counted(self.empty, 'empty document')} left out"
-        if self.skipped:
-            skipped = f"{counted(self.skipped, 'character')} outside the vocabulary left out"
-            yield f"{skipped}: {self._unknown()}"
-        elif self.unknown:
-            yield (
-                f"{counted(self.unknown.total(), 'character')} outside the vocabulary replaced by "
-                f"the nearest: {self._unknown(codec)}"
-            )
-
-    def _unknown(self, nearest: TextCodec | None = None) -> str:
-        """The most frequent characters outside the vocabulary, and what a codec took instead."""
-        shown = []
-        for character, count in self.unknown.most_common(_NAMED):
-            by = f" by {nearest.decode(nearest.encode(character, 'nearest'))!r}" if nearest else ""
-            shown.append(f"{character!r}{by} ({count})")
-        others = len(self.unknown) - len(shown)
-        more = f" and {counted(others, 'other', 'others')}" if others else ""
-        return ", ".join(shown) + more
+        for count, what in ((self.skipped, "left out"), (self.replaced, "replaced by the nearest")):
+            if count:
+                yield f"{counted(count, 'character')} outside the vocabulary {what}"

@@ -101,26 +101,21 @@ def find(data: DataConfig, codec: Codec | None, catalogue: Catalogue, folders: F
 def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:
     """How the data is to be read: text, bytes, audio, or auto to go by the content."""
     asked = "text" if data.of_rows else data.kind
-    if codec is not None:
+    if codec is None and data.codec == "auto":
+        return asked
+    if codec is None:
+        kind, reader = codecs.find(data.codec, catalogue).kind, f"data.codec={data.codec}"
+    else:
+        kind, reader = codec.kind, "the checkpoint"
         if data.codec not in ("auto", codec.name):
             raise ConfigError(
                 f"data.codec={data.codec}: the checkpoint was trained with {codec.name}; "
                 "leave the key out"
             )
-        if asked not in ("auto", codec.kind):
-            raise ConfigError(
-                f"data.kind={data.kind}: the checkpoint reads {_WORDS[codec.kind]}, but the recipe "
-                f"(or the command line) asks for {_WORDS[asked]}"
-            )
-        return codec.kind
-    if data.codec == "auto":
-        return asked
-    kind = codecs.find(data.codec, catalogue).kind
     if asked not in ("auto", kind):
-        fitting = "" if data.of_rows else f"data.kind={kind}, or "
         raise ConfigError(
-            f"data.codec={data.codec} is for {_WORDS[kind]}, and data.kind={data.kind} asks for "
-            f"{_WORDS[asked]}: give {fitting}another codec"
+            f"data.kind={data.kind}: {reader} reads {_WORDS[kind]}, but the recipe (or the command "
+            f"line) asks for {_WORDS[asked]}"
         )
     return kind
 

@@ -8,15 +8,13 @@ from functools import cached_property
 from pathlib import Path
 
 from seqkit.config import DataConfig
-from seqkit.data.codecs import Characters, Codec
+from seqkit.data.codecs import Codec
 from seqkit.data.datasets import Located
 from seqkit.data.file_search import Search, is_folder
-from seqkit.data.files import BadFileError, encoding_with_mark, stamp
+from seqkit.data.files import BadFileError, stamp
 from seqkit.data.findings import Findings
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import DataError
-
-_TABLES = {".csv", ".json", ".jsonl"}
 
 
 def _rank(name: str) -> bytes:
@@ -97,11 +95,9 @@ class Source:
             if stamp(file) != self.stamps[name]:
                 raise DataError(f"{file}: changed while it was read: start again")
 
-    def notes(self, findings: Findings, codec: Codec, *, fitted: bool) -> list[str]:
-        """What the user is told about the files; `fitted`: also of the codec that they gave."""
+    def notes(self, findings: Findings, codec: Codec) -> list[str]:
+        """What the user is told about the files."""
         notes, search = findings.notes(self.files, codec), self.search
-        if codec.kind == "text" and fitted:
-            notes += self._advice(codec)
         if codec.kind == "bytes" and (self.config.kind, self.config.codec) == ("auto", "auto"):
             notes.append("not text: read as bytes, as with data.kind=bytes")
         of_folder = not self.is_sound and any(map(is_folder, self.located.paths))
@@ -126,18 +122,3 @@ class Source:
                 raise
             else:
                 raise error.refusal() from error
-
-    def _advice(self, codec: Codec) -> Iterator[str]:
-        """That a text may better be read otherwise."""
-        endings = {file.suffix.lower() for file in self.files.values()}
-        if not self.config.of_rows and endings <= _TABLES:
-            yield (
-                f"{' and '.join(sorted(endings))} files are learnt as they are: data.kind=hf "
-                "data.column=NAME learns the text of one column"
-            )
-        characters = codec.vocabulary if isinstance(codec, Characters) else ""
-        if "\r" in characters:
-            yield "lines end in CR, as on Windows or old Macs: data.newline=lf makes LF of them"
-        if "\ufeff" in characters and not self.config.of_rows:
-            without = encoding_with_mark(self.config.encoding)
-            yield f"a byte order mark is read as a character: data.encoding={without} leaves it out"

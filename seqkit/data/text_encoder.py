@@ -165,9 +165,9 @@ def encode_text(
             sizes = array("q", [sum(sizes) + symbols.size])
         stream.write(np.ascontiguousarray(symbols).data)
         if config.unknown != "error" and isinstance(codec, Characters) and isinstance(text, str):
-            unknown = codec.unknown_in(text)
-            findings.unknown += unknown
-            findings.skipped += unknown.total() if config.unknown == "skip" else 0
+            unknown = codec.unknown_in(text).total()
+            findings.skipped += unknown if config.unknown == "skip" else 0
+            findings.replaced += unknown if config.unknown == "nearest" else 0
         offset += len(text)
     if config.cuts_files and config.document != "blank_line":
         findings.empty = sizes[:-1].count(0)  # a last line has an end, too

@@ -98,7 +98,6 @@ WITH_OUT = {
     "evaluate": ("checkpoint={run}",),
     "score": ("checkpoint={run}",),
     "compare": ("runs={run}",),
-    "prepare": ("data.path={text}",),
     "doctor": ("data.path={text}",),
     "export": ("checkpoint={run}",),
 }
@@ -115,8 +114,7 @@ def test_no_command_writes_over_another_run(
     words = [word.format(run=trained, text=text_file) for word in WITH_OUT[command]]
     for name in ("checkpoints/new", "checkpoints/last.safetensors", "config.yaml", ".lock"):
         refused = run.fails_in_a_line(6, command, *words, f"out={other / name}", "overwrite=true")
-        if command != "prepare":  # of a file it says that it needs a folder
-            assert "lies in the run" in refused
+        assert "lies in the run" in refused
     assert before == {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
 
 

@@ -50,8 +50,12 @@ def test_what_a_file_holds_tells_how_it_is_read(text: Path, sound: Path) -> None
     ("codec", "settings", "said"),
     [
         (None, {"codec": "none"}, "no codec named none"),
-        (None, {"codec": "linear", "kind": "text"}, r"data\.codec=linear is for sound.*kind=audio"),
-        (None, {"codec": "characters", "kind": "audio"}, "is for text.*asks for sound"),
+        (
+            None,
+            {"codec": "linear", "kind": "text"},
+            r"data\.codec=linear reads sound.*asks for text",
+        ),
+        (None, {"codec": "characters", "kind": "audio"}, "reads text.*asks for sound"),
         (Characters("ab", 0), {"kind": "bytes"}, r"data\.kind=bytes: the checkpoint reads text"),
         (Bytes(), {"kind": "text"}, r"data\.kind=text: the checkpoint reads bytes"),
         (Bytes(), {"kind": "audio"}, "the checkpoint reads bytes.*asks for sound"),

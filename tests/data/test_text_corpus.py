@@ -73,7 +73,7 @@ def test_a_given_codec_is_kept_and_unknown_characters_follow_the_rule(tmp_path: 
     assert (codec.decode(nearest.whole.symbols), nearest.skipped) == ("abcca\n", 0)
 
 
-def test_unknown_characters_are_counted_and_named(tmp_path: Path) -> None:
+def test_unknown_characters_are_counted(tmp_path: Path) -> None:
     codec = Characters.from_text("abc '\n")
     folder = tmp_path / "texts"
     folder.mkdir()
@@ -83,15 +83,10 @@ def test_unknown_characters_are_counted_and_named(tmp_path: Path) -> None:
         unknown: load(folder, tmp_path / "cache", codec, unknown=unknown).notes[0]
         for unknown in ("skip", "nearest")
     }
-    face = "'\U0001f600'"
     assert notes == {
-        "skip": f"8 characters outside the vocabulary left out: '’' (4), 'X' (2), {face} (2)",
-        "nearest": "8 characters outside the vocabulary replaced by the nearest: "
-        f"""'’' by "'" (4), 'X' by 'a' (2), {face} by 'c' (2)""",
+        "skip": "8 characters outside the vocabulary left out",
+        "nearest": "8 characters outside the vocabulary replaced by the nearest",
     }
-    (folder / "1.txt").write_text("abcXYZABCDEF\n")
-    more = load(folder / "1.txt", tmp_path / "cache", codec, unknown="skip").notes[0]
-    assert more.endswith("'D' (1), 'E' (1) and 4 others")
 
 
 @pytest.fixture
