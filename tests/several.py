@@ -29,12 +29,6 @@ def check(ranks: Ranks) -> None:
     lanes = ranks.gathered(own)
     assert lanes[1, :, 3].tolist() == [0, 0, 1, 2, 2, 2]
 
-    merged = ranks.merged({rank: torch.ones(rank), 10 + rank: torch.ones(1)})
-    assert {key: len(value) for key, value in merged.items()} == {
-        **{number: number for number in range(3)},
-        **{10 + number: 1 for number in range(3)},
-    }
-
     rounds = list(ranks.rounds(iter(range(rank))))
     assert rounds == [*range(rank), *[None] * (2 - rank)]
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from seqkit.advice import charts
-from seqkit.advice.surprise_of_text import name_of
+from seqkit.advice.surprise_of_text import Peaks, name_of
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
 from seqkit.evaluation.baselines import noun
-from seqkit.evaluation.surprise import Peaks, Stretch
+from seqkit.evaluation.streaming import Stretch
 from seqkit.foundation.wording import visible
 
 _COLUMNS = 800

@@ -5,19 +5,23 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from seqkit.data import codecs
 from seqkit.data.codecs import TextCodec
 from seqkit.data.corpus import Part
-from seqkit.evaluation.surprise import Peaks, Stretch, position
+from seqkit.evaluation.streaming import Stretch
 from seqkit.foundation import templates
 from seqkit.foundation.wording import visible
+from seqkit.symbols import Floats, Symbols
 
 BEGINNING = 20_000
 """Symbols of a text that its page shows from the first on."""
 ALTERNATIVES = 5
 """Symbols that the page shows beside each: those that were expected most."""
 _APART = 120  # symbols from one surprising place to the next
+_PEAKS = 20
+_BLOCK = 1 << 20  # symbols read at a time
 _NEAR = 15  # symbols that are shown before and after a surprising one
 _HOTTEST = 9  # bits, rounded down, from which on a symbol has the hottest colour
 _NAMES = {" ": "space", "\n": "newline", "\t": "tab"}
@@ -32,6 +36,28 @@ def contents_of(codec: TextCodec) -> list[str | bytes]:
 def name_of(documents: Sequence[str], number: int) -> str:
     """What the document of a number, from 1, is called."""
     return documents[number - 1] if documents else f"document {number}"
+
+
+class Peaks:
+    """Keeps the highest of values that come stretch by stretch."""
+
+    def __init__(self, apart: int) -> None:
+        """Each of the places is at least `apart` from the others."""
+        self._apart = apart
+        self.highest: list[tuple[int, float]] = []
+        """At most 20 places and their values, the highest first."""
+
+    def add(self, begin: int, values: Floats, spacing: int = 1) -> None:
+        """Look at values (n,) of the places `begin`, `begin + spacing` …"""
+        step = max(1, self._apart // spacing)
+        rows = [at + int(values[at : at + step].argmax()) for at in range(0, len(values), step)]
+        found = self.highest + [(begin + spacing * row, float(values[row])) for row in rows]
+        self.highest = []
+        for place, value in sorted(found, key=lambda peak: (-peak[1], peak[0])):
+            if all(abs(place - other) >= self._apart for other, _ in self.highest):
+                self.highest.append((place, value))
+            if len(self.highest) == _PEAKS:
+                return
 
 
 class SurpriseOfText:
@@ -115,6 +141,24 @@ class SurpriseOfText:
     def _name(self, symbol: int) -> str:
         text = self._texts[symbol]
         return _NAMES.get(text, visible(text))
+
+
+def position(part: Part, newlines: npt.NDArray[np.int64], place: int) -> tuple[int, int, int]:
+    """Document, line and column of a place in a part, which may begin in the middle of a document.
+
+    All are from 1, as they are in the corpus and its document; the column counts symbols.
+    `newlines` (V,) counts the line ends that each symbol stands for.
+    """
+    document = int(np.searchsorted(part.starts, place, side="right"))
+    begin, line, column = int(part.starts[document - 1]), 1, 1
+    before: tuple[Symbols, int, int] = part.before, 0, len(part.before) if document == 1 else 0
+    for row, first, end in (before, (part.symbols, begin, place)):
+        for at in range(first, end, _BLOCK):
+            counts = newlines[row[at : min(at + _BLOCK, end)]]
+            ends = np.flatnonzero(counts)
+            line += int(counts.sum())
+            column = len(counts) - int(ends[-1]) if len(ends) else column + len(counts)
+    return part.documents_before + document, line, column
 
 
 def _percent(share: float) -> str:

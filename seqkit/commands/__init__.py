@@ -68,7 +68,6 @@ COMMANDS = {
             "window",
             *(*_RULE, "length", "sample", "seconds"),
         ),
-        shared=True,
         meanings={"seed": "seed of the sound that protocol=spectral makes; by default 0"},
     ),
     "score": Command(

@@ -20,12 +20,10 @@ from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming
 from seqkit.evaluation.likeness import Distances
 from seqkit.evaluation.recording import VERDICT, Recording
 from seqkit.evaluation.score import Score, interval
-from seqkit.foundation import device, machine, processes
+from seqkit.foundation import device, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.processes import ALONE
-from seqkit.foundation.ranks import Ranks, joined
 from seqkit.foundation.threads import shared_cores
 from seqkit.foundation.wording import counted, json_text
 from seqkit.generation.continuation import continue_prompt, finish
@@ -33,14 +31,9 @@ from seqkit.generation.medium import medium_of
 from seqkit.generation.request import as_trained, request_of
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
-from seqkit.stages import agreement
 from seqkit.stages.conditions import recording_of
 from seqkit.symbols import Integers
 
-_SHARED = ("streaming", "windowed")
-"""Protocols that several processes share. The dynamic one learns from symbol to symbol, through
-all documents: shared out it would be another measure."""
-_ADVICE = "Nothing was written: start the evaluation again"
 _SOUNDS = 3  # that protocol=spectral makes, each from draws of its own
 _SECONDS = 10.0  # of each, by default
 _FULL_RATE = 48_000  # hertz at which another recording is read: no distance hears more
@@ -49,43 +42,22 @@ _FULL_RATE = 48_000  # hertz at which another recording is read: no distance hea
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Print the loss of `data.path`, or of a part of the checkpoint's own data.
 
-    With protocol=spectral, print how much the model's sound is like all of that data. With
-    torchrun this is one of several processes that share the symbols out, and the first prints.
+    With protocol=spectral, print how much the model's sound is like all of that data.
     """
-    rank = processes.own_rank()
-    if config.protocol not in _SHARED and rank.size > 1:
-        if not rank.leads:
-            return
-        console.notice(f"protocol={config.protocol} runs in one process, the others have ended")
-        rank = ALONE
-    with joined(rank, _ADVICE, console.progress) as ranks:
-        _evaluate(config, catalogue, console, ranks)
-
-
-def _evaluate(config: Config, catalogue: Catalogue, console: Console, ranks: Ranks) -> None:
-    out = None
-    if ranks.leads:
-        out = outputs.result_file(config)
-    agreement.check_settings(config, ranks)
+    out = outputs.result_file(config)
     saved = load_checkpoint(config.checkpoint, catalogue, console).as_heard(config.sample)
-    agreement.check_checkpoint(saved, ranks)
-    chosen = device.choose_device(device.of_rank(config.device, ranks.rank))
-    agreement.check_device(chosen, ranks)
-    if config.protocol == "spectral":
-        measured, sha256 = _likeness(config, saved, catalogue, chosen, console)
-        beside: dict[str, Any] = {}
-    else:
-        measured, sha256, beside = _prediction(config, saved, catalogue, chosen, console, ranks)
-    if ranks.leads:
-        result = {
-            **measured,
-            "checkpoint": saved.name or str(saved.file),
-            "device": device.describe(chosen, ranks.rank),
-            "data_sha256": sha256,
-            **beside,
-        }
-        text = json_text(result) if config.json else _table(result)
-        outputs.write_result(out, text, overwrite=config.overwrite)
+    chosen = device.choose_device(config.device)
+    measured = _likeness if config.protocol == "spectral" else _prediction
+    found, sha256, beside = measured(config, saved, catalogue, chosen, console)
+    result = {
+        **found,
+        "checkpoint": saved.name or str(saved.file),
+        "device": device.describe(chosen),
+        "data_sha256": sha256,
+        **beside,
+    }
+    text = json_text(result) if config.json else _table(result)
+    outputs.write_result(out, text, overwrite=config.overwrite)
 
 
 def _prediction(
@@ -94,23 +66,16 @@ def _prediction(
     catalogue: Catalogue,
     chosen: torch.device,
     console: Console,
-    ranks: Ranks,
 ) -> tuple[dict[str, Any], str, dict[str, Any]]:
-    """How well the part of a corpus is predicted, its digest, and baselines; all in rank 0."""
-    with ranks.turn(ranks.rank.local_number == 0):  # the others find what it left in the cache
-        part, corpus = checkpoint_data.asked_for(
-            config, saved, catalogue, console, as_validated=True
-        )
-    ranks.check_same({"the data's sha256": corpus.sha256})
+    """How well the part of a corpus is predicted, its digest, and baselines."""
+    part, corpus = checkpoint_data.asked_for(config, saved, catalogue, console, as_validated=True)
     copies = dynamic.COPIES if config.protocol == "dynamic" else 1
     scoring.require_memory(saved.model, len(part), chosen, copies)
     with (
         machine.memory_errors("Try device=cpu."),
         console.progress("evaluate", len(part), unit="symbols") as bar,
     ):
-        score = _score(config, saved, part, chosen, bar.update, ranks)
-    if not ranks.leads:
-        return {}, corpus.sha256, {}
+        score = _score(config, saved, part, chosen, bar.update)
     scoring.require_numbers(score.nats, learning=config.protocol == "dynamic")
     with console.progress("baselines"):
         beside: dict[str, Any] = {**baselines.baselines(part, corpus.codec)}
@@ -134,7 +99,7 @@ def _likeness(
     catalogue: Catalogue,
     chosen: torch.device,
     console: Console,
-) -> tuple[dict[str, Any], str]:
+) -> tuple[dict[str, Any], str, dict[str, Any]]:
     """How much some sounds that the model makes are like a recording, and that one's digest.
 
     Without `data.path` it is the one that the model learnt, at the model's rate. Another one is
@@ -164,13 +129,17 @@ def _likeness(
             done += len(block)
             bar.update(done)
     waves = [trained.heard(symbols) for symbols in np.concatenate(blocks).T]
-    return {
-        **_compared(waves, codec.sample_rate, recording),
-        "seconds": length / codec.symbol_rate,
-        "seed": request.sampling.seed,
-        "temperature": request.sampling.temperature,
-        "protocol": config.protocol,
-    }, sha256
+    return (
+        {
+            **_compared(waves, codec.sample_rate, recording),
+            "seconds": length / codec.symbol_rate,
+            "seed": request.sampling.seed,
+            "temperature": request.sampling.temperature,
+            "protocol": config.protocol,
+        },
+        sha256,
+        {},
+    )
 
 
 def _compared(waves: Sequence[Wave], rate: int, recording: Recording) -> dict[str, Any]:
@@ -203,10 +172,9 @@ def _score(
     part: Part,
     chosen: torch.device,
     watch: Callable[[int], None],
-    ranks: Ranks,
 ) -> Score:
     """The score of a checkpoint under the protocol asked for."""
-    scored = scoring.Scored(saved.build(chosen), part, saved.codec.start, watch, ranks)
+    scored = scoring.Scored(saved.build(chosen), part, saved.codec.start, watch)
     if config.protocol == "windowed":
         return scoring.evaluate(scored, protocols.windowed(part, config.window))
     if config.protocol == "dynamic":

@@ -15,7 +15,7 @@ from seqkit.config import Config
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.evaluation import scoring
-from seqkit.evaluation.surprise import Stretch, stretches
+from seqkit.evaluation.streaming import Stretch, stretches
 from seqkit.foundation import device, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, unseen

@@ -15,11 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols
-from seqkit.foundation.ranks import Ranks
 from seqkit.symbols import Floats, Integers
 
 BLOCKS = 32
@@ -68,7 +66,6 @@ class Tally:
 
     def __init__(self, part: Part) -> None:
         """Nothing is counted yet."""
-        # Powers of two: what `streaming` takes back begins and ends where blocks do.
         length = min(1 << max((len(part) // BLOCKS).bit_length() - 1, 0), _LARGEST)
         _, self._begins, ends = protocols.windowed(part, length).T
         self._symbols = ends - self._begins
@@ -78,15 +75,6 @@ class Tally:
     def add(self, places: Integers, nats: Floats) -> None:
         """Count the nats (n,) of the symbols at these places (n,) of the part."""
         np.add.at(self._nats, self._blocks(places), nats.astype(np.float64))
-
-    def take_back(self, begin: int, end: int) -> None:
-        """Count nothing of the symbols from `begin` to `end`, where blocks begin and end."""
-        first, last = self._blocks(np.array([begin, end - 1]))
-        self._nats[first : last + 1] = 0.0
-
-    def add_up(self, ranks: Ranks) -> None:
-        """Count what the other processes counted, too."""
-        ranks.sum(torch.from_numpy(self._nats))
 
     def score(self) -> Score:
         """What was counted."""

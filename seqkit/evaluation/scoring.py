@@ -101,7 +101,6 @@ def evaluate(scored: Scored, segments: Integers) -> Score:
     tally = Tally(scored.part)
     for chunk in chunks(scored, segments):
         tally.add(*chunk.counted_nats())
-    tally.add_up(scored.ranks)
     return tally.score()
 
 

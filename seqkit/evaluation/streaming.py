@@ -1,12 +1,17 @@
-"""Streaming evaluation of a few long documents, in pieces that run side by side.
+"""Streaming evaluation: every document from the zero state to its end, in pieces side by side.
 
-A step of one lane takes about as long as a step of eight. So each document is cut into pieces, and
-every piece but the first is warmed up on the symbols before it. A network forgets where it began,
-so that a piece starts from the state in which the one before it ended. That is checked: a piece of
-which it is not true is run again from that very state.
+A step of one lane takes about as long as a step of eight. So long documents are cut into pieces,
+and every piece but the first is warmed up on the symbols before it. A network forgets where it
+began, so that a piece starts from the state in which the one before it ended. That is checked: a
+piece of which it is not true is run again from that very state.
+
+Some pieces at a time make a stretch, which goes on from the state in which the one before ended. So
+memory is bounded, however long the part is.
 """
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -17,82 +22,127 @@ from seqkit.evaluation.protocols import LANES
 from seqkit.evaluation.score import Score, Tally
 from seqkit.evaluation.scoring import CHUNK, Chunk, Scored
 from seqkit.model.state import State
-from seqkit.symbols import Integers
+from seqkit.symbols import Floats, Integers, symbol_dtype
 
-_ENOUGH = 8  # documents that keep all lanes of a call busy by themselves
-PIECE = 4 * CHUNK
-"""Symbols of a piece, at least."""
+_PIECES = 4 * CHUNK, 16 * CHUNK  # symbols of a piece, at least and at most
+_STRETCH = 512 * CHUNK  # symbols; up to one piece more
+_FIRST = 8 * CHUNK  # of the first stretch, which somebody waits for
 _NEAR = 1e-3  # between two h, and between two c in relation to their size
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Some symbols of a part, in its order, from the place `begin` on.
+
+    nats (n,): the surprise of each.
+    likeliest, chances (n, K): the K symbols that were expected most, and how much, in order.
+    """
+
+    begin: int
+    nats: Floats
+    likeliest: Integers
+    chances: Floats
+
+    @property
+    def end(self) -> int:
+        """The place after the last symbol."""
+        return self.begin + len(self.nats)
+
+    def cut(self, begin: int, end: int) -> "Stretch":
+        """What is told of the places from `begin` to `end`, copied."""
+        rows = slice(begin - self.begin, end - self.begin)
+        expected = self.likeliest[rows].copy(), self.chances[rows].copy()
+        return Stretch(begin, self.nats[rows].copy(), *expected)
 
 
 def evaluate(scored: Scored) -> Score:
     """The score of a part whose documents are streamed from the zero state to their ends."""
     tally = Tally(scored.part)
-    table = pieces(scored.part, scored.ranks.rank.size)
-    run(scored, table, lambda chunk: tally.add(*chunk.counted_nats()), tally.take_back)
-    tally.add_up(scored.ranks)
+    for stretch in stretches(scored):
+        tally.add(np.arange(stretch.begin, stretch.end), stretch.nats)
     return tally.score()
 
 
-@torch.inference_mode()
-def run(
-    scored: Scored,
-    table: Integers,
-    take: Callable[[Chunk], object],
-    take_back: Callable[[int, int], object] = lambda begin, end: None,
-    begin_state: State | None = None,
-) -> State | None:
-    """Run a table made by `pieces`, each of which goes on where the one before ended.
+def stretches(scored: Scored, likeliest: int = 0) -> Iterator[Stretch]:
+    """What a part's symbols are to a model that streams it, from the first to the last.
 
-    Args:
-        scored: the model and the part.
-        table: the segments, in the order of the part.
-        take: given every chunk of this process, in no order that means anything; those of a piece
-            that began from a wrong state come once more, to rank 0.
-        take_back: told the places of such a piece before that, from the first to before the last.
-        begin_state: (L, 1, H), of the first segment; by default zeros.
-
-    Returns:
-        The state (L, 1, H) at the end of the last segment, on the host, if a chunk ended there.
+    `likeliest` says how many of the symbols that were expected most are told beside each.
     """
-    ranks = scored.ranks
-    warm, begin, end = table.T
+    different, table = scored.model.config.symbols, pieces(scored.part)
+    edges = np.flatnonzero(np.diff((table[:, 1] - _FIRST) // _STRETCH)) + 1
+    state: State | None = None
+    for rows in np.split(table, edges):
+        (warm, begin, _), end = rows[0].tolist(), int(rows[-1, 2])
+        rows[0, 0] = begin  # the state there is known
+        size, most = end - begin, min(likeliest, different)
+        stretch = Stretch(
+            begin,
+            np.zeros(size, np.float32),
+            np.zeros((size, most), symbol_dtype(different)),
+            np.zeros((size, most), np.float32),
+        )
+
+        def watch(done: int, begin: int = begin) -> None:
+            scored.watch(begin + done)
+
+        watched = dataclasses.replace(scored, watch=watch)
+        state = _run(watched, rows, stretch, state if warm < begin else None)
+        yield stretch
+
+
+def pieces(part: Part) -> Integers:
+    """The segments, in the order of the part, of its documents, of which long ones are cut.
+
+    A piece but a document's first is warmed up on `CHUNK` symbols; its length is a multiple of
+    that, or the next that cuts no frame.
+    """
+    least, most = _PIECES
+    size = min(max(least, -(-len(part) // LANES // CHUNK) * CHUNK), most)
+    size, warm = map(part.whole_frames, (size, CHUNK))
+    return protocols.cut(protocols.streaming(part), size, warm=warm)
+
+
+@torch.inference_mode()
+def _run(
+    scored: Scored, rows: Integers, stretch: Stretch, begin_state: State | None
+) -> State | None:
+    """Fill a stretch with its pieces, each of which goes on where the one before ended.
+
+    `begin_state` (L, 1, H) is that of the first one, by default zeros. Returns the state (L, 1, H)
+    at the end of the last one, on the host, if a chunk ended there: it does within a document.
+    """
+    warm, begin, end = rows.T
     follows = warm < begin
     begins = np.where(follows, begin, -1)
     ends = np.where(np.append(follows[1:], True), end, -1)
     # By the row of the table, the states where what counts begins, and where it ends.
     assumed, final = dict[int, State](), dict[int, State]()
-    for chunk in scoring.chunks(scored, table, begin_state=begin_state):
-        take(chunk)
+    for chunk in scoring.chunks(scored, rows, begin_state=begin_state):
+        _fill(stretch, chunk)
         assumed |= _states_at(chunk, begins)
         final |= _states_at(chunk, ends)
-    assumed, final = ranks.merged(assumed), ranks.merged(final)
-    alone = Scored(scored.model, scored.part, scored.start)
-    for row in sorted(assumed):  # in the order of the text: there is nothing to share out
+    for row in sorted(assumed):  # in the order of the text
         if _near(assumed[row], final[row - 1]):
             continue
-        take_back(int(begin[row]), int(end[row]))
         again = np.array([[begin[row], begin[row], end[row]]])
-        for chunk in scoring.chunks(alone, again, begin_state=final[row - 1]):
-            if ranks.leads:
-                take(chunk)
+        unwatched = Scored(scored.model, scored.part, scored.start)
+        for chunk in scoring.chunks(unwatched, again, begin_state=final[row - 1]):
+            _fill(stretch, chunk)
             final[row] = _on_host(chunk.trace.after)
-    return final.get(len(table) - 1)
+    return final.get(len(rows) - 1)
 
 
-def pieces(part: Part, processes: int = 1) -> Integers:
-    """The segments, in the order of the part, of its documents, which are cut where they are few.
-
-    A piece but a document's first is warmed up on `CHUNK` symbols; its length is a multiple of
-    that, or the next that cuts no frame, and at most `LANES` pieces for each of the processes are
-    made of a document.
-    """
-    documents = protocols.streaming(part)
-    if len(documents) >= _ENOUGH * processes:
-        return documents
-    total = int((documents[:, 2] - documents[:, 0]).sum())
-    size = max(PIECE, -(-total // (LANES * processes) // CHUNK) * CHUNK)
-    return protocols.cut(documents, part.whole_frames(size), warm=part.whole_frames(CHUNK))
+def _fill(stretch: Stretch, chunk: Chunk) -> None:
+    """Write down what a chunk tells; of places that come again, the last word."""
+    places, nats = chunk.counted_nats()
+    places = places - stretch.begin
+    stretch.nats[places] = nats
+    if most := stretch.likeliest.shape[1]:
+        logits = chunk.trace.logits[torch.from_numpy(chunk.counted).to(chunk.nats.device)]
+        expected = logits.topk(most)
+        chances = (expected.values - logits.logsumexp(-1)[:, None]).exp()
+        stretch.likeliest[places] = expected.indices.cpu().numpy()
+        stretch.chances[places] = chances.cpu().numpy()
 
 
 def _states_at(chunk: Chunk, places: Integers) -> dict[int, State]:

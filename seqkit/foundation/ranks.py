@@ -127,10 +127,6 @@ class Ranks:
             return values
         return torch.cat(self._objects(values.cpu().clone()), dim=1)
 
-    def merged(self, values: dict[K, T]) -> dict[K, T]:
-        """What all processes have, each under keys of its own; tensors are on the CPU."""
-        return {key: value for part in self._objects(values) for key, value in part.items()}
-
     def rounds(self, items: Iterator[T]) -> Iterator[T | None]:
         """One item a round, until every process had all of its own; None where it has no more."""
         while True:

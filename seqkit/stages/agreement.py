@@ -1,6 +1,5 @@
 """Whether all processes were started for the same command."""
 
-import numpy as np
 import torch
 
 from seqkit.config import Config, values_of
@@ -8,7 +7,6 @@ from seqkit.data import streams
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.ranks import Ranks
-from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.resume import PLACE_KEYS
 
 _OWN_KEYS = PLACE_KEYS | {"checkpoint", "out", "run_dir", "runs", "quiet"}
@@ -39,12 +37,3 @@ def check_device(chosen: torch.device, ranks: Ranks) -> None:
     ranks.check_same({"device": torch.cuda.get_device_name(chosen) if on_gpu else chosen.type})
     if not on_gpu and not ranks.alone:
         torch.set_num_threads(ranks.shared(torch.get_num_threads))
-
-
-def check_checkpoint(saved: Checkpoint, ranks: Ranks) -> None:
-    """Raises ConfigError where a process has read another checkpoint than rank 0."""
-    if ranks.alone:
-        return
-    weights = sum(float(values.sum(dtype=np.float64)) for values in saved.weights.values())
-    step = saved.metrics.get("step")
-    ranks.check_same({"the checkpoint's step": step, "the sum of its weights": weights})

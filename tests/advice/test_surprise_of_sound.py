@@ -5,7 +5,7 @@ import numpy as np
 from seqkit.advice.surprise_of_sound import SurpriseOfSound
 from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Part
-from seqkit.evaluation.surprise import Stretch
+from seqkit.evaluation.streaming import Stretch
 
 
 def test_places_are_on_the_axis_of_the_curve() -> None:

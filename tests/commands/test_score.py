@@ -11,7 +11,7 @@ import pytest
 import soundfile
 
 import seqkit
-from seqkit.evaluation import surprise
+from seqkit.evaluation import streaming
 from seqkit.evaluation.scoring import CHUNK
 from tests.browser import Page, browser, needs_browser
 from tests.conftest import SENTENCE, SMALL, TINY, Run
@@ -69,7 +69,7 @@ def test_a_line_for_each_symbol_adds_up_to_the_evaluation(
     assert {line["document"] for line in lines} == {1}
     # Of another number of stretches the same comes out, and always the same.
     assert score(run, f"checkpoint={trained}")[0] == lines
-    monkeypatch.setattr(surprise, "_STRETCH", CHUNK)
+    monkeypatch.setattr(streaming, "_STRETCH", CHUNK)
     assert score(run, f"checkpoint={trained}")[0] == lines
 
 

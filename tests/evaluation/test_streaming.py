@@ -1,8 +1,5 @@
 """Pieces that run side by side give the score of the whole stream."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
@@ -11,6 +8,7 @@ from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring, streaming
 from seqkit.evaluation.scoring import CHUNK, Scored
+from seqkit.evaluation.streaming import stretches
 from seqkit.model.cells import weights_of
 from seqkit.model.char_rnn import CharRNN
 
@@ -18,12 +16,10 @@ V = 5
 START = 2
 
 
-def network(forget_bias: float) -> CharRNN:
+def network(forget_bias: float, size: int = V, *, ends: bool = False) -> CharRNN:
     """An LSTM whose cells forget at a rate that this bias of the forget gate sets."""
-    model = CharRNN(
-        ModelConfig(num_layers=2, hidden_size=6, vocabulary_size=V),
-        torch.Generator().manual_seed(1),
-    )
+    config = ModelConfig(num_layers=2, hidden_size=6, vocabulary_size=size, ends=ends)
+    model = CharRNN(config, torch.Generator().manual_seed(1))
     with torch.no_grad():
         for layer in map(weights_of, model.layers):
             layer.b[6:12] = forget_bias  # rows i, f, g, o
@@ -37,53 +33,54 @@ def part_of(*lengths: int) -> Part:
     return Part.of(*(draw.integers(0, V, n).astype(np.uint8) for n in lengths))
 
 
-def test_documents_are_cut_without_gap_or_overlap() -> None:
-    part = part_of(9 * CHUNK + 5, 3, 4 * CHUNK)
-    warm, begin, end = streaming.pieces(part).T
-    assert begin[0] == 0
-    assert end[-1] == len(part)
-    assert (begin[1:] == end[:-1]).all()
-    assert begin.tolist() == [0, 4 * CHUNK, 8 * CHUNK, 9 * CHUNK + 5, 9 * CHUNK + 8]
-    warmed = begin - warm
-    assert warmed.tolist() == [0, CHUNK, CHUNK, 0, 0]
+FORGETFUL, REMEMBERING = 1.0, 40.0  # biases of the forget gate
+STRETCH = 6 * CHUNK
 
 
-def test_many_documents_are_not_cut() -> None:
-    part = part_of(*[5 * CHUNK] * 8)
-    assert (streaming.pieces(part) == protocols.streaming(part)).all()
-
-
-@pytest.mark.parametrize(
-    ("forget_bias", "again"),
-    [
-        (1.0, 0),  # forgets within some dozen symbols
-        (40.0, 3),  # forgets nothing: sums up from the first symbol to the last
-    ],
-)
+@pytest.mark.thorough(keep=3)
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
-def test_the_score_is_that_of_the_whole_stream(
-    forget_bias: float, again: int, device: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("forget_bias", [FORGETFUL, REMEMBERING])
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        (3 * STRETCH + 7,),
+        (5, 2 * STRETCH, 1, STRETCH - 2),
+        tuple([CHUNK + 1] * 9),
+        (1,),
+    ],
+    ids=str,
+)
+def test_stretches_add_up_to_the_stream(
+    lengths: tuple[int, ...], forget_bias: float, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model, part = network(forget_bias).to(device), part_of(11 * CHUNK + 7, 5 * CHUNK)
-    watched: list[int] = []
-    whole = scoring.evaluate(Scored(model, part, START), protocols.streaming(part))
-    counted = count_repeats(monkeypatch)
-    score = streaming.evaluate(Scored(model, part, START, watched.append))
-    assert score.symbols == whole.symbols == len(part)
-    assert score.loss == pytest.approx(whole.loss, abs=1e-6)
+    monkeypatch.setattr(streaming, "_STRETCH", STRETCH)
+    model, part, watched = network(forget_bias).to(device), part_of(*lengths), list[int]()
+    whole, expected = Scored(model, part, START), np.zeros(len(part), np.float32)
+    for chunk in scoring.chunks(whole, protocols.streaming(part)):
+        places, nats = chunk.counted_nats()
+        expected[places] = nats
+    found = [*stretches(Scored(model, part, START, watched.append))]
+    assert [one.begin for one in found] == [0, *(one.end for one in found[:-1])]
+    assert max(len(one.nats) for one in found) < STRETCH + 4 * CHUNK
+    assert np.abs(np.concatenate([one.nats for one in found]) - expected).max() < 1e-4
+    assert watched == sorted(watched)
     assert watched[-1] == len(part)
-    assert counted() == again
+    score = streaming.evaluate(whole)
+    assert score.symbols == len(part)
+    assert score.loss == pytest.approx(expected.mean(dtype=float), abs=1e-6)
 
 
-def count_repeats(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
-    """How many pieces were run again, each from a state that was given."""
-    states: list[object] = []
-    chunks = scoring.chunks
-
-    def noting(*given: Any, **named: Any) -> Iterator[scoring.Chunk]:
-        if named.get("begin_state"):
-            states.append(named["begin_state"])
-        return chunks(*given, **named)
-
-    monkeypatch.setattr(scoring, "chunks", noting)
-    return lambda: len(states)
+def test_what_was_expected_is_what_the_logits_say() -> None:
+    model, part = network(FORGETFUL, V + 1, ends=True), part_of(40, 30)
+    (found,) = stretches(Scored(model, part, START), likeliest=3)
+    given = np.concatenate([[START], part.symbols[:39], [START], part.symbols[40:69]])
+    inputs = torch.from_numpy(given.astype(np.int64))
+    for begin, end in ((0, 40), (40, 70)):
+        with torch.no_grad():
+            logits, _ = model(inputs[begin:end, None], model.zero_state(1))
+        chances = logits[:, 0, :V].softmax(-1).sort(-1, descending=True)
+        assert (found.likeliest[begin:end] == chances.indices[:, :3].numpy()).all()
+        assert np.allclose(found.chances[begin:end], chances.values[:, :3], atol=1e-6)
+    part_of_it = found.cut(10, 12)
+    assert (part_of_it.begin, part_of_it.end) == (10, 12)
+    assert (part_of_it.nats == found.nats[10:12]).all()
