@@ -1,6 +1,5 @@
 """Recordings become symbols: whole, in place, and with every fault and change reported."""
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ from seqkit.data import corpus_cache
 from seqkit.data.codecs import Linear, MuLaw, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
-from seqkit.data.file_search import Search
 from seqkit.data.files import Meter
 from seqkit.data.sound import Wave, resample
 from seqkit.data.source import Source
@@ -114,13 +112,6 @@ def test_rates_and_channels_are_brought_together_and_told(tmp_path: Path) -> Non
     assert load(folder, tmp_path / "cache", sample_rate=RATE).notes == corpus.notes  # cached
 
 
-def test_the_first_of_what_is_left_out_are_named(folder: Path, tmp_path: Path) -> None:
-    for number in range(5):
-        soundfile.write(folder / f"silent_{number}.wav", np.zeros(RATE), RATE)
-    told, _ = load(folder, tmp_path / "cache").notes
-    assert re.search(r"; 5 left out \(silent\): (.*silent_\d\.wav, ){2}.* and 2 more$", told)
-
-
 def test_one_channel_can_be_chosen(tmp_path: Path) -> None:
     left, right = noise(seed=1), noise(seed=2)
     soundfile.write(tmp_path / "a.wav", np.stack([left, right], 1), RATE, "FLOAT")
@@ -197,25 +188,6 @@ def test_what_holds_no_sound_is_refused(tmp_path: Path) -> None:
             load(tmp_path / "opposite.wav", tmp_path / "cache", gain=gain)
         one = load(tmp_path / "opposite.wav", tmp_path / "cache", gain=gain, channel="0")
         assert len(one.whole) == len(opposite)
-
-
-def test_the_kind_is_told_by_the_content(tmp_path: Path, folder: Path) -> None:
-    soundfile.write(tmp_path / "a.data", noise(), RATE, "PCM_16", format="FLAC")
-    (tmp_path / "b.wav").write_text("a text named so is still refused as sound")
-    (tmp_path / "c.txt").write_text("a text")
-
-    def kind(path: Path) -> str:
-        search = Search.of(DataConfig(), "auto")
-        search.named([path])
-        return search.kind
-
-    assert [kind(tmp_path / name) for name in ("a.data", "b.wav", "c.txt")] == [
-        "audio", "audio", "text",
-    ]  # fmt: skip
-    assert kind(folder) == "audio"  # there is a text in it
-    for number in range(12):
-        (folder / f"{number}.md").write_text("a text")
-    assert kind(folder) == "text"
 
 
 def test_a_given_codec_is_kept(tmp_path: Path) -> None:

@@ -1,8 +1,6 @@
 """Codecs give back what they were given, whatever it is."""
 
 import json
-from collections import Counter
-from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +10,6 @@ from hypothesis import strategies as st
 
 from seqkit.data import codecs
 from seqkit.data.codecs import Bytes, Characters, Linear, MuLaw, Quantiser, UnknownSymbolError
-from seqkit.data.codecs.characters import counts_of
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError
 
@@ -37,12 +34,6 @@ def test_a_spec_rebuilds_the_codec(text: str) -> None:
     again = codecs.from_spec(json.loads(json.dumps(codec.to_spec())), Catalogue())
     assert isinstance(again, Characters)
     assert (again.vocabulary, again.start) == (codec.vocabulary, codec.start)
-
-
-def test_a_document_starts_after_a_newline_or_the_most_frequent_character() -> None:
-    assert Characters.from_text("ab\nc").decode([Characters.from_text("ab\nc").start]) == "\n"
-    codec = Characters.from_text("abbbc")
-    assert codec.decode([codec.start]) == "b"
 
 
 def test_an_unknown_character_is_named_with_its_place() -> None:
@@ -75,14 +66,6 @@ def test_a_vocabulary_grows_around_the_symbols_that_it_has(old: str, text: str) 
     assert grown.decode(codec.numbers_in(grown)) == codec.vocabulary
     assert grown.decode([grown.start]) == codec.decode([codec.start])
     assert (grown is codec) == (not set(text) - set(old))
-
-
-@pytest.mark.parametrize(
-    ("most", "vocabulary"),
-    [(0, "abxyz"), (5, "abxyz"), (4, "abxy"), (3, "aby"), (2, "ab"), (1, "ab")],
-)
-def test_a_vocabulary_grows_by_the_most_frequent_characters(most: int, vocabulary: str) -> None:
-    assert Characters.from_text("ba").grown(["aaayyy", "xxz"], most).vocabulary == vocabulary
 
 
 @pytest.mark.parametrize(
@@ -168,35 +151,3 @@ def test_a_quantiser_of_nonsense_is_refused(spec: dict[str, object]) -> None:
 
 
 LETTERS, LEVELS = Characters.from_text("abc"), MuLaw(16, 8000)
-
-
-@pytest.mark.parametrize(
-    ("call", "given", "said"),
-    [
-        (MuLaw, ("a", 8000), "levels='a': expected int"),
-        (Characters, (5, 0), "vocabulary=5: expected str"),
-        (Characters.from_text, (5,), "text=5: expected str"),
-        (LETTERS.encode, (b"abc",), "piece=b'abc': expected str"),
-        (LETTERS.decode, (["a"],), "symbols: expected integers"),
-        (LETTERS.decode, ([0, 3],), "symbols: 3 is not one of the 3 that this codec knows"),
-        (Bytes().decode, ([256],), "symbols: 256 is not one of"),
-        (LEVELS.encode, ([0.5],), "wave=.*: expected ndarray"),
-        (LEVELS.encode, (np.array([1, 2], np.int16),), "wave: expected float32 .* got int16"),
-        (LEVELS.decode, ([16],), "symbols: 16 is not one of"),
-    ],
-)
-def test_what_a_codec_cannot_take_is_named(
-    call: Callable[..., object], given: tuple[object, ...], said: str
-) -> None:
-    with pytest.raises(ConfigError, match=said):
-        call(*given)
-
-
-@pytest.mark.parametrize("text", ["odd", "even", "“né”", "𝄞 and more", "\ud800", "", "x" * 70_001])
-def test_code_points_are_counted_and_looked_up_however_wide_they_are(text: str) -> None:
-    counts = counts_of([text, text])
-    assert {chr(point): counts[point] for point in np.flatnonzero(counts)} == Counter(2 * text)
-    if text:
-        codec = Characters.from_text(text)
-        assert codec.decode(codec.encode(text)) == text
-        assert codec.encode(text[:1]).tolist() == [codec.vocabulary.index(text[0])]

@@ -59,16 +59,6 @@ def test_parts_of_the_data_sets_own_are_kept(
             assert piece.symbols[:1].tolist() == symbols[own[name] :][:1].tolist()
 
 
-def test_a_record_has_licence_and_citation_where_there_are_some() -> None:
-    assert OWN.record() == {"name": "name", "sha256": "0" * 64, "bytes": 0}
-    assert not OWN.credit
-    corpus = replace(OWN, bytes=7, licence="CC0", citation="A. Author,\n  2020")
-    assert corpus.record()["licence"] == "CC0"
-    assert corpus.record()["citation"] == "A. Author,\n  2020"
-    assert corpus.record()["bytes"] == 7
-    assert corpus.credit == "licence: CC0; source: A. Author, 2020"
-
-
 def test_a_part_is_made_of_documents() -> None:
     part = Part.of(np.array([1, 2], np.uint8), np.array([3], np.uint8), np.array([4, 5], np.uint8))
     assert (part.symbols[:].tolist(), part.starts.tolist()) == ([1, 2, 3, 4, 5], [0, 2, 3])

@@ -52,12 +52,6 @@ def test_documents_do_not_depend_on_the_blocks(
     assert joined(text, document, block) == wanted
 
 
-def test_a_document_of_many_blocks_is_never_held_whole() -> None:
-    blocks = ("x" * 4096 for _ in range(500))
-    sizes = [len(piece) for (piece,) in split(blocks, "line")]
-    assert sum(sizes) == 500 * 4096 and max(sizes) <= 4096
-
-
 def texts(path: Path, **keys: object) -> tuple[list[str], list[str]]:
     """The documents of a file, and what is told of it."""
     told: list[str] = []

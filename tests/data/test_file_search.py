@@ -98,16 +98,6 @@ def test_what_a_sweep_writes_beside_its_runs_is_no_data(trained: Path, tmp_path:
     assert found.left_out["written by a sweep"] == 1
 
 
-def test_nothing_to_read_says_why(tree: Path, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"tree: no file of text; left out: .* not x"):
-        search(pattern="x").named([tree])
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match=r"empty: no file of text$"):
-        search().named([tmp_path / "empty"])
-    with pytest.raises(DataError, match=r"no file of sound; .* not sound"):
-        search("audio").named([tree])
-
-
 def test_sound_goes_by_its_name_and_bytes_by_nothing(tmp_path: Path) -> None:
     fill(tmp_path, {"a.WAV": b"", "b.flac": b"x", "c.md": b"x", "._a.wav": b"x", "d": b""})
     found = search("audio")

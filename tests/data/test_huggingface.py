@@ -44,13 +44,6 @@ def test_every_row_is_a_document(kind: str, tmp_path: Path) -> None:
     assert (file.name, documents(file)) == (path.name, TEXTS)
 
 
-def test_empty_rows_are_left_out_and_told(tmp_path: Path) -> None:
-    told = list[str]()
-    file = fetch(store(tmp_path / "set", ["one", None, "", "two"]), tmp_path / "cache", told)
-    assert documents(file) == ["one", "two"]
-    assert "2 rows, each a document" in told[-1]
-
-
 def test_a_data_set_is_read_again_only_when_it_changed(tmp_path: Path) -> None:
     told, cache = list[str](), tmp_path / "cache"
     path = store(tmp_path / "set", TEXTS)
@@ -59,14 +52,6 @@ def test_a_data_set_is_read_again_only_when_it_changed(tmp_path: Path) -> None:
     assert told == [f"{path}: read from its copy, {file}"]
     store(tmp_path / "set", TEXTS[:1])
     assert documents(fetch(path, cache)) == TEXTS[:1]
-
-
-def test_the_copy_is_found_without_asking(tmp_path: Path) -> None:
-    cache, path = tmp_path / "cache", store(tmp_path / "set", TEXTS)
-    data = DataConfig(kind="hf", path=[str(path)], column=COLUMN)
-    assert elsewhere.cached(data, cache).path == [str(path)]
-    file = fetch(path, cache)
-    assert elsewhere.cached(data, cache).path == [str(file)]
 
 
 @pytest.mark.parametrize(

@@ -41,24 +41,6 @@ def test_a_checkpoint_keeps_a_combination_as_one_number() -> None:
         Labels.of_record(known.record() | {"counts": [[6, 1]]})
 
 
-def test_labels_may_have_more_combinations_than_a_number_has_bits() -> None:
-    pattern = "".join(f"(?P<l{n}>.)" for n in range(80))
-    names = ["a" * 80, "b" * 80, "a" * 79 + "b"]
-    found, of_documents = labels.of_files(pattern, names, [1, 2, 1])
-    assert of_documents.shape == (4, 80)
-    assert sorted(found.counts.values()) == [1, 1, 2]
-    assert found.describe(of_documents[3]).endswith("l78:a,l79:b")
-    assert Labels.of_record(found.record()) == found
-
-
-def test_combinations_are_in_the_order_of_the_last_label() -> None:
-    rows = np.array([[1, 2], [0, 1], [2, 1], [1, 2]])
-    found, places = labels.distinct(rows)
-    assert found.tolist() == [[0, 1], [2, 1], [1, 2]]
-    assert np.array_equal(found[places], rows)
-    assert [len(own) for own in labels.distinct(rows[:0])] == [0, 0]
-
-
 def test_all_documents_of_a_file_have_its_label() -> None:
     names = ["b/x.txt", "a/sub/y.txt", "a/z.txt"]
     found, of_documents = labels.of_files("folder", names, [2, 1, 3])

@@ -1,7 +1,6 @@
 """Lanes: every symbol is a target once, state and input go on where they should."""
 
 import dataclasses
-import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,8 +10,8 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from seqkit.data.codecs import Bytes
-from seqkit.data.corpus import Corpus, Part
+from seqkit.data import lanes as lanes_of
+from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes, Window
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.symbols import IGNORED
@@ -129,12 +128,6 @@ def test_a_part_of_less_than_two_windows_is_refused() -> None:
     assert Lanes(part(16), START, 4, 8).batch_size == 1
 
 
-def test_a_short_part_has_fewer_lanes_and_none_is_idle() -> None:
-    lanes = Lanes(part(24 * 10), START, 32, 10)
-    assert (lanes.batch_size, lanes.steps) == (3, 8)
-    assert all(lanes.count(step) == 30 for step in range(8))
-
-
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
 def test_symbols_of_any_width_keep_their_value(dtype: type, tmp_path: Path) -> None:
     largest = np.iinfo(dtype).max
@@ -142,6 +135,25 @@ def test_symbols_of_any_width_keep_their_value(dtype: type, tmp_path: Path) -> N
     lanes = Lanes(Part(values, np.zeros(1, np.int64)), START, 1, 8)
     assert lanes.window(0).targets[:, 0].tolist() == values[:8].tolist()
     assert lanes.window(1).targets[:, 0].tolist() == values[8:].tolist()
+
+
+@pytest.mark.parametrize("shift_seed", [None, 3])
+def test_of_a_long_part_that_is_mapped_each_step_reads_what_it_needs(
+    shift_seed: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = part(7, 23, 1, 300)
+    np.save(tmp_path / "symbols.npy", whole.symbols)
+    mapped = np.asarray(np.load(tmp_path / "symbols.npy", mmap_mode="r"))
+    plain = Lanes(whole, START, 3, 4, shift_seed)
+    monkeypatch.setattr(lanes_of, "_MOST_COPIED", 0)
+    long = Lanes(dataclasses.replace(whole, symbols=mapped), START, 3, 4, shift_seed)
+    for moved in (False, True):
+        if moved:
+            long.move(torch.device("cpu"))
+        for step in range(2 * plain.steps):
+            for name in ("inputs", "targets", "fresh", "resets"):
+                one, other = plain.window(step), long.window(step)
+                assert torch.equal(column(one, name), column(other, name))
 
 
 @pytest.mark.gpu
@@ -243,19 +255,6 @@ def test_shares_side_by_side_are_the_whole(processes: int, shifted: bool) -> Non
 def test_more_processes_than_lanes_are_refused() -> None:
     with pytest.raises(ConfigError, match="4 processes cannot share 3"):
         Lanes(part(200), START, 3, 4).share_out(0, 4)
-
-
-def test_where_documents_start_takes_few_bytes() -> None:
-    count = 1 << 16
-    whole = Part(np.zeros(4 * count, np.uint8), np.arange(0, 4 * count, 4))
-    corpus = Corpus(whole, Bytes(), "name", "0" * 64)
-    tracemalloc.start()
-    try:
-        lanes = Lanes(corpus.split([1.0, 0.0, 0.0])[0], START, 2, 8)
-        assert tracemalloc.get_traced_memory()[1] < 18 * count
-    finally:
-        tracemalloc.stop()
-    assert lanes.has_separators
 
 
 @pytest.mark.parametrize("shift", [None, 3])

@@ -150,13 +150,6 @@ def test_another_file_than_is_meant_is_told(text: Path, sound: Path) -> None:
     assert "0.wav (" in load(sound, sha256=[sha256]).notes[-1]
 
 
-def test_text_and_sound_are_not_learnt_together(text: Path, sound: Path) -> None:
-    with pytest.raises(DataError, match=r"clips is sound and .*song\.txt is not"):
-        load([text, sound])
-    (sound / "README.txt").write_text("three clips\n")
-    assert load(sound).notes[-1] == "3 files of sound taken; left out: 1 not sound"
-
-
 CODEC = """
 from seqkit.data.codecs import Characters
 class Turned(Characters):
@@ -218,9 +211,3 @@ def test_a_codec_that_fails_is_named(
     data = DataConfig(path=[str(sound if name == "faulty_sound" else text)], codec=name)
     with pytest.raises(DataError, match=said):
         load_corpus(data, Session(Catalogue(["faulty_codecs"]), lambda text: None))
-
-
-def test_a_folder_of_data_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SEQKIT_DATA_DIR", "/no/such/folder")
-    with pytest.raises(DataError, match="SEQKIT_DATA_DIR=/no/such/folder: no such folder"):
-        load([], dataset="tiny_shakespeare")

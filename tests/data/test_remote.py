@@ -42,11 +42,6 @@ def aged(known: Path) -> str:
     return json.dumps(entries)
 
 
-def test_an_address_that_leads_to_signed_ones_is_read(served: Site, tmp_path: Path) -> None:
-    served.signed = True
-    assert fetch(f"{served.url}/novel.txt", tmp_path).read_bytes() == CONTENT
-
-
 def test_of_a_folder_what_matches_is_copied_and_kept_up_to_date(tmp_path: Path) -> None:
     folder, cache = tmp_path / "corpus", tmp_path / "cache"
     for name in ("a.txt", "deep/b.txt", "deep/c.c", ".hidden/d.txt"):

@@ -45,18 +45,6 @@ def test_any_file_can_be_read_as_bytes(tmp_path: Path) -> None:
     assert automatic.notes == ("not text: read as bytes, as with data.kind=bytes",)
 
 
-def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
-    (tmp_path / "empty.txt").touch()
-    (tmp_path / "folder").mkdir()
-    for name, said in [
-        ("none.txt", "no such"),
-        ("empty.txt", "empty"),
-        ("folder", "no file of text"),
-    ]:
-        with pytest.raises(DataError, match=said):
-            load(tmp_path / name, tmp_path / "cache")
-
-
 def test_a_given_codec_is_kept_and_unknown_characters_follow_the_rule(tmp_path: Path) -> None:
     codec = Characters.from_text("abc\n")
     path = tmp_path / "a.txt"
@@ -116,22 +104,3 @@ def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
         path.write_text(content)
         corpus = load(path, tmp_path / "cache")
         assert corpus.codec.decode(corpus.whole.symbols) == content
-
-
-def test_what_is_neither_read_nor_in_a_folder_is_told(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("some text")
-    (tmp_path / "empty.txt").write_text("")
-    for name, told in (("a.txt", "given twice"), ("empty.txt", "empty")):
-        located = Located(tmp_path / "a.txt", "two", others=(tmp_path / name,))
-        corpus = load_located(located, tmp_path / "cache")
-        assert corpus.notes == (f"1 file of text taken; left out: 1 {told}",)
-
-
-def test_who_leaves_bad_files_out_is_not_told_to(tmp_path: Path) -> None:
-    for name in "ab":
-        (tmp_path / f"{name}.txt").write_bytes(b"\xe9")
-    for codec, grow in ((None, False), (Characters("a", 0), True)):
-        with pytest.raises(DataError) as refused:
-            located = Located(tmp_path, "texts")
-            load_located(located, tmp_path / "cache", codec, grow=grow, on_bad_file="skip")
-        assert "data.on_bad_file" not in str(refused.value)

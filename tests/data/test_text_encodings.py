@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seqkit.data import files
-from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.errors import DataError
 from tests.data.texts import load
 
 pytestmark = pytest.mark.faults
@@ -119,10 +119,3 @@ def test_what_is_meant_otherwise_is_refused_alone_and_beside_others(
     corpus = load(folder, tmp_path / "cache", kind=kind, on_bad_file="skip")
     assert corpus.codec.decode(corpus.whole.symbols) == "bbb"
     assert corpus.unreadable_files == 1
-
-
-@pytest.mark.parametrize("encoding", ["klingon", "hex"])
-def test_an_encoding_that_does_not_exist_is_refused(tmp_path: Path, encoding: str) -> None:
-    (tmp_path / "a.txt").write_text("abc")
-    with pytest.raises(ConfigError, match=r"data\.encoding"):
-        load(tmp_path / "a.txt", tmp_path / "cache", encoding=encoding)

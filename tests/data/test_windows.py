@@ -27,17 +27,3 @@ def test_windows_are_made_of_what_is_read_ahead(
             found = column(window, name)
             assert found.device.type == device
             assert torch.equal(column(expected.window(step), name), found.cpu())
-
-
-def test_a_file_that_cannot_be_read_is_told_to_the_step_that_needs_it() -> None:
-    lanes = Lanes(part(61), START, 3, 4)
-    prefetcher = Prefetcher(lanes, torch.device("cpu"))
-
-    def broken(step: int) -> torch.Tensor:
-        raise OSError(f"step {step} is gone")
-
-    prefetcher.load(0)
-    lanes.fetch = broken  # type: ignore[method-assign]
-    with pytest.raises(OSError, match="is gone"):
-        for step in range(1, 20):
-            prefetcher.load(step)

@@ -8,33 +8,12 @@ from seqkit.data import datasets, download
 from seqkit.data.datasets import Folders, Located
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError, DataError
-from tests.conftest import Write
 
 
 @pytest.mark.parametrize("name", ["nothing", "tiny shakespeare"])
 def test_an_unknown_data_set_is_named(name: str, folders: Folders) -> None:
     with pytest.raises(ConfigError, match=rf"no data set named {name}.*tiny_shakespeare"):
         datasets.locate(name, Catalogue(), folders)
-
-
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        ("return folders.cache", "returns no Located"),
-        ("return {}['x']", r"data\.dataset=letters: its locate\(folders\) failed: KeyError"),
-        ("raise DataError('gone')", "^gone$"),
-    ],
-)
-def test_a_faulty_data_set_is_named(body: str, said: str, folders: Folders, write: Write) -> None:
-    write(
-        "faulty_sets.py",
-        "from types import SimpleNamespace\n"
-        "from seqkit.foundation.errors import DataError\n"
-        f"def locate(folders):\n    {body}\n"
-        "DATASETS = {'letters': SimpleNamespace(locate=locate)}\n",
-    )
-    with pytest.raises((ConfigError, DataError), match=said):
-        datasets.locate("letters", Catalogue(["faulty_sets"]), folders)
 
 
 @pytest.mark.parametrize(
