@@ -31,11 +31,11 @@ def test_free_text_is_listed() -> None:
         assert f"`{key}`" in prose
 
 
-def fields(table: str) -> list[str]:
-    """The fields of a table in docs/reference/files.md, by the name in its head."""
-    rows = FILES.partition(f"\n| `{table}` | |\n|---|---|\n")[2]
-    named = re.findall(r"^\| (`[^|]+`) \|", rows.partition("\n\n")[0], re.M)
-    return [field for cell in named for field in re.findall(r"\w+", cell)]
+def fields(name: str) -> list[str]:
+    """The fields of a result in docs/reference/files.md, in order."""
+    listed = FILES.partition(f"\n**`{name}`**\n\n")[2].partition("\n\n")[0]
+    named = re.findall(r"^- (`[^:]+`): ", listed, re.M)
+    return [field for part in named for field in re.findall(r"\w+", part)]
 
 
 def test_the_fields_of_all_results_are_those_that_are_written(
