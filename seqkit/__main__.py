@@ -14,6 +14,7 @@ _CODES = {"SIGINT": 130, "SIGTERM": 75, "SIGHUP": 75, "SIGUSR1": 75}
 
 def main() -> None:
     """Run the program; a signal ends it in a line, until its command begins and hears signals."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's products here are small
     for name in _CODES:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) != signal.SIG_IGN:

@@ -6,7 +6,6 @@ import tempfile
 # Tests run in as many processes as there are cores, and many call the network without the loops
 # that keep to free cores: with two threads each, the same tests take more than seven times as long.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("KMP_DUPLICATE_LIB_OK", "True")  # as importing threadpoolctl does
 os.environ["HF_HUB_OFFLINE"] = "1"  # data sets come from the disk
 os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="seqkit-hf-")  # before a test imports datasets
 

@@ -21,7 +21,6 @@ from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device
 from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.session import Notice
-from seqkit.foundation.threads import shared_cores
 from seqkit.foundation.wording import command_line, counted
 from seqkit.generation.continuation import continue_prompt, finish
 from seqkit.generation.ending import ending_of
@@ -228,9 +227,8 @@ def _judge(
     first = codec.samples_of(len(training.closing.prompt))
     made = frames[first : first + _JUDGED * rate]
     asked = training.config.sample.postfilter
-    with shared_cores():
-        postfilter, why = choose(recording, made, rate) if asked else (OFF, "")
-        said = recording.judged(postfilter.filtered(made, rate).mean(1), rate)
+    postfilter, why = choose(recording, made, rate) if asked else (OFF, "")
+    said = recording.judged(postfilter.filtered(made, rate).mean(1), rate)
     best, last = training.chosen, training.folder.checkpoint("last")
     if best.postfilter != postfilter:
         state = load(last, training.session.catalogue)

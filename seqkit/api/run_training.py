@@ -38,6 +38,7 @@ from seqkit.runs.saver import Saver
 from seqkit.runs.tensorboard import TensorBoard
 from seqkit.stages.training import Training
 from seqkit.training.events import CheckpointDue, Stepped, Trained
+from seqkit.training.footprint import SMALLER
 from seqkit.training.giving_up import run_or_fall_back
 
 _PACE_KNOWN = 20  # steps
@@ -68,7 +69,7 @@ def run_training(
             which it did is saved.
     """
     trainer = training.trainer
-    with machine.memory_errors(training.memory_advice):
+    with machine.memory_errors(SMALLER):
         if reason := trainer.prepare():
             notice(reason)
         with Saver(training.folder) as saver:

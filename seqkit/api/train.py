@@ -22,6 +22,7 @@ from seqkit.foundation.settings import check_list, check_type
 from seqkit.runs.events import Event
 from seqkit.runs.layout import RunFiles
 from seqkit.stages.training import set_up
+from seqkit.training.footprint import SMALLER
 
 _LOG = logging.getLogger("seqkit")
 _LONGEST = 1024  # characters of a path
@@ -111,7 +112,7 @@ def train(
             return Run(Path(config.run_dir or "").absolute(), tuple(config.plugins))
         run_training(training, observers, _LOG.info)
         if not training.closing.medium.printed:
-            with machine.memory_errors(training.memory_advice):
+            with machine.memory_errors(SMALLER):
                 save_closing_sample(training, _LOG.info)
         return Run(training.folder.path.absolute(), tuple(config.plugins))
 

@@ -24,7 +24,6 @@ from seqkit.foundation import device, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.threads import shared_cores
 from seqkit.foundation.wording import counted, json_text
 from seqkit.generation.continuation import continue_prompt, finish
 from seqkit.generation.medium import medium_of
@@ -114,8 +113,7 @@ def _likeness(
         corpus = checkpoint_data.corpus_asked_for(config, saved, catalogue, console, full)
         assert isinstance(corpus.codec, Quantiser)
         sound = SoundPart(corpus.whole, corpus.codec)
-        with shared_cores():
-            recording, sha256 = recording_of(sound, corpus.name, config.data), corpus.sha256
+        recording, sha256 = recording_of(sound, corpus.name, config.data), corpus.sha256
     config = as_trained(dataclasses.replace(config, seed=config.fixed_seed), saved.config)
     length = medium_of(codec).length(config.length, config.seconds or _SECONDS)
     request = dataclasses.replace(request_of(config, length), streams=_SOUNDS)
@@ -145,9 +143,8 @@ def _likeness(
 def _compared(waves: Sequence[Wave], rate: int, recording: Recording) -> dict[str, Any]:
     """The distances of waves (N,) from a recording. Raises DataError: they are too short."""
     try:
-        with shared_cores():
-            distances = [recording.measure(wave, rate) for wave in waves]
-            judgements = [recording.judged(wave, rate) for wave in waves]
+        distances = [recording.measure(wave, rate) for wave in waves]
+        judgements = [recording.judged(wave, rate) for wave in waves]
     except ValueError as error:
         raise DataError(f"seconds is too small to compare: {error}") from error
     like = sum(judgement.is_like is True for judgement in judgements)

@@ -17,6 +17,7 @@ from seqkit.foundation.ranks import joined
 from seqkit.foundation.session import Session
 from seqkit.runs.observers import ProgressBar
 from seqkit.stages.training import Training, set_up
+from seqkit.training.footprint import SMALLER
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
@@ -73,7 +74,7 @@ def _print_sample(training: Training, console: Console) -> None:
     if isinstance(codec, Quantiser):  # text is seen as it is made
         seconds = closing.length / codec.symbol_rate
         console.notice(f"making the closing sample, {seconds:.3g} s of sound")
-    with ended_by_signals() as interrupts, machine.memory_errors(training.memory_advice):
+    with ended_by_signals() as interrupts, machine.memory_errors(SMALLER):
         with console.progress("setting up"):
             blocks = closing_sample(training, console.notice)
         sample = Sample(

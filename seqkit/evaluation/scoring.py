@@ -58,8 +58,7 @@ def require_memory(model: ModelConfig, symbols: int, device: torch.device, copie
     on_gpu = device.type == "cuda"
     advice = "Try device=cpu." if on_gpu else ""
     needed = 4 * copies * count_parameters(model) + call_bytes(model, symbols, on_gpu=on_gpu)
-    free = machine.free_bytes(device)
-    machine.require(needed, free, "this evaluation", advice, device)
+    machine.require_memory(needed, "this evaluation", advice, device)
 
 
 def require_numbers(nats: float | Floats, *, learning: bool = False) -> None:

@@ -1,14 +1,13 @@
 """What this process may take of its machine: memory and cores.
 
 Linux grants more memory than there is, and kills the process that uses it. So a command compares
-what it will need at least, an estimate from shapes, with what is free, and refuses what cannot fit.
+a low estimate of what it will need with what is free, and refuses what cannot fit.
 """
 
-import bisect
 import contextlib
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Union
 
@@ -29,7 +28,6 @@ class Host(str):
 HOST = Host("cpu")
 """The machine's own processor and memory."""
 Device = Union["torch.device", Host]
-_SAFE = 0.6  # the share of free memory that advice fills: more may be needed than is estimated
 _NO_MEMORY = (  # in messages of errors that are no OutOfMemoryError
     *("can't allocate memory", "Storage size calculation overflowed"),
     *("CUDA error: out of memory", "STATUS_ALLOC_FAILED"),
@@ -67,18 +65,11 @@ def own_cores(root: Path = Path("/")) -> int:
     return granted
 
 
-def require(
-    needed: int,
-    free: int | None,
-    purpose: str,
-    advice: str,
-    device: Device = HOST,
-) -> None:
+def require_memory(needed: int, purpose: str, advice: str, device: Device = HOST) -> None:
     """Refuse what cannot fit into the free memory.
 
     Args:
         needed: bytes, at least.
-        free: bytes, see `free_bytes`.
         purpose: what needs them, in words.
         advice: what to try.
         device: whose memory it is.
@@ -86,24 +77,13 @@ def require(
     Raises:
         DeviceError: more is needed than is free.
     """
+    free = free_bytes(device)
     if free is not None and needed > free:
         where = f" on {device}" if device.type == "cuda" else ""
         raise DeviceError(
             f"not enough memory{where}: {purpose} needs at least "
             f"{byte_count(needed)}, and {byte_count(free)} is free. {advice}".rstrip()
         )
-
-
-def largest(needed: Callable[[int], int], free: int | None, below: int) -> int:
-    """The largest number below `below` with which an estimate fits; 0 for none.
-
-    Args:
-        needed: bytes, at least, for a number; it grows with the number.
-        free: bytes.
-        below: a number that is known to be too large, whatever is free.
-    """
-    room = needed(below) if free is None else min(free, needed(below))
-    return bisect.bisect_right(range(1, below), _SAFE * room, key=needed)
 
 
 def free_bytes(device: Device, root: Path = Path("/")) -> int | None:

@@ -1,27 +1,24 @@
-"""How many threads this process takes: one governor of PyTorch's and of those of NumPy's BLAS.
+"""How many threads PyTorch takes: as many as other programs leave cores.
 
-Both share out every operation and wait for each other at its end by spinning. Where another program
-takes the core of one of them, all others wait for a thread that does not run: with four of 16 cores
-busy, a training step in 16 threads takes 280 times as long as in 8.
+Threads share out every operation and wait for each other at its end by spinning. Where another
+program takes the core of one of them, all others wait for a thread that does not run: beside one
+busy program on two cores, a step in two threads takes 23 to 260 times as long as in one
+(docs/measured/scale.md). NumPy's BLAS has one thread, which `__main__` sees to.
 """
 
 import contextlib
-import functools
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-
-from threadpoolctl import ThreadpoolController
 
 from seqkit.foundation.machine import HOST, Device, own_cores
 
 FEW = 4
 """Threads for small operations: what takes seconds in these can take minutes in 32."""
-_EVERY, _PAUSE = 0.25, 1.0  # seconds between looks at the machine; after which all begins anew
+_EVERY = 0.25  # seconds between looks at the machine
 _TAKEN = 0.4  # of a core: when others take less, a thread still gets on
 _SET_BY_USER = (
     *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OMP_DYNAMIC", "MKL_DYNAMIC"),
@@ -41,10 +38,9 @@ def shared_cores(
                 adapt()
                 compute(batch)
 
-    NumPy's BLAS takes one thread. PyTorch, if it is there, begins with one after a pause; `adapt`,
-    called in the thread that computes, takes as many as others left cores, and never more than
-    there were before. A block puts the number back that its thread had, and the last one that of
-    the BLAS. A generator must not yield within a block: whoever takes from it computes, too.
+    `adapt`, called in the thread that computes, takes as many threads as others left cores, and
+    never more than there were before. The end of the block puts their number back. A generator
+    must not yield within a block: whoever takes from it computes, too.
 
     PyTorch keeps its number on a GPU, where the last digits of sums depend on it, where operations
     have to repeat to the bit, where the environment says how OpenMP is to run, and where the system
@@ -56,28 +52,22 @@ def shared_cores(
     """
     torch = sys.modules.get("torch")
     if torch is None:
-        with _GOVERNOR.block():
-            yield lambda: None
+        yield lambda: None
         return
     fixed = torch.are_deterministic_algorithms_enabled() or are_given()
     adapts = sys.platform == "linux" and device.type == "cpu" and not fixed
-    counts = _COUNTS.of_thread
-    counts.setdefault(None, torch.get_num_threads())
 
     def adapt() -> None:
-        usual = counts[None]
-        counts[adapt] = exactly or (min(usual, _GOVERNOR.free_cores()) if adapts else usual)
-        _take(counts[adapt])
+        number = exactly or (min(usual, _CORES.free()) if adapts else usual)
+        if number != torch.get_num_threads():
+            torch.set_num_threads(number)
 
-    with _GOVERNOR.block():
+    with _CORES.in_use(torch.get_num_threads()) as usual:
         try:
             adapt()
             yield adapt
         finally:
-            counts.pop(adapt, None)
-            _take([*counts.values()][-1])
-            if len(counts) == 1:
-                counts.clear()
+            torch.set_num_threads(usual)
 
 
 def are_given() -> bool:
@@ -85,77 +75,38 @@ def are_given() -> bool:
     return any(name in os.environ for name in _SET_BY_USER)
 
 
-class _Counts(threading.local):
-    """Numbers of threads that one of Python's threads has: under None outside of its blocks.
-
-    Then by the `adapt` of each block, in the order in which they began.
-    """
-
-    def __init__(self) -> None:
-        self.of_thread = dict[object, int]()
-
-
-_COUNTS = _Counts()
-_TAKING = threading.Lock()
-
-
-def _take(number: int) -> None:
-    """Compute in so many threads of PyTorch, in this thread of Python's alone.
-
-    One in which PyTorch has not run yet begins with what any of them set last; so another one sets
-    again what that was.
-    """
-    torch = sys.modules["torch"]
-    if number != torch.get_num_threads():
-        with _TAKING, ThreadPoolExecutor(1) as other:
-            before = other.submit(torch.get_num_threads).result()
-            torch.set_num_threads(number)
-            other.submit(torch.set_num_threads, before).result()
-
-
-class _Governor:
+class _Cores:
     """What all blocks of `shared_cores` have in common."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._blocks = 0
-        self._limit = contextlib.ExitStack()  # of NumPy's BLAS
-        self._ended = -_PAUSE
+        self._blocks = self._usual = 0
         self._looked, self._left, self._free = 0.0, 0.0, 1
 
-    @functools.cached_property
-    def libraries(self) -> ThreadpoolController:
-        """Those that are loaded at the first block; to find them takes a while."""
-        return ThreadpoolController()
-
     @contextlib.contextmanager
-    def block(self) -> Iterator[None]:
-        """The first one limits NumPy's BLAS, and the last one puts its numbers back."""
+    def in_use(self, threads: int) -> Iterator[int]:
+        """Hand on the number of threads that PyTorch had before the first of the open blocks."""
         with self._lock:
-            if not self._blocks:
-                self._limit.enter_context(self.libraries.limit(limits=1, user_api="blas"))
-                if time.monotonic() > self._ended + _PAUSE:
-                    self._looked, self._left, self._free = time.monotonic(), _left(), 1
+            self._usual = self._usual if self._blocks else threads
             self._blocks += 1
         try:
-            yield
+            yield self._usual
         finally:
             with self._lock:
                 self._blocks -= 1
-                if not self._blocks:
-                    self._limit.close()
-                    self._ended = time.monotonic()
 
-    def free_cores(self) -> int:
-        """How many cores others left to this process, looked at four times a second."""
+    def free(self) -> int:
+        """How many cores others left to this process since the last look; one before the first."""
         with self._lock:
             if (seconds := time.monotonic() - self._looked) >= _EVERY:
-                before, self._looked, self._left = self._left, time.monotonic(), _left()
-                self._free = fitting((self._left - before) / seconds)
+                before, self._left = self._left, _left()
+                if self._looked:
+                    self._free = fitting((self._left - before) / seconds)
+                self._looked = time.monotonic()
             return self._free
 
 
-_GOVERNOR = _Governor()
+_CORES = _Cores()
 
 
 def fitting(cores: float) -> int:
@@ -165,8 +116,6 @@ def fitting(cores: float) -> int:
 
 def _left() -> float:
     """The seconds in which cores ran this process, or idled although it may run there."""
-    if sys.platform != "linux":
-        return 0.0
     cores = {f"cpu{core}" for core in os.sched_getaffinity(0)}
     rows = (line.split() for line in Path("/proc/stat").read_text().splitlines())
     idle = sum(int(row[4]) + int(row[5]) for row in rows if row[0] in cores)

@@ -137,13 +137,6 @@ def stream_bytes(model: ModelConfig, on_gpu: bool) -> int:
 
 
 def require_streams(model: ModelConfig, streams: int, device: Device, key: str = "streams") -> None:
-    """Refuse streams that cannot fit; `key` asks for them.
-
-    Raises:
-        DeviceError: with the number that would fit.
-    """
-    free = machine.free_bytes(device)
-    each = stream_bytes(model, device.type == "cuda")
-    fitting = machine.largest(lambda count: count * each, free, below=streams)
-    fewer = f"By estimate {key}={fitting} fits." if fitting else ""
-    machine.require(streams * each, free, f"{key}={streams}", fewer, device)
+    """Refuse streams that cannot fit; `key` asks for them. Raises DeviceError."""
+    needed = streams * stream_bytes(model, device.type == "cuda")
+    machine.require_memory(needed, f"{key}={streams}", "Give fewer.", device)

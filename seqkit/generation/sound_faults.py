@@ -18,7 +18,6 @@ import numpy as np
 
 from seqkit.data.codecs import Quantiser
 from seqkit.evaluation.recording import Judgement, Recording, loops
-from seqkit.foundation.threads import shared_cores
 from seqkit.generation.ending import ENDED, streams_of
 from seqkit.generation.engine import Blocks
 from seqkit.generation.trained import Trained
@@ -101,6 +100,5 @@ def judged(
                 left -= len(block)
     finally:
         for stream, symbols in enumerate(streams_of(known, codec)):
-            with shared_cores():
-                judgement = recording.judged(trained.heard(symbols), codec.sample_rate)
+            judgement = recording.judged(trained.heard(symbols), codec.sample_rate)
             tell(stream + 1, judgement)

@@ -14,7 +14,6 @@ from seqkit.data.codecs import Codec, Quantiser
 from seqkit.evaluation.likeness import RATE, SHORTEST
 from seqkit.evaluation.recording import Judgement, Recording
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.threads import shared_cores
 from seqkit.generation import sound_faults
 from seqkit.generation.ending import streams_of
 from seqkit.generation.engine import Blocks
@@ -69,8 +68,7 @@ def best(
     sounds = streams_of(blocks, codec)
     if not sounds:
         return
-    with shared_cores():
-        judged = [recording.judged(trained.heard(s), codec.sample_rate) for s in sounds]
+    judged = [recording.judged(trained.heard(s), codec.sample_rate) for s in sounds]
     worst = [_worst(judgement, recording) for judgement in judged]
     order = np.argsort(worst, kind="stable").tolist()
     kept, said = sounds[order[0]].astype(np.int64), judged[order[0]].words

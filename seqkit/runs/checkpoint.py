@@ -213,8 +213,7 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
             refused by the operating system.
     """
     try:
-        free = machine.free_bytes(machine.HOST)
-        machine.require(2 * path.stat().st_size, free, f"reading {path}", "")
+        machine.require_memory(2 * path.stat().st_size, f"reading {path}", "")
         content = path.read_bytes()
     except FileNotFoundError as error:
         raise CheckpointError(f"{path}: {NO_CHECKPOINT}") from error

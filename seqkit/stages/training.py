@@ -57,8 +57,6 @@ class Training:
     """The parts, and what the network reads beside the symbols."""
     closing: ClosingSample
     trainer: Trainer
-    memory_advice: str
-    """What to try when memory does not suffice."""
     session: Session
     notices: set[str] = dataclasses.field(default_factory=set)
     """What was said of the engines of its samples."""
@@ -198,15 +196,14 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
     model = network.shape_of(data)
     closing = plan_closing(data, model, chosen, session)
     lanes = network.lay_out(data, model, session)
-    largest, scored = with_room(model, data.config.data), len(data.validation)
-    shape = footprint.shape_of(data.config, largest, lanes.widest, precision, chosen, scored)
-    shape = dataclasses.replace(shape, steps=lanes.sequence_length)
-    advice = footprint.require(shape, chosen, new=data.start is None)
+    largest, steps = with_room(model, data.config.data), lanes.sequence_length
+    needed = footprint.of_training(data.config, largest, lanes.widest, steps, precision)
+    machine.require_memory(needed.memory, "this training", footprint.SMALLER, chosen)
     if ranks.leads:
-        claim.folder.require_room(shape.on_disk)
+        claim.folder.require_room(needed.disk)
     conditions = find_conditions(data, model, session)  # takes a while: all is checked
     lanes = lanes.with_codes(conditions.training.codes)
-    with machine.memory_errors(advice):
+    with machine.memory_errors(footprint.SMALLER):
         built = network.build(data, conditions, chosen, session.notice)
         execution = ranks.shared(lambda: network.execution(data, built, lanes, session))
         config = network.with_model(data.config, conditions.model)
@@ -218,7 +215,7 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
         )
         trainer = Trainer(built, lanes, conditions.validation, plan, clock, ranks)
         judged_anew = _restore(trainer, claim, data)
-    return Training(config, claim, judged_anew, data, conditions, closing, trainer, advice, session)
+    return Training(config, claim, judged_anew, data, conditions, closing, trainer, session)
 
 
 def _with_other_data(claim: Claim, data: TrainingData, session: Session) -> Claim:

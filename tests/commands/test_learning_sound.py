@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit.evaluation import likeness
 from seqkit.evaluation.likeness import Distances
 from seqkit.evaluation.recording import Recording
-from seqkit.foundation import threads
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.runs import checkpoint
 from tests.commands.conftest import RATE, TINY
@@ -43,24 +41,6 @@ def test_likeness_ranks_etude_trained_untrained_and_noise(
     assert "seconds is too small" in run.fails(
         3, "evaluate", f"checkpoint={learnt / 'run'}", *words, "seconds=0.05"
     )
-
-
-@pytest.mark.parametrize("own", [True, False])
-def test_a_likeness_is_computed_in_threads_that_leave_other_programs_theirs(
-    own: bool, learnt: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shared, distance = list[bool](), likeness.distance
-
-    def watched(one: likeness.Frames, other: likeness.Frames) -> float:
-        shared.append(bool(threads._GOVERNOR._blocks))
-        return distance(one, other)
-
-    monkeypatch.setattr(likeness, "distance", watched)
-    data = [] if own else [f"data.path={learnt / 'étude.wav'}"]
-    words = ("protocol=spectral", "seconds=0.2", "device=cpu")
-    run.ok("evaluate", f"checkpoint={learnt / 'run'}", *words, *data)
-    assert shared
-    assert all(shared)
 
 
 def test_another_recording_is_heard_in_full(learnt: Path, run: Run) -> None:

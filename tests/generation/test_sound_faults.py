@@ -9,7 +9,6 @@ from seqkit.config import ModelConfig
 from seqkit.data.codecs import MuLaw, Quantiser
 from seqkit.data.sound import Wave
 from seqkit.evaluation.recording import Judgement, Recording
-from seqkit.foundation import threads
 from seqkit.generation import sound_faults
 from seqkit.generation.ending import ENDED
 from seqkit.generation.engine import Blocks
@@ -135,18 +134,3 @@ def test_of_a_stream_that_has_ended_only_what_it_made_is_judged() -> None:
     list(judged(blocks(rows[:44_000, 1:], 4000), FAST, recording, alone))
     assert said[1][1] == alone[0][1]
     assert len(alone) == 1
-
-
-def test_verdicts_are_found_in_threads_that_leave_other_programs_theirs(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    shared, recording = list[bool](), Recording.of(tone(4), 8000)
-
-    def watched(own: Recording, wave: Wave, rate: int) -> Judgement:
-        shared.append(bool(threads._GOVERNOR._blocks))
-        return Judgement(None, "")
-
-    monkeypatch.setattr(Recording, "judged", watched)
-    rows = FAST.encode(tone(1)).astype(np.int64)[:, None]
-    list(judged(blocks(rows, 4000), FAST, recording, []))
-    assert shared == [True]
