@@ -12,8 +12,7 @@ import pytest
 from seqkit.data import download as downloads
 from seqkit.data.datasets import Folders, tiny_shakespeare
 from seqkit.data.download import Download
-from seqkit.foundation.errors import DataError, OutputError
-from tests.conftest import fill_disk
+from seqkit.foundation.errors import DataError
 from tests.data.stores import CONTENT, Site, files_in
 
 
@@ -103,14 +102,3 @@ def test_a_wrong_archive_leaves_nothing(content: bytes, folders: Folders, tmp_pa
     with pytest.raises(DataError, match=r"SEQKIT_DATA_DIR with c/recordings in it"):
         archive(tmp_path, content).locate(folders)
     assert not files_in(folders.cache)
-
-
-def test_a_full_disk_leaves_nothing_of_an_archive(
-    folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    content = packed({f"repo-1/recordings/{name}": data for name, data in CLIPS.items()})
-    good = archive(tmp_path, content)
-    fill_disk(monkeypatch)
-    with pytest.raises(OutputError, match="no space left"):
-        good.locate(folders)
-    assert not list((folders.cache / "downloads" / "c").iterdir())

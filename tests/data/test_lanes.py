@@ -128,15 +128,6 @@ def test_a_part_of_less_than_two_windows_is_refused() -> None:
     assert Lanes(part(16), START, 4, 8).batch_size == 1
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
-def test_symbols_of_any_width_keep_their_value(dtype: type, tmp_path: Path) -> None:
-    largest = np.iinfo(dtype).max
-    values: np.ndarray = np.array([largest, 0, largest - 1, 5] * 4, dtype=dtype)
-    lanes = Lanes(Part(values, np.zeros(1, np.int64)), START, 1, 8)
-    assert lanes.window(0).targets[:, 0].tolist() == values[:8].tolist()
-    assert lanes.window(1).targets[:, 0].tolist() == values[8:].tolist()
-
-
 @pytest.mark.parametrize("shift_seed", [None, 3])
 def test_of_a_long_part_that_is_mapped_each_step_reads_what_it_needs(
     shift_seed: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -165,21 +156,6 @@ def test_a_gpu_makes_the_same_windows(lengths: tuple[int, ...]) -> None:
         expected, found = host.window(step), moved.window(torch.tensor(step, device="cuda"))
         for name in ("inputs", "targets", "fresh", "resets"):
             assert torch.equal(column(expected, name), column(found, name).cpu())
-
-
-@pytest.mark.parametrize("lengths", [(61,), (7, 23, 1, 30)])
-def test_added_lanes_are_idle(lengths: tuple[int, ...]) -> None:
-    narrow, wide = Lanes(part(*lengths), START, 3, 4), Lanes(part(*lengths), START, 3, 4)
-    wide.widen(5)
-    count = narrow.batch_size
-    for step in range(2 * narrow.steps):
-        expected, found = narrow.window(step), wide.window(step)
-        assert (found.targets[:, count:] == IGNORED).all()
-        assert found.fresh[count:].all()
-        assert not column(found, "resets")[:, count:].any()
-        for name in ("inputs", "targets", "resets"):
-            assert torch.equal(column(found, name)[:, :count], column(expected, name))
-        assert torch.equal(found.fresh[:count], expected.fresh)
 
 
 @pytest.mark.parametrize("lengths", [(60,), (61,), (7, 23, 1, 30), (10, 20, 30), (5,) * 9])

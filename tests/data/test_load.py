@@ -176,38 +176,28 @@ def test_data_is_encoded_again_when_a_plug_ins_codec_changes(
 
 FAULTY = """
 import numpy as np
-from seqkit.data.codecs import Characters, MuLaw
+from seqkit.data.codecs import Characters
 
 class Faulty(Characters):
     name = "faulty"
     {body}
 
-class FaultySound(MuLaw):
-    name = "faulty_sound"
-    {body}
-
-CODECS = {{"faulty": Faulty, "faulty_sound": FaultySound}}
+CODECS = {{"faulty": Faulty}}
 """
 
 
 @pytest.mark.parametrize(
-    ("name", "body", "said"),
+    ("body", "said"),
     [
-        ("faulty", "fit = classmethod(lambda cls, pieces, most=0: 1 / 0)", "its fit failed: Zero"),
-        ("faulty", "def encode(self, *_): return {}['x']", "its encode failed: KeyError: 'x'"),
-        ("faulty", "def encode(self, *_): return np.zeros(5)", "float64 in place of integers"),
-        ("faulty", "def encode(self, *_): return np.full(5, 99)", "gave a symbol outside its 13"),
-        ("faulty", "def to_spec(self): return {1, 2}", "its to_spec failed: TypeError"),
-        ("faulty", "start = 99", "its start, 99, is none of its 13 symbols"),
-        ("faulty_sound", "def _decode(self): return {}['x']", "its constructor failed: KeyError"),
-        ("faulty_sound", "def encode(self, wave): return {}['x'] if len(wave) > 1 else [0]",
-         "its encode failed: KeyError: 'x'"),
+        ("fit = classmethod(lambda cls, pieces, most=0: 1 / 0)", "its fit failed: ZeroDivision"),
+        ("def encode(self, *_): return {}['x']", "its encode failed: KeyError: 'x'"),
+        ("def encode(self, *_): return np.full(5, 99)", "gave a symbol outside its 13"),
+        ("def to_spec(self): return {1, 2}", "its to_spec failed: TypeError"),
+        ("start = 99", "its start, 99, is none of its 13 symbols"),
     ],
-)  # fmt: skip
-def test_a_codec_that_fails_is_named(
-    name: str, body: str, said: str, text: Path, sound: Path, write: Write
-) -> None:
+)
+def test_a_codec_that_fails_is_named(body: str, said: str, text: Path, write: Write) -> None:
     write("faulty_codecs.py", FAULTY.format(body=body))
-    data = DataConfig(path=[str(sound if name == "faulty_sound" else text)], codec=name)
+    data = DataConfig(path=[str(text)], codec="faulty")
     with pytest.raises(DataError, match=said):
         load_corpus(data, Session(Catalogue(["faulty_codecs"]), lambda text: None))

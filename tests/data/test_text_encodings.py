@@ -12,18 +12,6 @@ from tests.data.texts import load
 pytestmark = pytest.mark.faults
 
 
-@pytest.mark.parametrize("block", [1 << 22, 5])
-def test_bytes_that_are_not_text_are_named_by_offset(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
-) -> None:
-    monkeypatch.setattr(files, "_BLOCK", block)
-    (tmp_path / "a.txt").write_bytes("grün ".encode() + b"gr\xfcn")
-    with pytest.raises(DataError, match=r"a\.txt: byte 8 \(0xfc\) is not utf-8.*data\.encoding"):
-        load(tmp_path / "a.txt", tmp_path / "cache")
-    corpus = load(tmp_path / "a.txt", tmp_path / "cache", encoding="latin-1")
-    assert str(corpus.codec.decode(corpus.whole.symbols)).endswith("grün")
-
-
 def test_files_that_are_not_text_are_left_out_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
