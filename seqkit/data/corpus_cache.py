@@ -8,7 +8,6 @@ import contextlib
 import hashlib
 import io
 import json
-import os
 import time
 import zipfile
 from dataclasses import asdict
@@ -35,7 +34,7 @@ _FORMAT = 14  # of the cached files; what is chosen otherwise changes their key,
 _OF_SOUND = ("channel", "on_bad_file")
 _OF_TEXT = ("unknown", "newline", "leave_out", "document", "on_bad_file", "encoding", "kind")
 """The keys that symbols of a codec depend on, beside the codec."""
-_UNUSED = 30 * 24 * 3600.0  # seconds, after which a corpus goes, and a kernel is compiled anew
+_OLD = 30 * 24 * 3600.0  # seconds, after which data are encoded, and kernels compiled, anew
 
 
 def load(
@@ -83,10 +82,10 @@ def load(
 
 
 def evict(cache: Path) -> None:
-    """Remove corpora and kernels that were not used for long."""
+    """Remove old corpora and kernels: most of them are of no use any more."""
     for path in chain.from_iterable((cache / name).glob("*") for name in ("corpora", "kernels")):
         with contextlib.suppress(OSError, OutputError):
-            if time.time() - path.stat().st_mtime > _UNUSED:
+            if time.time() - path.stat().st_mtime > _OLD:
                 if path.is_dir():
                     disk.remove_folder(path)
                 else:
@@ -135,7 +134,6 @@ def _kept(place: Path, meter: Meter) -> tuple[Symbols, Layout] | None:
         with meter.shown("checking the cache", file.stat().st_size):
             if digest_of(file, meter.add) != facts.pop("digest"):
                 return None
-        _mark_used(file)
         return symbols, Layout(**known, **facts)
     except (DataError, OSError, EOFError, ValueError, KeyError, TypeError):
         return None
@@ -176,11 +174,4 @@ def _read(place: Path) -> dict[str, Any] | None:
         facts = json.loads(arrays.pop("facts").tobytes())
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
-    _mark_used(file)
     return {**arrays, "facts": facts}
-
-
-def _mark_used(file: Path) -> None:
-    """Let `evict` know, if the cache may be written to."""
-    with contextlib.suppress(OSError):
-        os.utime(file)

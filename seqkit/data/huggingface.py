@@ -1,6 +1,7 @@
 """Data sets in the format of Hugging Face, from their hub or from the disk.
 
-A column of text, and one of labels, is copied into `hf/` of the cache as one file, a line a row.
+A column of text, and one of labels, is copied into `hf/` of the cache as one file, a line a row:
+once, until somebody removes it, or the files on the disk change.
 """
 
 import json
@@ -10,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data.files import Meter
+from seqkit.data.files import Meter, stamp
 from seqkit.data.remote import copy_in, failures_told
 from seqkit.data.text_encoder import line_of
 from seqkit.foundation import disk
 from seqkit.foundation.console import Notice
-from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.errors import DataError
 from seqkit.foundation.wording import counted
 
 
@@ -34,42 +35,31 @@ def fetch(name: str, data: DataConfig, cache: Path, notice: Notice, meter: Meter
         DataError: there is no such data set, split, subset or column, or it cannot be read.
         OutputError: the cache cannot be written, or its disk is full.
     """
-    copy = copy_of(name, data, cache)
-    stamp = copy.parent.with_suffix(".version")
-    try:
-        with failures_told(name, "hf"):
-            builder = _builder(name, data)
-    except (DataError, ConfigError) as error:  # without a network, or without the library
-        if not copy.exists():
-            raise
-        notice(f"{error}; read from its copy, {copy}")
-        return copy
-    version = str(builder.cache_dir)  # changes with the files
-    if copy.exists() and stamp.exists() and stamp.read_text() == version:
+    copy, count = copy_of(name, data, cache), 0
+    if copy.exists():
         notice(f"{name}: read from its copy, {copy}")
         return copy
-    count = 0
     with (
         failures_told(name, "hf"),
         meter.shown(f"reading {copy.name}", 0),
         disk.atomic_write(copy) as stream,
     ):
-        for row in _rows(name, builder, data):
+        for row in _rows(name, _builder(name, data), data):
             count += 1
             meter.add(stream.write(line_of(row if data.label_column else row[0])))
         if not count:
             raise DataError(f"{name}: the split {data.hf_split} has no text in {data.column}")
-    with disk.atomic_write(stamp) as stream:
-        stream.write(version.encode())
     notice(f"{name}: {counted(count, 'row')}, each a document, kept as {copy}")
     return copy
 
 
 def copy_of(name: str, data: DataConfig, cache: Path) -> Path:
     """The copy of a data set's column, there or not, called as the data set is."""
-    place = str(Path(name).absolute()) if Path(name).exists() else name
+    path = Path(name)
+    files = sorted(path.rglob("*")) if path.is_dir() else [path] if path.is_file() else []
+    place = [[str(file.absolute()), *stamp(file)] for file in files if file.is_file()] or name
     origin = json.dumps([place, data.hf_subset, data.hf_split, data.column, data.label_column])
-    return copy_in(cache / "hf", origin, Path(name).name)
+    return copy_in(cache / "hf", origin, path.name)
 
 
 def _builder(name: str, data: DataConfig) -> Any:

@@ -112,7 +112,7 @@ def test_what_a_killed_process_wrote_is_no_copy(text: Path, cache: Path, tmp_pat
     assert copies(cache) == {".npy", ".npz"}
 
 
-def test_what_was_not_used_for_long_goes(text: Path, cache: Path) -> None:
+def test_what_is_old_goes(text: Path, cache: Path) -> None:
     read(text)
     before = {*(cache / "corpora").iterdir()}
     (cache / "corpora" / "of_another_version").mkdir()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import elsewhere
+from seqkit.data import elsewhere, huggingface
 from seqkit.foundation.errors import ConfigError, DataError
 from tests.data.hf_store import COLUMN, store
 from tests.data.stores import files_in
@@ -80,27 +80,20 @@ def test_cells_are_read_as_text_whatever_they_are(tmp_path: Path) -> None:
     assert documents(fetch(path, tmp_path / "cache", column="author")) == ["0.5", "2.5"]
 
 
-def test_a_data_set_that_cannot_be_reached_is_read_from_its_copy(tmp_path: Path) -> None:
-    path, cache, told = store(tmp_path / "set", TEXTS), tmp_path / "cache", list[str]()
-    file = fetch(path, cache)
-    path.rename(tmp_path / "moved")
-    assert fetch(path, cache, told) == file
-    assert ": cannot be read: " in told[0]
-    assert told[0].endswith(f"; read from its copy, {file}")
-    with pytest.raises(DataError, match="nobody/nothing: cannot be read: "):
-        fetch("nobody/nothing", cache)
-
-
-def test_the_library_is_asked_for_unless_there_is_a_copy(
+def test_a_data_set_on_the_hub_is_asked_for_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, cache, told = store(tmp_path / "set", TEXTS), tmp_path / "cache", list[str]()
-    file = fetch(path, cache)
+    cache = tmp_path / "cache"
+    with pytest.raises(DataError, match="nobody/nothing: cannot be read: "):
+        fetch("nobody/nothing", cache)
     monkeypatch.setitem(sys.modules, "datasets", None)
-    assert fetch(path, cache, told) == file
-    assert told[0].endswith(f"; read from its copy, {file}")
     with pytest.raises(ConfigError, match=r"pip install 'seqkit\[hf\]'"):
-        fetch("someone/books", cache)
+        fetch("nobody/nothing", cache)
+    data = DataConfig(kind="hf", column=COLUMN)
+    copy = huggingface.copy_of("nobody/nothing", data, cache)
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    copy.write_text('"a row"\n')
+    assert fetch("nobody/nothing", cache) == copy
 
 
 @pytest.mark.parametrize("kind", ["parquet", "jsonl", "saved", "splits"])
