@@ -13,15 +13,12 @@ from typing import Any
 import torch
 
 from seqkit.config import Config, DataConfig, values_of
-from seqkit.data import streams
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders
 from seqkit.data.files import BadFileError
 from seqkit.data.load import find
 from seqkit.data.sound.reader import SoundReader
-from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.wording import command_line
 
 _FOR_TEXT, _FOR_LITTLE_SOUND, _FOR_MUCH_SOUND = "shakespeare", "my_sound", "wav_generation"
@@ -32,8 +29,7 @@ _MINUTES, _MINUTES_MORE = 6.0, 2.0  # of training, and with weights to start fro
 _FOR_GPU = {"text": "shakespeare_large", "bytes": "text_large", "audio": "spoken_digits_large"}
 _ANYWHERE = FOR_LINES, _FOR_LITTLE_SOUND  # as good on a GPU
 _LARGE_TEXT = 2_000_000  # symbols from which text_large is the better of the two
-_UNITS_BY_MINUTES = {2: 128, 15: 256}
-_UNITS_BY_SYMBOLS = {100_000: 128, 1_000_000: 256}
+_UNITS = {128: (2, 100_000), 256: (15, 1_000_000)}
 """Units of a layer at most, for fewer minutes or symbols than these."""
 _MUCH = 300_000  # symbols a minute, which are read fewer than eight times and want no dropout
 _DROPOUT = "dropout", "output_dropout", "weight_drop"
@@ -51,20 +47,6 @@ def fitting_recipe(data: DataConfig, folders: Folders, catalogue: Catalogue) -> 
         return _FOR_TEXT
     seconds = _seconds(located.files.values())
     return _FOR_LITTLE_SOUND if seconds < _LITTLE_SOUND else _FOR_MUCH_SOUND
-
-
-def suggested_recipe(data: DataConfig) -> str:
-    """`fitting_recipe` as the words of a hint, as far as files tell it that are not read."""
-    if data.of_rows:
-        return f"recipe={_FOR_TEXT}"
-    if data.path and not any(map(streams.is_pipe, data.path)):
-        with contextlib.suppress(SeqkitError):
-            folders = Folders(disk.cache_dir(), lambda text: None)
-            name = fitting_recipe(data, folders, Catalogue())
-            may_be_list = name == _FOR_TEXT and data.kind != "bytes"
-            lines = f", or recipe={FOR_LINES} for a list" if may_be_list else ""
-            return f"recipe={name}{lines}"
-    return "recipe=NAME"
 
 
 def _seconds(files: Iterable[Path]) -> float:
@@ -112,7 +94,6 @@ def advise(
     return {
         "command": command_line(*words, plugins=config.plugins),
         "recipe": recipe,
-        "keys": keys,
         "seconds": 60 * minutes or None,
     }
 
@@ -123,8 +104,7 @@ def _on_cpu(config: Config, base: Config, symbols: int) -> dict[str, Any]:
     minutes = config.train.max_minutes or base.train.max_minutes or usual
     keys: dict[str, Any] = {"train.max_minutes": minutes}
     if not (base.train.max_minutes or config.init_from):  # they bring a network
-        most = [units for least, units in _UNITS_BY_MINUTES.items() if minutes < least]
-        most += [units for least, units in _UNITS_BY_SYMBOLS.items() if symbols < least]
+        most = [units for units, (m, n) in _UNITS.items() if minutes < m or symbols < n]
         keys["model.hidden_size"] = min([base.model.hidden_size, *most])
         if symbols >= _MUCH * minutes:
             keys |= {f"model.{name}": 0.0 for name in _DROPOUT}

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from seqkit.advice.recommend import suggested_recipe
 from seqkit.config import Config, as_data_asks
 from seqkit.foundation.config_file import from_values
 from seqkit.foundation.errors import CheckpointError, ConfigError
@@ -64,7 +63,8 @@ def claimed(config: Config, session: Session) -> Iterator[Claim]:
         raise ConfigError(
             f"no recipe: resume=auto goes on with the run in {config.run_dir}"
             if config.run_dir and RunFolder(Path(config.run_dir)).holds_run
-            else f"no recipe: give {suggested_recipe(config.data)}; --help lists all"
+            else "no recipe: give recipe=shakespeare for text, recipe=names for a list, "
+            "recipe=my_sound for sound; --help lists all"
         )
     if config.run_dir:
         folder = RunFolder(Path(config.run_dir))
