@@ -1,6 +1,5 @@
 """The examination of some data before a training: all that `doctor` tells of it, as JSON values."""
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -58,11 +57,11 @@ def _of_text(
     with progress("counting"):
         facts = text.facts(corpus.whole, codec)
     if config.data.of_rows:  # a mark in a row is not a file's
-        facts = dataclasses.replace(facts, marked=0)
+        facts["marked"] = 0
     of_files = text.file_faults(paths, config.data) if codec.kind == "text" else []
     is_list = config.data.document == "line" or any("document" in x.keys for x in of_files)
     of_text = text.faults(facts, codec.kind, config.data.encoding, is_list=is_list)
-    return {"text": facts.record(codec)}, of_text + of_files
+    return {"text": facts}, of_text + of_files
 
 
 def _of_sound(

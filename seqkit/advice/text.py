@@ -5,8 +5,7 @@ import contextlib
 import itertools
 import re
 import unicodedata
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -28,19 +27,11 @@ _BLOCK = 1 << 15  # symbols counted at a time; larger ones fragment the process'
 _REPEATED = 32  # symbols of a passage that is there twice
 _KEPT = 64  # one passage of so many is compared, chosen by what it is
 _FEW = 10  # times that a symbol has to occur at least to be learnt
-_SHOWN_COUNTS = 1 << 16  # symbols of a vocabulary that are listed
-_ODD_KINDS = {
-    "Cc": "control character",
-    "Cf": "invisible character",
-    "Co": "private character",
-    "Cs": "half of a surrogate pair",
-    "Cn": "unassigned character",
-    **dict.fromkeys(("Zs", "Zl", "Zp"), "odd space"),
-}
-"""By Unicode's category."""
+_ODD = {"Cc", "Cf", "Co", "Cs", "Cn", "Zs", "Zl", "Zp"}
+"""Unicode's categories of controls, of invisible, private and unassigned characters, and spaces."""
 _USUAL = " \n\t\u200c\u200d"  # the last two, ZWNJ and ZWJ, join letters of Persian, Hindi, emoji
 _SHORT, _SHORT_LIST = 100_000, 20_000  # symbols, below which much is learnt by heart
-_RETURN, _MARK = "U+000D CR (control character)", "U+FEFF ZERO WIDTH NO-BREAK SPACE"
+_RETURN, _MARK = "U+000D CR", "U+FEFF ZERO WIDTH NO-BREAK SPACE"
 _RARE, _KNOWN, _LOST = 0.5, 0.9, 0.02  # of the vocabulary, and of all symbols
 _FILES = 20  # whose beginnings are looked at
 _TABLES = (".csv", ".json", ".jsonl")
@@ -50,75 +41,33 @@ _NO_ENTRY = r"\s|[\W\d_]*$|[^:]{1,30}:|.*[.,;:!?…—。，；：！？、]\W*$
 """Lines of code, of numbers, of speakers, and those that end as sentences do."""
 
 
-@dataclass(frozen=True)
-class TextFacts:
-    """A text in numbers.
-
-    counts: how often each symbol occurs, (V,).
-    odd: characters that are seldom meant, the most frequent first: see `odd_characters`.
-    repeated: the share of passages of 32 symbols that came before, in a sample.
-    sampled: symbols in that sample.
-    marked: how many documents begin with a byte order mark.
-    known: how many symbols are ASCII, as are those of the model `shakespeare`.
-    """
-
-    counts: Integers
-    odd: dict[str, int]
-    repeated: float
-    sampled: int
-    marked: int
-    known: int
-
-    @property
-    def rare(self) -> int:
-        """How many symbols occur, but fewer than 10 times."""
-        return int(((self.counts > 0) & (self.counts < _FEW)).sum())
-
-    def record(self, codec: Codec) -> dict[str, Any]:
-        """As `doctor` gives it."""
-        order = np.argsort(-self.counts, kind="stable")[:_SHOWN_COUNTS].tolist()
-        counts = [[_name_of(codec, symbol), int(self.counts[symbol])] for symbol in order]
-        return {
-            "vocabulary": {
-                "size": codec.size,
-                "counts": [entry for entry in counts if entry[1]],
-                "odd": self.odd,
-                "rare": self.rare,
-            },
-            "repeated": {"share": self.repeated, "sample": self.sampled},
-        }
-
-
-def facts(part: Part, codec: Codec) -> TextFacts:
-    """The facts of a text."""
+def facts(part: Part, codec: Codec) -> dict[str, Any]:
+    """What doctor json=true gives of a text: docs/reference/doctor.md has the fields."""
     counts: Integers = np.zeros(codec.size, np.int64)
     for begin in range(0, len(part), _BLOCK):
         counts += np.bincount(part.symbols[begin : begin + _BLOCK], minlength=codec.size)
     vocabulary = codec.vocabulary if isinstance(codec, Characters) else ""
+    names = vocabulary or [f"0x{symbol:02x}" for symbol in range(codec.size)]
+    order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].tolist()
+    frequent = {names[symbol]: int(counts[symbol]) for symbol in order}
+    odd = {_code(name): n for name, n in frequent.items() if vocabulary and _is_odd(name)}
     marked = int((part.symbols[part.starts] == vocabulary.find("\ufeff")).sum())
-    known = sum(int(counts[n]) for n, name in enumerate(vocabulary) if name.isascii())
-    return TextFacts(counts, odd_characters(counts, vocabulary), *repeated(part), marked, known)
+    share, sample = repeated(part)
+    return {
+        "vocabulary": {"size": codec.size, "counts": frequent, "odd": odd},
+        "marked": marked,
+        "repeated": {"share": share, "sample": sample},
+    }
 
 
-def odd_characters(counts: Integers, vocabulary: str) -> dict[str, int]:
-    """Characters that are seldom meant: controls, invisible and private ones, odd spaces.
-
-    How often each occurs by its code point, name and kind, the most frequent first.
-    """
-    odd = {}
-    for character, count in zip(vocabulary, counts.tolist(), strict=False):  # bytes have no names
-        kind = _ODD_KINDS.get(unicodedata.category(character), "")
-        if character == "\ufffd":
-            kind = "mark of a character that was lost"
-        if count and kind and character not in _USUAL:
-            name = f"U+{ord(character):04X} {character_name(character)}".strip()
-            odd[f"{name} ({kind})"] = count
-    return dict(sorted(odd.items(), key=lambda entry: -entry[1]))
+def _is_odd(character: str) -> bool:
+    """Whether it is seldom meant: a control, an invisible or private one, an odd space."""
+    is_lost = character == "\ufffd"  # it stands for one that could not be read
+    return is_lost or (unicodedata.category(character) in _ODD and character not in _USUAL)
 
 
-def _name_of(codec: Codec, symbol: int) -> str:
-    """A character, or a byte in hexadecimal."""
-    return codec.vocabulary[symbol] if isinstance(codec, Characters) else f"0x{symbol:02x}"
+def _code(character: str) -> str:
+    return f"U+{ord(character):04X} {character_name(character)}".strip()
 
 
 def repeated(part: Part) -> tuple[float, int]:
@@ -138,24 +87,25 @@ def repeated(part: Part) -> tuple[float, int]:
 
 
 def faults(
-    facts: TextFacts, kind: str, encoding: str = "utf-8", *, is_list: bool = False
+    facts: Mapping[str, Any], kind: str, encoding: str = "utf-8", *, is_list: bool = False
 ) -> list[Fault]:
     """The faults of a text, or of bytes, read in an encoding, the worst first."""
-    noun = "text" if kind == "text" else "content"
-    occurring, symbols = int((facts.counts > 0).sum()), int(facts.counts.sum())
+    noun, marked = "text" if kind == "text" else "content", facts["marked"]
+    counts, odd = facts["vocabulary"]["counts"], dict(facts["vocabulary"]["odd"])
+    occurring, symbols, share = len(counts), sum(counts.values()), facts["repeated"]["share"]
     if occurring == 1:
         return [Fault(CONSTANT)]
     short = not is_list and symbols < _SHORT
-    helps = short and facts.known >= _KNOWN * symbols
+    known = sum(n for name, n in counts.items() if name.isascii())  # by the model shakespeare
+    helps = short and kind == "text" and known >= _KNOWN * symbols
     start = " or start with init_from=shakespeare:" if helps else ""
-    odd, without_mark = dict(facts.odd), encoding_with_mark(encoding)
-    returns = odd.pop(_RETURN, 0)
-    if facts.marked:
-        odd = {name: count for name, count in odd.items() if not name.startswith(_MARK)}
-    most = max(1, occurring - facts.rare)
-    share = int(facts.counts[facts.counts < _FEW].sum()) / symbols
+    without_mark, returns = encoding_with_mark(encoding), odd.pop(_RETURN, 0)
+    if marked:
+        odd.pop(_MARK)
+    rare = [n for n in counts.values() if n < _FEW]
+    most, lost = max(1, occurring - len(rare)), sum(rare) / symbols
     remedy, fewer = "give more of it", dict[str, Any]()
-    if share <= _LOST:
+    if lost <= _LOST:
         remedy = f"read it with data.max_vocabulary={most} data.unknown=skip to leave them out"
         fewer = {"max_vocabulary": most, "unknown": "skip"}
     return told(
@@ -171,8 +121,8 @@ def faults(
             {"init_from": "shakespeare"} if helps else {},
         ),
         (
-            facts.repeated > COPIES,
-            f"{facts.repeated:.0%} of the passages of 32 symbols came before: copies in the {noun} "
+            share > COPIES,
+            f"{share:.0%} of the passages of 32 symbols came before: copies in the {noun} "
             "make the validation look better than it is",
         ),
         (
@@ -182,8 +132,8 @@ def faults(
             {"newline": "lf"},
         ),
         (
-            facts.marked,
-            f"{counted(facts.marked, 'file')} with a byte order mark (U+FEFF) at the beginning, "
+            marked,
+            f"{counted(marked, 'file')} with a byte order mark (U+FEFF) at the beginning, "
             "which the model would learn as a character: read it with "
             f"data.encoding={without_mark}",
             {"encoding": without_mark},
@@ -194,9 +144,9 @@ def faults(
             "out if they mean nothing",
         ),
         (
-            kind == "text" and facts.rare > _RARE * occurring and not helps,  # or they are known
-            f"{facts.rare:,} of {occurring:,} symbols occur fewer than {_FEW} times, too few to "
-            f"learn, and make up {percent(share)} of the {noun}: {remedy}",
+            kind == "text" and len(rare) > _RARE * occurring and not helps,  # or they are known
+            f"{len(rare):,} of {occurring:,} symbols occur fewer than {_FEW} times, too few to "
+            f"learn, and make up {percent(lost)} of the {noun}: {remedy}",
             fewer,
         ),
     )

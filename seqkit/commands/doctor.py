@@ -169,9 +169,9 @@ def _rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "left out", counted(files["left_out"], "file")
     if text := facts.get("text"):
         vocabulary, repeated = text["vocabulary"], text["repeated"]
-        yield "vocabulary", f"{vocabulary['size']:,} symbols, {vocabulary['rare']:,} of them rare"
-        most = [("space" if name == " " else name, n) for name, n in vocabulary["counts"][:_COUNTS]]
-        yield "most frequent", "  ".join(f"{name} {rounded(n)}" for name, n in most)
+        yield "vocabulary", f"{vocabulary['size']:,} symbols"
+        most = [(name.replace(" ", "space"), n) for name, n in vocabulary["counts"].items()]
+        yield "most frequent", "  ".join(f"{name} {rounded(n)}" for name, n in most[:_COUNTS])
         for name, count in [*vocabulary["odd"].items()][:_ODD]:
             yield "odd", f"{name}: {count:,}"
         sample = rounded(repeated["sample"])

@@ -31,7 +31,7 @@ def test_line_ends_of_windows_are_advised_against_and_mended(run: Run, tmp_path:
     found, data, _ = examined(run, f"data.path={text}")
     assert data.newline == "lf"
     assert any("data.newline=lf" in fault for fault in found["faults"])
-    assert next(iter(found["text"]["vocabulary"]["odd"])) == "U+000D CR (control character)"
+    assert next(iter(found["text"]["vocabulary"]["odd"])) == "U+000D CR"
 
 
 def test_a_byte_order_mark_is_advised_against_and_left_out(run: Run, tmp_path: Path) -> None:
