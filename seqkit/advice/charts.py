@@ -8,17 +8,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.wording import visible_line
-from seqkit.runs.record import Curve, Record
+from seqkit.runs.record import Record
 from seqkit.symbols import Floats
 
 FORMATS = (".svg", ".png", ".pdf")
 """The endings of the pictures that can be written."""
-_PANELS = ("steps", "seconds of training")
+_STYLES = "-", "--", ":", "-."
 _GREY = "#808080"  # legible on light and on dark paper
 _ON_PAPER: dict[Any, Any] = {"svg.fonttype": "none", "font.size": 11, **dict.fromkeys(
     ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), _GREY
@@ -61,7 +59,7 @@ def of_run(record: Record, lines: Mapping[str, float]) -> bytes:
 
 
 def compare(file: Path, groups: Sequence[Sequence[Record]], *, overwrite: bool) -> None:
-    """Draw the losses of runs by steps and by time, a row of panels for each group.
+    """Draw the losses of runs by steps, a panel for each group.
 
     Lines are validation losses, and paler ones those in training.
 
@@ -70,24 +68,18 @@ def compare(file: Path, groups: Sequence[Sequence[Record]], *, overwrite: bool) 
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 4.5 * len(groups)), dpi=100, layout="constrained")
-    rows = figure.subplots(len(groups), len(_PANELS), squeeze=False, sharey="row")
-    for axes, records in zip(rows, groups, strict=True):
-        for panel, unit in zip(axes, _PANELS, strict=True):
-            for number, record in enumerate(records):
-                look = {
-                    "color": f"C{number % 10}",
-                    "linestyle": ("-", "--", ":", "-.")[number // 10 % 4],
-                }
-                metrics = record.metrics
-                panel.plot(*_points(record, metrics.train["loss"], unit), **look, alpha=0.25)
-                validation = _points(record, metrics.validation, unit)
-                panel.plot(*validation, **look, marker=".", label=_plain(str(record.path)))
-            panel.set_xlabel(unit)
-            panel.grid(alpha=0.3)
-        axes[0].set_ylabel("nats per symbol")
-        axes[0].set_title(_plain(records[0].text("data", "name") or "unknown data"))
-        axes[-1].legend(loc="upper right", fontsize="small")
+    figure = Figure(figsize=(9, 4.5 * len(groups)), dpi=100, layout="constrained")
+    panels = figure.subplots(len(groups), squeeze=False)[:, 0]
+    for panel, records in zip(panels, groups, strict=True):
+        for number, record in enumerate(records):
+            look = {"color": f"C{number % 10}", "linestyle": _STYLES[number // 10 % 4]}
+            name = _plain(str(record.path))
+            panel.plot(*record.metrics.train["loss"], **look, alpha=0.25)
+            panel.plot(*record.metrics.validation, **look, marker=".", label=name)
+        panel.set(xlabel="steps", ylabel="nats per symbol")
+        panel.set_title(_plain(records[0].text("data", "name") or "unknown data"))
+        panel.legend(loc="upper right", fontsize="small")
+        panel.grid(alpha=0.3)
     content = _content(figure, file.suffix.lower().removeprefix("."))
     with disk.atomic_write(file, overwrite) as stream:
         stream.write(content)
@@ -125,16 +117,6 @@ def _content(figure: Any, kind: str, *, transparent: bool = False) -> bytes:
     with matplotlib.rc_context({"svg.hashsalt": "seqkit"}):
         figure.savefig(content, format=kind, metadata=dateless, transparent=transparent)
     return content.getvalue()
-
-
-def _points(record: Record, curve: Curve, unit: str) -> tuple[Floats, Floats]:
-    """A curve's steps, or the seconds until them as far as they are known, and its values."""
-    times = record.metrics.times
-    if unit == "steps":
-        return curve.steps, curve.values
-    if not len(times.steps):
-        return times.values, times.values
-    return np.interp(curve.steps, times.steps, times.values), curve.values
 
 
 def _plain(text: str) -> str:

@@ -18,15 +18,11 @@ _RISEN = 1.005  # times the best loss: more than a validation's noise
 _JUMPED = 1.15
 _FALLING = 0.99  # times the loss before
 _GAP = 1.10  # validation over training: more is learnt by heart than understood
-_TINY = 1e-9  # nats
-_WIDE_GAP = 1.25  # the same, unless the best validation is older than the last two
 _RECITED, _LONG_RUN = 0.5, 50  # of the closing sample, and symbols: names are shorter
 _FEW = 8  # reports of a training; fewer tell nothing of where it goes
 _PASSES = 2.0  # over the training part: what was met once is not known by heart
 _MOST_DROPOUT = 0.5
 
-_TOO_SHORT = "It was too short to tell more: give it more steps or more time."
-_FALLS = "The loss was still falling at the end: more steps or more time will help."
 _BY_HEART = "It predicts its training data much better than new {content}. Try {less_by_heart}."
 _ADVICE = {
     "jumped": "After step {step:,} the loss jumped up: try {slower}.",
@@ -35,10 +31,8 @@ _ADVICE = {
     "recites": _BY_HEART,
     "has copies": "Much of its text is there more than once, so its losses look better than they "
     "are: leave the copies out before it trains longer.",
-    "read too little": _TOO_SHORT,
-    "knows by heart": _BY_HEART,
-    "reported too little": _TOO_SHORT,
-    "falls": _FALLS,
+    "is short": "It was too short to tell more: give it more steps or more time.",
+    "falls": "The loss was still falling at the end: more steps or more time will help.",
     "lies apart": _BY_HEART,
     "learned nothing": "It has levelled off without learning: try {slower}, and look at the data "
     "with doctor.",
@@ -47,7 +41,7 @@ _ADVICE = {
     "levelled off": "It has levelled off: more steps bring little. Try a larger network, such as "
     "model.hidden_size={wider}.",
 }
-"""What is advised if `_seen` begins with a word. The first two show while a run is going, too."""
+"""What is advised of the first that `_seen` tells; the first two show while a run is going, too."""
 _NOTHING = (
     "The validation part is nearly the same {} throughout, as silence is: the loss on it tells "
     "nothing."
@@ -113,21 +107,16 @@ def _seen(record: Record) -> Iterator[str]:
         yield "recites"
     if (record.number("data", "repeated") or 0.0) > COPIES:
         yield "has copies"
-    if times_too_short(record) > 1:
-        yield "read too little"
-    fell = len(losses) > 1 and last < _FALLING * float(losses[-2])
-    stands = len(losses) > 2 and int(losses.argmin()) < len(losses) - 2
-    both = again and len(losses) and len(train.values)
-    apart = last / max(train.recent, _TINY) if both else 0.0
-    if not fell and apart > (_GAP if stands else _WIDE_GAP):
-        yield "knows by heart"
     judged = validation if len(losses) > 2 else train
+    few = judged is train and len(train.values) < _FEW
     warm = record.settings.optimizer.warmup_steps if record.settings else 0
-    if (judged is train and len(train.values) < _FEW) or record.metrics.step < 2 * warm:
-        yield "reported too little"
-    elif fell or judged.recent < _FALLING * judged.around(0.75 * float(judged.steps[-1])):
+    if times_too_short(record) > 1 or few or record.metrics.step < 2 * warm:
+        yield "is short"
+    fell = len(losses) > 1 and last < _FALLING * float(losses[-2])
+    before = judged.around(0.75 * float(judged.steps[-1])) if len(judged.steps) else 0.0
+    if fell or (before and judged.recent < _FALLING * before):
         yield "falls"
-    if apart > _GAP:
+    if again and len(losses) and len(train.values) and last > _GAP * train.recent:
         yield "lies apart"
     if len(losses) and losses.min() >= _BEATEN * _guess(record):
         yield "learned nothing"
@@ -172,15 +161,16 @@ def judge(record: Record) -> Verdict:
         clip = "" if settings.train.clip_norm else ", and train.clip_norm=1"
         return Verdict(finding, f"Try {_slower(settings)}{clip}.")
     if ended := _ENDED.get(record.state):
-        command = _command(record, settings, f"run_dir={record.path}", "resume=auto")
-        return Verdict(finding, f"{ended.format(at)}. This goes on with it:", command)
+        said = f"{ended.format(at)}. This goes on with it:"
+        return Verdict(finding, said, _go_on(record, settings))
     seen = next(_seen(record), "")
     if not seen:
         return Verdict(finding, f"It is still going, at step {at}: look again later.")
     if record.state == "finished" and _tells_nothing(record):
         return Verdict(finding, _ANOTHER_PART)
     finding += f" Its last sample {heard}." if heard else ""
-    command = _more(record, settings) if _ADVICE[seen] in (_TOO_SHORT, _FALLS) else ""
+    longer = seen in ("is short", "falls")
+    command = _go_on(record, settings, *_longer(record, settings)) if longer else ""
     recital = record.text("recital", "words")
     return Verdict(finding, _advice(record, settings, seen), command, recital)
 
@@ -233,21 +223,20 @@ def _slower(settings: Config) -> str:
     return f"a smaller optimizer.lr, such as {rate / 3:.2g} in place of {rate:g}"
 
 
-def _more(record: Record, settings: Config) -> str:
-    """The command that doubles a run, or makes it as long as sound takes."""
-    train, keys, times = settings.train, [], max(2.0, times_too_short(record))
+def _go_on(record: Record, settings: Config, *keys: str) -> str:
+    """The command that goes on with a run, in as many processes, and with its plug-ins."""
+    size, here = (int(record.number(key) or 1) for key in ("processes", "local_processes"))
+    words, rank = (f"run_dir={record.path}", "resume=auto"), Rank(size=size, local_size=here)
+    return command_line(*words, *keys, plugins=settings.plugins, rank=rank)
+
+
+def _longer(record: Record, settings: Config) -> Iterator[str]:
+    """The keys that double a run, or make it as long as sound takes."""
+    train, times = settings.train, max(2.0, times_too_short(record))
     if train.max_minutes:
         spent = (record.number("elapsed_seconds") or 0.0) / 60
-        keys.append(f"train.max_minutes={math.ceil(times * max(train.max_minutes, spent))}")
+        yield f"train.max_minutes={math.ceil(times * max(train.max_minutes, spent))}"
     if train.max_epochs and times * (record.passes or math.inf) >= train.max_epochs:
-        keys.append(f"train.max_epochs={2 * train.max_epochs}")
+        yield f"train.max_epochs={2 * train.max_epochs}"
     if train.max_steps:
-        keys.append(f"train.max_steps={2 * max(train.max_steps, record.metrics.step)}")
-    return _command(record, settings, f"run_dir={record.path}", "resume=auto", *keys)
-
-
-def _command(record: Record, settings: Config, *words: str) -> str:
-    """The command line with these words, for as many processes as the run had, and its plug-ins."""
-    size, here = (int(record.number(key) or 1) for key in ("processes", "local_processes"))
-    rank = Rank(size=size, local_size=here)
-    return command_line(*words, plugins=settings.plugins, rank=rank)
+        yield f"train.max_steps={2 * max(train.max_steps, record.metrics.step)}"

@@ -70,22 +70,12 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     config.data.path = paths
     config.data = elsewhere.fetch(config.data, cache, console.notice, console.progress)
     given, config = config.recipe, _with_recipe(config, catalogue, console)
-    chosen, session = (
-        device.choose_device(config.device),
-        Session(catalogue, console.notice, console.progress),
-    )
-    read_from, faults = config.data.path, list[Fault]()
-    whole = len(read_from) == 1 and Path(read_from[0]).is_file()  # one is refused, with its hint
-    bad = config.data.on_bad_file if whole else "skip"
-    corpus = load_corpus(dataclasses.replace(config.data, on_bad_file=bad), session)
+    chosen = device.choose_device(config.device)
+    session = Session(catalogue, console.notice, console.progress)
+    faults, corpus = list[Fault](), load_corpus(config.data, session)
     require_cut(config.data, corpus.name, len(corpus.files), len(corpus.whole.starts))
     if config.data.kind == config.data.codec == "auto" and corpus.codec.kind == "bytes":
         faults.append(Fault("neither text nor a known format of sound: bytes are learnt"))
-    if count := corpus.unreadable_files:
-        what = counted(count, "file or folder", "files or folders")
-        advised = "a training would end there; data.on_bad_file=skip leaves that out"
-        line = f"{what} cannot be read, see the notice: {advised}"
-        faults.append(Fault(line, {"on_bad_file": "skip"}))
     if config.data.kind == "auto":  # the command line to copy says what was found
         config.data.kind = corpus.codec.kind
     with machine.memory_errors("Try device=cpu."):

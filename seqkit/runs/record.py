@@ -61,14 +61,12 @@ class Metrics:
     validation: the losses that can be compared with the last one: on the same validation part, and
         as much of it.
     share: of the validation part, which the last loss is of.
-    times: the seconds until a step, of the steps alone.
     step, seconds: of the last line.
     """
 
     train: Mapping[str, Curve]
     validation: Curve
     share: float
-    times: Curve
     step: int
     seconds: float
 
@@ -226,14 +224,12 @@ def read_metrics(file: Path, problems: list[str]) -> Metrics:
     same = [
         x for x in validation if all(x.get(key) == last.get(key) for key in ("since", "scored"))
     ]
-    times = _curve(train + validation, "seconds")
     return Metrics(
         train={name: _curve(train, name) for name in _TRAIN},
         validation=_curve(same, "loss"),
         share=last.get("scored", 1.0) / max(last.get("total", 1.0), 1.0),
-        times=times,
         step=int(max((line["step"] for line in train + validation), default=0)),
-        seconds=float(times.values.max(initial=0.0)),
+        seconds=max((line.get("seconds", 0.0) for line in train + validation), default=0.0),
     )
 
 

@@ -59,26 +59,6 @@ def test_only_what_was_met_twice_is_known_by_heart(
         shutil.rmtree(run)
 
 
-def test_a_best_validation_that_stands_while_the_loss_falls_is_known_by_heart(
-    leave: Leave,
-) -> None:
-    config = Config(recipe="shakespeare")
-    config.optimizer.warmup_steps = 600  # of 1000: it would be too short to tell
-    for validation, advice in (
-        ([4.4, 3.914, 3.915, 3.92], "new text. Try model.dropout="),
-        ([4.4, 3.914, 3.915, 3.92], "or more text: see docs/reference/writers.md"),
-        ([4.4, 4.3, 3.915, 3.92], "too short"),
-    ):
-        run = leave(
-            [4.5, *[3.6] * 50, *[3.4] * 50],
-            validation,
-            data={"kind": "text", "training_symbols": 2_000},
-        )
-        keep(run, config)
-        assert advice in judge(read(run)).advice
-        shutil.rmtree(run)
-
-
 def test_a_larger_network_is_not_advised_for_little_text(leave: Leave) -> None:
     for length, advice in ((50_000, "Give more text"), (2_000_000, "larger network, such as")):
         run = leave(

@@ -53,14 +53,3 @@ def test_a_gain_for_quiet_sound_is_in_the_command_line(run: Run, tmp_path: Path)
     found, data, _ = examined(run, *words)
     assert any("data.gain=peak" in fault for fault in found["faults"])
     assert data.gain == "peak"
-
-
-def test_all_files_that_cannot_be_read_are_named_at_once(run: Run, tmp_path: Path) -> None:
-    for name in ("b", "c"):
-        (tmp_path / f"{name}.txt").write_bytes(b"caf\xe9 " * 99)
-    (tmp_path / "a.txt").write_text(PROSE)
-    found, data, done = examined(run, f"data.path={tmp_path}")
-    assert data.on_bad_file == "skip"
-    assert found["faults"][0].startswith("2 files or folders cannot be read")
-    assert all(f"{tmp_path}/{name}." in done.err for name in ("b", "c"))
-    run.fails(3, "recipe=toy_sentence", f"data.path={tmp_path}", f"data.kind={found['kind']}")
