@@ -3,7 +3,7 @@
 Threads share out every operation and wait for each other at its end by spinning. Where another
 program takes the core of one of them, all others wait for a thread that does not run: beside one
 busy program on two cores, a step in two threads takes 23 to 260 times as long as in one
-(docs/measured/scale.md). NumPy's BLAS has one thread, which `__main__` sees to.
+(docs/measured/speed.md). NumPy's BLAS has one thread, which `__main__` sees to.
 """
 
 import contextlib
