@@ -67,8 +67,6 @@ def continue_prompt(
     choice = _choice(trained.labels, request, notice)
     strength = request.label_strength
     engine = engine or engine_for(trained, request, choice, notice)
-    if choice is not None:
-        model = model.with_choices(choice.weights)
     most = REMEMBERED // model.config.frame * model.config.frame
     if len(prompt) > most:
         notice(f"of the {len(prompt):,} symbols of the prompt the model reads the last {most:,}")

@@ -20,6 +20,7 @@ from seqkit.model.state import State, fed_of
 from seqkit.symbols import Floats, Integers
 
 _CODES, _LABELS, _SYMBOLS = 8 << 10, 12 << 10, 16 << 10  # places in step.c's buffers, after draws
+_RESERVED = 64 << 20  # bytes of addresses, where they are few
 _ROOM, _FED = 1024, 128  # symbols that these hold, and of a call of its `feed`
 
 
@@ -35,14 +36,12 @@ class WasmEngine:
             ConfigError: step.c cannot run such a network.
         """
         arranged, weights = pack(model, size, labels)
-        engine = wasmtime.Engine()
-        self._store = wasmtime.Store(engine)
-        # While wasmtime's own functions are there, which Python's end takes away:
-        for resource in (engine, self._store):  # the last one first
-            weakref.finalize(self, resource.close)
-        module = wasmtime.Module(engine, program(relaxed))
-        exports = wasmtime.Instance(self._store, module, []).exports(self._store)
-        self._exports: dict[str, Any] = {name: exports[name] for name in exports}
+        try:
+            self._load(program(relaxed), wasmtime.Config())
+        except wasmtime.WasmtimeError:  # no 4 GB of addresses, within which no access is checked
+            within = wasmtime.Config()
+            within.memory_reservation = _RESERVED
+            self._load(program(relaxed), within)
         self._exports["memory"].write(self._store, weights, self._call("arrange", *arranged))
         self._call("fill")
         self._io, self._logits = self._call("buffers"), self._call("logits_at")
@@ -50,6 +49,17 @@ class WasmEngine:
         self._size, self._config, self._hidden = size, model.config, int(arranged[1])
         self._state_bytes = self._call("state_size")
         self._begin = self._streams = 0
+
+    def _load(self, code: bytes, config: wasmtime.Config) -> None:
+        """Compile the program, and give it its own memory."""
+        engine = wasmtime.Engine(config)
+        self._store = wasmtime.Store(engine)
+        # While wasmtime's own functions are there, which Python's end takes away:
+        for resource in (engine, self._store):  # the last one first
+            weakref.finalize(self, resource.close)
+        module = wasmtime.Module(engine, code)
+        exports = wasmtime.Instance(self._store, module, []).exports(self._store)
+        self._exports: dict[str, Any] = {name: exports[name] for name in exports}
 
     def sample(self, drawing: Drawing) -> Iterator[Integers]:
         """See Engine."""
@@ -119,7 +129,10 @@ class WasmEngine:
         return State(*(part.copy() for part in (h, c, past, frame)))
 
     def _call(self, name: str, *arguments: float) -> Any:
-        return self._exports[name](self._store, *arguments)
+        try:
+            return self._exports[name](self._store, *arguments)
+        except wasmtime.Trap as error:  # step.c stops where memory cannot grow
+            raise MemoryError("sample.engine=wasm: its memory cannot grow") from error
 
     def _write(self, place: int, values: npt.NDArray[Any] | np.generic) -> None:
         self._exports["memory"].write(self._store, values.tobytes(), place)
