@@ -22,7 +22,7 @@ os.dup2(int(sys.argv[2]), 4)
 os.execv(sys.argv[3], sys.argv[3:])
 """
 _LONGEST = 120_000  # milliseconds
-needs_browser = pytest.mark.skipif(not _PROGRAM, reason="no Chromium on this machine")
+needs_browser = pytest.mark.skipif(not _PROGRAM, reason="no Chromium: apt install chromium")
 
 
 class Page:

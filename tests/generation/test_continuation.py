@@ -1,6 +1,5 @@
 """A model continues a prompt: the same text, however it is cut and whatever runs beside it."""
 
-import sys
 from functools import partial
 
 import numpy as np
@@ -12,7 +11,6 @@ from seqkit.data.codecs import MuLaw
 from seqkit.generation import continuation
 from seqkit.generation.continuation import (
     continue_prompt,
-    engine_for,
     feed_prompt,
 )
 from seqkit.generation.engine import generate_blocks
@@ -50,10 +48,6 @@ def test_a_stream_is_the_same_alone_and_among_others(model: CharRNN) -> None:
     assert text(model, 1, 40, seed=2)[0].tolist() != alone[0].tolist()
 
 
-def test_logits_beyond_the_codec_are_never_drawn(model: CharRNN) -> None:
-    assert text(model, 4, 300).max() < 7
-
-
 @pytest.mark.parametrize("by", ["step", "network"])
 def test_a_prompt_is_read_as_if_it_were_generated(
     model: CharRNN, by: str, monkeypatch: pytest.MonkeyPatch
@@ -66,21 +60,6 @@ def test_a_prompt_is_read_as_if_it_were_generated(
     stepped, after = TorchEngine(model, 7).score(prompt.astype(np.int64)[:, None], begun)
     np.testing.assert_allclose(logits, stepped[-1], atol=1e-6)
     torch.testing.assert_close(state.c, after.c)
-
-
-def test_an_engine_that_is_passed_over_is_told_once_of_a_training(
-    model: CharRNN, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "wasmtime", None)
-    monkeypatch.delitem(sys.modules, "seqkit.generation.engines.wasm", raising=False)
-    told = list[str]()
-    for _ in range(2):
-        of_training = set[str]()
-        for _ in range(2):
-            trained = Trained(model, MuLaw(7, 8000), notices=of_training)
-            engine_for(trained, Request(1), None, told.append)
-    assert len(told) == 2
-    assert "sample.engine=wasm" in told[0]
 
 
 def test_of_a_long_prompt_the_end_is_read(model: CharRNN, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,5 @@
 """A stream ends after its text or with its document, however the symbols are cut into blocks."""
 
-from collections import deque
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -13,13 +10,10 @@ from seqkit.generation.ending import (
     ENDED,
     Ending,
     cut,
-    cut_at,
     ending_of,
-    noting_ends,
     without_ended,
 )
 from seqkit.generation.medium import medium_of
-from seqkit.symbols import Integers
 
 CODEC = Characters.from_text("abn\n\t\\")
 MODEL = ModelConfig(vocabulary_size=7, ends=True)
@@ -45,46 +39,6 @@ def test_each_stream_ends_by_itself(ending: Ending, lengths: list[int], size: in
     for found, made, length in zip(whole.T, ROWS.T, lengths, strict=True):
         assert without_ended(found).tolist() == made[:length].tolist()
         assert (found[length:] == ENDED).all()
-
-
-def test_nothing_is_made_after_the_last_end() -> None:
-    taken = []
-
-    def blocks() -> Iterator[Integers]:
-        for number, row in enumerate(ROWS):
-            taken.append(number)
-            yield row[None]
-
-    assert len([*cut(blocks(), Ending((3,), is_document=True), 3)]) == 4
-    assert taken == [0, 1, 2, 3, 4]
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 7])
-@pytest.mark.parametrize("lengths", [(2, 5, 7), (2, 4, 4), (0, 1, 0)])
-def test_streams_end_where_their_codes_do(lengths: tuple[int, ...], size: int) -> None:
-    codes = np.where(np.arange(7)[:, None] < lengths, 5, -1)
-    over = deque[np.ndarray]()
-    written = noting_ends(lambda place, count: codes[place : place + count], over)
-    taken = 0
-
-    def blocks() -> Iterator[Integers]:
-        nonlocal taken
-        for begin in range(0, 7, size):
-            told = written(begin, min(size, 7 - begin))
-            assert set(told.ravel().tolist()) <= {0, 5}
-            taken = begin
-            yield ROWS[begin : begin + size]
-
-    whole = np.concatenate([ROWS[:0], *cut_at(blocks(), over.popleft)])
-    assert len(whole) == max(lengths)
-    assert taken <= max(lengths)
-    for found, made, length in zip(whole.T, ROWS.T, lengths, strict=True):
-        assert without_ended(found).tolist() == made[:length].tolist()
-        assert (found[length:] == ENDED).all()
-
-
-def test_a_stream_may_end_at_once() -> None:
-    assert not [*cut(iter([ROWS[:1, :2]]), Ending((1,), is_document=True), 2)]
 
 
 @pytest.mark.parametrize(

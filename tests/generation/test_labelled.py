@@ -2,33 +2,21 @@
 
 from collections import Counter
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 import pytest
 import torch
 
-from seqkit.conditions import Conditions
 from seqkit.config import ModelConfig
-from seqkit.data.codecs import Characters, MuLaw
-from seqkit.data.corpus import Part
+from seqkit.data.codecs import Characters
 from seqkit.data.labels import Labels
-from seqkit.data.sound.part import SoundPart
-from seqkit.foundation.console import unseen
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.machine import HOST
-from seqkit.generation.continuation import continue_prompt, engine_of_codes, feed_prompt
-from seqkit.generation.ending import Ending, without_ended
-from seqkit.generation.engines.pytorch import TorchEngine
-from seqkit.generation.labelled import choose, every
+from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.labelled import choose
 from seqkit.generation.request import Request
 from seqkit.generation.sampling import Sampling, guided
-from seqkit.generation.slow_tier import Writing
-from seqkit.generation.stream_conditions import StreamConditions
 from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN
-from seqkit.stages.conditions import coded, learn_codes
-from seqkit.stages.learn_slow_tier import learn_writer
 
 VOICES = Labels(
     {"digit": ["0", "7"], "speaker": ["ann", "bob"]}, {(1, 1): 10, (2, 1): 30, (1, 2): 60}
@@ -78,17 +66,6 @@ def test_what_is_not_asked_for_is_drawn_as_often_as_the_data_has_it() -> None:
     assert with_bob == {VOICES.describe((1, 2))}
 
 
-def test_every_combination_has_the_rows_of_its_labels() -> None:
-    rows_of_all = every(VOICES)
-    for digit, speaker in VOICES.counts:
-        own = rows_of_all[digit + 3 * speaker].tolist()
-        assert own == rows(VOICES, VOICES.describe((digit, speaker)))[0]
-    assert rows_of_all[0].tolist() == rows(VOICES, "none")[0]
-    assert len(rows_of_all) == 9
-    with pytest.raises(ConfigError, match="are too many to export"):
-        every(Labels({name: [*"abcdefghi"] for name in "abcdef"}))
-
-
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -133,17 +110,6 @@ def test_a_stream_says_the_same_beside_other_labels(model: CharRNN, engine: str)
     assert not np.array_equal(text(model, label="a"), text(model, label="b"))
 
 
-def test_a_prompt_is_read_with_the_labels_of_what_follows(model: CharRNN) -> None:
-    choice = choose(AUTHORS, "b", 1, 0)
-    engine = TorchEngine(model.with_choices(choice.weights), 3)
-    begin, prompt = (model.zero_state(1), 0), np.array([1, 2], np.uint8)
-    found, _ = feed_prompt(engine.score, begin, prompt, StreamConditions(choice.streams))
-    read, labels = torch.tensor([[0], [1], [2]]), torch.full((3, 1, 1), 2)
-    with torch.no_grad():
-        expected, _ = model(read, begin[0], conditions=Conditions(labels=labels))
-    np.testing.assert_allclose(found, expected[-1].numpy(), atol=1e-6)
-
-
 def test_strength_goes_on_from_what_is_said_without(model: CharRNN) -> None:
     assert np.array_equal(
         text(model, label="a", label_strength=0.0), text(model, label="none", engine="torch")
@@ -158,31 +124,3 @@ def test_a_model_without_labels_takes_none(model: CharRNN) -> None:
     request = Request(length=3, label="a")
     with pytest.raises(ConfigError, match=r"learnt no labels: train one with data\.label"):
         continue_prompt(Trained(model, CODEC), np.zeros(0, np.uint8), request, notice=print)
-
-
-def test_a_writer_of_codes_writes_the_document_of_its_label_and_ends() -> None:
-    rate, codec = 2000, MuLaw(256, 2000)
-    time = np.arange(rate // 2) / rate
-    low, high = (
-        codec.encode((0.5 * np.sin(2 * np.pi * hertz * time)).astype(np.float32))
-        for hertz in (150, 600)
-    )
-    part = Part.of(*[low, high] * 30)
-    part = Part(part.symbols, part.starts, labels=np.array([[1], [2]] * 30))
-    sound = SoundPart(part, codec)
-    book = learn_codes(sound, 1)
-    slow = learn_writer(coded(sound, book), codec, book, 1, [2], unseen)
-    for name, own in (("a", 0), ("b", 1)):
-        choice = choose(AUTHORS, name, 4, 0)
-        writing = Writing(
-            4, 5, choice, ends=True, engine_of=partial(engine_of_codes, Request(1), HOST)
-        )
-        codes = slow.written(codec, np.zeros(0, np.uint8), writing)
-        found = codes(0, 4 * rate)[:: slow.codebook.hop]
-        lengths = (found >= 0).sum(0)
-        assert np.median(lengths) == pytest.approx(25, abs=3)  # frames of half a second
-        heard = slow.codes.reshape(30, 2, 25)
-        written = found[found >= 0]
-        assert np.isin(written, heard[:, own]).mean() > 0.9
-        assert np.isin(written, heard[:, 1 - own]).mean() < 0.3
-    assert without_ended(np.array([3, -1])).tolist() == [3] and not Ending((), True).symbols

@@ -11,9 +11,8 @@ from seqkit.data.codecs import Bytes, Linear, MuLaw, Quantiser
 from seqkit.data.sound import Frames
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation import loop
-from seqkit.generation.ending import ENDED
 from seqkit.generation.sound import Sound
-from seqkit.symbols import Floats, Integers
+from seqkit.symbols import Floats
 
 RATE = 8000
 CODEC = MuLaw(256, RATE)
@@ -60,13 +59,6 @@ def test_a_tone_goes_on_in_phase(hertz: float, codec: Quantiser) -> None:
     assert level(around(frames, 0.02)) == pytest.approx(level(frames), abs=0.3)
 
 
-def test_noise_keeps_its_level() -> None:
-    noise = np.random.default_rng(1).normal(0, 0.1, 6 * RATE)
-    frames = looped(noise, CODEC, 3)
-    assert level(frames[:400]) == pytest.approx(level(frames), abs=1)  # the fade
-    assert level(frames[100:300]) == pytest.approx(level(frames), abs=1)
-
-
 def test_the_seam_lies_where_it_is_quiet() -> None:
     """Notes that begin every 0.7 s, which the length of the loop is no multiple of."""
     since = TIME % 0.7
@@ -76,32 +68,6 @@ def test_the_seam_lies_where_it_is_quiet() -> None:
     assert level(around(frames, 0.02)) < level(frames) - 15
     step = np.abs(np.diff(around(frames, 0.005), axis=0))
     assert step.max() < 0.1
-
-
-def test_channels_stay_beside_each_other() -> None:
-    left, right = np.sin(2 * np.pi * 200 * TIME), np.sin(2 * np.pi * 330 * TIME)
-    frames = looped(np.stack([0.5 * left, 0.1 * right], 1), STEREO, 1)
-    assert level(frames[:, :1]) - level(frames[:, 1:]) == pytest.approx(14, abs=0.2)
-    assert level(frames[:400, :1]) - level(frames[:400, 1:]) == pytest.approx(14, abs=0.5)
-
-
-def test_each_stream_has_a_loop_of_its_own() -> None:
-    hertz = np.array([61.3, 223.7])
-    waves = 0.5 * np.sin(2 * np.pi * hertz * TIME[: 4 * RATE, None]).astype(np.float32)
-    rows: Integers = np.stack([CODEC.encode(wave) for wave in waves.T], 1).astype(np.int64)
-    (made,) = loop.looped(iter([rows]), CODEC, RATE)
-    for stream, row in zip(made.T, rows.T, strict=True):
-        (alone,) = loop.looped(iter([row[:, None]]), CODEC, RATE)
-        kept = stream[stream != ENDED]
-        assert kept.tolist() == alone[:, 0].tolist()
-        assert (stream[len(kept) :] == ENDED).all()
-
-
-def test_what_is_too_short_stays_as_it_is() -> None:
-    symbols = np.arange(200)[:, None]
-    (made,) = loop.looped(iter([symbols]), CODEC, 200)
-    assert np.array_equal(made, symbols)
-    assert not [*loop.looped(iter(()), CODEC, 200)]
 
 
 def test_what_cannot_be_a_loop_is_refused() -> None:

@@ -7,15 +7,12 @@ import torch
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import Bytes, Codec, MuLaw
 from seqkit.data.corpus import Part
-from seqkit.data.labels import Labels
 from seqkit.evaluation.recited import Index, Recital
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.randomness import SEEDS
 from seqkit.generation import novel
 from seqkit.generation.continuation import continue_prompt, finish
-from seqkit.generation.ending import ENDED, Ending, streams_of
+from seqkit.generation.ending import ENDED
 from seqkit.generation.engine import Blocks
-from seqkit.generation.labelled import choose
 from seqkit.generation.request import Request
 from seqkit.generation.sampling import Sampling
 from seqkit.generation.trained import Trained
@@ -107,32 +104,6 @@ def test_what_recites_for_ever_is_refused_and_so_is_a_model_without_an_index() -
         continue_prompt(bare, NOTHING, request, notice=print)
 
 
-def test_documents_are_drawn_again_whole_and_end_where_they_end() -> None:
-    names = [DATA[n : n + 3] for n in range(0, 30, 3)]
-    known = trained(None, *names)
-    made = np.full((5, 3), ENDED)
-    made[:3, 0], made[:5, 1], made[:2, 2] = names[1], noise(1, (5,)), noise(2, (2,))
-    drawn = iter([names[4], np.array([7, 8], np.uint8)])
-
-    def draw(known: Trained, prompt: Symbols, request: Request) -> Blocks:
-        assert not len(prompt)
-        name = next(drawn)
-        rows = np.full((len(name), 3), ENDED)
-        rows[:, 0] = name
-        return iter([rows])
-
-    request = Request(length=9, streams=3, novel=True, ending=Ending((256,), is_document=True))
-    found = streams_of(
-        novel.redrawn(iter([made]), known, NOTHING, request, draw, notice=print), Bytes()
-    )
-    assert [stream.tolist() for stream in found] == [
-        [7, 8],
-        made[:, 1].tolist(),
-        made[:2, 2].tolist(),
-    ]
-    assert not [*novel.redrawn(iter(()), known, NOTHING, request, draw, notice=print)]
-
-
 @pytest.mark.parametrize("engine", ["torch", "wasm"])
 def test_every_engine_draws_only_what_is_new(engine: str) -> None:
     """The training data is what the model writes by itself."""
@@ -154,42 +125,7 @@ def test_every_engine_draws_only_what_is_new(engine: str) -> None:
     assert said[-1].startswith("nothing of this text")
 
 
-def test_streams_that_keep_the_same_are_drawn_again_together() -> None:
-    names = [DATA[n : n + 3] for n in range(0, 30, 3)]
-    made = np.stack(names[:4], 1).astype(int)
-    new, told, drawn = noise(1, (3, 4)), list[str](), list[Request]()
-
-    def draw(known: Trained, prompt: Symbols, request: Request) -> Blocks:
-        drawn.append(request)
-        return iter([np.where(np.arange(4) < len(drawn), new, made)])
-
-    request = Request(length=3, streams=4, novel=True)
-    known = trained(None, *names)
-    found = whole(novel.redrawn(iter([made]), known, NOTHING, request, draw, notice=told.append))
-    assert np.array_equal(found, new)
-    assert len(drawn) == 4
-    assert told == [
-        "draw 1 of at most 200: 4 of 4 streams reciting the training data",
-        "draw 2 of at most 200: 3 of 4 streams reciting the training data",
-        "draw 4 of at most 200: 1 of 4 streams reciting the training data",
-    ]
-
-
 def test_sound_is_refused_in_a_line() -> None:
     sound = Trained(trained().model, MuLaw(256, 8000))
     with pytest.raises(ConfigError, match="this model makes sound, and it is for text"):
         continue_prompt(sound, NOTHING, Request(length=9, novel=True), notice=print)
-
-
-def test_other_draws_are_of_the_same_labels() -> None:
-    labels = Labels({"label": ["a", "b", "c"]}, {(1,): 1, (2,): 1, (3,): 1})
-    request = Request(length=1, sampling=Sampling(seed=5))
-    words = {
-        tuple(choose(labels, None, 20, seed).words)
-        for seed in (5, *(request.again(draws, 1).sampling.seed for draws in range(1, 9)))
-    }
-    assert len(words) == 1
-    assert tuple(choose(labels, None, 20, 6).words) not in words
-    assert request.again(3, 1).sampling.seed == 5 + 3 * SEEDS
-    last = Request(length=1, sampling=Sampling(seed=(1 << 63) - 1)).again(1, 1)
-    assert last.sampling.seed < 1 << 63

@@ -14,9 +14,6 @@ from seqkit.data.sound.part import SoundPart
 from seqkit.foundation.console import unseen
 from seqkit.foundation.machine import HOST
 from seqkit.generation import continuation
-from seqkit.generation.engine import Engine
-from seqkit.generation.engines.pytorch import TorchEngine
-from seqkit.generation.engines.wasm import WasmEngine
 from seqkit.generation.request import Request
 from seqkit.generation.slow_tier import SlowTier, Writing
 from seqkit.stages.conditions import coded, learn_codes
@@ -77,18 +74,6 @@ def test_what_it_writes_does_not_depend_on_how_it_is_asked(slow: SlowTier) -> No
     assert not np.array_equal(other, whole)
 
 
-def test_a_prompt_is_told_by_its_own_codes_and_continued(slow: SlowTier) -> None:
-    prompt = CODEC.encode(notes(150, 300)[: 30 * HOP + 11])  # ten and a cut frame into the second
-    of_prompt = slow.of_prompt(CODEC, prompt)
-    own = coded(SoundPart(Part.of(prompt), CODEC), slow.codebook).codes
-    assert own is not None
-    assert np.array_equal(of_prompt, own)
-    following = slow.written(CODEC, of_prompt, writing(1, 5))(0, 5 * HOP)[:, 0]
-    changes = np.flatnonzero(np.diff(following)) + 1
-    assert ((changes + 11) % HOP == 0).all()  # frames go on where the prompt's were
-    assert {note_of(slow, code) for code in following.tolist()} <= {1, 2}
-
-
 def test_it_is_kept_whole_and_what_is_foreign_is_refused(slow: SlowTier) -> None:
     record, tensors = slow.record(), slow.tensors()
     again = SlowTier.of_saved(record, tensors)
@@ -102,14 +87,3 @@ def test_it_is_kept_whole_and_what_is_foreign_is_refused(slow: SlowTier) -> None
         SlowTier.of_saved(
             record, tensors | {"centres": tensors["centres"][:-1], "codes": 0 * codes}
         )
-
-
-def test_the_writer_runs_by_the_engine_of_the_sound(slow: SlowTier) -> None:
-    def of_codes(engine: str, device: str) -> Engine:
-        request, chosen = Request(1, engine=engine), torch.device(device)
-        return continuation.engine_of_codes(request, chosen, slow.writer, 9, writing(1, 5))
-
-    assert isinstance(of_codes("auto", "cpu"), WasmEngine)
-    assert isinstance(of_codes("torch", "cpu"), TorchEngine)
-    assert isinstance(of_codes("auto", "cuda"), TorchEngine)
-    assert isinstance(of_codes("wasm", "cuda"), WasmEngine)

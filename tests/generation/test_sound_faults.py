@@ -10,7 +10,6 @@ from seqkit.data.codecs import MuLaw, Quantiser
 from seqkit.data.sound import Wave
 from seqkit.evaluation.recording import Judgement, Recording
 from seqkit.generation import sound_faults
-from seqkit.generation.ending import ENDED
 from seqkit.generation.engine import Blocks
 from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN
@@ -100,37 +99,8 @@ def judged(
     )
 
 
-def test_sound_of_many_levels_is_judged_as_it_is() -> None:
-    codec, said = MuLaw(1024, 8000), list[tuple[int, Judgement]]()
-    rows = codec.encode(tone(6)).astype(np.int64)[:, None]
-    list(judged(blocks(rows, 256), codec, Recording.of(tone(4), 8000), said))
-    assert [found.is_like for _, found in said] == [True]
-
-
-def test_one_who_takes_no_more_is_told_of_what_there_was() -> None:
-    said = list[tuple[int, Judgement]]()
-    rows = FAST.encode(tone(6)).astype(np.int64)[:, None]
-    made = judged(blocks(rows, 256), FAST, Recording.of(tone(4), 8000), said)
-    for _ in range(170):
-        next(made)
-    made.close()  # type: ignore[attr-defined]
-    assert [found.is_like for _, found in said] == [True]
-
-
 def test_a_recording_that_loops_by_itself_may_be_continued_so() -> None:
     periodic = tone(4, hertz=200)  # 40 samples
     symbols = FAST.encode(periodic[:8000]).astype(np.int64)
     assert sound_faults.trouble(symbols, FAST, Recording.of(periodic, 8000)) is None
     assert sound_faults.trouble(symbols, FAST, Recording.of(tone(4), 8000)) == "a loop"
-
-
-def test_of_a_stream_that_has_ended_only_what_it_made_is_judged() -> None:
-    recording = Recording.of(tone(4), 8000)
-    whole = FAST.encode(tone(9)).astype(np.int64)
-    rows = np.stack([whole, np.where(np.arange(len(whole)) < 44_000, whole, ENDED)], 1)
-    said, alone = list[tuple[int, Judgement]](), list[tuple[int, Judgement]]()
-    handed = judged(blocks(rows, 4000), FAST, recording, said)
-    assert np.array_equal(np.concatenate([*handed]), rows)
-    list(judged(blocks(rows[:44_000, 1:], 4000), FAST, recording, alone))
-    assert said[1][1] == alone[0][1]
-    assert len(alone) == 1

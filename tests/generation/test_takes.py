@@ -69,18 +69,6 @@ def test_faults_of_the_take_are_told_and_a_short_one_is_the_last_choice(trained:
     assert told[1:] == ["take 1: silence at 1.0 s"]
 
 
-def test_an_ended_take_is_kept_up_to_its_end(trained: Trained) -> None:
-    hiss = np.random.default_rng(1).normal(0, 0.3, 2 * RATE).astype(np.float32)
-    made = np.stack([symbols(hiss), symbols(tone(2))], 1)
-    made[9000:, 1] = ENDED
-    assert np.array_equal(kept(trained, made)[0], made[:9000, 1:])
-
-
-def test_of_nothing_nothing_is_kept(trained: Trained) -> None:
-    request = Request(length=5, streams=2, takes=2)
-    assert not [*takes.best(trained, request, NO_PROMPT, iter(()), notice=print)]
-
-
 def test_what_cannot_be_compared_or_held_is_refused(trained: Trained) -> None:
     takes.check(1, 5, Bytes(), None)
     takes.check(8, RATE, CODEC, trained.recording)

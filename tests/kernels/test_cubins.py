@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.kernels.cubins import cached
-from tests.conftest import environment, fill_disk
+from tests.conftest import environment
 
 MADE_OF = ["NVRTC 13.0", "add", "--gpu-architecture=sm_90a", "-DH=64", "source"]
 CODE = bytes(range(256))
@@ -49,11 +49,6 @@ def test_all_that_code_depends_on_tells_entries_apart(cache: Path, place: int) -
     assert cached(MADE_OF, Compiler(b"not asked")) == CODE
 
 
-def test_parts_are_not_run_together(cache: Path) -> None:
-    cached(["a", "bc"], Compiler())
-    assert cached(["ab", "c"], Compiler(b"other")) == b"other"
-
-
 @pytest.mark.parametrize(
     "damage",
     [
@@ -75,37 +70,11 @@ def test_a_damaged_entry_is_made_again(cache: Path, damage: Callable[[bytes], by
     assert entry.read_bytes() == whole
 
 
-def test_an_entry_under_the_name_of_another_is_not_taken_for_it(cache: Path) -> None:
-    cached(MADE_OF, Compiler())
-    (entry,) = cache.iterdir()
-    content = entry.read_bytes()
-    others = [*MADE_OF, "-DOTHER=1"]
-    cached(others, Compiler(b"other"))
-    (second,) = {*cache.iterdir()} - {entry}
-    second.write_bytes(content)
-    assert cached(others, Compiler(b"other")) == b"other"
-
-
 def test_where_nothing_can_be_kept_every_process_compiles(cache: Path) -> None:
     cache.parent.write_text("a file in the folder's place")
     compiler = Compiler()
     assert [cached(MADE_OF, compiler) for _ in range(2)] == [CODE] * 2
     assert compiler.calls == 2
-
-
-def test_a_full_disk_stops_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fill_disk(monkeypatch, room=100)
-    assert cached(MADE_OF, Compiler()) == CODE
-    assert [*cache.iterdir()] == []
-
-
-def test_what_fails_to_compile_is_not_kept(cache: Path) -> None:
-    def fail() -> bytes:
-        raise ValueError("no such instruction")
-
-    with pytest.raises(ValueError, match="no such instruction"):
-        cached(MADE_OF, fail)
-    assert not cache.exists()
 
 
 def test_processes_may_write_at_once(cache: Path) -> None:

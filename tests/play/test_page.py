@@ -6,10 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seqkit.data.sound.postfilter import Postfilter
-from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.console import Console
-from seqkit.runs.named_checkpoint import load_checkpoint
 from tests.browser import Page, needs_browser
 from tests.page.conftest import chromium
 from tests.page.test_page import STATUS, TROUBLE, WRITTEN, fill, finish, heard
@@ -81,42 +77,6 @@ def test_sound_is_what_the_server_makes(visit: Visit, server: Server) -> None:
     assert np.array_equal(heard(page)[1], np.frombuffer(made[44:], "<i2"))
 
 
-@pytest.mark.parametrize("name", ["bands", "wide"])
-def test_frames_that_the_servers_pieces_cut_are_put_together(
-    name: str, chromium: Page, models: Path
-) -> None:
-    with serving(f"checkpoint={models / name}") as own:
-        assert np.array_equal(*of_page_and_server(chromium, own))
-
-
-def of_page_and_server(page: Page, server: Server) -> tuple[np.ndarray, np.ndarray]:
-    """The samples that a page of a server makes, and those of the server's own WAV."""
-    page.open(server.link)
-    page.wait("document.body.dataset.ready")
-    fill(page, seed=5, length=1.5)
-    temperature = page.ask("document.querySelector('#temperature').value")
-    finish(page)
-    body = server.ask(seconds=1.5, seed=5, temperature=temperature).body
-    return heard(page)[1], np.frombuffer(body[44:], "<i2")
-
-
-def test_sound_goes_through_the_models_postfilter(chromium: Page, tmp_path: Path) -> None:
-    """In the page, which goes on from what it was sent; a WAV comes filtered."""
-    found = load_checkpoint("etude", Catalogue(), Console(quiet=True))
-    found.postfilter = Postfilter(2.0, 6.0)
-    found.save(tmp_path / "hushed.safetensors")
-    wavs, tails = [], []
-    for more in ((), ("sample.postfilter=false",)):
-        with serving(f"checkpoint={tmp_path / 'hushed.safetensors'}", *more) as own:
-            made, wav = of_page_and_server(chromium, own)
-            wavs.append(wav.astype(int))
-            assert len(made) == len(wavs[-1]) == 12_000
-            assert np.abs(made - wavs[-1]).max() <= 1  # rounding
-            tails.append(chromium.ask("unfiltered.flatMap((part) => [...part]).slice(-1000)"))
-    assert tails[0] == tails[1] == wavs[1][-1000:].tolist()
-    assert np.abs(wavs[0] - wavs[1]).max() > 100
-
-
 def test_sound_goes_on_from_a_recording(visit: Visit, server: Server) -> None:
     page = visit("etude")
     fill(page, seed=5, length=1)
@@ -139,19 +99,6 @@ def test_sound_goes_on_from_a_recording(visit: Visit, server: Server) -> None:
     page.wait(f"{TROUBLE}.includes('no recording')")
 
 
-def test_another_model_can_be_chosen(visit: Visit, trained: Path) -> None:
-    page = visit()
-    names = page.ask("[...document.querySelector('#choice').options].map((own) => own.value)")
-    assert [names[0], *names[-2:]] == [str(trained), "etude", "shakespeare"]  # others may add runs
-    fill(page, seed=77)
-    page.ask("""(() => { const own = document.querySelector('#choice'); own.value = 'etude';
-        own.dispatchEvent(new Event('change', {bubbles: true})); })()""")
-    while page.ask("document.title") != "etude" or not page.ask("document.body.dataset.ready"):
-        pass
-    assert page.ask("document.querySelector('#seed').value") == "77"
-    assert page.errors == []
-
-
 def test_what_the_server_says_is_shown(visit: Visit, trained: Path) -> None:
     page = visit()
     fill(page, prompt="a ☃")
@@ -162,15 +109,3 @@ def test_what_the_server_says_is_shown(visit: Visit, trained: Path) -> None:
         page = visit(str(trained), own.link)
     page.point("#start")
     page.wait(f"{TROUBLE} === 'The server does not answer any more.'")
-
-
-def test_labels_are_keys(chromium: Page, models: Path) -> None:
-    with serving(f"checkpoint={models / 'words'}") as own:
-        chromium.open(own.link, width=900)
-        chromium.point("#row button", "mousePressed")
-        chromium.wait("made > 0")
-        assert "label=high" in chromium.ask("location.hash")
-        chromium.point("#row button + button", "mousePressed", "mouseReleased")
-        chromium.wait("made > 4000")
-        chromium.point("#stop")
-        assert chromium.ask(TROUBLE) == ""

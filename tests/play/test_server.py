@@ -15,15 +15,8 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 import soundfile
-import torch
 
 import seqkit
-from seqkit.config import SampleConfig
-from seqkit.data.files import BadFileError
-from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.console import Console
-from seqkit.play.loaded import Loaded
-from seqkit.runs.named_checkpoint import load_checkpoint
 from tests.conftest import Run
 from tests.play.conftest import Answer, Server, serving
 
@@ -43,7 +36,7 @@ def lines(answer: Answer) -> list[dict[str, Any]]:
 def test_text_is_what_the_command_writes(server: Server, run: Run, trained: Path) -> None:
     made = server.ask(body=PROMPT.encode(), length=300, seed=7, temperature=3, top_k=9)
     words = [f"prompt={PROMPT}", "length=300", "seed=7", "temperature=3", "top_k=9"]
-    words += ["device=cpu", "sample.engine=wasm"]
+    words += ["device=cpu"]
     printed = run("generate", f"checkpoint={trained}", *words).out
     assert PROMPT.encode() + made.body == printed
     assert made.headers["content-type"] == "text/plain; charset=utf-8"
@@ -74,8 +67,7 @@ def test_sound_is_a_wav_and_goes_on_from_a_recording(server: Server) -> None:
     voice: Any = seqkit.load("etude", device="cpu")
     made = server.ask(checkpoint="etude", seconds=0.3, seed=1)
     assert made.headers["content-type"] == "audio/wav"
-    page = SampleConfig(engine="wasm")
-    expected = np.round(voice.generate(seconds=0.3, seed=1, sample=page) * 32768).astype(np.int16)
+    expected = np.round(voice.generate(seconds=0.3, seed=1) * 32768).astype(np.int16)
     assert np.array_equal(np.frombuffer(made.body[44:], "<i2"), expected)
     tone = 0.3 * np.sin(2 * np.pi * 440 * np.arange(8000) / 8000)
     tone = np.round(tone * 32768).astype(np.float32) / 32768
@@ -84,7 +76,7 @@ def test_sound_is_a_wav_and_goes_on_from_a_recording(server: Server) -> None:
         soundfile.write(recording, tone, 8000, format=kind, subtype="PCM_16")
         body = recording.getvalue()
         after = server.ask(body=body, checkpoint="etude", seconds=0.2, seed=1, live="true")
-        expected = np.round(voice.generate(tone, seconds=0.2, seed=1, sample=page)[8000:] * 32768)
+        expected = np.round(voice.generate(tone, seconds=0.2, seed=1)[8000:] * 32768)
         assert np.array_equal(np.frombuffer(after.body[44:], "<i2"), expected)
         scored = lines(server.ask("score", body, checkpoint="etude"))
         symbols = np.concatenate([one["symbols"] for one in scored])
@@ -139,21 +131,6 @@ def test_what_is_sent_is_bounded(server: Server) -> None:
     soundfile.write(fast, np.zeros((5 * 655_350, 8), np.int16), 655_350, format="FLAC")
     answer = server.ask("score", fast.getvalue(), checkpoint="etude")
     assert "longer than 4.39 s, the most of its rate and channels" in answer.error
-
-
-def test_what_is_sent_is_read_when_its_turn_has_come() -> None:
-    saved = load_checkpoint("etude", Catalogue(), Console(quiet=True))
-    pieces = Loaded(saved, torch.device("cpu"), SampleConfig()).scored(b"no sound")
-    with pytest.raises(BadFileError, match="cannot be read as sound"):
-        next(pieces)
-
-
-def test_a_sample_that_is_no_number_is_refused(server: Server) -> None:
-    recording = io.BytesIO()
-    soundfile.write(recording, np.array([0, np.nan]), 8000, format="WAV", subtype="FLOAT")
-    for path in ("score", "generate"):
-        answer = server.ask(path, recording.getvalue(), checkpoint="etude")
-        assert (answer.status, answer.error) == (400, "the recording: sample 1 is not finite (nan)")
 
 
 @pytest.mark.parametrize(

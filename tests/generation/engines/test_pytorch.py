@@ -32,15 +32,6 @@ def test_matrices_that_lie_transposed() -> None:
     assert differences(TorchEngine(model, 9), model, 9, streams=2, steps=5)[0] < 1e-4
 
 
-def test_a_clip_of_the_cell_values_is_kept() -> None:
-    model = network(1, 12, 9)
-    model.config.backend, model.config.cell_clip = "unrolled", 0.05
-    engine = TorchEngine(model, 9)
-    assert differences(engine, model, 9, streams=1, steps=20)[0] < 1e-5
-    _, after = engine.score(np.zeros((5, 1), np.int64), model.zero_state(1))
-    assert np.abs(after.c).max() <= 0.05
-
-
 def test_symbols_are_drawn_by_the_rule() -> None:
     model = network(1, 12, 9)
     check_draws(TorchEngine(model, 9), model, 2, 60, RULES[5])
@@ -54,12 +45,6 @@ def test_on_a_gpu(cell: str) -> None:
     logits, state = differences(engine, model, 33, streams=3, steps=200)
     assert logits < 1e-3
     assert state < 1e-4
-
-
-def test_skip_connections_are_known() -> None:
-    model = network(3, 12, 9)
-    model.config.skip_connections = True
-    assert differences(TorchEngine(model, 9), model, 9, streams=2, steps=30)[0] < 1e-5
 
 
 @pytest.mark.parametrize("streams", [1, 3])
