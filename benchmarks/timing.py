@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import torch
 
-from seqkit.kernels.timing import milliseconds
+from seqkit.kernels.graph import milliseconds
 
 Build = Callable[[], Callable[[], object]]
 """Sets up a row and returns the call to time."""

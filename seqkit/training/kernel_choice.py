@@ -11,8 +11,7 @@ from torch import Tensor
 
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.kernels.graph import GraphedCall
-from seqkit.kernels.timing import milliseconds
+from seqkit.kernels.graph import GraphedCall, milliseconds
 from seqkit.model import fused_calls
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import (
