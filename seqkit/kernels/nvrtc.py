@@ -1,10 +1,15 @@
 """CUDA kernels, compiled by NVRTC and launched with arguments that Python has by name.
 
 PyTorch's CUDA wheels bring NVRTC and `cuda.bindings` along, so neither nvcc nor a C compiler is
-needed and nothing is compiled at install. They are imported when the first kernel is made.
+needed and nothing is compiled at install. They are imported when the first kernel is made. Machine
+code is kept in the cache, so that the next process need not compile it again.
 """
 
+import contextlib
 import functools
+import hashlib
+import json
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,21 +20,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.foundation.errors import DeviceError
-from seqkit.kernels.cubins import cached
+from seqkit.foundation import disk
+from seqkit.foundation.errors import DeviceError, OutputError
 
 Value = Tensor | float | None | dict[str, float] | list[Tensor] | list[int]
 """A pointer's tensor (None for null), a number, the members of a struct, or those of an array."""
 
-HOPPER = Path(__file__).with_name("hopper.cu")
-"""What sources for Hopper GPUs share; it comes first."""
-
-LSTM_CELL = Path(__file__).with_name("lstm_cell.cu")
-"""An LSTM's cell, which every kernel that has one shares."""
-
 NUMBERS = Path(__file__).with_name("numbers.cu")
 """What sources share that store numbers of any dtype; it needs the constant DTYPE."""
 
+_DIGEST = hashlib.sha256().digest_size
 _POINTER = np.uint64
 _NUMBERS = {"int": np.int32, "unsigned": np.uint32, "long long": np.int64, "float": np.float32}
 
@@ -255,6 +255,29 @@ def compiled(name: str, source: str, options: Sequence[str]) -> bytes:
         return bytes(code)
     finally:
         nvrtc.nvrtcDestroyProgram(program)
+
+
+def cached(made_of: Sequence[str], make: Callable[[], bytes]) -> bytes:
+    """A kernel's machine code from the cache, else what `make` returns, which is then kept.
+
+    `made_of` is all that the code depends on. An entry begins with a digest of that and of the
+    code: one that is damaged, or another's, is made again. Any number of processes may do so at
+    once. Where the cache cannot be read or written, every process compiles.
+    """
+    key = hashlib.sha256(json.dumps([*made_of]).encode()).digest()
+    file = disk.cache_dir() / "kernels" / f"{key.hex()[:32]}.cubin"
+    with contextlib.suppress(OSError):
+        digest, code = (content := file.read_bytes())[:_DIGEST], content[_DIGEST:]
+        if digest == hashlib.sha256(key + code).digest():
+            os.utime(file)  # it is in use: see corpus_cache.evict
+            return code
+    code = make()
+    # Not synced to the disk: what a crash leaves of it does not fit its digest.
+    with contextlib.suppress(OutputError), disk.scratch(file) as (stream, temporary):
+        stream.write(hashlib.sha256(key + code).digest() + code)
+        stream.flush()
+        disk.rename(temporary, file)
+    return code
 
 
 @functools.cache

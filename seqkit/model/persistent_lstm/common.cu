@@ -23,6 +23,15 @@ typedef unsigned short half;  // the bits of a number of 16 bits; arithmetic is 
 #define RESIDENT 32                  // products of 16 x 16 whose weights a warp has in registers
 #define MORE_WEIGHTS 4096            // bytes of each other one, of eight warps, in shared memory
 
+// ---- the cell; seqkit/model/cells.py has the whole layer ----
+
+// The next h, from gates that their functions have been applied to; c becomes the next c.
+template <typename Tanh>
+__device__ __forceinline__ float next_h(float i, float f, float g, float o, float &c, Tanh tanh) {
+  c = fmaf(f, c, i * g);
+  return o * tanh(c);
+}
+
 // ---- numbers ----
 
 __device__ __forceinline__ float tanh_of(float x) {

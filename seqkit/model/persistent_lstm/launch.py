@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from seqkit.foundation.errors import DeviceError, GaveUpError
-from seqkit.kernels.nvrtc import HOPPER, LSTM_CELL, Kernel, Value
+from seqkit.kernels.nvrtc import Kernel, Value
 
 UNITS = 32
 """Hidden units of a block; a group has a block for each so many."""
@@ -218,8 +218,8 @@ def check(failed: Tensor | None) -> None:
 
 
 def _sources(name: str) -> list[Path]:
-    files = [Path(__file__).with_name(f"{file}.cu") for file in ("common", "grid", name)]
-    return [HOPPER, LSTM_CELL, *files]
+    files = ("hopper", "common", "grid", name)
+    return [Path(__file__).with_name(f"{file}.cu") for file in files]
 
 
 @functools.cache

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.kernels.cubins import cached
+from seqkit.kernels.nvrtc import cached
 from tests.conftest import environment
 
 MADE_OF = ["NVRTC 13.0", "add", "--gpu-architecture=sm_90a", "-DH=64", "source"]
@@ -82,7 +82,7 @@ def test_processes_may_write_at_once(cache: Path) -> None:
     program = (
         "import sys\n"
         "from seqkit.foundation import disk\n"
-        "from seqkit.kernels.cubins import cached\n"
+        "from seqkit.kernels.nvrtc import cached\n"
         "for turn in range(200):\n"
         "    code = bytes([turn % 4]) * 100_000\n"
         "    assert cached([str(turn % 4)], lambda: code) == code\n"
