@@ -1,4 +1,4 @@
-// The masks of `hashed.dropout_masks` in one launch: that explains the hash.
+// The masks of `dropout_masks.dropout_masks` in one launch: that explains the hash.
 
 struct Arguments {
   void *masks;      // (layers, count), written

@@ -1,13 +1,15 @@
 """What a training step leaves out at random: units, weights and carried states.
 
-Every mask is a function of the seed and the step's number, so that a run that is resumed sees the
-same ones, and is made on the device, so that a CUDA graph can replay it.
+Every mask is a function of the seed, the step's number and the layer, so that a run that is resumed
+sees the same ones, and is made of 32-bit hashes on the device, so that a CUDA graph can replay it.
 """
 
 import functools
 import math
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -15,7 +17,6 @@ from seqkit.config import ModelConfig, TrainConfig
 from seqkit.foundation.errors import DeviceError
 from seqkit.kernels.nvrtc import NUMBERS, Kernel, Value, dtype_number
 from seqkit.model.cells import GATES
-from seqkit.training.hashed import dropout_keys, dropout_masks, dropout_threshold
 
 _THREADS = 256
 _INPUT, _STATE, _WEIGHTS = range(3)  # places of keys, after those of the L layers' outputs
@@ -97,7 +98,7 @@ class DropoutMasks:
 def masks(
     keys: Tensor, shape: tuple[int, ...], rate: float, dtype: torch.dtype, first: int = 0
 ) -> Tensor:
-    """`hashed.dropout_masks`, to the bit; on a GPU in one launch, not PyTorch's sixteen."""
+    """`dropout_masks`, to the bit; on a GPU in one launch, not PyTorch's sixteen."""
     kernel = _kernel(keys.device, dtype) if keys.is_cuda else None
     if kernel is None:
         return dropout_masks(keys, shape, rate, dtype, first)
@@ -122,3 +123,88 @@ def _kernel(device: torch.device, dtype: torch.dtype) -> Kernel | None:
         )
     except DeviceError:
         return None
+
+
+def dropout_keys(seed: int, step: int, count: int) -> npt.NDArray[np.int32]:
+    """The keys (count,) of the masks of a training step, those of the L layers first."""
+    keys = []
+    for layer in range(count):
+        key = 0
+        for part in (seed % 2**32, seed // 2**32, step, layer):
+            key = _mix_integer((key + part + 1) % 2**32)
+        keys.append(key)
+    return np.array(keys, dtype=np.uint32).view(np.int32)
+
+
+def dropout_masks(
+    keys: Tensor, shape: tuple[int, ...], rate: float, dtype: torch.dtype, first: int = 0
+) -> Tensor:
+    """The factors of inverted dropout: 0 with probability `rate`, else 1 / (1 - rate).
+
+    Element i of layer l is a 32-bit integer hash of i, keyed by keys[l], made of the
+    multiply-xorshift rounds of C. Wellons' "lowbias32". Only integer operations on tensors are
+    used, so that every device computes the same mask and a CUDA graph can replay it.
+
+    Args:
+        keys: (L,), int32, of `dropout_keys`.
+        shape: of one layer's mask.
+        rate: the share that is dropped.
+        dtype: of the result.
+        first: the row of a taller mask that is the first of this one, which is a part of it.
+
+    Returns:
+        (L, *shape).
+    """
+    count = math.prod(shape)
+    begin = first * math.prod(shape[1:])
+    # One hash serves two elements: 16 bits resolve a rate to 0.00002.
+    pairs = begin // 2, (begin + count + 1) // 2
+    counter = torch.arange(*pairs, dtype=torch.int32, device=keys.device)
+    hashed = _mix(counter, keys[:, None])
+    skipped = begin % 2
+    halves = hashed.view(torch.int16)[:, skipped : skipped + count].view(-1, *shape)
+    factors = torch.empty(halves.shape, dtype=dtype, device=keys.device)
+    torch.ge(halves, dropout_threshold(rate), out=factors)
+    return factors.mul_(1 / (1 - rate))
+
+
+def hashes(keys: Tensor, counters: Tensor) -> Tensor:
+    """A 32-bit hash (L, *counters.shape) of each counter (int32) for each of the keys (L,)."""
+    return _mix(counters, keys.view(-1, *(1 for _ in counters.shape)))
+
+
+def uniform(hashed: Tensor) -> Tensor:
+    """Hashes as numbers in [0, 1), multiples of 2**-24."""
+    return ((hashed >> 8) & (2**24 - 1)).float() * 2.0**-24
+
+
+def normal(hashed: Tensor) -> Tensor:
+    """Hashes as numbers of nearly normal distribution, within ±3.4: the sum of their four bytes."""
+    parts = [(hashed >> shift) & 255 for shift in (0, 8, 16, 24)]
+    total = torch.stack(parts).sum(0, dtype=torch.float32)
+    deviation = math.sqrt(4 * (256**2 - 1) / 12)
+    return (total - 4 * 127.5) / deviation
+
+
+def dropout_threshold(rate: float) -> int:
+    """The least of the 16-bit hashes, from -2**15, whose elements are kept."""
+    return round(rate * 2**16) - 2**15
+
+
+def _mix(value: Tensor, key: Tensor) -> Tensor:
+    """One pass of the hash over int32; `key` enters midway."""
+
+    def fold(value: Tensor, bits: int) -> Tensor:
+        # int32 shifts carry the sign along: what came in from the left is masked away.
+        shifted: Tensor = (value >> bits).bitwise_and_(2 ** (32 - bits) - 1)
+        return shifted.bitwise_xor_(value)
+
+    value = fold(value, 16).mul_(0x7FEB352D) ^ key
+    return fold(fold(value, 15).mul_(0x846CA68B - 2**32), 16)
+
+
+def _mix_integer(value: int) -> int:
+    """The same hash of one 32-bit number."""
+    value = (value ^ value >> 16) * 0x7FEB352D % 2**32
+    value = (value ^ value >> 15) * 0x846CA68B % 2**32
+    return value ^ value >> 16

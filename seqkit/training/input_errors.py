@@ -16,8 +16,7 @@ from torch import Tensor
 from seqkit.conditions import Conditions
 from seqkit.data.lanes import Window
 from seqkit.data.reading_errors import Errors
-from seqkit.training.dropout_masks import masks
-from seqkit.training.hashed import dropout_keys, hashes, normal, uniform
+from seqkit.training.dropout_masks import dropout_keys, hashes, masks, normal, uniform
 
 _SILENT = 0.5  # share of the fresh lanes that begin with silence
 _OF_SOME, _OF_STEP = 3, 3  # keys of what is drawn for some windows, and for each step

@@ -6,8 +6,7 @@ import torch
 from seqkit.config import ModelConfig, TrainConfig
 from seqkit.foundation.errors import DeviceError
 from seqkit.training import dropout_masks as dropout
-from seqkit.training.dropout_masks import DropoutMasks
-from seqkit.training.hashed import dropout_keys, dropout_masks
+from seqkit.training.dropout_masks import DropoutMasks, dropout_keys, dropout_masks
 
 CPU = torch.device("cpu")
 
@@ -31,13 +30,6 @@ def test_nothing_is_left_out_by_default() -> None:
     assert made.inputs(4, torch.float32) is None
     assert made.weights() is None
     assert made.state_resets(4) is None
-
-
-def test_units_are_dropped_as_by_earlier_versions() -> None:
-    expected = dropout_masks(torch.from_numpy(dropout_keys(5, 3, 3)), (50, 40), 0.3, torch.float32)
-    units = masks(dropout=0.3).units(50, torch.float32)
-    assert units is not None
-    assert torch.equal(units, expected)
 
 
 @pytest.mark.parametrize("layers", [1, 3])
@@ -68,15 +60,6 @@ def test_inputs_weights_and_states_are_dropped_with_their_shares() -> None:
     assert not torch.equal(weights[0], weights[1])
     assert state_resets is not None
     assert float(state_resets.float().mean()) == pytest.approx(0.25, abs=0.03)
-
-
-def test_the_masks_are_those_of_the_step() -> None:
-    first, other, again = (masks(step, weight_drop=0.5).weights() for step in (3, 4, 3))
-    assert first is not None
-    assert other is not None
-    assert again is not None
-    assert torch.equal(first, again)
-    assert not torch.equal(first, other)
 
 
 def test_a_share_of_the_lanes_has_the_masks_that_it_has_among_all() -> None:
@@ -135,8 +118,33 @@ def test_a_gpu_makes_them_without_nvrtc_too(monkeypatch: pytest.MonkeyPatch) -> 
     assert torch.equal(found.cpu(), dropout_masks(keys, (20, 30), 0.3, torch.float32))
 
 
-def test_a_cpu_makes_them_by_pytorchs_operations() -> None:
-    keys = torch.from_numpy(dropout_keys(5, 3, 3))
-    expected = dropout_masks(keys, (20, 30), 0.3, torch.float32)
-    assert torch.equal(dropout.masks(keys, (20, 30), 0.3, torch.float32), expected)
-    assert torch.equal(dropout.masks(keys, (12, 30), 0.3, torch.float32, 8), expected[:, 8:])
+def dropout_mask(
+    seed: int, step: int, layer: int, shape: tuple[int, ...], rate: float
+) -> torch.Tensor:
+    """The mask of one layer."""
+    keys = torch.from_numpy(dropout_keys(seed, step, layer + 1))
+    return dropout_masks(keys, shape, rate, torch.float32)[layer]
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.25, 0.5, 0.9])
+def test_a_mask_drops_its_share_and_keeps_the_mean(rate: float) -> None:
+    mask = dropout_mask(3, 5, 1, (100, 2000), rate)
+    assert abs(float((mask == 0).float().mean()) - rate) < 0.005
+    assert torch.unique(mask).tolist() == pytest.approx([0, 1 / (1 - rate)])
+
+
+def test_a_mask_is_a_function_of_seed_step_and_layer() -> None:
+    def mask(seed: int, step: int, layer: int) -> torch.Tensor:
+        return dropout_mask(seed, step, layer, (50_001,), 0.5) - 1
+
+    assert torch.equal(mask(1, 2, 3), mask(1, 2, 3))
+    keys = [(1, 2, 3), (2, 2, 3), (1, 3, 3), (1, 2, 4), (2, 1, 3), (2**40, 2, 3), (1, 2**33, 3)]
+    for index, first in enumerate(keys):
+        for second in keys[:index]:
+            assert abs(float((mask(*first) * mask(*second)).mean())) < 0.02, (first, second)
+
+
+def test_neighbours_in_a_mask_are_independent() -> None:
+    mask = dropout_mask(1, 2, 0, (100_000,), 0.5) - 1
+    for distance in (1, 2, 3, 16, 64):
+        assert abs(float((mask[distance:] * mask[:-distance]).mean())) < 0.015
