@@ -38,7 +38,7 @@ from seqkit.foundation.session import Session
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.events import Validated
 from seqkit.training.kernel_choice import choose_execution
-from seqkit.training.plan import Plan
+from seqkit.training.step import Plan
 from seqkit.training.trainer import Trainer
 
 DEFAULTS = {"lanes": "16,64,256,1024,4096", "targets": "1.8,1.6", "seconds": "200", "share": "0/1"}

@@ -28,7 +28,7 @@ from seqkit.foundation.ranks import Ranks, joined
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.events import Trained
 from seqkit.training.kernel_choice import choose_execution
-from seqkit.training.plan import Plan
+from seqkit.training.step import Plan
 from seqkit.training.trainer import Trainer
 
 STEPS, WARM = 300, 50

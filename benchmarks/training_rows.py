@@ -37,7 +37,7 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import PERSISTENT, Execution
 from seqkit.model.persistent_lstm.layer import persistent_layer
 from seqkit.training.kernel_choice import choose_execution, supported
-from seqkit.training.plan import Plan
+from seqkit.training.step import Plan
 from seqkit.training.trainer import Trainer
 
 WARM = 3  # runs before a step is recorded: the optimizer and the loss scaler make their state

@@ -18,8 +18,7 @@ from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.arrays import NetworkArrays
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
-from seqkit.training.plan import Plan
-from seqkit.training.step import TrainingStep
+from seqkit.training.step import Plan, TrainingStep
 
 _STEPS, _WARM = 400, 50
 _STEPS_WITH_LABELS = 2000

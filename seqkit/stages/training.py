@@ -38,8 +38,8 @@ from seqkit.stages.closing import ClosingSample, plan_closing
 from seqkit.stages.conditions import ConditionedParts, find_conditions, with_room
 from seqkit.stages.data import TrainingData, read_data
 from seqkit.training import footprint
-from seqkit.training.plan import Plan
 from seqkit.training.schedule import Clock
+from seqkit.training.step import Plan
 from seqkit.training.trainer import Trainer
 
 

@@ -10,8 +10,7 @@ from torch import Tensor
 from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.foundation.errors import DeviceError
 from seqkit.training.gpu_update import GpuUpdate
-from seqkit.training.progress import require_tensors
-from seqkit.training.weights import TrainingWeights
+from seqkit.training.weights import TrainingWeights, require_tensors
 
 Kind = TypeVar("Kind", bound=torch.optim.Optimizer)
 _SCALE = 65536.0  # of the loss in fp16 at first; halved when a gradient overflows

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from torch import Tensor
-
 from seqkit.foundation.errors import DivergedError
 from seqkit.foundation.settings import check_type
 from seqkit.training.schedule import ElapsedTime
@@ -104,24 +102,3 @@ def _read(kind: type[Record], name: str, values: Any) -> Record:
                 f"{name}.{item.name}={str(value)[:_LONGEST]} is no number of a training"
             )
     return record
-
-
-def require_tensors(saved: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
-    """Check that tensors are there, each of the shape and dtype of the one that it is to become.
-
-    Others are passed over. PyTorch would broadcast a smaller one, and the fused optimizers would
-    write beyond its end.
-
-    Raises:
-        ValueError: one is missing, or another one.
-    """
-    for name, target in wanted.items():
-        if name not in saved:
-            raise ValueError(f"{name} is missing")
-        tensor = saved[name]
-        if (tensor.shape, tensor.dtype) != (target.shape, target.dtype):
-            raise ValueError(f"{name} is {_kind(tensor)}, and has to be {_kind(target)}")
-
-
-def _kind(tensor: Tensor) -> str:
-    return f"{tuple(tensor.shape)} in {str(tensor.dtype).removeprefix('torch.')}"

@@ -2,27 +2,44 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.data.lanes import Lanes
+from seqkit.data.reading_errors import Errors
 from seqkit.data.windows import Windows
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.kernels.graph import GraphedCall, SideStream
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.execution import PERSISTENT
+from seqkit.model.execution import PERSISTENT, Execution
 from seqkit.model.network import cross_entropy
 from seqkit.model.persistent_lstm import launch
 from seqkit.model.state import State
 from seqkit.training.dropout_masks import DropoutMasks
 from seqkit.training.input_errors import InputErrors
 from seqkit.training.optimizer import OptimizerStep
-from seqkit.training.plan import Plan
-from seqkit.training.progress import require_tensors
-from seqkit.training.weights import TrainingWeights
+from seqkit.training.weights import TrainingWeights, require_tensors
 
 _WARM = 3  # runs before a capture: kernels are chosen, and the optimizer makes its state
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that decides what a training step computes, beside the network and its data.
+
+    seed: of the dropout masks and of the errors.
+    execution: how the network runs.
+    errors: what is read wrong on purpose.
+    """
+
+    optimizer: OptimizerConfig
+    train: TrainConfig
+    seed: int
+    execution: Execution
+    errors: Errors | None = None
 
 
 class TrainingStep:

@@ -17,10 +17,9 @@ from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained
 from seqkit.training.kernel_choice import without_persistent
-from seqkit.training.plan import Plan
 from seqkit.training.progress import TrainingProgress, read_numbers
 from seqkit.training.schedule import Clock, learning_rate
-from seqkit.training.step import TrainingStep
+from seqkit.training.step import Plan, TrainingStep
 from seqkit.training.validation import Validation
 
 _EVERY = 10  # steps from one report to the next; reading a loss back makes a GPU wait

@@ -1,7 +1,7 @@
 """The weights of a training: as they are kept, as a step runs them, and as evaluation sees them."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import torch
@@ -13,7 +13,6 @@ from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.model.fused_calls import round_up, without_padding
-from seqkit.training.progress import require_tensors
 
 
 class WeightAverage:
@@ -180,3 +179,24 @@ def _copy(targets: list[Tensor], sources: list[Tensor]) -> None:
     """Copy tensors into others."""
     for target, source in zip(targets, sources, strict=True):
         target.copy_(source)
+
+
+def require_tensors(saved: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
+    """Check that tensors are there, each of the shape and dtype of the one that it is to become.
+
+    Others are passed over. PyTorch would broadcast a smaller one, and the fused optimizers would
+    write beyond its end.
+
+    Raises:
+        ValueError: one is missing, or another one.
+    """
+    for name, target in wanted.items():
+        if name not in saved:
+            raise ValueError(f"{name} is missing")
+        tensor = saved[name]
+        if (tensor.shape, tensor.dtype) != (target.shape, target.dtype):
+            raise ValueError(f"{name} is {_kind(tensor)}, and has to be {_kind(target)}")
+
+
+def _kind(tensor: Tensor) -> str:
+    return f"{tuple(tensor.shape)} in {str(tensor.dtype).removeprefix('torch.')}"

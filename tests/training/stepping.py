@@ -13,8 +13,7 @@ from seqkit.data.reading_errors import Errors
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
 from seqkit.model.linear_predictor import LinearPredictor
-from seqkit.training.plan import Plan
-from seqkit.training.step import TrainingStep
+from seqkit.training.step import Plan, TrainingStep
 
 V, B, T = 11, 6, 10
 GPU = pytest.mark.gpu

@@ -19,8 +19,8 @@ from seqkit.model.network import RunnableWeights
 from seqkit.model.state import State
 from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
 from seqkit.training.kernel_choice import saved_execution, width
-from seqkit.training.plan import Plan
 from seqkit.training.schedule import Clock
+from seqkit.training.step import Plan
 from seqkit.training.trainer import Trainer
 
 V = 5
