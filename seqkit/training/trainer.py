@@ -15,9 +15,16 @@ from seqkit.data.lanes import Lanes
 from seqkit.foundation.errors import CheckpointError, ConfigError, DivergedError
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN
-from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained
+from seqkit.training.events import (
+    CheckpointDue,
+    Event,
+    SampleDue,
+    Stepped,
+    Trained,
+    TrainingProgress,
+    read_numbers,
+)
 from seqkit.training.kernel_choice import without_persistent
-from seqkit.training.progress import TrainingProgress, read_numbers
 from seqkit.training.schedule import Clock, learning_rate
 from seqkit.training.step import Plan, TrainingStep
 from seqkit.training.validation import Validation
@@ -231,16 +238,8 @@ class Trainer:
         return loss
 
     def _report(self, loss: float) -> Trained:
-        progress = self.progress
-        seconds = progress.seconds - progress.reported_seconds
-        rate = (progress.symbols - progress.reported_symbols) / max(seconds, 1e-9)
         norm, left_out = self._step.gradient_norm, self._step.take_left_out()
-        progress.reported(left_out)
-        return Trained(
-            progress.step, progress.symbols, progress.seconds, loss, rate, self._rate,
-            gradient_norm=norm if math.isfinite(norm) else None,
-            total_steps=self.total_steps, left_out=left_out,
-        )  # fmt: skip
+        return self.progress.report(loss, self._rate, norm, left_out, self.total_steps)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """Everything beside the weights that the next step depends on: JSON values and tensors.

@@ -19,8 +19,7 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import PERSISTENT, Execution
 from seqkit.model.network import cross_entropy
 from seqkit.symbols import Integers
-from seqkit.training.events import Validated
-from seqkit.training.progress import TrainingProgress
+from seqkit.training.events import TrainingProgress, Validated
 from seqkit.training.weights import TrainingWeights
 
 _TEMPERATURES = [n / 20 for n in range(16, 41)]
