@@ -1,4 +1,4 @@
-"""What ears hear beyond 8 kHz sampling: two distances of sounds at 32 kHz.
+"""What ears hear beyond 8 kHz sampling: two distances at 32 kHz, beside those of `likeness`.
 
 As those of `likeness`, each is 0 for the same sound, and 1 for even noise of the recording's power.
 Sounds are mono, times the factor that brings the recording's peak at 32 kHz to 0.95. Of every frame
@@ -24,13 +24,24 @@ a model that learnt at 8 kHz is compared with its recording at 8 kHz, see `stage
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from seqkit.data.sound import Wave, hann
-from seqkit.evaluation.likeness import SHARES, Frames, Matrix, distance, wasserstein
+from seqkit.data.sound.resample import resample
+from seqkit.evaluation import likeness
+from seqkit.evaluation.likeness import (
+    SHARES,
+    Distances,
+    Frames,
+    Heard,
+    Matrix,
+    distance,
+    wasserstein,
+)
 from seqkit.symbols import Floats
 
 RATE = 32000
@@ -45,6 +56,7 @@ _QUIET = 45  # decibels below its loudest frame at which a frame has no contrast
 _NOISE_SECONDS = 4
 _LEAST_CONTRAST = 1e-3  # decibels that noise is away: silence is not far from silence
 _FRAMES = 2048  # that are computed at a time
+_MOST_PIECES = 40
 _HIGHS = 2000  # hertz from which on a band is high
 
 
@@ -85,15 +97,15 @@ def hear(wave: Wave) -> FullBand:
     return FullBand(Frames(bands.mean(1), np.cov(bands)), heard)
 
 
-def distances(one: FullBand, other: FullBand) -> tuple[float, float]:
+def _apart(one: FullBand, other: FullBand) -> tuple[float, float]:
     """Band and contrast, not scaled."""
     return distance(one.bands, other.bands), wasserstein(one.contrast, other.contrast)
 
 
-def noise_from(wave: Wave, heard: FullBand) -> tuple[float, float]:
+def _noise(wave: Wave, heard: FullBand) -> tuple[float, float]:
     """How far noise is from a recording, the unit of each distance."""
     even = np.random.default_rng(0).uniform(-1, 1, _NOISE_SECONDS * RATE).astype(np.float32)
-    band, contrast = distances(hear(even * np.sqrt(3 * np.square(wave).mean())), heard)
+    band, contrast = _apart(hear(even * np.sqrt(3 * np.square(wave).mean())), heard)
     return band, max(contrast, _LEAST_CONTRAST)
 
 
@@ -117,3 +129,61 @@ def _edges() -> npt.NDArray[np.int64]:
     """Where the bands begin among the bins of a spectrum, and where the last one ends, (39,)."""
     steps = np.geomspace(_LOWEST, _SIZE // 2, _STEPS + 1)
     return np.unique(np.round(steps).astype(np.int64))
+
+
+class Hearing(NamedTuple):
+    """The frames of a sound at both rates; those at 32 kHz may be unknown."""
+
+    low: Heard
+    full: FullBand | None
+
+
+class Sound(NamedTuple):
+    """A sound (N,) at both rates."""
+
+    low: Wave
+    full: Wave
+
+    @classmethod
+    def of(cls, wave: Wave, sample_rate: int) -> "Sound":
+        """A wave (N,) at a rate in hertz."""
+        return cls(*(resample(wave, sample_rate, rate) for rate in (likeness.RATE, RATE)))
+
+    def times(self, factor: float, full_factor: float) -> "Sound":
+        """Louder, or less loud."""
+        return Sound(self.low * np.float32(factor), self.full * np.float32(full_factor))
+
+    def hear(self) -> Hearing:
+        """Its frames. Raises ValueError for fewer than `likeness.SHORTEST` samples."""
+        return Hearing(likeness.hear(self.low), hear(self.full))
+
+    def pieces(self, seconds: float, count: int | None = None) -> "list[Sound]":
+        """See `pieces_of`."""
+        low = pieces_of(self.low, round(seconds * likeness.RATE), count)
+        return [*map(Sound, low, pieces_of(self.full, round(seconds * RATE), len(low)))]
+
+
+def distances(one: Hearing, other: Hearing) -> Distances:
+    """How far two sounds are from each other, not scaled."""
+    found = likeness.distances(one.low, other.low)
+    if one.full is None or other.full is None:
+        return found
+    band, contrast = _apart(one.full, other.full)
+    return found._replace(band=band, contrast=contrast)
+
+
+def noise_from(sound: Sound, heard: Hearing) -> Distances:
+    """How far noise is from a recording, the unit of each distance."""
+    assert heard.full is not None
+    band, contrast = _noise(sound.full, heard.full)
+    return likeness.noise_from(sound.low, heard.low)._replace(band=band, contrast=contrast)
+
+
+def pieces_of(wave: Wave, size: int, count: int | None = None) -> list[Wave]:
+    """Pieces of so many samples, at equal distances from the first to the last.
+
+    By default they are half of one apart, but there are at most 40.
+    """
+    count = count or min(_MOST_PIECES, 2 * len(wave) // size - 1)
+    begins = np.linspace(0, len(wave) - size, count).astype(int).tolist()
+    return [wave[begin : begin + size] for begin in begins]

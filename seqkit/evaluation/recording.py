@@ -8,8 +8,14 @@ import numpy as np
 
 from seqkit.data.sound import Wave
 from seqkit.data.sound.resample import resample
-from seqkit.evaluation.both_rates import Hearing, Sound, distances, noise_from, pieces_of
-from seqkit.evaluation.full_band import FullBand
+from seqkit.evaluation.full_band import (
+    FullBand,
+    Hearing,
+    Sound,
+    distances,
+    noise_from,
+    pieces_of,
+)
 from seqkit.evaluation.likeness import (
     BANDS,
     RATE,

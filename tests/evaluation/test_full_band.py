@@ -63,8 +63,8 @@ def test_the_distances_are_the_formulas(frames: int, monkeypatch: pytest.MonkeyP
     noise = np.random.default_rng(0).uniform(-1, 1, 4 * RATE)
     noise *= np.sqrt(3 * np.square(wave, dtype=np.float64).mean())
     heard = hear(wave)
-    found = full_band.distances(hear(other), heard)
-    unit = full_band.noise_from(wave, heard)
+    found = full_band._apart(hear(other), heard)
+    unit = full_band._noise(wave, heard)
     of_wave, of_other, of_noise = (
         written_out(sound) for sound in (wave, other, noise.astype(np.float32))
     )
@@ -73,16 +73,16 @@ def test_the_distances_are_the_formulas(frames: int, monkeypatch: pytest.MonkeyP
         expected = apart(of_other[place], of_wave[place])
         assert found[place] == pytest.approx(expected, rel=1e-3)
         assert unit[place] == pytest.approx(apart(of_noise[place], of_wave[place]), rel=1e-3)
-    assert full_band.distances(heard, heard) == pytest.approx((0, 0), abs=1e-6)
+    assert full_band._apart(heard, heard) == pytest.approx((0, 0), abs=1e-6)
 
 
 def test_band_hears_highs_that_are_missing_and_contrast_hears_hiss() -> None:
     wave = strings(4)
     heard = hear(wave)
-    unit = full_band.noise_from(wave, heard)
+    unit = full_band._noise(wave, heard)
 
     def far(sound: Wave) -> tuple[float, float]:
-        band, contrast = full_band.distances(hear(sound), heard)
+        band, contrast = full_band._apart(hear(sound), heard)
         return band / unit[0], contrast / unit[1]
 
     spectrum = np.fft.rfft(wave)
