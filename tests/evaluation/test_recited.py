@@ -9,7 +9,7 @@ from seqkit.data.codecs import Bytes, Characters
 from seqkit.data.corpus import Part
 from seqkit.evaluation import recited
 from seqkit.evaluation.recited import Index
-from seqkit.symbols import Integers, Symbols
+from seqkit.symbols import Symbols
 
 NOTHING: Symbols = np.zeros(0, np.uint8)
 
@@ -57,35 +57,6 @@ def test_of_much_text_longer_runs_are_found_and_the_index_stays_small(
     said = index.recital([index.knows(noise(1, 100), NOTHING)])
     assert said is not None
     assert "a run of 59 symbols or more" in said.words
-
-
-def test_an_index_is_the_same_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Watched:
-        """A row of symbols that counts how many are read at a time."""
-
-        def __init__(self, row: Symbols) -> None:
-            self.row, self.size, self.most = row, row.size, 0
-
-        def __len__(self) -> int:
-            return len(self.row)
-
-        def __getitem__(self, key: slice | Integers) -> Symbols:
-            found = self.row[key]
-            self.most = max(self.most, found.size)
-            return found
-
-    starts = np.array([0, *range(700, 1000, 30)])
-    for most in (1 << 22, 100):
-        monkeypatch.setattr(recited, "_MOST", most)
-        kept = []
-        for together in (1 << 14, 7, 1):
-            monkeypatch.setattr(recited, "_TOGETHER", together)
-            row = Watched(noise(0, 1000))
-            kept.append(Index.of(Part(row, starts), Bytes()).kept)  # type: ignore[arg-type]
-            stride = int(kept[-1]["stride"])
-            assert row.most <= max(together * stride + 49, 30 * together)
-        for name, values in kept[0].items():
-            assert all(np.array_equal(values, other[name]) for other in kept[1:])
 
 
 def test_a_short_sample_is_known_if_it_is_a_whole_document() -> None:

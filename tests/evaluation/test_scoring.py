@@ -103,13 +103,6 @@ def test_the_end_of_a_document_is_no_symbol_that_could_have_followed(model: Char
     assert learnt.loss == pytest.approx(expected, rel=1e-5)
 
 
-def test_a_gpu_takes_more_symbols_in_a_call_if_they_have_few_logits(model: CharRNN) -> None:
-    many = ModelConfig(num_layers=2, hidden_size=9, vocabulary_size=20_000)
-    for config, times in ((model.config, 4), (many, 1)):
-        few, more = (scoring.call_bytes(config, 1 << 20, on_gpu=gpu) for gpu in (False, True))
-        assert more == times * few
-
-
 @pytest.mark.gpu
 def test_a_gpu_scores_in_longer_calls_what_a_cpu_does(model: CharRNN) -> None:
     data = part(40_000)

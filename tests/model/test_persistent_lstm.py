@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from seqkit.model.persistent_lstm import launch
-from seqkit.model.persistent_lstm.launch import Card, Tiling, grid_tiling, tiling
+from seqkit.model.persistent_lstm.launch import Card, Tiling, grid_tiling
 from tests.model.lstm_case import (
     GPU,
     RESULTS,
@@ -26,14 +26,6 @@ A100 = Card("A100", (8, 0), 108, 163 * KB, "compute_80")
 RTX_3060 = Card("RTX 3060", (8, 6), 28, 99 * KB, "compute_80")
 RTX_4090 = Card("RTX 4090", (8, 9), 128, 99 * KB, "compute_80")
 CARDS = [H100, A100, RTX_3060, RTX_4090]
-
-
-@pytest.mark.parametrize("at_once", [1, 7, 15, 66])
-@pytest.mark.parametrize("lanes", [1, 7, 8, 25, 128, 300, 5000])
-def test_every_lane_has_a_place(lanes: int, at_once: int) -> None:
-    found = tiling(lanes, at_once)
-    assert (found.tiles - 1) * found.lanes < lanes <= found.tiles * found.lanes
-    assert 1 <= found.clusters <= min(at_once, found.tiles)
 
 
 @pytest.mark.parametrize(
@@ -64,19 +56,6 @@ def test_every_lane_has_a_place_and_every_block_a_multiprocessor(
     assert (found.tiles - 1) * found.lanes < lanes <= found.tiles * found.lanes
     assert 1 <= found.clusters <= found.tiles
     assert found.clusters * launch.blocks(hidden) <= about.multiprocessors
-
-
-def test_what_a_card_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def said(about: Card, hidden: int) -> str | None:
-        monkeypatch.setattr(launch, "card", lambda device: about)
-        return launch.grid_refusal(torch.device("cuda", 60), hidden, 32, torch.float16)
-
-    assert "capability 8.0" in str(said(Card("T4", (7, 5), 40, 64 * KB, "sm_75"), 512))
-    assert "needs 32 multiprocessors and RTX 3060 has 28" in str(said(RTX_3060, 1024))
-    assert "99 KB" in str(said(RTX_4090, 1024))
-    cpu = torch.device("cpu")
-    assert "needs a GPU" in str(launch.grid_refusal(cpu, 512, 32, torch.float16))
-    assert "needs a GPU" in str(launch.refusal(cpu, 512, 8))
 
 
 @pytest.fixture(params=[None, *CARDS], ids=lambda about: about.name if about else "clusters")

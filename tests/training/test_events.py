@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from seqkit.foundation.errors import DivergedError
-from seqkit.training.events import Stepped, Trained, TrainingProgress
+from seqkit.training.events import Stepped, Trained
 from seqkit.training.trainer import Trainer
 from tests.training.test_trainer import trainer
 
@@ -52,12 +52,3 @@ def test_it_counts_across_a_stop() -> None:
     resumed.restore(*training.state())
     with pytest.raises(DivergedError, match="at step 100"):
         list(resumed.run())
-
-
-def test_a_report_of_both_kinds_ends_the_row() -> None:
-    progress = TrainingProgress()
-    for step, count, row in ((1, 1, 1), (10, 9, 10), (20, 9, 0), (30, 10, 10)):
-        progress.step = step
-        told = progress.report(1.5, 0.1, float("inf"), count, 60)
-        assert (told.step, told.left_out, told.gradient_norm) == (step, count, None)
-        assert progress.left_out == row

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
@@ -13,7 +12,7 @@ from seqkit.model.execution import Execution
 from seqkit.model.fused_calls import round_up
 from seqkit.model.persistent_lstm import launch
 from seqkit.training import kernel_choice
-from seqkit.training.kernel_choice import advice, choose_execution, supported
+from seqkit.training.kernel_choice import choose_execution, supported
 
 
 def setting(
@@ -71,23 +70,6 @@ def test_an_execution_is_supported_where_it_can_run(
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize(("count", "runs"), [(25, False), (24, False), (32, True), (40, True)])
-def test_a_gpu_wants_whole_tiles_of_lanes(count: int, runs: bool) -> None:
-    model, lanes = setting("cuda")
-    execution = Execution("stacked", "fp16", count)
-    assert supported(execution, model, lanes, ["fp16", "bf16"]) == runs
-
-
-@pytest.mark.gpu
-def test_a_width_that_misses_the_fast_kernels_is_named() -> None:
-    def said(hidden: int) -> list[str]:
-        return advice(setting("cuda", hidden)[0], Execution("layerwise", "fp16", 32))
-
-    assert said(500)[0].endswith("take multiples of 8")
-    assert said(512) == []
-
-
-@pytest.mark.gpu
 @pytest.mark.parametrize(
     ("change", "kernel"),
     [
@@ -125,21 +107,6 @@ def test_the_persistent_kernel_by_name_is_refused_where_it_cannot_run(
     model, lanes = setting("cpu", backend="persistent", **change)  # type: ignore[arg-type]
     with pytest.raises((ConfigError, DeviceError), match=words):
         choose_execution(model, lanes, precisions=["fp32"])
-
-
-@pytest.mark.gpu
-def test_a_gpu_without_the_persistent_kernel_trains_by_cudnn(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(launch, "clusters_at_once", lambda device, hidden, lanes: 0)
-    monkeypatch.setattr(launch, "grid_tiling", lambda lanes, hidden, about: None)
-    model, lanes = setting("cuda")
-    found = choose_execution(model, lanes, precisions=["fp16"])
-    assert found.kernel == "layerwise"
-    assert "cuDNN runs the layers" in advice(model, found)[0]
-    model, lanes = setting("cuda", backend="persistent")
-    with pytest.raises(DeviceError, match=r"needs 4 multiprocessors.*use model.backend=cudnn"):
-        choose_execution(model, lanes, precisions=["fp16"])
 
 
 @pytest.fixture
@@ -180,26 +147,3 @@ def test_a_kernel_that_the_gpu_refuses_is_not_chosen(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(kernel_choice, "forward_backward", forward_backward)
     model, lanes = setting("cpu")
     assert choose_execution(model, lanes, precisions=["fp16"]).kernel == "layerwise"
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize(
-    ("execution", "persistent"),
-    [
-        (Execution("layerwise", "fp16", 32), True),
-        (Execution("stacked", "fp16", 32), False),
-        (Execution("layerwise", "bf16", 32), False),
-    ],
-)
-def test_an_execution_launches_the_kernels_that_it_names(
-    execution: Execution, persistent: bool
-) -> None:
-    model, lanes = setting("cuda", 512)
-    run, _ = kernel_choice.forward_backward(model, lanes, execution)
-    activities = [torch.profiler.ProfilerActivity.CUDA]
-    with torch.profiler.profile(activities=activities, acc_events=True) as profile:
-        run()
-        torch.cuda.synchronize()
-    names = [event.key for event in profile.key_averages()]
-    assert names
-    assert any("persist" in name.lower() for name in names) == persistent, names

@@ -1,7 +1,5 @@
 """An update clips what it is told to, skips what overflowed, and goes on from a saved state."""
 
-import copy
-
 import numpy as np
 import pytest
 import torch
@@ -9,7 +7,7 @@ import torch
 from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
-from seqkit.training.optimizer import OptimizerStep, make_optimizer
+from seqkit.training.optimizer import OptimizerStep
 from seqkit.training.weights import TrainingWeights
 
 LAYERWISE = Execution("layerwise", "fp32", 4)
@@ -129,19 +127,6 @@ def test_gradients_that_stay_nan_are_counted_and_the_scale_has_a_floor() -> None
     assert all(bool(values.isfinite().all()) for values in weights.parameters)
 
 
-@pytest.mark.parametrize("scaled", [False, True])
-def test_what_was_left_out_is_counted_until_a_report_and_across_a_stop(scaled: bool) -> None:
-    made, weights = updater(norm=1.0, scaled=scaled)
-    made.set_rate(0.01)
-    for factor in (1000.0, 0.01, 1000.0):
-        fill(weights, factor * float(made.scale))
-        made.update()
-    assert int(made.left_out) == 2
-    other, _ = updater(norm=1.0, scaled=scaled)
-    other.restore(made.state())
-    assert int(other.left_out) == 2
-
-
 def test_a_loss_scale_is_restored_only_where_there_is_one() -> None:
     (plain, _), (half, _), (other, _) = updater(), updater(scaled=True), updater(scaled=True)
     half.scale.fill_(512.0)
@@ -181,48 +166,3 @@ def test_moments_of_other_weights_are_refused(kind: str) -> None:
     for given in (small, {name: own for name, own in state.items() if name != whole}):
         with pytest.raises(ValueError, match=f"{whole} is "):
             other.restore(given)
-
-
-def test_sgd_may_go_on_with_a_momentum_that_it_did_not_have_before() -> None:
-    (with_momentum, weights), (without, _) = updater("sgd"), updater("sgd", momentum=0.0)
-    with_momentum.set_rate(0.1)
-    fill(weights, 0.3)
-    with_momentum.update()
-    without.restore(with_momentum.state())
-    assert not without.state()
-    other, _ = updater("sgd")
-    other.restore(without.state())
-    assert not any(bool(moment.any()) for moment in other.moments().values())
-
-
-CHANGED = "PyTorch has changed its optimizers: see whether _uncompiled in optimizer.py still holds"
-
-
-@pytest.mark.thorough(keep=2)
-@pytest.mark.parametrize("kind", ["adamw", "sgd"])
-@pytest.mark.parametrize("skipped", [0.0, 1.0])
-def test_an_optimizer_without_wrappers_does_what_pytorchs_own_does(
-    kind: str, skipped: float
-) -> None:
-    values = [torch.linspace(-1, 1, 12).reshape(3, 4), torch.linspace(-1, 1, 3)]
-    config = OptimizerConfig(kind=kind, weight_decay=0.1)
-    parameters = [[own.clone().requires_grad_() for own in values] for _ in range(2)]
-    unwrapped = make_optimizer(config, parameters[0])
-    groups = [{**group, "params": []} for group in unwrapped.param_groups]
-    groups[0]["params"], groups[1]["params"] = ([own] for own in parameters[1])
-    own_kind = {"adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}[kind]
-    wrapped = own_kind(groups)
-    if kind == "sgd":
-        wrapped.load_state_dict(copy.deepcopy(unwrapped.state_dict()))
-    for step in range(4):
-        for optimizer, own in zip((unwrapped, wrapped), parameters, strict=True):
-            optimizer.grad_scale = torch.tensor(3.0)
-            optimizer.found_inf = torch.tensor(skipped if step == 2 else 0.0)
-            for number, parameter in enumerate(own):
-                parameter.grad = torch.full_like(parameter, 0.3 * step - number)
-            with torch.no_grad():
-                optimizer.step()
-        kept = [optimizer.state_dict() for optimizer in (unwrapped, wrapped)]
-        assert str(kept[0]) == str(kept[1]), CHANGED
-        for one, other in zip(*parameters, strict=True):
-            assert torch.equal(one, other), CHANGED

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from seqkit.config import OptimizerConfig
-from seqkit.foundation.errors import DeviceError, GaveUpError
+from seqkit.foundation.errors import GaveUpError
 from seqkit.model.execution import Execution
 from seqkit.training.step import TrainingStep
 from tests.training.stepping import GPU, B, T, V, step, trained
@@ -75,28 +75,6 @@ def test_gradients_made_beside_are_those_made_in_turn(captured: bool, embedding:
         torch.testing.assert_close(a, b, atol=2e-3, rtol=1e-2)
     for other in others:
         assert all(torch.equal(a, b) for a, b in zip(first, other, strict=True))
-
-
-@GPU
-def test_a_step_says_so_when_the_persistent_kernel_gave_up() -> None:
-    _, stepper = step(Execution("persistent", "fp16", 8), "cuda", hidden_size=64)
-    stepper.run(0, 0.01)
-    stepper.pop_loss_sum()
-    give_up(stepper)
-    with pytest.raises(DeviceError, match="in vain"):
-        stepper.pop_loss_sum()
-    stepper.pop_loss_sum()
-
-
-@GPU
-def test_one_training_that_gives_up_stops_no_other() -> None:
-    way = Execution("persistent", "fp16", 8)
-    steppers = [step(way, "cuda", hidden_size=64)[1] for _ in range(2)]
-    give_up(steppers[0])
-    for stepper in steppers:
-        stepper.run(0, 0.01)
-    assert [stepper.take_missing() for stepper in steppers] == [1, 0]
-    assert steppers[1].pop_loss_sum() > 0
 
 
 @GPU

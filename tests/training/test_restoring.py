@@ -120,12 +120,6 @@ def test_weights_that_this_training_has_not_are_not_chosen(weights: str) -> None
     assert resumed.evaluation_model() is resumed.model
 
 
-def test_a_budget_may_be_as_large_as_its_key_lets_it() -> None:
-    values, tensors = trainer().state()
-    values["time"] |= {"budget": 1e300, "scored_within": 1e300}
-    trainer().restore(values, tensors)
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("precision", ["fp32", "fp16"])
 def test_a_restored_training_goes_on_to_the_last_bit_on_a_gpu(precision: str) -> None:
@@ -157,21 +151,6 @@ def test_a_tensor_of_the_state_that_is_another_or_missing_is_refused(name: str) 
         given = tensors if other is None else {**tensors, name: other}
         with pytest.raises(CheckpointError, match=said):
             trainer(average=0.9).restore(values, given)
-
-
-def test_an_average_is_missed_only_where_there_was_one() -> None:
-    values, tensors = saved()
-    own = {name: values for name, values in tensors.items() if not name.startswith("average.")}
-    with pytest.raises(CheckpointError, match=r"average\.0 is missing"):
-        trainer(average=0.9).restore(values, own)
-    trainer(average=0.9).restore(values, own, averaged=False)
-
-
-@pytest.mark.parametrize("name", ["optimizer.99.step", "optimizer.0.max_exp_avg_sq", "optimizer.x"])
-def test_moments_that_no_weights_have_are_refused(name: str) -> None:
-    values, tensors = saved()
-    with pytest.raises(CheckpointError, match=f"{name} belongs to no weights of this network"):
-        trainer(average=0.9).restore(values, tensors | {name: torch.zeros(())})
 
 
 @pytest.mark.parametrize(

@@ -24,10 +24,6 @@ def test_the_learning_rate_warms_up_and_decays_to_its_end(final: float) -> None:
     assert all(a >= b for a, b in itertools.pairwise(rates[5:]))
 
 
-def test_there_may_be_no_warm_up() -> None:
-    assert learning_rate(OptimizerConfig(lr=0.1, warmup_steps=0), 0, 10) == 0.1
-
-
 def test_a_constant_rate_only_warms_up() -> None:
     optimizer = OptimizerConfig(lr=0.1, warmup_steps=5, schedule="constant", final_lr=0.1)
     rates = [learning_rate(optimizer, step, 50) for step in range(60)]
@@ -117,34 +113,6 @@ def test_no_validation_comes_right_before_the_last() -> None:
     assert 0.2 * (end - last) >= 3.6
 
 
-def test_a_validation_after_a_stop_is_counted() -> None:
-    machine = Machine()
-    first = machine.training()
-    for event in first.run():
-        machine.now += 0.2 if isinstance(event, Stepped) else 0.0
-        if isinstance(event, Trained) and event.step > 1:
-            break
-    first.progress.validating = True
-    values, tensors = first.state()
-    second = machine.training()
-    second.model.load_state_dict(first.model.state_dict())
-    second.restore(values, {name: tensor.clone() for name, tensor in tensors.items()})
-    for event in second.run():
-        machine.now += 3.6 if isinstance(event, Validated) else 0.0
-        if isinstance(event, Stepped):
-            break
-    values, _ = second.state()
-    assert values["time"]["closing"] == pytest.approx(3.6)
-    assert values["time"]["validated"] == pytest.approx(second.elapsed)
-
-
-def test_the_warm_up_takes_a_tenth_of_the_time_at_most() -> None:
-    machine = Machine()
-    machine.run(machine.training(), lambda passed: 2.5)  # 24 steps, 5 of them for the warm-up
-    peak = machine.rates.index(max(machine.rates))
-    assert peak == 3  # the first step that begins after 6 s
-
-
 def test_a_stop_is_not_counted_and_what_was_before_it_is() -> None:
     machine = Machine()
     first = machine.training()
@@ -170,21 +138,6 @@ def test_a_stop_is_not_counted_and_what_was_before_it_is() -> None:
     longer.restore(*second.state())
     assert not longer.finished
     assert machine.run(longer, lambda passed: 0.3) == pytest.approx(MINUTE, rel=0.02)
-
-
-def test_time_that_ran_out_between_two_steps_still_ends_with_a_validation() -> None:
-    machine = Machine()
-    stopped = machine.training()
-    machine.run(stopped, lambda passed: 0.2 if passed < 50 else 20.0, until=252)
-    values, tensors = stopped.state()
-    resumed = machine.training()
-    resumed.restore(values, tensors)
-    assert not resumed.finished
-    machine.events.clear()
-    machine.run(resumed, lambda passed: 0.4)
-    assert [type(event) for event in machine.events] == [
-        *(Trained, Validated, CheckpointDue, SampleDue, Stepped)
-    ]
 
 
 def test_a_number_of_steps_limits_it_too() -> None:
@@ -250,30 +203,3 @@ def test_the_steps_that_it_will_be_are_foretold() -> None:
     assert by_step[1] == 0
     assert by_step[100] == pytest.approx(300, rel=0.02)
     assert told[-1].total_steps == pytest.approx(told[-1].step, abs=1)
-
-
-def test_a_training_without_a_budget_can_be_given_one() -> None:
-    machine = Machine()
-    plain = machine.training(max_minutes=0.0, max_steps=60)
-    machine.run(plain, lambda passed: 0.5)
-    assert plain.elapsed == pytest.approx(29.5)  # the last step's half second is the stop
-    values, tensors = plain.state()
-    more = machine.training()
-    more.restore(values, tensors)
-    machine.events.clear()
-    assert machine.run(more, lambda passed: 0.5) == pytest.approx(MINUTE / 2, rel=0.05)
-    assert machine.rates[0] < 0.6  # where a minute's schedule stands after half of it
-    assert machine.rates[-1] < 0.01
-
-
-def test_a_validation_that_takes_all_the_time_is_the_last() -> None:
-    machine = Machine()
-    training = machine.training(validate_every=10)
-
-    def watch(scored: int) -> None:
-        machine.now += 2 * MINUTE
-
-    events = list(training.run(watch))
-    assert [event.step for event in events if isinstance(event, Validated)] == [10]
-    assert training.finished
-    assert training.progress.step == 10

@@ -10,7 +10,7 @@ import torch
 
 from seqkit.foundation.ranks import ALONE
 from tests.conftest import environment, torchrun
-from tests.training.together import LANES, STOP, made, outcome, train
+from tests.training.together import STOP, train
 
 Found = dict[str, dict[str, Any]]
 
@@ -96,16 +96,6 @@ def test_another_number_of_processes_goes_on(
     expected = losses(found["1"]["straight"])
     assert losses(found[count][before]) == pytest.approx(expected, rel=1e-5)
     assert losses(found[count][before])
-
-
-def test_a_state_has_every_lane(tmp_path: Path) -> None:
-    outcome(made(ALONE, "cpu"), tmp_path / "1.pt")
-    assert torch.load(tmp_path / "1.pt")[1]["state.h"].shape[1] == LANES
-
-
-def test_where_one_kernel_gives_up_no_process_makes_the_step() -> None:
-    line = torchrun(2, "tests.training.giving_up")
-    subprocess.run(line, env=environment(), check=True, timeout=600)
 
 
 @pytest.mark.gpu

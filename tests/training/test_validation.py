@@ -14,9 +14,8 @@ from seqkit.evaluation import protocols, scoring
 from seqkit.evaluation.scoring import Scored
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution, plainest_kernel
-from seqkit.model.network import cross_entropy
-from seqkit.training import schedule, validation
-from seqkit.training.events import CheckpointDue, Event, SampleDue, Stepped, Trained, Validated
+from seqkit.training import validation
+from seqkit.training.events import Event, Validated
 from seqkit.training.trainer import Trainer
 from seqkit.training.validation import Validation, calibrated
 from seqkit.training.weights import TrainingWeights
@@ -83,43 +82,6 @@ def test_of_a_long_part_the_same_temperature_and_losses_are_found() -> None:
         assert chosen.losses["raw"] == pytest.approx(plain.loss, rel=1e-6)
 
 
-def test_a_temperature_is_chosen_by_few_logits(monkeypatch: pytest.MonkeyPatch) -> None:
-    divided: list[int] = []
-
-    def counted(logits: Tensor, *others: Any) -> Tensor:
-        divided.append(logits.numel())
-        return cross_entropy(logits, *others)
-
-    monkeypatch.setattr(validation, "cross_entropy", counted)
-    monkeypatch.setattr(validation, "_KEPT", {"cpu": 4 * 40_000})
-    long = Part(np.tile(SYMBOLS, 100), np.array([0]))
-    chosen = validation_of(long, calibrate=True).choose({"raw": model(1.3)})
-    assert chosen.temperature == pytest.approx(1.3, abs=0.051)
-    suited = calibrated(model(1.3), chosen.temperature)
-    scored = scoring.evaluate(Scored(suited, long, 0), protocols.warmed(long))
-    assert chosen.loss == pytest.approx(scored.loss, rel=1e-6)
-    assert sum(divided) < 3 * 4 * len(long)
-
-
-def test_a_calibrated_model_has_other_logits_and_leaves_the_first_alone() -> None:
-    made = model(1.3)
-    before = made.head.bias.clone()
-    other = calibrated(made, 1.3)
-    torch.testing.assert_close(other.head.bias * 1.3, before)
-    assert torch.equal(made.head.bias, before)
-    assert calibrated(made, 1.0) is made
-
-
-@pytest.mark.parametrize("calibrate", [False, True])
-def test_it_tells_how_far_it_is(calibrate: bool) -> None:
-    seen: list[int] = []
-    models = {"raw": model(1.5), "average": model(1.1)}
-    validation_of(PART, calibrate=calibrate).choose(models, seen.append)
-    assert seen == sorted(seen)
-    assert seen[-1] == len(PART)
-    assert len(PART) // 2 in seen
-
-
 State = tuple[dict[str, Any], dict[str, Tensor]]
 
 
@@ -166,40 +128,3 @@ def test_a_loss_on_another_share_of_the_part_is_not_compared(
     second = restored(trainer(valid=20_000, max_steps=40), first, state)
     assert scored(list(second.run())) == {(4096, 20_000)}
     assert second.progress.best_loss > 1e-3  # type: ignore[operator]
-
-
-def test_the_best_loss_may_be_0() -> None:
-    training = trainer(max_steps=20)
-    training.progress.best_loss, training.progress.scored = 0.0, 200
-    [event] = [event for event in training.run() if isinstance(event, Validated)]
-    assert not event.improved
-    assert event.best_loss == 0.0
-
-
-def test_a_training_is_saved_before_a_validation_if_the_last_save_is_long_ago(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    straight = trainer(max_steps=40)
-    assert order(list(straight.run()), 20) == [Trained, *JUDGED]
-    monkeypatch.setattr(schedule, "_UNSAVED", 0.0)
-    first = trainer(max_steps=40)
-    for event in first.run():
-        if event == CheckpointDue(20):
-            break
-    state = kept(first)
-    assert state[0]["progress"]["validating"]
-    monkeypatch.undo()
-    second = restored(trainer(max_steps=40), first, state)
-    events = list(second.run())
-    assert order(events, 20) == JUDGED  # not saved once more before
-    assert order(events, 40) == [Trained, *JUDGED]
-    for one, other in zip(straight.model.parameters(), second.model.parameters(), strict=True):
-        assert one.equal(other)
-
-
-JUDGED = [Validated, CheckpointDue, SampleDue, Stepped]
-
-
-def order(events: list[Event], step: int) -> list[type[Event]]:
-    """The kinds of a step's events."""
-    return [type(event) for event in events if event.step == step]

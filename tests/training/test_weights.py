@@ -21,27 +21,6 @@ def weights(precision: str, device: str = "cpu", **settings: object) -> Training
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("coding", ["one_hot", "embedding"])
-def test_every_gradient_is_a_view_of_one_buffer(device: str, coding: str) -> None:
-    made = weights("fp32", device, input=coding, embedding_size=3)
-    flat = made.flat_gradient
-    assert flat.dtype == torch.float32
-    assert len(made.gradients) == len(made.parameters)
-    flat.fill_(2.0)
-    covered = torch.zeros(len(flat), dtype=torch.bool)
-    for own, gradient in zip(made.parameters, made.gradients, strict=True):
-        assert own.grad is gradient
-        assert gradient.shape == own.shape
-        assert gradient.is_contiguous()
-        assert bool((gradient == 2.0).all())
-        offset = gradient.data_ptr() - flat.data_ptr()
-        assert offset % 16 == 0
-        place = slice(offset // 4, offset // 4 + gradient.numel())
-        assert not covered[place].any()
-        covered[place] = True
-
-
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_gradients_arrive_in_fp32_without_padding(device: str, precision: str) -> None:
     made = weights(precision, device)
@@ -72,12 +51,6 @@ def test_what_runs_is_renewed_from_the_parameters(precision: str) -> None:
     assert all(renewed())
 
 
-def test_evaluation_sees_the_parameters_that_train() -> None:
-    made = weights("bf16")
-    seen = made.models()["raw"].runnable_weights().tensors()
-    assert all(a is b for a, b in zip(seen, made.parameters, strict=True))
-
-
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_dropped_weights_run_and_learn_as_masked_ones(precision: str) -> None:
     made = weights(precision, weight_drop=0.5)
@@ -91,27 +64,6 @@ def test_dropped_weights_run_and_learn_as_masked_ones(precision: str) -> None:
         assert torch.equal(own, before[place])
         assert torch.equal(without_padding(leaf, own), (own * mask).to(leaf.dtype))
         assert torch.equal(own.grad, mask.expand(own.shape))  # type: ignore[arg-type]
-
-
-def test_dropped_weights_are_made_once_a_step() -> None:
-    made = weights("bf16", weight_drop=0.5)
-    masks = torch.full((2, 28, 7), 2.0)
-    made.drop(masks)
-    with torch.no_grad():
-        for own in made.parameters:
-            own.add_(1.0)
-    made.renew()
-    for place, (leaf, own) in enumerate(zip(made.leaves, made.parameters, strict=True)):
-        expected = 2.0 * (own - 1.0) if place in (1, 5) else own
-        torch.testing.assert_close(without_padding(leaf, own), expected.to(leaf.dtype))
-
-
-def test_there_is_an_average_where_one_is_asked_for() -> None:
-    config = ModelConfig(num_layers=1, hidden_size=7, vocabulary_size=5)
-    way = Execution("layerwise", "fp32", 8)
-    made = TrainingWeights(CharRNN(config), way, separators=False, average=0.9)
-    assert list(made.models()) == ["raw", "average"]
-    assert list(weights("fp32").models()) == ["raw"]
 
 
 def model() -> CharRNN:
@@ -133,17 +85,3 @@ def test_it_is_the_mean_of_all_weights_so_far_the_recent_ones_counting_more() ->
     expected = (torch.stack(seen) * shares[:, None, None]).sum(0) / shares.sum()
     torch.testing.assert_close(average.model.head.weight.data, expected)
     assert not torch.equal(trained.head.weight, average.model.head.weight)
-
-
-def test_it_goes_on_from_what_was_kept() -> None:
-    trained = model()
-    average, other = WeightAverage(trained, 0.9), WeightAverage(trained, 0.9)
-    with torch.no_grad():
-        trained.head.weight.add_(1)
-    average.set_step(0)
-    average.update()
-    other.restore({"more": torch.zeros(1), **average.tensors()})
-    for a, b in zip(average.model.parameters(), other.model.parameters(), strict=True):
-        assert torch.equal(a, b)
-    with pytest.raises(ValueError, match=r"average\.0 is missing"):
-        other.restore({})
