@@ -19,7 +19,7 @@ from seqkit.data.sound.part import SoundPart
 from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming
 from seqkit.evaluation.likeness import Distances
 from seqkit.evaluation.recording import VERDICT, Recording
-from seqkit.evaluation.score import Score, interval
+from seqkit.evaluation.score import Score
 from seqkit.foundation import device, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
@@ -181,15 +181,13 @@ def _score(
 
 def _score_fields(score: Score, part: Part, corpus: Corpus) -> dict[str, Any]:
     """A score in nats and in bits, by symbol and by byte of text."""
-    codec, bounds = corpus.codec, interval(score)
-    nats = None if bounds is None else [bounds.low, bounds.high]
+    codec, nats = corpus.codec, score.interval
     size = None if codec.kind == "audio" else baselines.text_bytes(part.symbols, codec)
     return {
         "loss": score.loss,
         "loss_interval": nats,
         "bits_per_symbol": score.bits_per_symbol,
         "bits_interval": nats and [bound / math.log(2) for bound in nats],
-        "interval_from": bounds and f"{bounds.count} {bounds.unit}",
         "symbols": score.symbols,
         "bytes": size,
         "loss_per_byte": size and score.nats / size,

@@ -65,7 +65,6 @@ def test_every_protocol_tells_what_it_measured(run: Run, trained: Path, text_fil
         assert score["window"] == (256 if name == "windowed" else None)
         settings = {**vars(DynamicConfig()), "window": 9} if name == "dynamic" else None
         assert score["dynamic"] == settings
-        assert score["interval_from"] == "32 blocks"
         low, high = score["loss_interval"]
         assert low < score["loss"] < high
         assert score["bits_interval"] == pytest.approx([low / math.log(2), high / math.log(2)])
