@@ -24,7 +24,6 @@ _LONGEST = 2000  # characters of a name or a message
 _LONGEST_TEXT = 20_000  # bytes of a sample
 _LONGEST_SOUND = 6.0  # seconds of a sample
 _MOST = 24  # samples on a page: with 6 s of sound and a picture each it has about 20 MB
-_STATES = {"ended": "not finished"}
 _FACTS = {
     "data": ("data", "name"),
     "labels": ("data", "labels"),
@@ -58,7 +57,7 @@ def render(record: Record) -> bytes:
     losses = charts.of_run(record, verdict.baselines(record))
     values = {
         "name": visible_line(str(record.path)),
-        "state": _STATES.get(record.state, record.state),
+        "state": record.state,
         "written": time.strftime("%Y-%m-%d %H:%M"),
         "verdict": verdict.judge(record),
         "problems": [_short(problem) for problem in record.problems],
@@ -90,19 +89,19 @@ def _shown(title: str, file: Path) -> dict[str, str]:
         try:
             wave = writer.whole_wav(*reader.read_whole(file, _LONGEST_SOUND))
         except BadFileError as error:
-            return {"title": title, "text": visible(str(error)), "more": ""}
+            return {"title": title, "text": visible(str(error))}
         picture = ""
         with contextlib.suppress(OSError):
             picture = _url("image/png", file.with_suffix(".png").read_bytes())
         return {"title": title, "audio": _url("audio/wav", wave), "picture": picture}
     try:
         with file.open("rb") as stream:
-            content = stream.read(_LONGEST_TEXT)
-        more = file.stat().st_size - len(content)
+            content = stream.read(_LONGEST_TEXT + 1)
     except OSError as error:
-        return {"title": title, "text": f"({disk.describe(error)})", "more": ""}
-    text = visible(content.decode("utf-8", "replace").replace("\r\n", "\n"))
-    return {"title": title, "text": text, "more": f"and {more:,} more bytes" if more else ""}
+        return {"title": title, "text": f"({disk.describe(error)})"}
+    more = "…" if len(content) > _LONGEST_TEXT else ""
+    text = content[:_LONGEST_TEXT].decode("utf-8", "replace").replace("\r\n", "\n")
+    return {"title": title, "text": visible(text) + more}
 
 
 def _url(kind: str, content: bytes) -> str:

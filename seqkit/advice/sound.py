@@ -9,7 +9,7 @@ import numpy as np
 
 from seqkit.advice.faults import Fault, told
 from seqkit.data.files import BadFileError
-from seqkit.data.sound import Frames, Wave
+from seqkit.data.sound import Wave
 from seqkit.data.sound.part import SoundPart
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation.wording import counted, duration, first_of
@@ -39,23 +39,11 @@ def of_files(files: Sequence[Path], watch: Callable[[int], None]) -> tuple[float
             is_silent = True
             for frames in SoundReader(file).all_channels():
                 samples += frames.size
-                clipped += _clipped(frames)
+                clipped += int((np.abs(frames) >= _FULL_SCALE).sum())
                 is_silent = is_silent and not np.ptp(frames, axis=0).any()
             silent += [file] * is_silent
         watch(number)
     return clipped / max(samples, 1), silent
-
-
-def _clipped(frames: Frames) -> int:
-    """Samples at full scale that follow or precede another one there on the same side."""
-    clipped = 0
-    for full in (frames >= _FULL_SCALE, frames <= -_FULL_SCALE):
-        if full.any():
-            beside = np.zeros_like(full)
-            beside[1:] |= full[:-1]
-            beside[:-1] |= full[1:]
-            clipped += int((full & beside).sum())
-    return clipped
 
 
 def decibels(amplitude: float) -> float:
