@@ -6,12 +6,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from seqkit.advice import charts
-from seqkit.advice.surprise_of_text import Peaks, name_of
+from seqkit.advice.surprise_of_text import Peaks, located
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Part
 from seqkit.evaluation.baselines import noun
 from seqkit.evaluation.streaming import Stretch
-from seqkit.foundation.wording import visible
 
 _COLUMNS = 800
 _FRAME, _APART = 0.05, 1.0  # seconds in which surprise is averaged, and between two places
@@ -21,7 +20,7 @@ class SurpriseOfSound:
     """Takes the stretches of a sound in order; keeps a curve and its surprising places."""
 
     def __init__(self, part: Part, codec: Quantiser, documents: Sequence[str]) -> None:
-        """`documents` names those of the corpus, as far as they have names."""
+        """`documents` as for `located`."""
         self._part, self._codec, self._documents = part, codec, documents
         self._noun = noun(codec.kind, codec.symbols_per_sample)
         count = min(len(part), _COLUMNS)
@@ -53,24 +52,12 @@ class SurpriseOfSound:
     def picture(self, data: str, model: str, ending: str) -> bytes:
         """The curve under the waveform, after the last stretch, in one of `charts.FORMATS`."""
         means = self._sums / np.diff(self._begins)
-        seconds = self._earlier + self._begins[:-1] / self._codec.symbol_rate
+        seconds = self._begins[:-1] / self._codec.symbol_rate
         mean = self._sums.sum() / len(self._part)
         words = f"{data}: {mean:.3f} bits a {self._noun} for {model}", f"bits a {self._noun}"
         return charts.under_waveform((self._low, self._high), (seconds, means), words, ending)
 
-    @property
-    def _earlier(self) -> float:
-        """Seconds of the sound before the part, which its axis begins with: of one document."""
-        return len(self._part.before) / self._codec.symbol_rate if self._part.documents == 1 else 0
-
     def _when(self, place: int) -> str:
-        """When a place is: on the axis, and of several documents in its own."""
-        rate, starts = self._codec.symbol_rate, self._part.starts
-        axis = f"at {self._earlier + place / rate:.2f} s"
-        if self._part.documents == 1:
-            return axis
-        document = int(np.searchsorted(starts, place, side="right"))
-        before = len(self._part.before) if document == 1 else 0
-        seconds = (place - int(starts[document - 1]) + before) / rate
-        name = name_of(self._documents, self._part.documents_before + document)
-        return f"{axis} ({visible(name)}, {seconds:.2f} s)"
+        """When a place is, in its document."""
+        name, offset = located(self._part, self._documents, place)
+        return f"{name} at {offset / self._codec.symbol_rate:.2f} s"

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from seqkit.data import codecs
 from seqkit.data.codecs import TextCodec
@@ -13,7 +12,7 @@ from seqkit.data.corpus import Part
 from seqkit.evaluation.streaming import Stretch
 from seqkit.foundation import templates
 from seqkit.foundation.wording import visible
-from seqkit.symbols import Floats, Symbols
+from seqkit.symbols import Floats
 
 BEGINNING = 20_000
 """Symbols of a text that its page shows from the first on."""
@@ -21,7 +20,6 @@ ALTERNATIVES = 5
 """Symbols that the page shows beside each: those that were expected most."""
 _APART = 120  # symbols from one surprising place to the next
 _PEAKS = 20
-_BLOCK = 1 << 20  # symbols read at a time
 _NEAR = 15  # symbols that are shown before and after a surprising one
 _HOTTEST = 9  # bits, rounded down, from which on a symbol has the hottest colour
 _NAMES = {" ": "space", "\n": "newline", "\t": "tab"}
@@ -31,11 +29,6 @@ def contents_of(codec: TextCodec) -> list[str | bytes]:
     """What each symbol of a codec stands for."""
     with codecs.failures(type(codec), "decode"):
         return [codec.decode([symbol]) for symbol in range(codec.size)]
-
-
-def name_of(documents: Sequence[str], number: int) -> str:
-    """What the document of a number, from 1, is called."""
-    return documents[number - 1] if documents else f"document {number}"
 
 
 class Peaks:
@@ -66,16 +59,12 @@ class SurpriseOfText:
     def __init__(
         self, part: Part, contents: Sequence[str | bytes], documents: Sequence[str]
     ) -> None:
-        """`contents` says what each symbol stands for.
-
-        `documents` names those of the corpus, as far as they have names.
-        """
+        """`contents` says what each symbol stands for; `documents` as for `located`."""
         self._part, self._documents = part, documents
         self._texts = [
             content if isinstance(content, str) else content.decode("ascii", "backslashreplace")
             for content in contents
         ]
-        self._newlines = np.array([text.count("\n") for text in self._texts], np.int64)
         self._peaks = Peaks(_APART)
         self._nats = 0.0
         self._begin: Stretch | None = None
@@ -110,17 +99,13 @@ class SurpriseOfText:
     def _in_words(self, peak: tuple[int, float]) -> str:
         """Where a place is, its bits, and the symbols around it."""
         place, bits = peak
-        document, line, column = position(self._part, self._newlines, place)
-        where = f"line {line}, column {column}"
-        if self._part.documents > 1:
-            where = f"{name_of(self._documents, document)}, {where}"
-        begin = int(self._part.starts[np.searchsorted(self._part.starts, place, side="right") - 1])
-        begin = max(begin, place - _NEAR)
+        name, offset = located(self._part, self._documents, place)
+        begin = place - min(offset, _NEAR, place)
         symbols = self._part.symbols[begin : place + _NEAR + 1].tolist()
         shown = [visible(self._texts[symbol]) for symbol in symbols]
         shown[place - begin] = f"[{shown[place - begin]}]"
         text = "".join(shown).replace("\n", "\u21b5")
-        return f"{visible(where)}: {bits:.1f} bits: {text}"
+        return f"{name}, offset {offset:,}: {bits:.1f} bits: {text}"
 
     def _shown(self, span: Stretch) -> Iterator[tuple[str, str, str]]:
         """The text of each symbol, the CSS class of its colour, and what is told of it."""
@@ -143,22 +128,16 @@ class SurpriseOfText:
         return _NAMES.get(text, visible(text))
 
 
-def position(part: Part, newlines: npt.NDArray[np.int64], place: int) -> tuple[int, int, int]:
-    """Document, line and column of a place in a part, which may begin in the middle of a document.
+def located(part: Part, documents: Sequence[str], place: int) -> tuple[str, int]:
+    """The document of a place in a part, and the place in it, from 0.
 
-    All are from 1, as they are in the corpus and its document; the column counts symbols.
-    `newlines` (V,) counts the line ends that each symbol stands for.
+    Both are those in the corpus: a part may begin in the middle of a document. `documents` has the
+    names of all, as far as they have some.
     """
-    document = int(np.searchsorted(part.starts, place, side="right"))
-    begin, line, column = int(part.starts[document - 1]), 1, 1
-    before: tuple[Symbols, int, int] = part.before, 0, len(part.before) if document == 1 else 0
-    for row, first, end in (before, (part.symbols, begin, place)):
-        for at in range(first, end, _BLOCK):
-            counts = newlines[row[at : min(at + _BLOCK, end)]]
-            ends = np.flatnonzero(counts)
-            line += int(counts.sum())
-            column = len(counts) - int(ends[-1]) if len(ends) else column + len(counts)
-    return part.documents_before + document, line, column
+    number = int(np.searchsorted(part.starts, place, side="right"))
+    before, total = len(part.before) if number == 1 else 0, part.documents_before + number
+    name = visible(documents[total - 1]) if documents else f"document {total}"
+    return name, place - int(part.starts[number - 1]) + before
 
 
 def _percent(share: float) -> str:

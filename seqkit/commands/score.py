@@ -36,7 +36,6 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     chosen = device.choose_device(config.device)
     part, corpus = checkpoint_data.asked_for(config, saved, catalogue, console)
     scoring.require_memory(saved.model, len(part), chosen)
-    documents = _documents(config, corpus)
     with (
         machine.memory_errors("Try device=cpu."),
         outputs.result_stream(out, overwrite=config.overwrite) as write,
@@ -47,7 +46,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             model, codec = saved.build(chosen), saved.codec
             scored = scoring.Scored(model, part, codec.start, bar.update)
             lines = None if ending else write
-            surprise = _surprise(scored, codec, documents, lines)
+            surprise = _surprise(scored, codec, _documents(config, corpus), lines)
         heading = corpus.name, saved.name or str(saved.file)
         if isinstance(surprise, SurpriseOfText) and ending:
             write(surprise.page(*heading))

@@ -8,8 +8,8 @@ from seqkit.data.corpus import Part
 from seqkit.evaluation.streaming import Stretch
 
 
-def test_places_are_on_the_axis_of_the_curve() -> None:
-    """A validation part begins in the middle of a recording, and so does its curve."""
+def test_places_are_those_in_the_recording() -> None:
+    """A validation part begins in the middle of a recording."""
     codec, click = MuLaw(256, 1000, 1.0), 3000
     nats = np.ones(5000)
     nats[click : click + 50] = 9
@@ -18,7 +18,7 @@ def test_places_are_on_the_axis_of_the_curve() -> None:
     symbols, before = np.zeros(5000, np.uint8), np.zeros(20_000, np.uint8)
     cut = SurpriseOfSound(Part(symbols, np.array([0]), before=before), codec, [])
     two = SurpriseOfSound(Part(symbols, np.array([0, 1000])), codec, ["a.wav", "b.wav"])
-    for scored, place in ((cut, "at 23.00 s: "), (two, "at 3.00 s (b.wav, 2.00 s): ")):
+    for scored, place in ((cut, "document 1 at 23.00 s: "), (two, "b.wav at 2.00 s: ")):
         scored.add(stretch)
         assert scored.places(1)[0].startswith(place)
     assert cut.picture("a.wav", "run", ".svg").startswith(b"<?xml")

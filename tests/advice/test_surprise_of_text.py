@@ -1,17 +1,11 @@
-"""The most surprising places are found, and named as an editor names them."""
+"""The most surprising places are found, and named by their documents."""
 
 import numpy as np
 import pytest
 
-from seqkit.advice import surprise_of_text
-from seqkit.advice.surprise_of_text import Peaks, position
+from seqkit.advice.surprise_of_text import Peaks, located
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus, Part
-
-TEXTS = ["one\ntwo\n\nfour", "\n", "x", "long " * 50, "a\r\nb\n"]
-CODEC = Characters.from_text("".join(TEXTS))
-WHOLE = Part.of(*map(CODEC.encode, TEXTS))
-NEWLINES = np.array([character == "\n" for character in CODEC.vocabulary], np.int64)
 
 
 @pytest.mark.parametrize("length", [1, 7, 100, 1000])
@@ -31,20 +25,15 @@ def test_the_highest_are_kept_in_order_and_apart(length: int) -> None:
     assert min(value for _, value in found) > 900
 
 
-@pytest.mark.parametrize("block", [3, 1000])
-def test_positions_are_those_of_an_editor(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(surprise_of_text, "_BLOCK", block)
-    expected = []
-    for document, text in enumerate(TEXTS, 1):
-        for offset in range(len(text)):
-            before = text[:offset]
-            column = offset - (before.rfind("\n") + 1) + 1
-            expected.append((document, before.count("\n") + 1, column))
-    assert [position(WHOLE, NEWLINES, place) for place in range(len(WHOLE))] == expected
-
-
 @pytest.mark.parametrize("share", [0.02, 0.5])
-def test_positions_in_a_part_are_those_in_the_file(share: float) -> None:
-    first, second, _ = Corpus(WHOLE, CODEC, "text", "").split([share, 1 - share, 0.0])
-    expected = [position(WHOLE, NEWLINES, len(first) + place) for place in range(len(second))]
-    assert [position(second, NEWLINES, place) for place in range(len(second))] == expected
+def test_places_in_a_part_are_those_in_the_file(share: float) -> None:
+    texts = ["one", "x", "long " * 50]
+    codec = Characters.from_text("".join(texts))
+    whole = Part.of(*map(codec.encode, texts))
+    names = ["a.txt", "b.txt", "c.txt"]
+    expected = [(names[n], at) for n, text in enumerate(texts) for at in range(len(text))]
+    assert [located(whole, names, place) for place in range(len(whole))] == expected
+    first, second, _ = Corpus(whole, codec, "text", "").split([share, 1 - share, 0.0])
+    found = [located(second, names, place) for place in range(len(second))]
+    assert found == expected[len(first) :]
+    assert located(second, [], len(second) - 1)[0] == "document 3"
