@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from seqkit.config import Config, DataConfig
-from seqkit.evaluation.baselines import CONSTANT_BITS, COPIES, NAMES, noun
+from seqkit.evaluation.baselines import COPIES, NAMES, noun
 from seqkit.foundation.processes import Rank
 from seqkit.foundation.wording import command_line
 from seqkit.runs.record import Record
@@ -42,14 +42,6 @@ _ADVICE = {
     "model.hidden_size={wider}.",
 }
 """What is advised of the first that `_seen` tells; the first two show while a run is going, too."""
-_NOTHING = (
-    "The validation part is nearly the same {} throughout, as silence is: the loss on it tells "
-    "nothing."
-)
-_ANOTHER_PART = (
-    "Give it another validation part, as in data.split=0.8,0.1,0.1, or leave out of the data what "
-    "is the same throughout; the samples say more of this run than its losses."
-)
 _ENDED = {
     "stopped": "It was stopped after step {}",
     "ended": "It ended early, after step {}: the file log may say why",
@@ -81,12 +73,6 @@ def _noun(record: Record) -> str:
 def _guess(record: Record) -> float:
     """The loss that a network has to beat to have learned anything: that of guessing."""
     return baselines(record).get(NAMES["histogram_bits"], math.inf)
-
-
-def _tells_nothing(record: Record) -> bool:
-    """Whether the validation part is nearly constant, so that any model is certain of it."""
-    bits = record.number("baselines", "histogram_bits")
-    return record.best is not None and bits is not None and bits < CONSTANT_BITS
 
 
 def _seen(record: Record) -> Iterator[str]:
@@ -143,7 +129,7 @@ def warning(record: Record) -> str:
     """What a training has to be told at its end; empty while all is well."""
     loss = record.loss
     behind = loss is not None and any(loss > nats for nats in baselines(record).values())
-    if record.state != "finished" or not (behind or _tells_nothing(record)):
+    if record.state != "finished" or not behind:
         return ""
     verdict = judge(record)
     return f"{verdict.finding} {verdict.advice}"
@@ -166,8 +152,6 @@ def judge(record: Record) -> Verdict:
     seen = next(_seen(record), "")
     if not seen:
         return Verdict(finding, f"It is still going, at step {at}: look again later.")
-    if record.state == "finished" and _tells_nothing(record):
-        return Verdict(finding, _ANOTHER_PART)
     finding += f" Its last sample {heard}." if heard else ""
     longer = seen in ("is short", "falls")
     command = _go_on(record, settings, *_longer(record, settings)) if longer else ""
@@ -186,8 +170,6 @@ def _finding(record: Record, fails: bool) -> str:
     if record.best is None:
         went = f"from {train.values[0]:.3f} to {train.recent:.3f}"
         return f"Without a validation so far, the training loss went {went} nats a {unit}."
-    if _tells_nothing(record):
-        return _NOTHING.format(unit)
     (step, best), known = record.best, baselines(record)
     learned = "It predicts better than guessing" if fails else "It learned"
     if _is_recited(record):

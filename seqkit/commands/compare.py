@@ -16,7 +16,6 @@ from seqkit.foundation.wording import (
     duration,
     first_of,
     json_text,
-    percent,
     visible_line,
 )
 from seqkit.runs.layout import find_runs
@@ -98,7 +97,6 @@ def _row(record: Record, number: int, differing: Sequence[str]) -> dict[str, Any
         "loss": loss,
         "bits_per_symbol": None if loss is None else loss / math.log(2),
         "likeness": likeness if isinstance(likeness, Mapping) else None,
-        "share": record.metrics.share,
         "best_step": record.best and record.best[0],
         "steps": None if steps is None else int(steps),
         "seconds": record.seconds,
@@ -138,8 +136,6 @@ def _table(group: Sequence[Record], *, headed: bool) -> str:
     if headed:
         sha256 = f", sha256 {first['data_sha256'][:8]}…" if first["data_sha256"] else ""
         lines.insert(0, f"data: {visible_line(first['data'] or 'not known')}{sha256}")
-    if first["share"] < 1:
-        lines.append(f"these losses are on {percent(first['share'])} of the validation part")
     return "\n".join(lines)
 
 

@@ -18,8 +18,6 @@ from seqkit.symbols import Integers, Symbols
 
 SAMPLE = 1 << 18
 """Symbols, of which the baselines of a run are: the first of its validation part."""
-CONSTANT_BITS = 0.05
-"""Bits by frequency below which data are nearly constant, and a loss on them tells nothing."""
 COPIES = 0.2  # of the passages of a text came before, from which on a loss on it looks too good
 
 _BLOCK = 1 << 20  # symbols read at a time

@@ -60,13 +60,11 @@ class Metrics:
     train: `loss` (nats a symbol), `symbols`, `gradient_norm`.
     validation: the losses that can be compared with the last one: on the same validation part, and
         as much of it.
-    share: of the validation part, which the last loss is of.
     step, seconds: of the last line.
     """
 
     train: Mapping[str, Curve]
     validation: Curve
-    share: float
     step: int
     seconds: float
 
@@ -127,7 +125,7 @@ class Record:
         """What a loss is measured on: only those of the same can be compared."""
         known, keys = self.text("data", "sha256") or f"unknown, of {self.path}", self.keys
         read = (repr(keys.get(f"data.{key}")) for key in _MEASURES)
-        return (known, *read, repr(self.metrics.share))
+        return (known, *read)
 
     def number(self, *names: str) -> float | None:
         """A number among the facts; None if there is none that a run could have written."""
@@ -227,7 +225,6 @@ def read_metrics(file: Path, problems: list[str]) -> Metrics:
     return Metrics(
         train={name: _curve(train, name) for name in _TRAIN},
         validation=_curve(same, "loss"),
-        share=last.get("scored", 1.0) / max(last.get("total", 1.0), 1.0),
         step=int(max((line["step"] for line in train + validation), default=0)),
         seconds=max((line.get("seconds", 0.0) for line in train + validation), default=0.0),
     )

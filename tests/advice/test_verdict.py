@@ -108,14 +108,6 @@ def test_what_several_processes_began_is_gone_on_with_by_as_many(
     assert judge(read(run)).command == f"{launcher} -m seqkit run_dir={run} resume=auto"
 
 
-def test_a_silent_validation_part_judges_nothing(leave: Leave) -> None:
-    silent = {"histogram_bits": 0.0, "bigram_bits": 0.0}
-    verdict = judge(read(leave(FLAT, [0.2, 0.1, 0.09, 0.09], baselines=silent)))
-    assert "the loss on it tells nothing" in verdict.finding
-    assert "data.split=" in verdict.advice
-    assert "optimizer.lr" not in verdict.advice
-
-
 def test_a_run_that_diverged_says_what_to_change(leave: Leave) -> None:
     run = leave(DOWN, [2.0], finished=False, ended={"how": "diverged", "step": 120})
     verdict = judge(read(run))
