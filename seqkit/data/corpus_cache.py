@@ -30,7 +30,7 @@ from seqkit.foundation.errors import DataError, OutputError
 from seqkit.foundation.session import Notice
 from seqkit.symbols import Symbols, symbol_dtype
 
-_FORMAT = 14  # of the cached files; what is chosen otherwise changes their key, too
+_FORMAT = 15  # of the cached files; what is chosen otherwise changes their key, too
 _OF_SOUND = ("channel", "on_bad_file")
 _OF_TEXT = ("unknown", "newline", "leave_out", "document", "on_bad_file", "encoding", "kind")
 """The keys that symbols of a codec depend on, beside the codec."""

@@ -5,7 +5,6 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain, compress
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from seqkit.data.sound_encoder import encode_sound
 from seqkit.data.source import Source
 from seqkit.data.text_encoder import encode_text, pieces_of, row_batches
 from seqkit.foundation.wording import first_of
-from seqkit.symbols import Integers, Symbols, symbol_dtype
+from seqkit.symbols import Integers, Symbols
 
 _SHOWN = 12  # digits of a sha256
 
@@ -34,7 +33,8 @@ class Layout:
     documents: how many documents those have of which something is left.
     parts: where the data set's own parts begin, of 1 (validation) and 2 (test).
     labels: of rows, each once.
-    findings: as JSON values.
+    notes: what the user is told about it.
+    skipped, unreadable, snr: as in `Corpus`, but for files that the search left out.
     """
 
     starts: Integers
@@ -44,7 +44,10 @@ class Layout:
     documents: dict[str, int]
     parts: dict[str, int]
     labels: list[str]
-    findings: dict[str, Any]
+    notes: list[str]
+    skipped: int
+    unreadable: int
+    snr: float | None
 
 
 def encode(source: Source, codec: Codec, stream: Sink, meter: Meter) -> Layout:
@@ -57,9 +60,8 @@ def encode(source: Source, codec: Codec, stream: Sink, meter: Meter) -> Layout:
     with meter.shown("hashing", source.bytes):
         sha256 = {name: digest_of(file, meter.add) for name, file in source.files.items()}
     config, findings = source.config, Findings()
-    itemsize, first = symbol_dtype(codec.size).itemsize, stream.tell()
     sizes, documents, parts = list[Integers](), dict[str, int](), dict[str, int]()
-    labels, rows = dict[str, int](), list[int]()
+    size, labels, rows = 0, dict[str, int](), list[int]()
     with meter.shown("encoding", source.bytes):
         for name, file in source.documents.items():
             begin, lengths, found = stream.tell(), np.zeros(0, np.int64), Findings()
@@ -83,41 +85,43 @@ def encode(source: Source, codec: Codec, stream: Sink, meter: Meter) -> Layout:
             sizes.append(lengths[lengths > 0])
             documents[name] = len(sizes[-1])
             if part := source.located.part_of(name):
-                parts.setdefault(str(part), (begin - first) // itemsize)
+                parts.setdefault(str(part), size)
+            size += int(lengths.sum())
     source.check_unchanged()
     if not sizes:
         raise nothing_left(source, findings.unreadable | findings.left_out)
-    ends = np.cumsum(np.concatenate(sizes))
+    starts = np.append(0, np.cumsum(np.concatenate(sizes))[:-1])
+    unreadable, notes = len(findings.unreadable), findings.notes(source.files, codec)
+    is_sound = isinstance(codec, Quantiser)
+    skipped = unreadable + len(findings.left_out) if is_sound else findings.skipped
     return Layout(
-        np.append(0, ends[:-1]), np.array(rows, np.int64), int(ends[-1]),
-        sha256, documents, parts, [*labels], findings.as_json(),
+        starts, np.array(rows, np.int64), size, sha256, documents, parts, [*labels],
+        notes, skipped, unreadable, findings.snr,
     )  # fmt: skip
 
 
 def corpus_of(source: Source, codec: Codec, symbols: Symbols, layout: Layout) -> Corpus:
     """The corpus of encoded files."""
-    located, documents, errors = source.located, layout.documents, len(source.search.errors)
-    findings, is_sound = Findings.from_json(layout.findings), isinstance(codec, Quantiser)
-    notes = source.notes(findings, codec)
+    located, errors = source.located, len(source.search.errors)
+    frame, is_sound = (codec.phases, True) if isinstance(codec, Quantiser) else (1, False)
+    notes = [*layout.notes, *source.notes(codec, layout.unreadable)]
     if other := _other_files(layout.sha256, source.config.sha256):
         notes.append(other)
-    frame = codec.phases if isinstance(codec, Quantiser) else 1
-    cut = is_sound or source.config.cuts_files
     return Corpus(
         whole=Part(symbols, layout.starts, frame=frame),
         codec=codec,
         name=located.name,
         sha256=_sha256(source, layout.sha256),
         bytes=source.bytes,
-        skipped=findings.files_left_out + errors if is_sound else findings.skipped,
-        unreadable_files=len(findings.unreadable) + errors,
+        skipped=layout.skipped + errors if is_sound else layout.skipped,
+        unreadable_files=layout.unreadable + errors,
         notes=tuple(notes),
-        files=tuple(documents.items()),
+        files=tuple(layout.documents.items()),
         row_labels=(layout.labels, layout.rows) if layout.labels else None,
-        whole_documents=cut and len(layout.starts) > 1,
+        whole_documents=(is_sound or source.config.cuts_files) and len(layout.starts) > 1,
         validation_start=layout.parts.get("1"),
         test_start=layout.parts.get("2"),
-        snr=findings.snr,
+        snr=layout.snr,
         licence=located.licence,
         citation=located.citation,
         stand_in=located.path if located.stands_in else None,

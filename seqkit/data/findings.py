@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
 
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.foundation.wording import counted, first_of
@@ -41,31 +40,18 @@ class Findings:
             own = getattr(self, name)
             setattr(self, name, own | found if type(found) is dict else own + found)
 
-    def as_json(self) -> dict[str, Any]:
-        """JSON values, from which `from_json` makes them again."""
-        return {**vars(self), "converted": dict(self.converted)}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Raises KeyError or TypeError for other values."""
-        return cls(**{**values, "converted": Counter(values["converted"])})
-
     @property
     def snr(self) -> float | None:
         """The signal to noise ratio of quantising, in decibels; None without noise."""
         return 10 * math.log10(self.signal / self.noise) if self.noise else None
 
-    @property
-    def files_left_out(self) -> int:
-        """How many."""
-        return len(self.unreadable) + len(self.left_out)
-
     def notes(self, files: Mapping[str, Path], codec: Codec) -> list[str]:
         """What the user is told about these files, by their names."""
         if isinstance(codec, Quantiser):
             parts = [*self._of_sound(files), *self._unreadable(files)]
-            read = f"{len(files) - self.files_left_out} of {counted(len(files), 'file')}"
-            return ["; ".join([f"{read} of sound read", *parts])] if parts else []
+            read = len(files) - len(self.unreadable) - len(self.left_out)
+            told = f"{read} of {counted(len(files), 'file')} of sound read"
+            return ["; ".join([told, *parts])] if parts else []
         return [*self._unreadable(files), *self._of_text()]
 
     def _unreadable(self, files: Mapping[str, Path]) -> Iterator[str]:

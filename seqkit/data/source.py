@@ -12,7 +12,6 @@ from seqkit.data.codecs import Codec
 from seqkit.data.datasets import Located
 from seqkit.data.file_search import Search, is_folder
 from seqkit.data.files import BadFileError, stamp
-from seqkit.data.findings import Findings
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import DataError
 
@@ -95,15 +94,14 @@ class Source:
             if stamp(file) != self.stamps[name]:
                 raise DataError(f"{file}: changed while it was read: start again")
 
-    def notes(self, findings: Findings, codec: Codec) -> list[str]:
-        """What the user is told about the files."""
-        notes, search = findings.notes(self.files, codec), self.search
+    def notes(self, codec: Codec, unreadable: int) -> list[str]:
+        """What the user is told of the choice of files, of which so many cannot be read."""
+        notes, search = list[str](), self.search
         if codec.kind == "bytes" and (self.config.kind, self.config.codec) == ("auto", "auto"):
             notes.append("not text: read as bytes, as with data.kind=bytes")
         of_folder = not self.is_sound and any(map(is_folder, self.located.paths))
         if of_folder or search.left_out or search.errors:
-            taken = len(self.files)
-            notes.append(search.note(taken if self.is_sound else taken - len(findings.unreadable)))
+            notes.append(search.note(len(self.files) - (0 if self.is_sound else unreadable)))
         return notes
 
     @contextlib.contextmanager

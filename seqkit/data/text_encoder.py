@@ -8,14 +8,15 @@ import codecs as encodings
 import contextlib
 import io
 import json
+import re
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from seqkit.config import DataConfig
-from seqkit.data import codecs, documents, files
+from seqkit.data import codecs, files
 from seqkit.data.codecs import Characters, TextCodec, UnknownSymbolError
 from seqkit.data.files import (
     SOUND_HINT,
@@ -29,8 +30,10 @@ from seqkit.data.files import (
 from seqkit.data.findings import Findings
 from seqkit.data.sound import reader
 from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.wording import unescaped
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
+_SEEN_AGAIN = 1 << 8  # characters of a block that are looked at again with the next one
 _ENCODINGS = "cp1252 (Western European), cp1251 (Russian), gb18030 (Chinese) …"
 
 
@@ -186,7 +189,36 @@ def _read(
     if kind == "bytes":
         return blocks(file, count)
     text = _text_blocks(file, config, count)
-    return documents.split(text, config.document) if config.cuts_files else text
+    return split_documents(text, config.document) if config.cuts_files else text
+
+
+def split_documents(blocks: Iterable[str], document: str) -> Iterator[list[str]]:
+    """The documents in blocks of text whose line ends are LF, as they come.
+
+    The first of each list goes on with the last one of the list before: no document has to fit into
+    memory. Up to four line ends beside a separator belong to no document, nor do those at the
+    beginning and the end of the text.
+    """
+    cut = _pattern(document)
+    edge = "" if document == "line" else "\n"
+    held, is_begun = "", False
+    for block in blocks:
+        text = held + block
+        *whole, last = cut.split(text if is_begun else text.lstrip(edge))
+        is_begun = bool(last) or (is_begun and not whole)
+        kept = max(len(last) - len(cut.pattern) - _SEEN_AGAIN, 0)
+        held = last[kept:]
+        yield [*whole, last[:kept]]
+    yield [held.rstrip(edge)]
+
+
+def _pattern(document: str) -> re.Pattern[str]:
+    """What stands between documents."""
+    if document == "line":
+        return re.compile("\n")
+    if document == "blank_line":
+        return re.compile(r"\n(?:[ \t]*\n)+")
+    return re.compile(rf"\n{{0,4}}{re.escape(unescaped(document))}\n{{0,4}}")
 
 
 def _encode_documents(

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import documents, files
-from seqkit.data.documents import split
+from seqkit.data import files, text_encoder
 from seqkit.data.load import load_corpus
+from seqkit.data.text_encoder import split_documents
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.session import Session
@@ -20,7 +20,7 @@ def joined(text: str, document: str, block: int) -> list[str]:
     """The documents of a text that comes in blocks of so many characters."""
     found = [""]
     blocks = (text[at : at + block] for at in range(0, len(text), block))
-    for first, *others in split(blocks, document):
+    for first, *others in split_documents(blocks, document):
         found[-1] += first
         found += others
     return found
@@ -48,7 +48,7 @@ def test_documents_do_not_depend_on_the_blocks(
     held: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(documents, "_SEEN_AGAIN", held)
+    monkeypatch.setattr(text_encoder, "_SEEN_AGAIN", held)
     assert joined(text, document, block) == wanted
 
 
