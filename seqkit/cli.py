@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import seqkit
 from seqkit import commands
-from seqkit.commands import COMMANDS, welcome
+from seqkit.commands import COMMANDS
 from seqkit.commands.interrupts import SIGNALS, ended_by_signals
 from seqkit.foundation import driver, processes, stdout
 from seqkit.foundation.console import Console
@@ -105,9 +105,6 @@ def _main(arguments: list[str]) -> int:
         return 0  # rank 0 does it
     if options.version or command == "version":
         stdout.write(seqkit.__version__)
-        return 0
-    if not arguments and stdout.Product().terminal:
-        stdout.write(welcome.screen())
         return 0
     from seqkit.commands import help_texts
 
