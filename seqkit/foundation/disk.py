@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Self
 
-from seqkit.foundation import half_written
+from seqkit.foundation import locks
 from seqkit.foundation.errors import OutputError
 from seqkit.foundation.wording import byte_count
 
@@ -125,18 +125,18 @@ def scratch(path: Path, size: int = 0) -> Iterator[tuple[OutputFile, Path]]:
     with contextlib.ExitStack() as stack:
         held = False
         while not held:
-            temporary = half_written.name_for(path)
+            temporary = locks.name_for(path)
             stack.callback(_unlink, temporary)  # also if a signal comes while it is made
             with _failures(path):
                 stream = stack.enter_context(OutputFile(open_file(temporary, "xb"), path))
-                held = half_written.hold(stream.fileno())
+                held = locks.hold(stream.fileno())
         yield stream, temporary
 
 
 @functools.cache  # once a process: of its own files it leaves none
 def clear_halves(folder: Path) -> None:
     """Remove from a folder, an absolute path, what killed processes were writing, if it can."""
-    for path in half_written.dead(folder):
+    for path in locks.dead(folder):
         if path.is_dir():
             remove_folder(path)
         else:
@@ -191,7 +191,7 @@ def keep_as(source: Path, target: Path) -> None:
 
     Without hard links it has only the second one until then. Raises OutputError.
     """
-    second = half_written.name_for(target)
+    second = locks.name_for(target)
     with _failures(target):
         if target.exists() and target.samefile(source):  # renamed to itself, it would keep both
             return

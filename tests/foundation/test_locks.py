@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.foundation import disk, half_written, locks
+from seqkit.foundation import disk, locks
 from tests.conftest import environment
 
 pytestmark = pytest.mark.faults
@@ -43,7 +43,7 @@ def test_a_file_stays_while_its_process_lives_and_goes_once_it_is_killed(tmp_pat
         assert writing.stdout is not None
         assert writing.stdout.readline() == "written\n"
         disk.clear_halves(tmp_path)
-        (half,) = tmp_path.glob(half_written.PATTERN)
+        (half,) = tmp_path.glob(locks.PATTERN)
         assert half.read_text() == "half"
         writing.send_signal(signal.SIGKILL)
     assert half.exists()
@@ -59,7 +59,7 @@ def test_another_hosts_file_is_kept_for_a_day(
 ) -> None:
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(platform, "node", lambda: "elsewhere")
-        half = half_written.name_for(tmp_path / "a.txt")
+        half = locks.name_for(tmp_path / "a.txt")
     half.touch()
     then = time.time() - 3600 * age
     os.utime(half, (then, then))
@@ -74,7 +74,7 @@ def test_without_locks_a_file_is_kept_for_a_day(
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    new, old = (half_written.name_for(tmp_path / name) for name in ("a.txt", "b.txt"))
+    new, old = (locks.name_for(tmp_path / name) for name in ("a.txt", "b.txt"))
     for half in (new, old):
         half.touch()
     os.utime(old, (0, 0))
@@ -92,12 +92,12 @@ def test_other_files_are_nobodys_business(tmp_path: Path) -> None:
 
 
 def test_a_half_folder_goes_with_all_that_is_in_it(tmp_path: Path) -> None:
-    half, held = (half_written.name_for(tmp_path / name) for name in ("recordings", "others"))
+    half, held = (locks.name_for(tmp_path / name) for name in ("recordings", "others"))
     for folder in (half, held):
         folder.mkdir()
         (folder / "a.wav").touch()
     with locks.opened(held) as handle:
-        assert half_written.hold(handle)
+        assert locks.hold(handle)
         disk.clear_halves(tmp_path)
     assert [*tmp_path.iterdir()] == [held]
 
