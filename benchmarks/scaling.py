@@ -73,11 +73,11 @@ def _sum_alone(trainer: Trainer, ranks: Ranks, chosen: torch.device) -> dict[str
         return found
     times = []
     for _ in range(20):
-        ranks.settle(chosen)
+        torch.cuda.synchronize(chosen)
         begun = time.perf_counter()
         for _ in itertools.repeat(None, 10):
             ranks.sum(gradient)
-        ranks.settle(chosen)
+        torch.cuda.synchronize(chosen)
         times.append((time.perf_counter() - begun) / 10)
     return found | {"sum_ms": round(float(np.median(times)) * 1000, 3)}
 

@@ -213,7 +213,6 @@ def initialise_run_folder(training: Training, saver: Saver, notice: Notice) -> N
     folder, claim = training.folder, training.claim
     if training.ranks.leads:
         folder.make()
-        training.ranks.advise(lambda: advice(training))
         if claim.saved is None:
             folder.clear()  # a run that overwrite=true replaces
         else:

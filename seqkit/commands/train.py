@@ -12,7 +12,7 @@ from seqkit.data.codecs import Quantiser
 from seqkit.foundation import machine, processes, stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
-from seqkit.foundation.errors import NOT_BEGUN, StoppedError
+from seqkit.foundation.errors import NOT_BEGUN, LostProcessError, StoppedError
 from seqkit.foundation.ranks import joined
 from seqkit.foundation.session import Session
 from seqkit.runs.observers import ProgressBar
@@ -27,9 +27,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """
     with contextlib.ExitStack() as held:
         with ended_by_signals(NOT_BEGUN):
-            ranks = held.enter_context(
-                joined(processes.own_rank(), NOT_BEGUN.capitalize(), console.progress)
-            )
+            ranks = held.enter_context(joined(processes.own_rank(), console.progress))
             session = Session(catalogue, console.notice, console.progress, ranks)
             with console.progress("setting up"):
                 training = held.enter_context(set_up(config, session))
@@ -52,6 +50,8 @@ def _train(training: Training, console: Console) -> None:
         follower = ProgressBar(console, shown)
         try:
             run_training(training, [follower], console.notice, stop=reason)
+        except LostProcessError as error:
+            raise LostProcessError(f"{error}. {advice(training)}") from error
         except StoppedError as error:
             raise interrupts.failure(str(error)) from error
         except KeyboardInterrupt as error:

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import NoReturn
 
-_HEARD = 3.0  # seconds after which rank 0, if it had failed alike, would have ended all processes
+HEARD = 3.0  # seconds after which rank 0, if it had failed alike, would have told of it
 _SET_BY_TORCHRUN = (
     *("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),
     *("MASTER_ADDR", "MASTER_PORT"),
@@ -50,11 +50,13 @@ def own_rank() -> Rank:
 
 
 def let_first_speak() -> None:
-    """Wait, before a process that does not lead tells of its failure, whether rank 0 has the same.
+    """Wait, before a process that met no others tells of its failure, whether rank 0 has the same.
 
     Rank 0 then tells of it and ends, and the launcher ends the others.
     """
-    time.sleep(_HEARD)
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is None or not distributed.is_initialized():  # else they have agreed who tells
+        time.sleep(HEARD)
 
 
 def named(message: str) -> str:

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import torch
 
-from seqkit.config import Config
+from seqkit.config import Config, values_of
+from seqkit.data import streams
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.sound.postfilter import OFF
@@ -32,7 +33,7 @@ from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as load_checkpoint
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import find_checkpoint
-from seqkit.stages import agreement, network
+from seqkit.stages import network
 from seqkit.stages.claim import Claim, claimed
 from seqkit.stages.closing import ClosingSample, plan_closing
 from seqkit.stages.conditions import ConditionedParts, find_conditions, with_room
@@ -41,6 +42,9 @@ from seqkit.training import footprint
 from seqkit.training.schedule import Clock
 from seqkit.training.step import Plan
 from seqkit.training.trainer import Trainer
+
+_OWN_KEYS = resume.PLACE_KEYS | {"checkpoint", "out", "run_dir", "runs", "quiet"}
+"""Keys in which processes may differ: the same data may lie elsewhere, and rank 0 alone writes."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +170,7 @@ def set_up(config: Config, session: Session) -> Iterator[Training | None]:
     if config.log.tensorboard and importlib.util.find_spec("tensorboard") is None:
         raise ConfigError("log.tensorboard=true: pip install 'seqkit[tensorboard]'")
     config = dataclasses.replace(config, seed=config.fixed_seed)
-    agreement.check_settings(config, ranks)
+    _check_alike(config, ranks)
     with claimed(config, session) as claim:
         if claim.is_over:
             session.notice(claim.over(claim.config))
@@ -175,7 +179,10 @@ def set_up(config: Config, session: Session) -> Iterator[Training | None]:
         if claim.saved is not None:
             resume.allowed(claim.config, claim.saved, claim.changed)
         chosen = device.find_device(device.of_rank(config.device, ranks.rank))
-        agreement.check_device(chosen, ranks)
+        on_gpu = chosen.type == "cuda"
+        ranks.check_same({"device": torch.cuda.get_device_name(chosen) if on_gpu else "cpu"})
+        if not (on_gpu or ranks.alone):  # sums are rounded by their number
+            torch.set_num_threads(ranks.shared(torch.get_num_threads))
         with device.settings_of_training(chosen, config.train.deterministic):
             with shared_cores(exactly=min(FEW, torch.get_num_threads())):
                 training = _assembled(claim, chosen, session)
@@ -185,6 +192,17 @@ def set_up(config: Config, session: Session) -> Iterator[Training | None]:
                 yield None
             else:
                 yield training
+
+
+def _check_alike(config: Config, ranks: Ranks) -> None:
+    """Raise ConfigError where this process was started for another training than rank 0."""
+    if ranks.alone:
+        return
+    for path in config.data.path:
+        if streams.is_pipe(path):
+            raise ConfigError(f"data.path={path}: several processes cannot read one stream")
+    keys = {name: value for name, value in values_of(config).items() if name not in _OWN_KEYS}
+    ranks.check_same(device.versions() | keys)
 
 
 def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training:

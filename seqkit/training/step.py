@@ -234,10 +234,9 @@ class TrainingStep:
         return float(nats)
 
     def _nats_of_all(self) -> Tensor:
-        """The sum over the processes, once all their devices are done."""
+        """The sum over the processes."""
         nats = self._nats.clone()
         self._ranks.sum(nats)
-        self._ranks.settle(self._device)
         return nats
 
     def take_left_out(self) -> int:
@@ -269,7 +268,7 @@ class TrainingStep:
         """
         count = len(self._lanes.shown)
         tensors = {
-            name: self._ranks.gathered(values[:, :count].float())
+            name: torch.cat(self._ranks.everyone(values[:, :count].float().cpu()), dim=1)
             for name, values in self._carried().items()
         }
         tensors["nats"] = self._nats_of_all()

@@ -30,8 +30,6 @@ from seqkit.training.step import Plan, TrainingStep
 from seqkit.training.validation import Validation
 
 _EVERY = 10  # steps from one report to the next; reading a loss back makes a GPU wait
-_EVERY_OF_MANY = 100  # the same among more processes than `_FEW`: they ask each other at each
-_FEW = 8
 
 
 class Trainer:
@@ -63,7 +61,6 @@ class Trainer:
         self.progress = TrainingProgress()
         self._lanes, self._part = lanes, validation
         self._ranks = ranks
-        self._report_every = _EVERY if ranks.rank.size <= _FEW else _EVERY_OF_MANY
         limits = [train.max_steps] if train.max_steps is not None else []
         limits += [train.max_epochs * lanes.steps] if train.max_epochs else []
         self._limit = min(limits, default=None)  # None: only time ends the training
@@ -141,8 +138,8 @@ class Trainer:
             saves = _every(self._plan.train.checkpoint_every, progress.step)
             saves = saves or (self._ranks.alone and self._time.save_due)
             report = validates or saves or progress.step == 1
-            report = report or _every(self._report_every, progress.step)
-            report = report or self._time.needs_look(self._report_every, progress.step)
+            report = report or _every(_EVERY, progress.step)
+            report = report or self._time.needs_look(_EVERY, progress.step)
             if report:
                 loss = self._mean_loss()  # waits for the device: the clock is read after it
                 saves = saves or self._ranks.shared(lambda: self._time.save_due)
@@ -249,7 +246,6 @@ class Trainer:
 
         Raises:
             DivergedError: the weights are not finite, so not worth keeping.
-            ConfigError: they are not the same in all processes.
         """
         for _ in range(self._step.take_missing()):
             self.progress.step -= 1
@@ -261,7 +257,6 @@ class Trainer:
                 f"the weights are not finite at step {self.progress.step}: the training diverged; "
                 "try a smaller optimizer.lr or train.clip_norm"
             )
-        self._ranks.check_same({"the sum of the weights": total})
         self._time.saved()
         values = {
             "progress": dataclasses.asdict(self.progress),

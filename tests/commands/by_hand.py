@@ -14,13 +14,9 @@ def by_hand(
     port: int,
     *words: tuple[str, ...],
     command: tuple[str, ...] = TINY,
-    last: str = "seqkit",
-    last_folder: Path | None = None,
 ) -> list[tuple[int, str, str]]:
     """What `begun_by_hand` comes to: exit code, stdout and stderr of each process."""
-    with begun_by_hand(
-        folder, port, *words, command=command, last=last, last_folder=last_folder
-    ) as started:
+    with begun_by_hand(folder, port, *words, command=command) as started:
         return outcomes(started)
 
 
@@ -30,24 +26,18 @@ def begun_by_hand(
     port: int,
     *words: tuple[str, ...],
     command: tuple[str, ...] = TINY,
-    last: str = "seqkit",
-    last_folder: Path | None = None,
 ) -> "Iterator[list[subprocess.Popen[str]]]":
-    """Start a process for each of `words` without a launcher; none outlives the block.
-
-    `last` is the module that the last of them runs, `last_folder` where it runs, if elsewhere.
-    """
+    """Start a process for each of `words` without a launcher; none outlives the block."""
     size = str(max(len(words), 2))
     with contextlib.ExitStack() as ends:
         started = []
         for rank, own in enumerate(words):
-            is_last = rank == len(words) - 1
             place = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": size}
             place |= {"LOCAL_WORLD_SIZE": size, "MASTER_ADDR": "localhost"}
             place |= {"MASTER_PORT": str(port)}
             process = spawn(
-                [python(), "-m", last if is_last else "seqkit", *command, *own],
-                cwd=(last_folder or folder) if is_last else folder,
+                [python(), "-m", "seqkit", *command, *own],
+                cwd=folder,
                 variables=place,
             )
             ends.enter_context(process)  # waits for it

@@ -1,29 +1,18 @@
 """Two launchers of torchrun, as on two machines, start one run; here both are on one."""
 
-import os
-import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.commands.test_torchrun import ENDLESS, metrics, workers
-from tests.conftest import TINY, Run, saved, spawn, summary_of, wait_for_steps
+from tests.commands.test_torchrun import metrics
+from tests.conftest import TINY, Run, spawn, summary_of
 from tests.warm_python import python
 
 
-def launched(
-    port: int, *words: str, interpreter: str | None = None
-) -> "list[subprocess.Popen[str]]":
+def launched(port: int, *words: str) -> "list[subprocess.Popen[str]]":
     """A training in two processes, each with a launcher of its own."""
-    line = [
-        interpreter or python(),
-        "-m",
-        "torch.distributed.run",
-        "--nnodes=2",
-        "--nproc-per-node=1",
-    ]
+    line = [python(), "-m", "torch.distributed.run", "--nnodes=2", "--nproc-per-node=1"]
     line += ["--rdzv-backend=c10d", f"--rdzv-endpoint=localhost:{port}", "--rdzv-id=test"]
     line += ["--local-addr=localhost", "--no-python", python(), "-m", "seqkit", *TINY, *words]
     return [spawn(line) for _ in range(2)]
@@ -45,22 +34,3 @@ def test_two_launchers_leave_one_run_like_that_of_two_processes_of_one(
     one, two = metrics(tmp_path / "1"), metrics(tmp_path / "2")
     assert [line[:2] for line in two] == [line[:2] for line in one]
     assert [line[2] for line in two] == pytest.approx([line[2] for line in one], rel=1e-5)
-
-
-@pytest.mark.thorough
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc")
-def test_a_process_killed_on_one_machine_ends_the_other_machine(
-    text_file: Path, tmp_path: Path, port: int
-) -> None:
-    folder = tmp_path / "run"
-    words = (*ENDLESS, f"data.path={text_file}", f"run_dir={folder}")
-    both = launched(port, *words, interpreter=sys.executable)  # whose children are told below
-    wait_for_steps(folder, 20)
-    found = [workers(one.pid) for one in both]
-    (second,) = (number for number, own in enumerate(found) if 1 in own)
-    os.kill(found[second][1], signal.SIGKILL)
-    said = [one.communicate(timeout=600)[1] for one in both]
-    assert [one.returncode for one in both] == [1, 1]
-    assert "exitcode  : -9" in said[second].partition("Root Cause")[2]
-    assert "seqkit: error: another process has ended" in said[1 - second]
-    assert saved(folder).training
