@@ -6,13 +6,11 @@
 //
 // What the blocks owe each other at every step travels in one of two ways. Where a group is a
 // cluster, straight from shared memory to shared memory, and announces itself on an mbarrier there.
-// With GRID through L2, on any GPU that runs all blocks at once: grid.cu. docs/how/kernel.md has a
-// picture.
+// With GRID through L2, on any GPU that runs all blocks at once: see the end. docs/how/kernel.md has
+// a picture.
 //
 // Constants: H, a multiple of 64, up to 512 in a cluster; LANES, 8, 16, 24 or 32; PATIENCE, clock
 // cycles. GRID; WGMMA, whether the GPU has it; BF16, whether numbers are bf16, not fp16.
-
-typedef unsigned short half;  // the bits of a number of 16 bits; arithmetic is done in fp32
 
 #define UNITS 32
 #define BLOCKS (H / UNITS)
@@ -22,46 +20,6 @@ typedef unsigned short half;  // the bits of a number of 16 bits; arithmetic is 
 #define STAGES (GRID ? 3 : 4)        // steps whose operands are under way from global memory
 #define RESIDENT 32                  // products of 16 x 16 whose weights a warp has in registers
 #define MORE_WEIGHTS 4096            // bytes of each other one, of eight warps, in shared memory
-
-// ---- the cell; seqkit/model/cells.py has the whole layer ----
-
-// The next h, from gates that their functions have been applied to; c becomes the next c.
-template <typename Tanh>
-__device__ __forceinline__ float next_h(float i, float f, float g, float o, float &c, Tanh tanh) {
-  c = fmaf(f, c, i * g);
-  return o * tanh(c);
-}
-
-// ---- numbers ----
-
-__device__ __forceinline__ float tanh_of(float x) {
-  float y;
-  asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));  // within 2^-11, as fp16 rounds
-  return y;
-}
-
-__device__ __forceinline__ float sigmoid_of(float x) {
-  return fmaf(tanh_of(0.5f * x), 0.5f, 0.5f);
-}
-
-__device__ __forceinline__ float2 unpacked(unsigned both) {
-  float2 v;
-#if BF16
-  v.x = __uint_as_float(both << 16), v.y = __uint_as_float(both & 0xffff0000u);
-#else
-  asm("{.reg .f16 a, b; mov.b32 {a, b}, %2; cvt.f32.f16 %0, a; cvt.f32.f16 %1, b;}"
-      : "=f"(v.x), "=f"(v.y) : "r"(both));
-#endif
-  return v;
-}
-
-__device__ __forceinline__ float number(half bits) { return unpacked(bits).x; }
-__device__ __forceinline__ half rounded(float x) { return (half)packed(x, 0.0f); }
-// As fp16 at most: a cell that counts would be infinite in the next window. NaN stays NaN.
-__device__ __forceinline__ half saturated(float x) {
-  if (BF16) return rounded(x);
-  return rounded(x > 65504.0f ? 65504.0f : x < -65504.0f ? -65504.0f : x);
-}
 
 // ---- clusters and shared memory ----
 
@@ -288,4 +246,50 @@ __device__ __forceinline__ int kept_place(int octet, int unit, int column) {
 
 __device__ __forceinline__ long long kept_block(int step, int tiles, int tile, unsigned rank) {
   return (((long long)step * tiles + tile) * BLOCKS + rank) * (LANES * UNITS);
+}
+
+// ---- the exchange through L2 between blocks that all run at once, without clusters ----
+//
+// There is no barrier. A piece of 16 bytes is written and read as a whole, and one bit of it tells a
+// new piece from that of two exchanges ago, which was in the same place of the two buffers: readers
+// poll the pieces themselves. Exchange number n is in buffer n % 2 with the bit n / 2 % 2 == 0. It
+// starts as zeros. The argument that nothing is overwritten too early is that of the clusters.
+
+__device__ __forceinline__ uint4 load_piece(const void *place) {
+  unsigned long long low, high;
+  asm volatile("{.reg .b128 v; ld.relaxed.gpu.global.b128 v, [%2]; mov.b128 {%0, %1}, v;}"
+               : "=l"(low), "=l"(high) : "l"(place) : "memory");
+  return make_uint4(low, low >> 32, high, high >> 32);
+}
+
+// With its first word's bit `bit` as exchange `number` has it.
+__device__ __forceinline__ void send_piece(void *place, uint4 piece, unsigned bit, int number) {
+  piece.x = number & 2 ? piece.x & ~bit : piece.x | bit;
+  const unsigned long long low = (unsigned long long)piece.y << 32 | piece.x;
+  const unsigned long long high = (unsigned long long)piece.w << 32 | piece.z;
+  asm volatile("{.reg .b128 v; mov.b128 v, {%1, %2}; st.relaxed.gpu.global.b128 [%0], v;}"
+               :: "l"(place), "l"(low), "l"(high) : "memory");
+}
+
+// Poll until pieces, which have been loaded, are those of exchange `number`; i is at `place(i)`.
+// Loads have no conditions, because what is loaded under one is waited for at once.
+template <int COUNT, typename Place>
+__device__ __forceinline__ void await_pieces(
+    uint4 (&pieces)[COUNT], Place place, unsigned bit, int number, Watch &watch) {
+  const unsigned expected = number & 2 ? 0 : bit;
+  auto missing = [&]() {
+    bool some = false;
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) some |= (pieces[i].x & bit) != expected;
+    return some;
+  };
+  if (missing() && !watch.over) {
+    const long long begun = clock64();
+    do {
+#pragma unroll
+      for (int i = 0; i < COUNT; i++)
+        if ((pieces[i].x & bit) != expected) pieces[i] = load_piece(place(i));
+    } while (missing() && !watch.gives_up(begun));
+  }
+  __syncwarp();
 }

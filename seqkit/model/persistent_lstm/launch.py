@@ -218,7 +218,7 @@ def check(failed: Tensor | None) -> None:
 
 
 def _sources(name: str) -> list[Path]:
-    files = ("hopper", "common", "grid", name)
+    files = ("cell", "common", name)
     return [Path(__file__).with_name(f"{file}.cu") for file in files]
 
 

@@ -1,4 +1,17 @@
-// What kernels for Hopper GPUs (sm_90a) share. BF16: numbers of 16 bits are bf16, not fp16.
+// The cell, its numbers of 16 bits (BF16: bf16, not fp16), and what only Hopper GPUs (sm_90a) do.
+
+typedef unsigned short half;  // the bits of a number of 16 bits; arithmetic is done in fp32
+
+// ---- the cell; seqkit/model/cells.py has the whole layer ----
+
+// The next h, from gates that their functions have been applied to; c becomes the next c.
+template <typename Tanh>
+__device__ __forceinline__ float next_h(float i, float f, float g, float o, float &c, Tanh tanh) {
+  c = fmaf(f, c, i * g);
+  return o * tanh(c);
+}
+
+// ---- numbers ----
 
 __device__ __forceinline__ unsigned packed(float low, float high) {
   unsigned both;
@@ -10,13 +23,44 @@ __device__ __forceinline__ unsigned packed(float low, float high) {
   return both;
 }
 
+__device__ __forceinline__ float tanh_of(float x) {
+  float y;
+  asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));  // within 2^-11, as fp16 rounds
+  return y;
+}
+
+__device__ __forceinline__ float sigmoid_of(float x) {
+  return fmaf(tanh_of(0.5f * x), 0.5f, 0.5f);
+}
+
+__device__ __forceinline__ float2 unpacked(unsigned both) {
+  float2 v;
+#if BF16
+  v.x = __uint_as_float(both << 16), v.y = __uint_as_float(both & 0xffff0000u);
+#else
+  asm("{.reg .f16 a, b; mov.b32 {a, b}, %2; cvt.f32.f16 %0, a; cvt.f32.f16 %1, b;}"
+      : "=f"(v.x), "=f"(v.y) : "r"(both));
+#endif
+  return v;
+}
+
+__device__ __forceinline__ float number(half bits) { return unpacked(bits).x; }
+__device__ __forceinline__ half rounded(float x) { return (half)packed(x, 0.0f); }
+// As fp16 at most: a cell that counts would be infinite in the next window. NaN stays NaN.
+__device__ __forceinline__ half saturated(float x) {
+  if (BF16) return rounded(x);
+  return rounded(x > 65504.0f ? 65504.0f : x < -65504.0f ? -65504.0f : x);
+}
+
+// ---- shared memory ----
+
 __device__ __forceinline__ unsigned address_of(const void *shared) {
   return (unsigned)__cvta_generic_to_shared(shared);
 }
 
 // What this thread wrote to shared memory becomes visible to wgmma and to bulk copies.
 __device__ __forceinline__ void publish_to_async() {
-#if !defined(GRID) || !GRID || WGMMA
+#if !GRID || WGMMA
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif
 }
