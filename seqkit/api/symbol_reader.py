@@ -54,7 +54,7 @@ class SymbolReader:
         layers, _ = self._shape
 
         def row(chunk: Chunk) -> Tensor:
-            h = [network.activations(chunk.trace, layer, slice(None)) for layer in range(layers)]
+            h = [network.activations(chunk.trace, layer) for layer in range(layers)]
             return torch.stack(h, 1)[:, :, 0]
 
         rows, _ = self._rows(symbols, beginning(None, self._network.config, self._codec), row)

@@ -67,20 +67,17 @@ def gate_tables(w: Any, embeddings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: rows @ read[name].T for name, rows in embeddings.items()}
 
 
-def make_layer(
-    cell: str, input_size: int, hidden_size: int, num_layers: int = 1, dropout: float = 0.0
-) -> "nn.RNNBase":
-    """A PyTorch layer, which owns the parameters; or a stack of `num_layers`."""
+def make_layer(cell: str, input_size: int, hidden_size: int) -> "nn.RNNBase":
+    """A PyTorch layer, which owns the parameters."""
     from torch import nn
 
-    sizes = (input_size, hidden_size, num_layers)
     match cell:
         case "lstm":
-            return nn.LSTM(*sizes, dropout=dropout)
+            return nn.LSTM(input_size, hidden_size)
         case "gru":
-            return nn.GRU(*sizes, dropout=dropout)
+            return nn.GRU(input_size, hidden_size)
         case _:
-            return nn.RNN(*sizes, nonlinearity=cell.removeprefix("rnn_"), dropout=dropout)
+            return nn.RNN(input_size, hidden_size, nonlinearity=cell.removeprefix("rnn_"))
 
 
 def weights_of(layer: "nn.Module") -> LayerWeights:

@@ -1,7 +1,6 @@
 """How a network runs: a value with names that stay the same for ever.
 
-Checkpoints and the cache of measured times refer to these names. A new kernel gets a new name, and
-the old ones keep their meaning, so runs and measurements made before it stay valid.
+Checkpoints refer to these names. A new kernel gets a new name, and the old ones keep their meaning.
 """
 
 from collections.abc import Mapping

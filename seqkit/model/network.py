@@ -232,30 +232,25 @@ class RunnableWeights(NamedTuple):
         size = packed if resets is None else self.config.input_rows
         return hot(numbers, size, self.head_weight.dtype)
 
-    def activations(self, trace: Trace, layer: int, cells: slice) -> Tensor:
-        """What some cells of a layer hold after each input, (T, B, n), n of its H.
+    def activations(self, trace: Trace, layer: int) -> Tensor:
+        """What the cells of a layer hold after each input, (T, B, H).
 
         Of an LSTM that is tanh(c), of the other cells, which have no c, it is h. A fused call gives
         every h, but only the last c. So tanh(c) is found from h_t = sigmoid(o_t) * tanh(c_t), where
-        the output gate o_t takes a product with a quarter of the layer's weights, or with one row
-        of them for a single cell.
+        the output gate o_t takes a product with a quarter of the layer's weights.
         """
-        y, steps, before = trace.outputs[layer], trace.steps, trace.before
-        if self.config.cell != "lstm":
-            values = y[..., cells]
-        else:
-            weights, h = self.layers[layer], before.h[layer][None].to(y.dtype)
+        values, steps, before = trace.outputs[layer], trace.steps, trace.before
+        if self.config.cell == "lstm":
+            y, h = values, before.h[layer][None].to(values.dtype)
             made = len(y) - len(trace.x)  # steps of which the state before is what they made
             x = trace.outputs[layer - 1][made:] if layer else trace.x
-            x = F.pad(x, (0, weights.w.shape[1] - x.shape[-1]))
+            x = F.pad(x, (0, self.layers[layer].w.shape[1] - x.shape[-1]))
             last = torch.cat([h, y[made:-1]])[: len(x)]
-            first, end, _ = cells.indices(y.shape[-1])
-            rows = slice(3 * y.shape[-1] + first, 3 * y.shape[-1] + end)  # of i, f, g, o
-            w, u, b, d = (part[rows] for part in weights)
+            w, u, b, d = (part[3 * y.shape[-1] :] for part in self.layers[layer])  # of i, f, g, o
             gate = (x @ w.T + b + last @ u.T + d).sigmoid()
-            values = (y[made:, ..., cells] / gate.clamp(min=_SMALLEST)).clamp(-1, 1)
+            values = (y[made:] / gate.clamp(min=_SMALLEST)).clamp(-1, 1)
             if made:
-                values = torch.cat([before.c[layer][None, :, cells].to(y.dtype).tanh(), values])
+                values = torch.cat([before.c[layer][None].to(y.dtype).tanh(), values])
         return values if steps is None else steps.of_inputs(values)
 
     def _layer_by_layer(
