@@ -70,24 +70,6 @@ def test_a_window_is_predicted_before_it_is_learnt(model: CharRNN) -> None:
     assert float(again.sum()) < float(nats.sum())
 
 
-def test_two_learners_do_the_same_to_the_bit_and_leave_the_model(model: CharRNN) -> None:
-    before = [own.clone() for own in model.parameters()]
-    first, second = (Learner(model, DynamicConfig()) for _ in range(2))
-    states = [model.zero_state(3)] * 2
-    inputs, targets = window(model)
-    for _ in range(5):
-        found = [
-            learner.read(inputs, targets, state)
-            for learner, state in zip((first, second), states, strict=True)
-        ]
-        assert torch.equal(found[0][0], found[1][0])
-        states = [after for _, after in found]
-    for one, other in zip(first.model.parameters(), second.model.parameters(), strict=True):
-        assert torch.equal(one, other)
-    for own, kept in zip(model.parameters(), before, strict=True):
-        assert torch.equal(own, kept)
-
-
 def test_a_text_that_repeats_is_learnt(model: CharRNN) -> None:
     part = Part.of(np.tile(np.arange(V, dtype=np.uint8), 300))
     static = streaming.evaluate(Scored(model, part, START))

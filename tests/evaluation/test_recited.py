@@ -80,13 +80,6 @@ def test_a_short_sample_is_known_if_it_is_a_whole_document() -> None:
     assert index.knows(NOTHING, NOTHING).size == 0
 
 
-def test_few_symbols_after_a_long_prompt_may_complete_a_run() -> None:
-    data = noise(0, 200)
-    index = Index.of(Part.of(data), Bytes())
-    assert share(index, data[100:103], prompt=data[:100]) == 1
-    assert share(index, noise(1, 3), prompt=data[:100]) == -1
-
-
 def test_an_index_is_read_for_the_data_that_it_is_of_and_holds_none_of_it(tmp_path: Path) -> None:
     data = noise(0, 300)
     file, codec = tmp_path / "recited.safetensors", Bytes()

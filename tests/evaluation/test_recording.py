@@ -48,13 +48,6 @@ def test_the_verdict_does_not_depend_on_the_length(wave: Wave, expected: bool) -
             assert f" {limit:.2f}" in said.words
 
 
-def test_a_long_sound_is_judged_by_the_mean_of_pieces() -> None:
-    parts = [WAVE[: 5 * RATE], NOISE[: 5 * RATE]]
-    each = [OWN.measure(part, RATE) for part in parts]
-    both = OWN.judged(np.concatenate(parts), RATE).distances
-    assert both == pytest.approx(np.mean(each, 0), abs=1e-2)  # resampled with neighbours
-
-
 def test_a_short_sound_has_distances_and_no_verdict() -> None:
     said = OWN.judged(WAVE[: round(RATE * (VERDICT - 0.1))], RATE)
     assert said.is_like is None

@@ -10,7 +10,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from seqkit.foundation.errors import GaveUpError
-from seqkit.kernels.graph import GraphedCall
 from seqkit.kernels.nvrtc import Kernel
 from seqkit.model import cells, fused_calls
 from seqkit.model.cells import LayerWeights
@@ -66,23 +65,6 @@ class Case:
         gradients = torch.autograd.grad(out, leaves, self.gradients)
         launch.check(failed)
         return [*out, *gradients]
-
-    def recorded(self, *, grid: bool = False) -> list[Tensor]:
-        """The same by a CUDA graph, replayed three times."""
-        leaves = [v.requires_grad_() for v in (*self.weights, self.h, self.c, self.x)]
-        failed = torch.zeros(1, dtype=torch.int32, device=GPU)
-        found: list[Tensor] = []
-
-        def run() -> None:
-            given = self.weights, self.x, self.h, self.c
-            out = persistent_layer(*given, failed=failed, resets=self.resets, grid=grid)
-            found[:] = [*out, *torch.autograd.grad(out, leaves, self.gradients)]
-
-        replay = GraphedCall(run, GPU)
-        for _ in range(3):
-            replay()
-        launch.check(failed)
-        return found
 
     def cudnn(self) -> list[Tensor]:
         leaves = [v.requires_grad_() for v in (*self.weights, self.h, self.c, self.x)]

@@ -35,19 +35,6 @@ def given(device: str) -> tuple[Tensor, Tensor, Tensor]:
     )
 
 
-def test_every_tensor_has_the_shape_of_the_table(device: str) -> None:
-    net, (x, hx, cx) = stack(device), given(device)
-    y, (hy, cy) = net(x, (hx, cx))
-    assert y.shape == (T, B, H)
-    assert hy.shape == cy.shape == (L, B, H)
-    outputs = (torch.ones_like(y), torch.ones_like(hy), torch.ones_like(cy))
-    dx, dhx, dcx, *dw = torch.autograd.grad((y, hy, cy), (x, hx, cx, *net.parameters()), outputs)
-    assert dx.shape == x.shape
-    assert dhx.shape == dcx.shape == (L, B, H)
-    assert [g.shape for g in dw] == [p.shape for p in net.parameters()]
-    assert [p.shape[0] for p in net.parameters()] == [4 * H] * 8
-
-
 def test_one_call_is_the_whole_stack(device: str) -> None:
     net, (x, hx, cx) = stack(device), given(device)
     y, (hy, cy) = net(x, (hx, cx))

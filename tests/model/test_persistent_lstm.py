@@ -123,13 +123,6 @@ def test_it_repeats_to_the_bit_in_whatever_memory(grid: bool, lanes: int, hidden
 
 
 @pytest.mark.gpu
-def test_it_can_be_recorded(grid: bool) -> None:
-    case, again = (Case(4, (9, 40, 192), symbols=False, share=0.1) for _ in range(2))
-    pairs = zip(case.recorded(grid=grid), again.persistent(grid=grid), strict=True)
-    assert all(torch.equal(a, b) for a, b in pairs)
-
-
-@pytest.mark.gpu
 @pytest.mark.parametrize("name", ["forward", "backward"])
 def test_blocks_that_wait_in_vain_give_up(grid: bool, name: str) -> None:
     forward = "if (!has_piece ||" if grid else "if (!sends ||"

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from seqkit.config import ModelConfig, TrainConfig
-from seqkit.foundation.errors import DeviceError
 from seqkit.training import dropout_masks as dropout
 from seqkit.training.dropout_masks import DropoutMasks, dropout_keys, dropout_masks
 
@@ -91,31 +90,6 @@ def test_a_gpu_makes_the_same_to_the_bit(
     keys = torch.from_numpy(dropout_keys(5, 3, 3))
     expected = dropout_masks(keys, shape, rate, dtype)
     assert torch.equal(dropout.masks(keys.cuda(), shape, rate, dtype).cpu(), expected)
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("shape", [(33, 5), (33, 4), (33,)])
-def test_a_gpu_makes_those_of_a_share_of_the_lanes(shape: tuple[int, ...]) -> None:
-    keys = torch.from_numpy(dropout_keys(5, 3, 3))
-    whole = dropout_masks(keys, shape, 0.3, torch.float32)
-    for first, last in [(0, 8), (7, 8), (7, 33), (32, 33)]:
-        size = last - first, *shape[1:]
-        part = dropout.masks(keys.cuda(), size, 0.3, torch.float32, first)
-        assert torch.equal(part.cpu(), whole[:, first:last])
-
-
-@pytest.mark.gpu
-def test_a_gpu_makes_them_without_nvrtc_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object, **__: object) -> None:
-        raise DeviceError("this PyTorch has no NVRTC")
-
-    keys = torch.from_numpy(dropout_keys(5, 3, 3))
-    dropout._kernel.cache_clear()
-    with monkeypatch.context() as patch:
-        patch.setattr(dropout, "Kernel", refused)
-        found = dropout.masks(keys.cuda(), (20, 30), 0.3, torch.float32)
-    dropout._kernel.cache_clear()
-    assert torch.equal(found.cpu(), dropout_masks(keys, (20, 30), 0.3, torch.float32))
 
 
 def dropout_mask(

@@ -135,15 +135,3 @@ def test_the_kernel_without_clusters_runs_where_it_was_measured_faster(
     assert choose_execution(model, lanes, precisions=["fp16"], timed=False).kernel == "layerwise"
     insists, lanes = setting("cpu", hidden, backend="persistent")
     assert choose_execution(insists, lanes, precisions=["fp16"]).kernel == "grid"
-
-
-@pytest.mark.usefixtures("other_gpu")
-def test_a_kernel_that_the_gpu_refuses_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forward_backward(model: CharRNN, lanes: Lanes, execution: Execution) -> tuple[object, None]:
-        if execution.kernel == "grid":
-            raise DeviceError("too many blocks in cooperative launch")
-        return (lambda: None), None
-
-    monkeypatch.setattr(kernel_choice, "forward_backward", forward_backward)
-    model, lanes = setting("cpu")
-    assert choose_execution(model, lanes, precisions=["fp16"]).kernel == "layerwise"

@@ -115,18 +115,6 @@ def test_nan_shows_without_a_scale_and_infinity_is_skipped(kind: str) -> None:
     assert int(made.left_out) == 1
 
 
-def test_gradients_that_stay_nan_are_counted_and_the_scale_has_a_floor() -> None:
-    made, weights = updater(scaled=True, norm=1.0)
-    made.set_rate(0.01)
-    for _ in range(30):
-        fill(weights, torch.nan)
-        made.update()
-    assert (int(made.left_out), float(made.scale)) == (30, 1.0)
-    fill(weights, 0.1)
-    made.update()
-    assert all(bool(values.isfinite().all()) for values in weights.parameters)
-
-
 def test_a_loss_scale_is_restored_only_where_there_is_one() -> None:
     (plain, _), (half, _), (other, _) = updater(), updater(scaled=True), updater(scaled=True)
     half.scale.fill_(512.0)

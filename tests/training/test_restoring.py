@@ -110,16 +110,6 @@ def test_a_training_restored_at_its_best_step_evaluates_what_was_chosen_there() 
         assert torch.equal(value, chosen[name]), name
 
 
-@pytest.mark.parametrize("weights", ["average", "another's"])
-def test_weights_that_this_training_has_not_are_not_chosen(weights: str) -> None:
-    values, tensors = trainer().state()
-    values["progress"]["best_weights"] = weights
-    values["progress"]["best_temperature"] = 0.8
-    resumed = trainer()
-    resumed.restore(values, tensors)
-    assert resumed.evaluation_model() is resumed.model
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("precision", ["fp32", "fp16"])
 def test_a_restored_training_goes_on_to_the_last_bit_on_a_gpu(precision: str) -> None:
