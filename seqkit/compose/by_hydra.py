@@ -5,7 +5,7 @@ itself: that state is put back.
 """
 
 import contextlib
-import functools
+import dataclasses
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,12 +18,12 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.singleton import Singleton
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
-from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
+from omegaconf.errors import OmegaConfBaseException
 
-from seqkit import config as schema
 from seqkit.compose.resolvers import register_resolvers
 from seqkit.config import Config
-from seqkit.foundation import config_file, disk, dropped
+from seqkit.foundation import disk, dropped
+from seqkit.foundation.config_file import filled
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import nearest
 
@@ -41,10 +41,11 @@ def composed(
         recipes: the file of each recipe.
 
     Raises:
-        ConfigError: there is no such file, or it does not fit the schema.
+        ConfigError: there is no such file, it cannot be read, or it has a key that is not known.
     """
+    chosen = [f"{group}={name}" for group, name in choices.items()]
     with _hydra() as store:
-        store.store("schema", _schema())
+        store.store("schema", dataclasses.asdict(Config()))
         for group, name in choices.items():
             files = recipes if group == "recipe" else _files(group)
             if name not in files:
@@ -53,16 +54,18 @@ def composed(
         if recipe := choices.get("recipe"):
             _store(recipe, recipes)
         try:
-            content = hydra.compose(
-                "config", [f"{group}={name}" for group, name in choices.items()]
-            )
+            content = hydra.compose("config", chosen)
             for key, value in values.items():
                 OmegaConf.update(content, key, value)
-            config = OmegaConf.to_object(content)
+            found: Any = OmegaConf.to_container(content, resolve=True)
         except (HydraException, OmegaConfBaseException, ValueError) as error:
-            raise ConfigError(_explain(error)) from error
-    assert isinstance(config, Config)
-    config.recipe = choices.get("recipe")
+            said = str(error).strip().partition("\n")[0]
+            raise ConfigError(f"{' '.join(chosen)}: {said}") from error
+    try:
+        config = filled(found, passed_over=False)
+    except ConfigError as error:
+        raise ConfigError(f"{' '.join(chosen)}: {error}") from error
+    config.recipe = recipe
     return config
 
 
@@ -80,11 +83,6 @@ def _hydra() -> Iterator[ConfigStore]:
                 yield store
         finally:
             Singleton.set_state(before)
-
-
-@functools.cache  # it takes as long as all else
-def _schema() -> Any:
-    return OmegaConf.structured(Config)
 
 
 def _files(group: str) -> dict[str, Path]:
@@ -106,13 +104,17 @@ def _store(name: str, recipes: Mapping[str, Path], above: tuple[str, ...] = ()) 
 
 
 def _read(file: Path) -> Any:
-    """A recipe, in which `data.path` may be a string or a list. Raises ConfigError."""
+    """The keys and values of a recipe. Raises ConfigError."""
     try:
         content: Any = OmegaConf.to_container(OmegaConf.create(file.read_text("utf-8")))
     except UnicodeDecodeError as error:
         raise ConfigError(f"{file}: not UTF-8") from error
     except yaml.YAMLError as error:
-        raise ConfigError(config_file.explain(error, str(file))) from error
+        where = getattr(error, "problem_mark", None)
+        line = f", line {where.line + 1}" if where else ""
+        reason = getattr(error, "problem", None) or getattr(error, "reason", None)
+        said = reason or "it cannot be parsed"
+        raise ConfigError(f"{file}{line}: not valid YAML: {said}") from error
     if not isinstance(content, dict):
         raise ConfigError(f"{file}: expected keys and values")
     if "hydra" in content:  # Hydra's own config, of which nothing is used
@@ -121,20 +123,4 @@ def _read(file: Path) -> Any:
         for group, choice in entry.items() if isinstance(entry, dict) else ():
             if said := dropped.instead(group.removeprefix("override /"), choice):
                 raise ConfigError(f"{file}: {group}: {choice}: that is gone: {said}")
-    if isinstance(data := content.get("data"), dict) and isinstance(path := data.get("path"), str):
-        data["path"] = [path] if path else []
     return content
-
-
-def _explain(error: BaseException) -> str:
-    """The nearest name for a key that is not known; else the first line of each error."""
-    errors = [error]
-    if isinstance(error, HydraException) and (cause := error.__cause__ or error.__context__):
-        errors.append(cause)
-    keys = (str(key) for item in errors if (key := getattr(item, "full_key", None)))
-    key = next(keys, "")
-    if key and any(isinstance(item, ConfigAttributeError | ConfigKeyError) for item in errors):
-        if said := dropped.instead(key):
-            return f"{key}: that is gone: {said}"
-        return f"unknown key {key}{nearest(key, [name for name, _ in schema.options()])}"
-    return ": ".join(line for item in errors if (line := str(item).strip().partition("\n")[0]))

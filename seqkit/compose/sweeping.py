@@ -1,18 +1,17 @@
 """The command lines of a sweep's trainings."""
 
 import itertools
+import re
 import shlex
 import typing
 from collections.abc import Sequence
-
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import HydraException
 
 from seqkit import config as schema
 from seqkit.compose.arguments import REPEATED, separate
 from seqkit.foundation.errors import ConfigError
 
 _LISTS = [name for name, item in schema.options() if typing.get_origin(item.type) is list]
+_BETWEEN = re.compile(r",(?![^\[]*\])")  # commas that are in no brackets
 _OF_SWEEP = ("gpus", "jobs", "launcher")  # keys of the sweep itself
 
 
@@ -40,7 +39,7 @@ def sweep(arguments: Sequence[str]) -> list[list[str]]:
     Each `data.path` that is given makes runs of its own.
 
     Raises:
-        ConfigError: an argument that cannot be read, or that stands for no value.
+        ConfigError: an argument that is not known, or lacks a value.
     """
     refuse_keys_of_others(arguments)
     given, free = separate(arguments)
@@ -51,17 +50,10 @@ def sweep(arguments: Sequence[str]) -> list[list[str]]:
 
 
 def _values(key: str, value: str) -> list[str]:
-    """The arguments that one stands for, by Hydra's grammar; a list is one value in brackets."""
+    """The arguments that one stands for: one for each value between commas, a list in brackets."""
     if key in _LISTS and "[" not in value:
         return [f"{key}={value}"]
-    try:
-        override = OverridesParser.create().parse_override(f"{key}={value}")
-        if not override.is_sweep_override():
-            return [f"{key}={value}"]
-        values = [f"{key}={one}" for one in override.sweep_string_iterator()]
-    except HydraException as error:
-        said = str(error).partition("\n")[0]
-        raise ConfigError(f"{key}={value}: the value cannot be read: {said}") from error
-    if not values:
-        raise ConfigError(f"{key}={value}: there is no value in it")
-    return values
+    values = _BETWEEN.split(value)
+    if not all(values):
+        raise ConfigError(f"{key}={value}: there is a comma without a value beside it")
+    return [f"{key}={one}" for one in values]

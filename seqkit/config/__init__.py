@@ -1,7 +1,7 @@
 """Every key that a user can set: its type, default, range and meaning.
 
-The dataclasses are plain; Hydra and OmegaConf check the types against them (see `compose`), and
-`check` the ranges. docs/generated.py makes the page of keys from them.
+The dataclasses are plain, and `check` checks types and ranges. docs/generated.py makes the page of
+keys from them.
 """
 
 from seqkit.config.data import A_CODE as A_CODE

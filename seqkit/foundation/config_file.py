@@ -5,6 +5,7 @@ into another value, and every key and value is checked.
 """
 
 import dataclasses
+import typing
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -34,12 +35,22 @@ def from_values(saved: Mapping[str, Any], file: str) -> Config:
     Raises:
         ConfigError: it is none; the message begins with `file`.
     """
-    config = Config()
     try:
-        _fill(config, saved)
+        config = filled(saved, passed_over=True)
         check(config)
     except ConfigError as error:
         raise ConfigError(f"{file}: {error}") from error
+    return config
+
+
+def filled(values: Mapping[Any, Any], passed_over: bool) -> Config:
+    """The config with these values, which are not checked yet.
+
+    Raises:
+        ConfigError: a key is not known, or was dropped and is not `passed_over`.
+    """
+    config = Config()
+    _fill(config, values, passed_over)
     return config
 
 
@@ -80,21 +91,17 @@ def check_plugins(stored: Config, catalogue: Catalogue) -> None:
             )
 
 
-def explain(error: yaml.YAMLError, file: str) -> str:
-    """What is wrong with a file of YAML, in a line."""
-    where = getattr(error, "problem_mark", None)
-    line = f", line {where.line + 1}" if where else ""
-    reason = getattr(error, "problem", None) or getattr(error, "reason", None)
-    return f"{file}{line}: not valid YAML: {reason or 'it cannot be parsed'}"
-
-
-def _fill(section: Any, values: Mapping[Any, Any], prefix: str = "") -> None:
+def _fill(section: Any, values: Mapping[Any, Any], passed_over: bool, prefix: str = "") -> None:
     """Set the fields of a dataclass. Raises ConfigError."""
     fields = {item.name: item.type for item in dataclasses.fields(section)}
     for key, value in values.items():
         name = f"{prefix}{key}"
-        if dropped.instead(name, value) or (name == "launcher" and isinstance(value, Mapping)):
+        if passed_over and name == "launcher" and isinstance(value, Mapping):
             continue  # before 0.3.0 launcher was a group
+        if said := dropped.instead(name, value):
+            if passed_over:
+                continue
+            raise ConfigError(f"{name}: that is gone: {said}")
         if key not in fields:
             hint = nearest(name, [known for known, _ in options()])
             raise ConfigError(f"unknown key {name[:_LONGEST]}{hint}")
@@ -102,8 +109,20 @@ def _fill(section: Any, values: Mapping[Any, Any], prefix: str = "") -> None:
             texts = value if isinstance(value, list) else [value]
             if any("\0" in text for text in texts if isinstance(text, str)):
                 raise ConfigError(f"{prefix}{key}: it contains a NUL character")
-            setattr(section, key, value)
+            setattr(section, key, _as_typed(value, fields[key]))
         elif isinstance(value, Mapping):
-            _fill(getattr(section, key), value, f"{key}.")
+            _fill(getattr(section, key), value, passed_over, f"{key}.")
         else:
             raise ConfigError(f"{key}: expected keys and values, got {type(value).__name__}")
+
+
+def _as_typed(value: object, kind: Any) -> object:
+    """The value; whole numbers where a key has fractions as these, one text for a list as such."""
+    if kind == list[str] and isinstance(value, str):
+        return [value] if value else []
+    if float not in (kind, *typing.get_args(kind)):
+        return value
+    if isinstance(value, list):
+        return [_as_typed(item, float) for item in value]
+    whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53
+    return float(value) if whole else value  # type: ignore[arg-type]

@@ -112,7 +112,6 @@ def test_after_ctrl_c_all_are_saved_and_the_line_that_is_told_goes_on(
         ([*TINY, "launcher=local", "jobs=2", "model.dropout=0.1,7"], "at most 0.95"),
         ([*TINY, "launcher=slurm", "jobs=2"], "no Slurm on this machine"),
         ([*TINY, "optimizer.lr=interval(1e-4,1)"], "optimizer.lr=interval"),
-        ([*TINY, "model.num_layers=range(3,3)"], "there is no value in it"),
         (["run_dir=s", "seed=1,2"], "no recipe: a sweep needs one"),
     ],
 )

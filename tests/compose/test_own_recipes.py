@@ -44,7 +44,7 @@ def test_a_recipe_starts_from_another_and_is_overridden_by_keys(tmp_path: Path) 
     ("content", "said"),
     [
         ("model:\n  hiden_size: 3\n", "did you mean model.hidden_size"),
-        ("model:\n  hidden_size: wide\n", "'wide' of type 'str' could not be converted to Integer"),
+        ("model:\n  hidden_size: wide\n", "model.hidden_size='wide': expected int, got str"),
         ("hydra:\n  verbose: true\n", "unknown key hydra"),
         ("plugins: [no_such_module_here]\n", "plugins=no_such_module_here: cannot be imported"),
         ("model: [", "line 1: not valid YAML"),

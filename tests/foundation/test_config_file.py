@@ -45,7 +45,6 @@ def test_dropped_keys_of_older_versions_are_passed_over() -> None:
         (b"model: 5", "model: expected keys and values, got int"),
         (b"data: {path: {a: b}}", "data.path={'a': 'b'}: expected list"),
         (b'data: {path: ["a\\0b"]}', "data.path: it contains a NUL character"),
-        (b"plugins: os", "plugins='os': expected list"),
         (b"seed: -1", "seed=-1: give a value of at least 0"),
         (b"optimizer: {lr: .nan}", "optimizer.lr=nan: give a finite number"),
         (b"data: {split: [1, 1, 1]}", "add up to 1"),
