@@ -14,21 +14,22 @@ from seqkit.foundation.errors import InsistedInterrupt
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
 
+_AT_ONCE = 2  # copies in memory: a training saves its best and its last one after the other
+
 
 class Saver:
     """Writes the checkpoints of a run in a thread, in the order in which they are given.
 
-    Both kinds, `last` and `best`, are copied into memory of their own, which is kept: a save waits
-    for the one before it of the same kind. After a failure nothing more is written, so that `best`
-    is never older than `last`. When the `with` block ends, what was given is written, however the
-    block ends, but for a second interrupt: a disk may never answer. Then the process need not wait
-    for it, either, as the thread is a daemon; what is half written has another name.
+    After a failure nothing more is written, so that `best` is never older than `last`. When the
+    `with` block ends, what was given is written, however the block ends, but for a second
+    interrupt: a disk may never answer. Then the process need not wait for it, either, as the thread
+    is a daemon; what is half written has another name.
     """
 
     def __init__(self, folder: RunFolder) -> None:
-        self._last = _Slot(folder.save)
-        self._best = _Slot(folder.save_best)
-        self._given: queue.SimpleQueue[_Slot | None] = queue.SimpleQueue()  # None: no more come
+        self._folder = folder
+        self._given: queue.Queue[Callable[[], None] | None] = queue.Queue()  # None: no more come
+        self._free = threading.Semaphore(_AT_ONCE)
         self._ended = threading.Event()
         self._failure: BaseException | None = None
 
@@ -38,11 +39,11 @@ class Saver:
         Raises:
             OutputError: one of those before it could not be written, see `RunFolder.save`.
         """
-        self._begin(self._last, saved)
+        self._begin(self._folder.save, saved)
 
     def save_best(self, saved: Checkpoint) -> None:
         """Have `saved` become the best checkpoint. Raises as `save`."""
-        self._begin(self._best, saved)
+        self._begin(self._folder.save_best, saved)
 
     def check(self) -> None:
         """Raise what a save has failed with, without waiting for any."""
@@ -51,25 +52,37 @@ class Saver:
 
     def wait(self) -> None:
         """Wait until everything is written. Raises as `save`."""
-        for kind in (self._best, self._last):
-            kind.written.wait()
+        self._given.join()
         self.check()
 
-    def _begin(self, kind: "_Slot", saved: Checkpoint) -> None:
-        kind.written.wait()
+    def _begin(self, write: Callable[[Checkpoint], None], saved: Checkpoint) -> None:
+        """Copy a checkpoint: from a GPU after what it was asked for before, without waiting."""
+        self._free.acquire()
         self.check()
-        kind.copy(saved)
-        kind.written.clear()
-        self._given.put(kind)
+        weights, others = _copies(saved.weights), _copies(saved.training_tensors)
+        copy = dataclasses.replace(saved, weights=weights, training_tensors=others)
+        copied = torch.cuda.Event() if torch.cuda.is_initialized() else None  # type: ignore[no-untyped-call]
+        if copied:
+            copied.record()
+
+        def when_copied() -> None:
+            if copied:
+                copied.synchronize()
+            write(copy)
+
+        self._given.put(when_copied)
 
     def _write_all(self) -> None:
-        for kind in iter(self._given.get, None):
-            if self._failure is None:
-                try:
-                    kind.write()
-                except BaseException as error:
-                    self._failure = error
-            kind.written.set()
+        for write in iter(self._given.get, None):
+            try:
+                if self._failure is None:
+                    write()
+            except BaseException as error:
+                self._failure = error
+            del write  # and its memory
+            self._free.release()
+            self._given.task_done()
+        self._given.task_done()
         self._ended.set()
 
     def __enter__(self) -> Self:
@@ -87,59 +100,27 @@ class Saver:
         The first interrupt is raised when all is written, a second one at once.
         """
         self._given.put(None)
-        first = error if isinstance(error, KeyboardInterrupt) else None
-        while not self._ended.is_set():
-            if isinstance(first, InsistedInterrupt):
-                self._failure = self._failure or first  # nothing more is begun
-                break
+        interrupts = [error] if isinstance(error, KeyboardInterrupt) else []
+        insisted = isinstance(error, InsistedInterrupt)
+        while not (self._ended.is_set() or insisted):
             try:
                 self._ended.wait()
             except KeyboardInterrupt as interrupt:
-                if first is not None:
-                    self._failure = self._failure or interrupt
-                    raise
-                first = interrupt
+                interrupts.append(interrupt)
+                insisted = len(interrupts) > 1
+        if insisted:
+            self._failure = self._failure or interrupts[-1]  # nothing more is begun
+            raise interrupts[-1]
         if error is None:
             self.check()
-            if first is not None:
-                raise first
+            if interrupts:
+                raise interrupts[0]
 
 
-class _Slot:
-    """The checkpoint that is written, in memory that is kept for the next one."""
-
-    def __init__(self, write: Callable[[Checkpoint], None]) -> None:
-        self.written = threading.Event()
-        """Whether the copy is written, or was given up."""
-        self.written.set()
-        self._write_copy = write
-        self._kept: dict[str, Tensor] = {}
-        self._copy: Checkpoint | None = None
-        self._copied: torch.cuda.Event | None = None
-
-    def copy(self, saved: Checkpoint) -> None:
-        """Copy a checkpoint: from a GPU after what it was asked for before, without waiting."""
-        weights = self._copies("weights.", saved.weights)
-        others = self._copies("training.", saved.training_tensors)
-        self._copy = dataclasses.replace(saved, weights=weights, training_tensors=others)
-        on_gpu = [values.device for values in saved.weights.values() if values.is_cuda]
-        if on_gpu:
-            self._copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
-            self._copied.record(torch.cuda.current_stream(on_gpu[0]))
-
-    def _copies(self, prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        copies = {}
-        for name, values in tensors.items():
-            kept = self._kept.get(prefix + name)
-            if kept is None:
-                kept = torch.empty(values.shape, dtype=values.dtype, pin_memory=values.is_cuda)
-                self._kept[prefix + name] = kept
-            copies[name] = kept.copy_(values.detach(), non_blocking=values.is_cuda)
-        return copies
-
-    def write(self) -> None:
-        """Write the copy, once it is there."""
-        assert self._copy is not None
-        if self._copied is not None:
-            self._copied.synchronize()
-        self._write_copy(self._copy)
+def _copies(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {
+        name: torch.empty_like(values, device="cpu", pin_memory=values.is_cuda).copy_(
+            values.detach(), non_blocking=True
+        )
+        for name, values in tensors.items()
+    }
