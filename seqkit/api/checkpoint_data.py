@@ -11,7 +11,7 @@ from seqkit.data import elsewhere, streams
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.file_search import Search
-from seqkit.data.load import OF_QUANTISERS, Known, check_same, load_corpus
+from seqkit.data.load import Known, load_corpus
 from seqkit.data.remote import is_remote
 from seqkit.data.sound.part import SoundPart
 from seqkit.foundation import disk
@@ -61,51 +61,53 @@ def asked_for(
 
 
 def corpus_asked_for(
-    config: Config,
-    saved: Checkpoint,
-    catalogue: Catalogue,
-    console: Console,
-    codec: Quantiser | None = None,
+    config: Config, saved: Checkpoint, catalogue: Catalogue, console: Console
 ) -> Corpus:
-    """`data.path`, or else all of a checkpoint's own data.
-
-    `codec` reads the files of `data.path` in place of the checkpoint's.
+    """`data.path`, or else all of a checkpoint's own data, as its codec reads it.
 
     Raises:
         DataError: the data cannot be read, is not found, or is another.
         ConfigError: keys that do not fit the checkpoint.
     """
-    if config.data.path:
-        cache, notice, progress = disk.cache_dir(), console.notice, console.progress
-        paths = streams.read_streams(config.data.path, cache, notice, progress)
-        data = dataclasses.replace(config.data, path=paths)
-        data = elsewhere.fetch(data, cache, notice, progress)
-        data = dataclasses.replace(saved.as_read(data), max_vocabulary=0)
-        if saved.labels is None and (data.label or data.label_column):
-            key = "label" if data.label else "label_column"
-            asked = getattr(data, key)
-            raise ConfigError(f"data.{key}={asked}: this checkpoint learnt no labels: leave it out")
-    else:
-        data = _own_data(saved, catalogue)
-        if config.data != DataConfig():
-            console.notice("without data.path the data are read as the checkpoint's own were")
+    data = data_asked_for(config, saved, catalogue, console)
     known = Known(saved.codec, saved.labels, saved.config, samples=False)
-    if codec is not None and config.data.path:
-        assert isinstance(saved.codec, Quantiser)
-        check_same(data, saved.codec, saved.config)
-        others = {key: getattr(DataConfig(), key) for key in ("codec", "gain", "emphasis", "bands")}
-        of_codec = {key: getattr(codec, key) for key in OF_QUANTISERS}
-        data = dataclasses.replace(data, **others, **of_codec)
-        known = dataclasses.replace(known, codec=codec, config=None)
     corpus = load_corpus(data, Session(catalogue, console.notice, console.progress), known)
-    if not config.data.path and corpus.sha256 != saved.data.get("sha256"):
-        raise DataError(
-            f"{' and '.join(data.path) or corpus.name} is not what the checkpoint was trained on "
-            "(another sha256): give data.path to evaluate other data"
-        )
+    require_same(config, saved, corpus.name, corpus.sha256)
     if saved.labels is not None:
         saved.labels.require(corpus.labels)
     return corpus
+
+
+def data_asked_for(
+    config: Config, saved: Checkpoint, catalogue: Catalogue, console: Console
+) -> DataConfig:
+    """The keys with which `data.path` is read, or else all of a checkpoint's own data.
+
+    Raises as `corpus_asked_for`.
+    """
+    if not config.data.path:
+        if config.data != DataConfig():
+            console.notice("without data.path the data are read as the checkpoint's own were")
+        return _own_data(saved, catalogue)
+    cache, notice, progress = disk.cache_dir(), console.notice, console.progress
+    paths = streams.read_streams(config.data.path, cache, notice, progress)
+    data = elsewhere.fetch(dataclasses.replace(config.data, path=paths), cache, notice, progress)
+    data = dataclasses.replace(saved.as_read(data), max_vocabulary=0)
+    if saved.labels is None and (data.label or data.label_column):
+        key = "label" if data.label else "label_column"
+        asked = getattr(data, key)
+        raise ConfigError(f"data.{key}={asked}: this checkpoint learnt no labels: leave it out")
+    return data
+
+
+def require_same(config: Config, saved: Checkpoint, name: str, sha256: str) -> None:
+    """Raise DataError for data that are to be the checkpoint's own, and are not."""
+    if not config.data.path and sha256 != saved.data.get("sha256"):
+        paths = " and ".join(recorded(saved).path)
+        raise DataError(
+            f"{paths or name} is not what the checkpoint was trained on (another sha256): give "
+            "data.path to evaluate other data"
+        )
 
 
 def _own_data(saved: Checkpoint, catalogue: Catalogue) -> DataConfig:

@@ -11,11 +11,11 @@ import torch
 from seqkit.api import checkpoint_data
 from seqkit.commands import outputs
 from seqkit.config import Config
-from seqkit.data.codecs import Linear, Quantiser
-from seqkit.data.codecs.quantisers import MOST_LEVELS
+from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
+from seqkit.data.heard import digest, hear, source_of
+from seqkit.data.load import check_same
 from seqkit.data.sound import Wave
-from seqkit.data.sound.part import SoundPart
 from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming
 from seqkit.evaluation.likeness import Distances
 from seqkit.evaluation.recording import VERDICT, Recording
@@ -24,6 +24,7 @@ from seqkit.foundation import device, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.session import Session
 from seqkit.foundation.wording import counted, json_text
 from seqkit.generation.continuation import continue_prompt, finish
 from seqkit.generation.medium import medium_of
@@ -109,11 +110,14 @@ def _likeness(
         raise ConfigError("protocol=spectral measures sound, and this model writes text")
     recording, sha256 = saved.recording, str(saved.data.get("sha256"))
     if config.data.path or recording is None:  # refused before anything is made
-        full = Linear(MOST_LEVELS, _FULL_RATE, symbols_per_sample=2)
-        corpus = checkpoint_data.corpus_asked_for(config, saved, catalogue, console, full)
-        assert isinstance(corpus.codec, Quantiser)
-        sound = SoundPart(corpus.whole, corpus.codec)
-        recording, sha256 = recording_of(sound, corpus.name, config.data), corpus.sha256
+        data = checkpoint_data.data_asked_for(config, saved, catalogue, console)
+        check_same(data, codec, saved.config)
+        source = source_of(data, Session(catalogue, console.notice, console.progress))
+        name, sha256 = source.located.name, digest(source)
+        checkpoint_data.require_same(config, saved, name, sha256)
+        with console.progress("reading"):
+            heard = hear(source, _FULL_RATE if config.data.path else codec.sample_rate)
+            recording = recording_of(heard, name, config.data)
     config = as_trained(dataclasses.replace(config, seed=config.fixed_seed), saved.config)
     length = medium_of(codec).length(config.length, config.seconds or _SECONDS)
     request = dataclasses.replace(request_of(config, length), streams=_SOUNDS)

@@ -111,7 +111,7 @@ def corpus_of(source: Source, codec: Codec, symbols: Symbols, layout: Layout) ->
         whole=Part(symbols, layout.starts, frame=frame),
         codec=codec,
         name=located.name,
-        sha256=_sha256(source, layout.sha256),
+        sha256=sha256_of(source, layout.sha256),
         bytes=source.bytes,
         skipped=layout.skipped + errors if is_sound else layout.skipped,
         unreadable_files=layout.unreadable + errors,
@@ -128,7 +128,7 @@ def corpus_of(source: Source, codec: Codec, symbols: Symbols, layout: Layout) ->
     )
 
 
-def _sha256(source: Source, of_files: Mapping[str, str]) -> str:
+def sha256_of(source: Source, of_files: Mapping[str, str]) -> str:
     """That of the only file, or of a folder's listing as `sha256sum` prints it."""
     if not (source.located.others or source.located.path.is_dir()):
         return next(iter(of_files.values()))

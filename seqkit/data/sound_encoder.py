@@ -23,7 +23,8 @@ from seqkit.symbols import Floats, Integers
 SHORTEST = 0.02
 """Seconds; a clip below holds nothing to learn from."""
 _RMS = 0.1  # of the whole data set under data.gain=rms, 20 dB below full scale
-_SILENT = 2.0**-15  # peak of a clip that holds nothing but the last bit of 16
+SILENT = 2.0**-15
+"""The peak of a clip that holds nothing but the last bit of 16."""
 _FRAMES = 1 << 16  # read at a time; with those of a training it takes twice as long
 Sums = npt.NDArray[np.float64]
 
@@ -60,7 +61,7 @@ class Loudness:
     @property
     def silent(self) -> bool:
         """Whether nothing but the last bit of 16 was found."""
-        return float(self.peak[0]) < _SILENT
+        return float(self.peak[0]) < SILENT
 
     def gains(self, kind: str) -> Sums:
         """The factors that `data.gain` asks for, (A,)."""
@@ -150,7 +151,7 @@ def encode_sound(
     why = ""
     if size < SHORTEST * codec.symbol_rate:
         why = f"shorter than {SHORTEST * 1000:g} ms"
-    elif peak < _SILENT:
+    elif peak < SILENT:
         why = "silent"
     if why:
         return np.zeros(0, np.int64), Findings({}, {name: why}, findings.converted)

@@ -2,7 +2,6 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -10,10 +9,9 @@ import torch
 from seqkit.config import DataConfig, ModelConfig, check_model
 from seqkit.data import reading_errors
 from seqkit.data.codecs import Quantiser
-from seqkit.data.codecs.quantisers import MOST_LEVELS
 from seqkit.data.corpus import Corpus, Part
+from seqkit.data.heard import MOST, Heard, hear, hear_symbols, source_of
 from seqkit.data.lanes import window_length
-from seqkit.data.load import load_corpus
 from seqkit.data.reading_errors import Errors
 from seqkit.data.sound import pitch, prediction, slow_codes
 from seqkit.data.sound.part import SoundPart
@@ -24,12 +22,10 @@ from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.session import Session
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.linear_predictor import LinearPredictor
-from seqkit.stages.data import TrainingData, trimmed
+from seqkit.stages.data import TrainingData
 from seqkit.stages.learn_slow_tier import learn_writer
 
 _PREDICTED = 300  # seconds that a linear prediction is learnt from
-_MOST = 600  # seconds of a corpus that are compared with
-_STRETCHES = 20  # that these are taken from, where it is longer
 
 
 @dataclass(frozen=True)
@@ -182,45 +178,19 @@ def _recording_to_keep(data: TrainingData, session: Session) -> Recording | None
     if not isinstance(corpus.codec, Quantiser) or corpus.labels is not None:
         return None  # a sound with one label need not be like all of them
     try:
-        sound = _in_sixteen_bits(data, SoundPart(corpus.whole, corpus.codec), session)
-        return recording_of(sound, corpus.name, data.config.data)
+        sound, rate = SoundPart(corpus.whole, corpus.codec), corpus.codec.sample_rate
+        if len(sound) > MOST * rate:
+            heard = hear_symbols(sound)
+        else:  # rounding to 256 levels adds noise, and what hisses as much is not like it
+            heard = hear(source_of(data.source, session), rate)
+        return recording_of(heard, corpus.name, data.config.data)
     except DataError:
         return None
 
 
-def _in_sixteen_bits(data: TrainingData, sound: SoundPart, session: Session) -> SoundPart:
-    """The corpus before it was quantised, read again; as it is if it is long.
-
-    Rounding to 256 levels adds noise, and a sound that hisses as much is not like the recording.
-    """
-    rate = sound.codec.sample_rate
-    if len(sound) > _MOST * rate:
-        return sound
-    plain: dict[str, Any] = {
-        **{"codec": "linear", "levels": MOST_LEVELS, "symbols_per_sample": 1},
-        **{"sample_rate": rate, "gain": "peak", "emphasis": "none", "bands": "1"},
-    }
-    source = dataclasses.replace(data.source, **plain)
-    corpus = load_corpus(source, dataclasses.replace(session, notice=lambda text: None))
-    assert isinstance(corpus.codec, Quantiser)
-    return SoundPart(corpus.whole, corpus.codec)
-
-
-def recording_of(sound: SoundPart, name: str, data: DataConfig) -> Recording:
-    """Sound to compare with, without its silence; of a long one some stretches.
-
-    Raises:
-        DataError: it is too short, or silent.
-    """
-    codec, symbols = sound.codec, sound.part.symbols
-    most = _MOST * codec.symbol_rate
-    if len(symbols) > most:
-        length = most // _STRETCHES
-        begins = np.linspace(0, len(symbols) - length, _STRETCHES).astype(int)
-        begins -= begins % codec.phases
-        pieces = [symbols[begin : begin + length] for begin in begins]
-        sound = SoundPart(Part.of(*pieces, frame=sound.part.frame), codec)
+def recording_of(heard: Heard, name: str, data: DataConfig) -> Recording:
+    """Sound to compare with, without its silence. Raises DataError: too short, or silent."""
     try:
-        return Recording.of(trimmed(sound, data.trim_silence)[:], codec.sample_rate)
+        return Recording.of(heard.without_silence(data.trim_silence), heard.sample_rate)
     except ValueError as error:
         raise DataError(f"{name}: nothing to compare a sound with: {error}") from error

@@ -10,6 +10,7 @@ import seqkit
 from seqkit.config import Config, DataConfig, ModelConfig
 from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Corpus, Part
+from seqkit.data.heard import Heard, hear, hear_symbols, source_of
 from seqkit.data.sound import Frames, Wave
 from seqkit.data.sound.part import SoundPart
 from seqkit.evaluation.recording import Recording
@@ -26,8 +27,7 @@ NOISE = np.random.default_rng(0).uniform(-0.5, 0.5, 8000).astype(np.float32)
 
 def recording(wave: Wave, trim_silence: float = 0.0) -> Recording:
     """Of samples that a training learns."""
-    sound = SoundPart(Part.of(CODEC.encode(wave)), CODEC)
-    return recording_of(sound, "name", DataConfig(trim_silence=trim_silence))
+    return recording_of(Heard.of([wave], 8000), "name", DataConfig(trim_silence=trim_silence))
 
 
 def test_a_linear_prediction_is_found_in_the_first_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,11 +60,18 @@ def test_silence_that_is_not_learnt_is_not_compared_with() -> None:
     assert trimmed.quietest > whole.quietest + 20
 
 
-def test_of_a_long_recording_stretches_are_compared_with() -> None:
-    loud, quiet = np.tile(NOISE, 330), 0.01 * np.tile(NOISE, 330)
-    found = recording(np.concatenate([loud, quiet]))
-    both = np.concatenate([NOISE, 0.01 * NOISE])
-    assert found.measure(both, 8000).loudness < 0.1 < found.measure(NOISE, 8000).loudness
+def test_of_a_long_recording_stretches_are_compared_with(tmp_path: Path) -> None:
+    wave = np.concatenate([np.tile(NOISE, 330), 0.01 * np.tile(NOISE, 330)])
+    soundfile.write(tmp_path / "a.wav", wave, 8000)
+    data = DataConfig(path=[str(tmp_path / "a.wav")], kind="audio")
+    heard = hear(source_of(data, Session(Catalogue(), lambda text: None)), 8000)
+    symbols = hear_symbols(SoundPart(Part.of(CODEC.encode(wave)), CODEC))
+    for found in (heard, symbols):
+        assert len(found.wave) == pytest.approx(600 * 8000, rel=0.01)
+        recording = recording_of(found, "name", data)
+        both = np.concatenate([NOISE, 0.01 * NOISE])
+        assert recording.measure(both, 8000).loudness < 0.1
+        assert recording.measure(NOISE, 8000).loudness > 0.1
 
 
 def test_a_recording_is_compared_with_as_it_was_before_it_was_quantised(tmp_path: Path) -> None:

@@ -7,16 +7,20 @@ part that ends in silence would choose the weights that know silence best.
 """
 
 import itertools
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
 
 from seqkit.data.corpus import Part, stretches
+from seqkit.data.sound import Frames, Wave
 from seqkit.data.sound.part import SoundPart
+from seqkit.symbols import Integers
 
 _FRAME = 0.02  # seconds over which loudness is taken
 _PAUSE = 0.3  # seconds of a pause that are kept
 _AT_ONCE = 1 << 12  # frames of 20 ms
+Levels = npt.NDArray[np.float64]
 
 
 def without_silence(sound: SoundPart, decibels: float) -> SoundPart:
@@ -28,19 +32,8 @@ def without_silence(sound: SoundPart, decibels: float) -> SoundPart:
     part, codec = sound.part, sound.codec
     size = max(codec.phases, codec.symbols_of(_FRAME * codec.sample_rate))
     samples = codec.samples_of(size)
-    levels = _levels(sound, samples)
-    quiet = levels <= levels.max() * 10 ** (-decibels / 10)
-    if not levels.max():
-        return sound
-    begins = np.zeros(len(quiet), bool)
-    begins[part.starts // size] = True
-    keep = np.ones(len(quiet), bool)
-    edges = np.flatnonzero(np.diff(quiet.astype(np.int8), prepend=0, append=0))
-    for begin, end in edges.reshape(-1, 2).tolist():
-        cuts = [begin, *(begin + np.flatnonzero(begins[begin:end])).tolist(), end]
-        for first, last in itertools.pairwise(cuts):
-            kept = 0 if begins[first] else round(_PAUSE / _FRAME)
-            keep[first + (kept + 1) // 2 : max(last - kept // 2, first + (kept + 1) // 2)] = False
+    levels = _levels(sound.blocks(_AT_ONCE * samples), samples)
+    keep = _kept(levels, part.starts // size, decibels)
     kept_before = np.concatenate([[0], np.cumsum(keep)])
     frames, within = np.divmod(part.starts, size)
     moved = kept_before[frames] * size + np.where(keep[frames], within, 0)
@@ -56,10 +49,33 @@ def without_silence(sound: SoundPart, decibels: float) -> SoundPart:
     return SoundPart(trimmed, codec)
 
 
-def _levels(sound: SoundPart, samples: int) -> npt.NDArray[np.float64]:
+def wave_without_silence(wave: Wave, starts: Integers, sample_rate: int, decibels: float) -> Wave:
+    """The same of a wave (N,), whose documents begin at `starts` (D,)."""
+    size = round(_FRAME * sample_rate)
+    keep = _kept(_levels([wave[:, None]], size), starts // size, decibels)
+    return wave[np.repeat(keep, size)[: len(wave)]]
+
+
+def _kept(levels: Levels, starts: Integers, decibels: float) -> npt.NDArray[np.bool_]:
+    """Which frames (n,) are kept; documents begin in those at `starts` (D,)."""
+    keep, begins = np.ones(len(levels), bool), np.zeros(len(levels), bool)
+    if not levels.max():
+        return keep
+    quiet = levels <= levels.max() * 10 ** (-decibels / 10)
+    begins[starts] = True
+    edges = np.flatnonzero(np.diff(quiet.astype(np.int8), prepend=0, append=0))
+    for begin, end in edges.reshape(-1, 2).tolist():
+        cuts = [begin, *(begin + np.flatnonzero(begins[begin:end])).tolist(), end]
+        for first, last in itertools.pairwise(cuts):
+            kept = 0 if begins[first] else round(_PAUSE / _FRAME)
+            keep[first + (kept + 1) // 2 : max(last - kept // 2, first + (kept + 1) // 2)] = False
+    return keep
+
+
+def _levels(blocks: Iterable[Frames], samples: int) -> Levels:
     """The mean power of stretches of so many samples; the last one may be shorter."""
     means = []
-    for block in sound.blocks(_AT_ONCE * samples):
+    for block in blocks:
         power = np.square(block, dtype=np.float64).mean(1)
         means.append(np.add.reduceat(power, np.arange(0, len(power), samples)) / samples)
     return np.concatenate(means)
