@@ -22,7 +22,7 @@ class SurpriseOfSound:
     def __init__(self, part: Part, codec: Quantiser, documents: Sequence[str]) -> None:
         """`documents` as for `located`."""
         self._part, self._codec, self._documents = part, codec, documents
-        self._noun = noun(codec.kind, codec.symbols_per_sample)
+        self._noun = noun(codec.kind)
         count = min(len(part), _COLUMNS)
         self._begins = np.arange(count + 1) * len(part) // count  # of the picture's columns
         self._low, self._high = np.zeros((2, count), np.float32)

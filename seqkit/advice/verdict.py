@@ -67,7 +67,7 @@ def baselines(record: Record) -> dict[str, float]:
 def _noun(record: Record) -> str:
     """What a symbol of this run is."""
     data = record.settings.data if record.settings else DataConfig()
-    return noun(record.text("data", "kind") or data.kind, data.symbols_per_sample)
+    return noun(record.text("data", "kind") or data.kind)
 
 
 def _guess(record: Record) -> float:

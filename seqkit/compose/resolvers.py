@@ -23,7 +23,7 @@ def symbols(milliseconds: float, *, _root_: DictConfig) -> int:
     """How many symbols these frames have."""
     data = _root_.data
     bands = bands_of(data.bands, data.sample_rate or _UNKNOWN_RATE)
-    in_a_frame = bands * data.channels * data.symbols_per_sample
+    in_a_frame = bands * data.channels
     count: int = in_a_frame * frames(milliseconds, _root_=_root_)
     return count
 

@@ -97,14 +97,7 @@ class DataConfig:
         "how text or samples become symbols: characters, bytes, mu_law, linear or a plug-in's; "
         "auto goes by data.kind, and takes mu_law for sound",
     )
-    levels: int = option(256, "levels of the quantiser", minimum=2, maximum=65536)
-    symbols_per_sample: int = option(
-        1,
-        "2: a coarse symbol and then a fine one, for many levels, such as data.levels=65536; takes "
-        "twice as long",
-        minimum=1,
-        maximum=2,
-    )
+    levels: int = option(256, "levels of the quantiser", minimum=2, maximum=1024)
     gain: str = option(
         "none",
         "one factor for all sound, or for each band: none, or the one that makes the peak 1 or the "

@@ -147,8 +147,7 @@ def _quantiser(source: Source, meter: Meter) -> Quantiser:
             f"{next(iter(source.documents.values()))}: a sample rate of {rate} Hz, and "
             f"{HIGHEST_RATE} is the highest that is learnt: give data.sample_rate=48000"
         )
-    frame = {"channels": config.channels, "symbols_per_sample": config.symbols_per_sample}
-    frame["bands"] = bands_of(config.bands, rate)
+    frame = {"channels": config.channels, "bands": bands_of(config.bands, rate)}
     spec: dict[str, Any] = {"levels": config.levels, "sample_rate": rate, "gain": 1.0, **frame}
     with codecs.failures(kind, "constructor"):
         codec = kind.from_spec(spec)

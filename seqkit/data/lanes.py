@@ -69,7 +69,7 @@ def window_length(sequence_length: int, codec: Codec) -> int:
     """
     if not isinstance(codec, Quantiser):
         return sequence_length
-    whole = codec.columns * codec.symbols_per_sample
+    whole = codec.columns
     if sequence_length % whole:
         raise ConfigError(
             f"train.sequence_length={sequence_length}: a frame of this sound has {whole} symbols, "

@@ -20,7 +20,7 @@ from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.session import Session
 
-OF_QUANTISERS = ("sample_rate", "levels", "channels", "symbols_per_sample")
+OF_QUANTISERS = ("sample_rate", "levels", "channels")
 """Keys that say what a quantiser is like, beside its gain."""
 _WORDS = {"text": "text", "bytes": "bytes", "audio": "sound"}
 

@@ -44,11 +44,10 @@ def errors_of(codec: Quantiser, config: DataConfig, steps: int) -> Errors | None
     """The errors that `data.copies` asks for, in windows of so many steps; None without any."""
     if not config.copies:
         return None
-    digits = codec.symbols_per_sample > 1  # of which a wrong one is far off
     return Errors(
         share=config.copies / (config.copies + 1),
         steps=max(1, round(_STRETCH * codec.symbol_rate / steps)),
-        noise=0.0 if digits else config.copy_noise * codec.levels / 256,
+        noise=config.copy_noise * codec.levels / 256,
         symbols=codec.size,
         silence=codec.silent_frame.astype(np.int64),
         silent_steps=round(_SILENCE * codec.symbol_rate),

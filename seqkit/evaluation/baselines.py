@@ -36,9 +36,9 @@ NAMES = {
 """By their keys in about.json and JSON results."""
 
 
-def noun(kind: str, symbols_per_sample: int = 1) -> str:
-    """What a symbol of text, bytes or audio is; of two that make up a sample it is a symbol."""
-    return _NOUNS.get(kind, "symbol") if symbols_per_sample == 1 else "symbol"
+def noun(kind: str) -> str:
+    """What a symbol of text, bytes or audio is."""
+    return _NOUNS.get(kind, "symbol")
 
 
 def baselines(part: Part, codec: Codec, limit: int | None = None) -> dict[str, float]:

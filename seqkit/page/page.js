@@ -186,11 +186,8 @@ function silence() {                   // how many symbols are not heard, nor sa
 }
 
 function decoded(symbols) {           // see data/codecs/emphasis.py
-  const { channels, digits, emphasis, size, synthesis, values } = model;
-  const own = Array.from({ length: symbols.length / digits }, (_, i) => {
-    const level = digits === 1 ? symbols[i] : symbols[2 * i] * size + symbols[2 * i + 1];
-    return values[Math.min(level, values.length - 1)];
-  });
+  const { channels, emphasis, synthesis, values } = model;
+  const own = Array.from(symbols, (level) => values[level]);
   if (!emphasis && !synthesis) return Float32Array.from(own, (value) => value / 32768);
   return Float32Array.from(synthesis ? joined(own) : own.map((value, i) =>
     before[i % channels] = Math.fround(value) + emphasis * before[i % channels]));

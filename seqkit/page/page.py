@@ -87,7 +87,6 @@ def _of_codec(codec: Codec, postfilter: Postfilter) -> dict[str, Any]:
             "emphasis": codec.emphasis,
             "rate": codec.sample_rate,
             "channels": codec.channels,
-            "digits": codec.symbols_per_sample,
             "phases": codec.phases,
             "bands": codec.bands,
             "shares": codec.band_emphases,

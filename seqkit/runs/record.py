@@ -22,7 +22,7 @@ State = Literal["running", "finished", "stopped", "diverged", "ended"]
 
 _MEASURES = (
     *("split", "validation", "test", "kind", "codec", "encoding", "newline", "leave_out"),
-    *("document", "unknown", "max_vocabulary", "levels", "symbols_per_sample", "sample_rate"),
+    *("document", "unknown", "max_vocabulary", "levels", "sample_rate"),
     *("channel", "channels", "gain", "emphasis", "bands", "trim_silence"),
 )
 """Keys of the data that decide what a loss is measured on, besides the data itself."""

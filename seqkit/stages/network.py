@@ -47,8 +47,6 @@ def shape_of(data: TrainingData) -> ModelConfig:
     codec, lookback = corpus.codec, wanted.lookback
     if lookback and not isinstance(codec, Quantiser):
         raise ConfigError(f"model.lookback={lookback} is for sound, and this is text")
-    if isinstance(codec, Quantiser) and codec.symbols_per_sample > 1:
-        lookback = 0  # a coarse digit alone is no sample
     frame = codec.phases if isinstance(codec, Quantiser) else 1
     if wanted.symbols_per_step not in (0, 1, frame):
         raise ConfigError(

@@ -1,6 +1,5 @@
 """Sound is read with the errors that were asked for."""
 
-import numpy as np
 import pytest
 
 from seqkit.config import DataConfig
@@ -22,15 +21,10 @@ def test_errors_are_as_the_keys_and_the_codec_say() -> None:
     assert reading_errors.errors_of(CODEC, DataConfig(), 50) is None
 
 
-def test_stereo_is_read_as_mono_is_and_of_two_digits_only_silence_is_wrong() -> None:
+def test_stereo_is_read_as_mono_is() -> None:
     config = DataConfig(copies=1)
     mono = reading_errors.errors_of(CODEC, config, 64)
     stereo = reading_errors.errors_of(MuLaw(256, RATE, channels=2), config, 64)
     assert mono is not None and stereo is not None
     assert mono.noise == stereo.noise
     assert (len(stereo.silence), stereo.silent_steps) == (2, 256)
-    codec = MuLaw(65536, RATE, symbols_per_sample=2)
-    digits = reading_errors.errors_of(codec, config, 64)
-    assert digits is not None
-    assert digits.noise == 0
-    assert np.array_equal(digits.silence, codec.silent_frame)

@@ -16,9 +16,9 @@ from seqkit.symbols import Floats
 
 RATE = 8000
 CODEC = MuLaw(256, RATE)
-FINE = Linear(65536, RATE, symbols_per_sample=2)
-EMPHASISED = Linear(65536, RATE, symbols_per_sample=2, emphasis=0.95)
-STEREO = Linear(65536, RATE, channels=2, symbols_per_sample=2)
+FINE = Linear(1024, RATE)
+EMPHASISED = Linear(1024, RATE, emphasis=0.95)
+STEREO = Linear(1024, RATE, channels=2)
 
 
 def looped(wave: Floats, codec: Quantiser, seconds: float) -> Frames:
@@ -72,7 +72,7 @@ def test_the_seam_lies_where_it_is_quiet() -> None:
 
 def test_what_cannot_be_a_loop_is_refused() -> None:
     assert loop.extra(Config(), Bytes(), 5) == 0
-    assert loop.extra(Config(loop=True), STEREO, 4 * RATE) == round(2.1 * RATE) * 4
+    assert loop.extra(Config(loop=True), STEREO, 4 * RATE) == round(2.1 * RATE) * 2
     follows = Config(loop=True, prompt_audio="a.wav", include_prompt=False)
     assert loop.extra(follows, CODEC, RATE) == round(2.1 * RATE)
     for keys, length, said in (

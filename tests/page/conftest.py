@@ -48,9 +48,9 @@ def opened(chromium: Page, run: Run, tmp_path: Path) -> Opened:
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs: words (two voices, 16 bits, codes), notes, stereo, wide, bands, bytes, hostile.
+    """Runs: words (two voices, codes), notes, stereo, bands, bytes, hostile.
 
-    A frame of words and stereo has two symbols, one of wide (stereo in 16 bits) and bands four.
+    A frame of stereo has two symbols, one of bands four.
     """
 
     def train(folder: Path) -> None:
@@ -67,19 +67,17 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "</script><script>document.title = 'owned'</script>\u2028{{model}} \\u003c☃\r&amp;"
         )
         (folder / "hostile.txt").write_text(hostile * 40, newline="")
-        two = ("data.symbols_per_sample=2", "data.levels=65536", "data.label=^([a-z]+)_")
         emphasis = ("data.emphasis=auto", "data.gain=peak")
         for name, words in {
-            "words": (*SOUND, *TIERS, *two, "data.conditions=codes"),
+            "words": (*SOUND, *TIERS, "data.label=^([a-z]+)_", "data.conditions=codes"),
             "stereo": (*SOUND, *TIERS, "data.channels=2"),
-            "wide": (*SOUND, *TIERS, *two[:2], "data.channels=2"),
             "notes": (*SOUND, *TIERS, *emphasis, "data.conditions=pitch"),
             "bands": (*SOUND, *TIERS, *emphasis, "data.bands=2", "data.channels=2"),
             "bytes": (*TEXT, "data.kind=bytes"),
             "hostile": TEXT,
         }.items():
             path = "hostile.txt" if name in ("bytes", "hostile") else "sounds"
-            path = "pairs" if name in ("stereo", "wide") else path
+            path = "pairs" if name == "stereo" else path
             given = (f"data.path={folder / path}", f"run_dir={folder / name}", "train.max_steps=2")
             assert main([*words, *given]) == 0
 

@@ -94,7 +94,6 @@ def heard(page: Page) -> tuple[bytes, np.ndarray]:
         ("words", 2.5, "high"),
         ("notes", 1, None),
         ("stereo", 1.5, None),
-        ("wide", 1.5, None),
         ("bands", 1, None),
     ],
 )

@@ -7,9 +7,8 @@ higher level stands for a higher value.
 
 A level is a symbol. Sound may be split into K bands (`filter_bank`), of which two channels may be
 turned (`channels`): K samples of each of C channels are then K C values, a frame, the lowest band's
-first. Each has a gain of its own, and one whose gain is 0 is left out. A level may be written as
-two digits, the coarse one first (as in WaveRNN, Kalchbrenner et al., 2018). So P symbols make a
-frame. Nothing marks the place of a symbol in its frame: every document begins with a whole one.
+first. Each has a gain of its own, and one whose gain is 0 is left out. So P symbols make a frame.
+Nothing marks the place of a symbol in its frame: every document begins with a whole one.
 """
 
 import itertools
@@ -31,10 +30,10 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_type
 from seqkit.symbols import Floats, Integers, Symbols, symbol_dtype
 
-MOST_LEVELS = 2**16
+MOST_LEVELS = 1024
 _FAINT = 1e-5  # of a sample, which is heard no more
 FURTHER: dict[str, Any] = {
-    **{"channels": 1, "symbols_per_sample": 1, "emphasis": 0.0},
+    **{"channels": 1, "emphasis": 0.0},
     **{"bands": 1, "band_gains": (), "band_emphases": (), "band_angles": ()},
 }
 """What a spec may leave out, and what it is then."""
@@ -52,7 +51,6 @@ class Quantiser(ABC):
         sample_rate: int,
         gain: float = 1.0,
         channels: int = 1,
-        symbols_per_sample: int = 1,
         emphasis: float = 0.0,
         bands: int = 1,
         band_gains: Sequence[float] = (),
@@ -66,7 +64,6 @@ class Quantiser(ABC):
             sample_rate: in hertz.
             gain: applied before quantising.
             channels: C, 1 or 2.
-            symbols_per_sample: 1, or 2 for a coarse and a fine digit.
             emphasis: a, from 0 to below 1; of sound that is not split.
             bands: K, 1, 2, 4 or 8.
             band_gains: of each value of a frame, (K C,), 0 to leave it out; 1 by default.
@@ -81,7 +78,6 @@ class Quantiser(ABC):
             ("levels", levels, 2, MOST_LEVELS),
             ("sample_rate", sample_rate, 1, HIGHEST_RATE),
             ("channels", channels, 1, 2),
-            ("symbols_per_sample", symbols_per_sample, 1, 2),
             ("bands", bands, 1, BANDS[-1]),
         ):
             check_type(name, value, int)
@@ -96,7 +92,6 @@ class Quantiser(ABC):
         self.sample_rate = sample_rate
         self.gain = gain
         self.channels = channels
-        self.symbols_per_sample = symbols_per_sample
         self.emphasis = emphasis
         self.bands = bands
         self.band_gains = tuple(band_gains) or (1.0,) * (bands * channels)
@@ -112,7 +107,7 @@ class Quantiser(ABC):
         """The values of a frame: of all channels in the lowest band, then in the next."""
         self.used = np.flatnonzero(self.band_gains)
         """Those that are not left out, by number."""
-        self.phases = len(self.used) * symbols_per_sample
+        self.phases = len(self.used)
         """P, the symbols of a frame, which lasts K samples."""
         self.symbol_rate = self.phases * (sample_rate // bands)
         """Symbols of a second of sound."""
@@ -120,7 +115,6 @@ class Quantiser(ABC):
         self._factors = np.array(self.band_gains, np.float32)[self.used]
         self.turns = turns(self.band_angles)
         """Of left and right of each band its two values, (K, 2, 2); None if they are the same."""
-        self._radix = levels if symbols_per_sample == 1 else math.isqrt(levels - 1) + 1
         self.values = (self._decode() / np.float32(gain)).astype(np.float32)
         """What each level is decoded to, with its emphasis, and its band's gain, (levels,)."""
         silence = self.quantised(np.zeros((1, self.columns), np.float32))
@@ -136,6 +130,8 @@ class Quantiser(ABC):
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
         """Rebuild one from `to_spec()`. Raises any exception for another spec."""
+        if spec.get("symbols_per_sample", 1) != 1:
+            raise ValueError("samples of two symbols each are not read any more: train anew")
         # A plug-in's class may know of the first three only.
         further = {
             key: spec[key] for key, usual in FURTHER.items() if spec.get(key, usual) != usual
@@ -144,8 +140,8 @@ class Quantiser(ABC):
 
     @property
     def size(self) -> int:
-        """V, the number of symbols: of levels, or of digits."""
-        return self._radix
+        """V, the number of symbols."""
+        return self.levels
 
     def symbols_of(self, samples: float) -> int:
         """The symbols of so many samples of all channels, to the nearest frame."""
@@ -221,7 +217,7 @@ class Quantiser(ABC):
         return self.quantised(values)
 
     def scaled(self, values: Frames) -> Frames:
-        """Values (n, columns) that are not left out after the gains, (n, P / digits).
+        """Values (n, columns) that are not left out after the gains, (n, P).
 
         What exceeds ±1 is clipped.
         """
@@ -232,10 +228,7 @@ class Quantiser(ABC):
     def quantised(self, values: Frames) -> Symbols:
         """The symbols (n P,) of values (n, columns) as `analysed` gives them."""
         clipped = np.clip(self.scaled(values).reshape(-1), -1, 1)
-        levels = self._encode(clipped)
-        if self.symbols_per_sample == 2:
-            levels = np.stack(np.divmod(levels, self._radix), axis=1).reshape(-1)
-        return levels.astype(symbol_dtype(self.size))
+        return self._encode(clipped).astype(symbol_dtype(self.size))
 
     def values_of(self, symbols: npt.ArrayLike) -> Frames:
         """The values (n, columns) that symbols (n P,) stand for; the inverse of `quantised`.
@@ -266,16 +259,13 @@ class Quantiser(ABC):
         return self.reader()(symbols)
 
     def levels_of(self, symbols: npt.ArrayLike) -> Integers:
-        """The levels (N, P / digits) of symbols (N P,); a frame cut at the end is left out.
+        """The levels (N, P) of symbols (N P,); a frame cut at the end is left out.
 
         Raises:
             ConfigError: these are no symbols of this codec.
         """
         known = checked_symbols(symbols, self.size)
         levels = known[: len(known) // self.phases * self.phases]
-        if self.symbols_per_sample == 2:
-            coarse, fine = levels.reshape(-1, 2).T
-            levels = np.minimum(coarse * self._radix + fine, self.levels - 1)
         return levels.reshape(-1, len(self.used))
 
     def along(self, symbols: npt.ArrayLike) -> Wave:
@@ -317,7 +307,7 @@ class Quantiser(ABC):
             "gain": self.gain,
         }
         if self.phases > 1:
-            spec |= {"channels": self.channels, "symbols_per_sample": self.symbols_per_sample}
+            spec["channels"] = self.channels
         if self.emphasis:
             spec["emphasis"] = self.emphasis
         if self.bands > 1:

@@ -35,7 +35,7 @@ def test_pieces_give_what_torchaudio_makes_of_the_whole(rate: int, new_rate: int
     np.testing.assert_allclose(new[: whole.size, 1], -whole, atol=1e-6)
 
 
-@pytest.mark.parametrize("levels", [2, 37, 256, 65536])
+@pytest.mark.parametrize("levels", [2, 37, 256, 1024])
 def test_every_level_of_mu_law_is_that_of_torchaudio(levels: int) -> None:
     wave = np.concatenate([noise(4_000), np.array([-1, -1e-9, 0, 1e-9, 1], np.float32)])
     codec = MuLaw(levels, 8000)
