@@ -27,7 +27,7 @@ def test_the_writer_is_learnt_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("OMP_NUM_THREADS", "2")  # what the user says is taken elsewhere
     wave = np.random.default_rng(4).normal(0, 0.1, 16000).astype(np.float32)
     book = slow_codes.learn(wave, 4000, 0)
-    codec = MuLaw(4000, 256)
+    codec = MuLaw(256, 4000)
     codes = np.repeat(book.codes(book.describe(wave)), book.hop)[: len(wave)]
     part = dataclasses.replace(Part.of(codec.encode(wave)), codes=codes)
     before = torch.get_num_threads()
