@@ -26,9 +26,6 @@ FORMS: dict[str, Callable[[random.Random], str]] = {
         " ".join(r.choices(WORDS, k=6)) + "," for _ in range(r.randint(4, 9))
     ),
     "speech": lambda r: r.choice(["ROMEO:", "JULIET:", "NURSE."]) + "\n" + FORMS["poem"](r),
-    "function": lambda r: (
-        "def f():\n" + "\n".join("    " + " ".join(r.choices(WORDS, k=4)) for _ in "12")
-    ),
 }
 
 
@@ -53,18 +50,6 @@ def test_a_list_is_known_by_its_lines(form: str, between: str, expected: bool) -
     assert not is_list(content[:200] * 40)  # the same again and again
 
 
-def test_names_may_come_again() -> None:
-    rng = random.Random(3)
-    names = [FORMS["name"](rng) for _ in range(200)] * 3
-    rng.shuffle(names)
-    assert is_list("\n".join(names))
-    assert not is_list("\n".join(rng.choices(["on", "off", "stand by"], k=600)))
-
-
-def test_a_play_is_none() -> None:
-    assert not is_list("") and not is_list("\n\n") and not is_list(BUILT_IN.read_text())
-
-
 def test_numbers_tables_and_lists_beside_prose_are_none(run: Run, tmp_path: Path) -> None:
     assert not is_list("\n".join(f"{n / 1000} {n % 7}" for n in range(400)))
     names = "\n".join(FORMS["name"](random.Random(n)) for n in range(400))
@@ -78,14 +63,6 @@ def test_numbers_tables_and_lists_beside_prose_are_none(run: Run, tmp_path: Path
     assert (
         "looks like a list" not in run.ok("doctor", f"data.path={tmp_path / 'both'}").out.decode()
     )
-
-
-def test_a_short_list_is_met_with_what_keeps_it_new(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "names.txt"
-    file.write_text("\n".join(FORMS["name"](random.Random(n)) for n in range(400)))
-    told = run.ok("doctor", f"data.path={file}", "device=cpu").out.decode()
-    assert "the list is short" in told and "sample.novel=true" in told
-    assert "init_from" not in told
 
 
 def test_what_doctor_advises_stands_in_its_command(run: Run, tmp_path: Path) -> None:

@@ -63,15 +63,3 @@ def test_a_recipe_is_named_that_fits(tmp_path: Path) -> None:
     assert (fitting(text), fitting(sound)) == ("shakespeare", "my_sound")
     soundfile.write(hour, np.zeros(1200 * 1000, np.float32), 1000, "PCM_U8")
     assert fitting(hour) == fitting(sound) == "wav_generation"
-
-
-def test_a_recording_of_a_minute_is_for_my_sound_on_a_gpu_too(tmp_path: Path) -> None:
-    wave = np.random.default_rng(0).uniform(-0.5, 0.5, 16000)
-    soundfile.write(tmp_path / "a.wav", wave, 8000)
-    config = compose(["recipe=my_sound", f"data.path={tmp_path / 'a.wav'}"], []).config
-    corpus = load_corpus(config.data, Session(Catalogue(), lambda text: None))
-    for device in ("cpu", "cuda"):
-        found = advise(config, len(corpus.whole), corpus, torch.device(device), config_of)
-        assert found is not None
-        assert found["recipe"] == "my_sound"
-        assert "train." not in found["command"]

@@ -160,16 +160,6 @@ def finished(folder: RunFolder) -> Finished:
     return Finished(step=100, seconds=9.0, best_loss=2.0, run_dir=folder.path)
 
 
-def test_a_page_is_left_at_the_end(folder: RunFolder) -> None:
-    notices = list[str]()
-    report = Report(folder, dict, notices.append)
-    report(started(folder))
-    assert not folder.report.exists()
-    report(finished(folder))
-    assert ": finished</title>" in folder.report.read_text()
-    assert notices == [f"report: {folder.report}"]
-
-
 def test_what_stands_badly_is_told(folder: RunFolder) -> None:
     folder.metrics.write_text(lines([4.0, 3.9], [4.0, 3.9, 3.8]))
     keep(folder.path, Config(recipe="shakespeare"))

@@ -8,7 +8,7 @@ import pytest
 
 from seqkit.advice import text
 from seqkit.config import DataConfig
-from seqkit.data.codecs import Bytes, Characters
+from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Part
 
 
@@ -53,16 +53,6 @@ def told_of(file: Path, content: str, encoding: str = "utf-8", given: str = "utf
     return "; ".join(map(str, text.file_faults([file], config)))
 
 
-def test_what_is_no_text_is_not_called_one() -> None:
-    content = bytes(range(128)) * 20 + b"\r" * 100
-    found = text.facts(Part.of(Bytes().encode(content)), Bytes())
-    told = "\n".join(map(str, text.faults(found, "bytes")))
-    assert "the content is short" in told
-    assert "copies in the content" in told
-    assert "text" not in told
-    assert "line" not in told
-
-
 def test_every_fault_is_told() -> None:
     rng = np.random.default_rng(0)
     good = "\n".join("".join(rng.choice(list("abcdefgh "), 60)) for _ in range(2000))
@@ -93,15 +83,6 @@ def test_another_encoding_is_told_about(
     found = told_of(tmp_path / "a.txt", content, encoding, given)
     assert told in found
     assert bool(found) == bool(told)
-
-
-def test_the_rare_characters_of_a_text_to_start_from_a_model_with_stay() -> None:
-    written = "Liebe Grüße aus dem kalten Norden!\n" * 300 + "".join(map(chr, range(33, 127)))
-    codec = Characters("".join(sorted(set(written))), 0)
-    found = text.facts(Part.of(codec.encode(written)), codec)
-    given = [fault.keys for fault in text.faults(found, "text")]
-    assert {"init_from": "shakespeare"} in given
-    assert not any("max_vocabulary" in keys for keys in given)
 
 
 def test_rare_characters_that_make_up_much_of_a_text_are_not_to_be_left_out() -> None:

@@ -9,7 +9,7 @@ import pytest
 from seqkit.advice.verdict import judge, warning
 from seqkit.config import Config
 from seqkit.runs.layout import RunFiles
-from seqkit.runs.record import read
+from seqkit.runs.record import State, read
 from tests.advice.conftest import Leave, keep
 
 DOWN = list(np.linspace(3.0, 1.5, 100))
@@ -59,38 +59,45 @@ def test_only_what_was_met_twice_is_known_by_heart(
         shutil.rmtree(run)
 
 
-def test_a_larger_network_is_not_advised_for_little_text(leave: Leave) -> None:
-    for length, advice in ((50_000, "Give more text"), (2_000_000, "larger network, such as")):
-        run = leave(
-            [2.2, *[1.55] * 60],
-            [1.6, 1.552, 1.55, 1.55],
-            data={"kind": "text", "training_symbols": length},
-            parameters=90_000,
-        )
-        assert advice in judge(read(run)).advice
-        shutil.rmtree(run)
+@pytest.mark.parametrize(
+    ("about", "finding", "advice"),
+    [
+        ({"data": {"kind": "text", "repeated": 0.82}}, "It learned", "leave the copies out"),
+        ({"data": {"kind": "text", "repeated": 0.1}}, "It learned", "larger network, such as"),
+        ({"recital": {"share": 0.92, "longest": 300}}, "It has its data by heart", "dropout"),
+        ({"recital": {"share": 0.1, "longest": 300}}, "It learned", "larger network, such as"),
+        (
+            {"data": {"kind": "text", "training_symbols": 50_000}, "parameters": 90_000},
+            *("It learned", "Give more text"),
+        ),
+    ],
+)
+def test_what_the_losses_do_not_tell(
+    about: dict[str, object], finding: str, advice: str, leave: Leave
+) -> None:
+    verdict = judge(read(leave([2.2, *[1.55] * 60], [1.6, 1.552, 1.55, 1.55], **about)))
+    assert verdict.finding.startswith(finding)
+    assert advice in verdict.advice
+    assert verdict.command == ""
 
 
-def test_nothing_has_levelled_off_while_the_rate_warms_up(leave: Leave) -> None:
-    run = leave([3.4, *[3.2] * 9], [3.3])
-    for warmup_steps, advice in ((600, "too short"), (400, "levelled off")):  # of 1000
-        config = Config(recipe="shakespeare")
-        config.optimizer.warmup_steps = warmup_steps
-        keep(run, config)
-        assert advice in judge(read(run)).advice
-
-
-def test_the_loss_is_told_in_bits_beside_guessing(leave: Leave) -> None:
-    verdict = judge(read(leave(DOWN, [np.log(9), np.log(5), np.log(4)])))
-    assert "it needs 2.00 bits a character; guessing by frequency 4.80" in verdict.finding
-    assert "resume=auto train.max_steps=4000" in verdict.command
-
-
-def test_a_run_that_is_not_finished_says_how_to_go_on(leave: Leave) -> None:
-    stopped = leave(DOWN, [2.0], finished=False, ended={"how": "stopped", "step": 700})
-    verdict = judge(read(stopped))
-    assert "It was stopped" in verdict.advice
-    assert verdict.command == f"python -m seqkit run_dir={stopped} resume=auto"
+@pytest.mark.parametrize(
+    ("state", "finding", "advice", "command"),
+    [
+        ("stopped", "It learned", "It was stopped after step 1,000 of 1,000", "resume=auto"),
+        ("diverged", "diverged at step 120", "0.0033 in place of 0.01", ""),
+        ("running", "It learned", "at step 1,000 of 1,000", ""),
+    ],
+)
+def test_a_run_that_is_not_finished(
+    state: State, finding: str, advice: str, command: str, leave: Leave
+) -> None:
+    ended = {"how": state, "step": 120}
+    run = leave(DOWN, [2.0, 1.9], finished=False, ended=ended)
+    verdict = judge(read(run, "running" if state == "running" else None))
+    assert finding in verdict.finding
+    assert advice in verdict.advice
+    assert command in verdict.command
 
 
 @pytest.mark.parametrize(
@@ -106,19 +113,6 @@ def test_what_several_processes_began_is_gone_on_with_by_as_many(
 ) -> None:
     run = leave(DOWN, [2.0], finished=False, processes=processes, local_processes=local)
     assert judge(read(run)).command == f"{launcher} -m seqkit run_dir={run} resume=auto"
-
-
-def test_a_run_that_diverged_says_what_to_change(leave: Leave) -> None:
-    run = leave(DOWN, [2.0], finished=False, ended={"how": "diverged", "step": 120})
-    verdict = judge(read(run))
-    assert "diverged at step 120" in verdict.finding
-    assert "0.0033 in place of 0.01" in verdict.advice
-
-
-def test_a_run_that_is_going_is_judged_so_far(leave: Leave) -> None:
-    verdict = judge(read(leave(DOWN, [2.0, 1.9], finished=False), "running"))
-    assert "It learned" in verdict.finding
-    assert "at step 1,000 of 1,000" in verdict.advice
 
 
 WORSE = ([2.0, 1.0], [4.0, 3.9, 3.8])
@@ -138,24 +132,6 @@ def test_a_training_is_told_where_it_stands_badly(
     told = warning(read(leave(*losses, baselines={"histogram_bits": 4.8})))
     assert told.startswith(said)
     assert bool(said) == bool(told)
-
-
-def test_of_a_text_with_copies_no_longer_training_is_advised(leave: Leave) -> None:
-    losses = DOWN, [2.6, 2.2, 1.8, 1.5]
-    for share, said in ((0.82, "leave the copies out"), (0.1, "still falling"), (None, "still")):
-        run = leave(*losses, data={"kind": "text", "repeated": share})
-        verdict = judge(read(run))
-        assert said in verdict.advice
-        assert bool(verdict.command) == (share != 0.82)
-        shutil.rmtree(run)
-
-
-def test_a_run_that_recites_its_data_has_not_just_learned_it(leave: Leave) -> None:
-    for share, said in ((0.92, "It has its data by heart. At step"), (0.1, "It learned. At step")):
-        recital = {"share": share, "longest": 300, "words": f"{share:.0%} of this text"}
-        run = leave(DOWN, [2.6, 2.2, 1.8, 1.5], recital=recital)
-        assert judge(read(run)).finding.startswith(said)
-        shutil.rmtree(run)
 
 
 @pytest.mark.parametrize(("epochs", "given"), [(400, False), (3, True)])

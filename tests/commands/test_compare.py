@@ -1,6 +1,5 @@
 """Runs side by side: what differs, the best first, whatever lies in their folders."""
 
-import json
 import os
 import re
 import shutil
@@ -47,23 +46,6 @@ def test_a_table_best_first_of_what_differs(run: Run, runs: Path) -> None:
     assert worse.split()[-2:] == ["0.01", "4"]
     assert float(better.split()[1]) < float(worse.split()[1])
     assert "left out" not in shown.err
-
-
-def test_of_sound_the_verdicts_on_closing_samples_are_compared(run: Run, runs: Path) -> None:
-    for name, is_like in (("better", True), ("worse", None)):
-        heard = {"is_like": is_like, "heard": "sounds like it", "spectrum": 0.012, "contrast": 0.5}
-        summary = summary_of(runs / name)
-        assert summary["likeness"] is None
-        (runs / name / "summary.json").write_text(json.dumps(summary | {"likeness": heard}))
-    shown = run.ok("compare", f"runs={runs}/*").out.decode()
-    heading, better, worse = shown.splitlines()[1:4]
-    assert "outcome   like it  lr" in heading
-    assert "finished  yes      0.02" in better
-    assert "finished  -        0.01" in worse
-    assert "like it" not in shown.partition("other.txt")[2]
-    result = run.json("compare", f"runs={runs}/*")["runs"]
-    assert result[0]["likeness"] == heard | {"is_like": True}
-    assert result[2]["likeness"] is None
 
 
 def test_names_stay_in_their_line_and_are_text(run: Run, runs: Path) -> None:
@@ -131,24 +113,6 @@ def test_damage_is_told_and_no_failure(run: Run, runs: Path) -> None:
     rows = [line.split() for line in shown.out.decode().splitlines()]
     outcome = {Path(row[0]).name: row[6] for row in rows if len(row) > 6 and row[0] != "run"}
     assert outcome == {"better": "unfinished", "worse": "finished", "$other": "finished"}
-
-
-def test_a_run_that_diverged_is_said_to_have(run: Run, runs: Path) -> None:
-    diverged = runs / "worse"
-    (diverged / "summary.json").unlink()
-    about = json.loads((diverged / "about.json").read_text())
-    about["ended"] = {"how": "diverged", "step": 4}
-    (diverged / "about.json").write_text(json.dumps(about))
-    metrics = diverged / "metrics.jsonl"
-    metrics.write_text(re.sub(r'"loss": [\d.]+', '"loss": 4.3e18', metrics.read_text()))
-    for command, said in (
-        (["compare", f"runs={diverged}"], rb"  4\.3e\+18  6\.204e\+18 .* diverged\n"),
-        (["doctor", f"run_dir={diverged}"], rb"^The training diverged at step 4"),
-    ):
-        shown = run(*command)
-        assert (shown.code, shown.err) == (0, "")
-        assert re.search(said, shown.out)
-    run.ok("report", f"run_dir={diverged}")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import soundfile
 from seqkit.compose import compose
 from seqkit.config import DataConfig
 from tests.conftest import SMALL, TINY, Run
-from tests.encoded import encode
 
 WORDS = [*("the", "rain", "in", "spain", "stays", "mainly", "on", "a", "plain"), "or\n"]
 PROSE = " ".join(np.random.default_rng(0).choice(WORDS, 5000))[:20_000]
@@ -91,22 +90,6 @@ def test_baselines_are_those_of_the_report_and_of_evaluate(run: Run, tmp_path: P
     assert found == about
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("", "no file of text; left out: 1 empty"),
-        ("hello\n" * 20, "give at least 143 symbols"),
-    ],
-)
-def test_data_that_cannot_be_trained_on_are_refused(
-    content: str, said: str, run: Run, tmp_path: Path
-) -> None:
-    (tmp_path / "text.txt").write_text(content)
-    assert said in run.fails_in_a_line(3, "doctor", f"data.path={tmp_path / 'text.txt'}")
-    run.fails(3, *TINY, f"data.path={tmp_path / 'text.txt'}", "train.sequence_length=64",
-                  f"run_dir={tmp_path / 'run'}", "train.max_steps=1")  # fmt: skip
-
-
 def test_a_run_is_judged_as_on_its_page(trained: Path, run: Run) -> None:
     found = run.json("doctor", f"run_dir={trained}")
     assert (found["state"], found["step"]) == ("finished", 150)
@@ -136,22 +119,3 @@ def test_a_training_tells_the_faults_of_sound(run: Run, tmp_path: Path) -> None:
     assert "DC" not in done.err  # the two worst are enough
     again = run(f"run_dir={tmp_path / 'run'}", "resume=auto", "train.max_steps=2")
     assert "the sound is short" not in again.err
-
-
-def test_a_memo_of_a_phone_is_sound(run: Run, tmp_path: Path) -> None:
-    memo = encode(tmp_path / "memo.m4a", NOISE[:, None], 8000, "aac")
-    found = examined(run, f"data.path={memo}")
-    assert found["kind"] == "audio"
-    assert found["faults"] == []
-    assert composed(found).path == [str(memo)]
-    data = memo.read_bytes()
-    memo.write_bytes(data[: len(data) // 2])
-    assert "its end is missing" in run.fails_in_a_line(3, "doctor", f"data.path={memo}")
-
-
-def test_of_what_is_unknown_it_does_not_say_that_nothing_is_wrong(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.bin").write_bytes(np.random.default_rng(0).bytes(100_000))
-    found = examined(run, f"data.path={tmp_path / 'a.bin'}")
-    assert found["faults"][0].startswith("neither text nor a known format of sound")
-    found = examined(run, f"data.path={tmp_path / 'a.bin'}", "data.kind=bytes")
-    assert not any("neither" in fault for fault in found["faults"])

@@ -7,24 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import seqkit
 from seqkit.config import DynamicConfig
 from tests.conftest import SENTENCE, TINY, Run, summary_of
-
-
-def test_line_ends_are_read_as_in_the_training(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "dos.txt").write_bytes(SENTENCE.replace("\n", "\r\n").encode() * 40)
-    (tmp_path / "prompt.txt").write_bytes(b"the rain\r\n")
-    data, checkpoint = f"data.path={tmp_path / 'dos.txt'}", f"checkpoint={tmp_path / 'run'}"
-    words = [*TINY, data, "train.max_steps=2"]
-    run.ok(*words, "data.newline=lf", f"run_dir={tmp_path / 'run'}")
-    for given in ([data], []):
-        run.ok("evaluate", checkpoint, *given, "json=true", "device=cpu")
-    made = run("generate", checkpoint, f"prompt_file={tmp_path / 'prompt.txt'}", "device=cpu")
-    assert made.out.startswith(b"the rain\n"), made.err
-    assert seqkit.load(tmp_path / "run", "cpu").nats("a\r\na").shape == (3,)
-    run.ok(*words, f"init_from={tmp_path / 'run'}", f"run_dir={tmp_path / 'b'}")
-    assert "newline: lf" in (tmp_path / "b" / "config.yaml").read_text()
 
 
 def test_its_own_validation_part_scores_as_in_training(run: Run, trained: Path) -> None:
@@ -103,18 +87,3 @@ def test_inspect_shows_what_a_checkpoint_holds(run: Run, trained: Path) -> None:
     assert shown["training_state"] is True
     assert shown["metrics"]["step"] == 150
     assert b"model.hidden_size" in run("inspect", f"checkpoint={trained}").out
-
-
-def test_a_result_goes_to_a_file_or_is_refused_before_anything_is_read(
-    run: Run, trained: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "there.json"
-    made = run("evaluate", f"checkpoint={trained}", "json=true", f"out={out}")
-    assert (made.code, made.out) == (0, b"")
-    assert json.loads(out.read_text())["symbols"] > 0
-    for place in ("none/a.json", ".", "there.json"):
-        run.fails(6, "evaluate", f"checkpoint={trained}", f"out={tmp_path / place}", "data.path=no")
-    assert not (tmp_path / "none").exists()
-    assert "no regular file" in run.fails(
-        6, "evaluate", f"checkpoint={trained}", f"out={tmp_path}", "overwrite=true"
-    )

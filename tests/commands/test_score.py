@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import soundfile
 
-import seqkit
 from seqkit.evaluation import streaming
 from seqkit.evaluation.scoring import CHUNK
 from tests.browser import Page, browser, needs_browser
@@ -71,24 +70,6 @@ def test_a_line_for_each_symbol_adds_up_to_the_evaluation(
     assert score(run, f"checkpoint={trained}")[0] == lines
     monkeypatch.setattr(streaming, "_STRETCH", CHUNK)
     assert score(run, f"checkpoint={trained}")[0] == lines
-
-
-def test_lines_agree_with_the_library(run: Run, trained: Path, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(SENTENCE)
-    (tmp_path / "b.txt").write_text("the plain\n")
-    out = tmp_path / "lines.jsonl"
-    data = f"data.path={tmp_path / 'b.txt'}"
-    printed, _ = score(run, f"checkpoint={trained}", f"data.path={tmp_path / 'a.txt'}", data)
-    _, notices = score(
-        run, f"checkpoint={trained}", f"data.path={tmp_path / 'a.txt'}", data, f"out={out}"
-    )
-    assert [json.loads(line) for line in out.read_text().splitlines()] == printed
-    assert f"written: {out}" in notices
-    model = seqkit.load(trained, "cpu")
-    expected = [*model.nats(SENTENCE), *model.nats("the plain\n")]
-    assert [line["nats"] for line in printed] == pytest.approx(expected, abs=1e-3)
-    places = [(line["document"], line["offset"]) for line in printed]
-    assert places == [*((1, n) for n in range(len(SENTENCE))), *((2, n) for n in range(10))]
 
 
 def test_the_most_surprising_places_are_told(run: Run, trained: Path, tmp_path: Path) -> None:

@@ -75,11 +75,3 @@ def test_a_text_that_repeats_is_learnt(model: CharRNN) -> None:
     static = streaming.evaluate(Scored(model, part, START))
     learnt = dynamic.evaluate(Scored(model, part, START), DynamicConfig(rate=0.01))
     assert learnt.loss < 0.5 * static.loss
-
-
-@pytest.mark.gpu
-def test_a_gpu_finds_what_a_cpu_finds(model: CharRNN) -> None:
-    part, settings = part_of(500, 20), DynamicConfig(rate=0.003)
-    expected = dynamic.evaluate(Scored(model, part, START), settings)
-    found = dynamic.evaluate(Scored(model.to("cuda"), part, START), settings)
-    assert found.loss == pytest.approx(expected.loss, rel=1e-3)

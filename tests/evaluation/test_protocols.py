@@ -37,17 +37,6 @@ def test_every_symbol_counts_once(lengths: tuple[int, ...]) -> None:
         check(data, segments)
 
 
-def test_the_state_is_zero_where_the_protocol_says() -> None:
-    data = part((1000, 40))
-    assert protocols.streaming(data).tolist() == [[0, 0, 1000], [1000, 1000, 1040]]
-    warm, begin, end = protocols.windowed(data, 300).T
-    assert warm.tolist() == begin.tolist() == [0, 300, 600, 900, 1000]
-    assert end.tolist() == [300, 600, 900, 1000, 1040]
-    warm, begin, end = protocols.warmed(data).T
-    assert begin.tolist() == [0, 256, 512, 768, 1000]
-    assert warm.tolist() == [0, 0, 256, 512, 1000]
-
-
 @pytest.mark.parametrize("lengths", LENGTHS)
 @pytest.mark.parametrize("symbols", [1, 200, 600, 17_000])
 def test_what_is_spread_counts_so_many_symbols_once(lengths: tuple[int, ...], symbols: int) -> None:

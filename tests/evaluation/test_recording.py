@@ -25,19 +25,6 @@ def with_hiss(wave: Wave) -> Wave:
     return wave + draw.normal(0, 0.2 * wave.std(), len(wave)).astype(np.float32)
 
 
-def old(recording: Recording) -> Recording:
-    """As an older seqkit kept it: without band and contrast, and with pieces of several lengths."""
-    kept = recording.tensors()
-    kept = {name: values for name, values in kept.items() if not name.startswith("full_")}
-    kept |= {name: kept[name][:4] for name in ("unit", "halves")}
-    row = kept["pieces"][0, 1:5]
-    rows = [np.array([seconds, *(row * times)]) for seconds, times in ((1, 3), (5, 1))]
-    kept["pieces"] = np.zeros((2, 5))
-    for place, values in enumerate(rows):
-        kept["pieces"][place] = values
-    return Recording.of_saved(kept)
-
-
 @pytest.mark.parametrize(("wave", "expected"), [(WAVE, True), (NOISE, False)])
 def test_the_verdict_does_not_depend_on_the_length(wave: Wave, expected: bool) -> None:
     for seconds in (5, 5.01, 7.3, 10, 20.5):
@@ -82,30 +69,3 @@ def test_a_model_is_not_blamed_for_the_band_that_its_training_could_not_read() -
     assert as_read.measure(low, 8000).band == pytest.approx(0, abs=1e-6)
     bright = Recording.of(with_hiss(WAVE), RATE)  # which has more above 4 kHz
     assert bright.measure(low, 8000).band > NEEDED.band
-
-
-def test_what_an_older_seqkit_kept_judges_by_what_it_knows() -> None:
-    before = old(OWN)
-    hissing = with_hiss(WAVE)
-    measured, found = OWN.measure(hissing, RATE), before.measure(hissing, RATE)
-    assert found[:4] == measured[:4]
-    assert list(found.known) == ["spectrum", "tone", "pitch", "loudness"]
-    assert before.limits[:4] == OWN.limits[:4]
-    for wave in (WAVE, NOISE, hissing, WAVE[:RATE]):
-        said = before.judged(wave, RATE)
-        assert "band" not in said.words
-        assert "contrast" not in said.words
-        assert "nan" not in said.words
-    assert before.judged(WAVE, RATE).is_like
-    again = Recording.of_saved(before.tensors())
-    assert again.judged(NOISE, RATE).words == before.judged(NOISE, RATE).words
-    assert again.fault(NOISE[:RATE], RATE) == OWN.fault(NOISE[:RATE], RATE)
-
-
-def test_the_limits_grow_with_a_recording_that_varies() -> None:
-    half = len(WAVE) // 2
-    varied = np.concatenate([WAVE[:half], 0.05 * NOISE[:half]])
-    limits = Recording.of(varied, RATE).limits
-    assert all(one >= least for one, least in zip(limits, NEEDED, strict=True))
-    assert limits.contrast > 2 * NEEDED.contrast
-    assert limits.loudness > 2 * NEEDED.loudness

@@ -2,22 +2,16 @@
 
 import dataclasses
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from seqkit.config import DynamicConfig, ModelConfig
-from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Part
 from seqkit.evaluation import dynamic, protocols, scoring
 from seqkit.evaluation.scoring import Scored
-from seqkit.foundation.catalogue import Catalogue
 from seqkit.model.char_rnn import CharRNN
-from seqkit.runs import checkpoint
-from seqkit.runs.layout import find_checkpoint
-from tests.conftest import SENTENCE
 
 V, START = 6, 2
 
@@ -42,23 +36,6 @@ def by_hand(model: CharRNN, inputs: list[int], targets: list[int]) -> list[float
         logits, state = model(torch.tensor([[given]]), state)
         nats.append(-float(torch.log_softmax(logits[0, 0].double(), 0)[target]))
     return nats
-
-
-def test_lanes_that_warm_up_are_close_to_streaming(
-    trained: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    saved = checkpoint.load(find_checkpoint(trained), Catalogue())
-    net, start = saved.build(torch.device("cpu")), saved.codec.start
-    assert isinstance(saved.codec, Characters)
-    symbols = saved.codec.encode(SENTENCE * 600)
-    data = Part(symbols, np.array([0, 26_000], dtype=np.int64))
-    exact = scoring.evaluate(Scored(net, data, start), protocols.streaming(data))
-    warmed = scoring.evaluate(Scored(net, data, start), protocols.warmed(data))
-    assert warmed.symbols == exact.symbols == len(symbols)
-    assert warmed.loss == pytest.approx(exact.loss, abs=0.001)
-    monkeypatch.setattr(protocols, "WARM", 1)
-    cold = scoring.evaluate(Scored(net, data, start), protocols.warmed(data))
-    assert cold.loss > exact.loss + 0.003
 
 
 @pytest.mark.parametrize("protocol", ["streaming", "windowed", "warmed"])
@@ -101,16 +78,3 @@ def test_the_end_of_a_document_is_no_symbol_that_could_have_followed(model: Char
     settings = DynamicConfig(rate=0.0)
     learnt = dynamic.evaluate(Scored(with_ends, data, START), settings)
     assert learnt.loss == pytest.approx(expected, rel=1e-5)
-
-
-@pytest.mark.gpu
-def test_a_gpu_scores_in_longer_calls_what_a_cpu_does(model: CharRNN) -> None:
-    data = part(40_000)
-    longest, losses = [], []
-    for device in ("cpu", "cuda"):
-        scored = Scored(model.to(device), data, START)
-        chunks = [*scoring.chunks(scored, protocols.warmed(data))]
-        longest.append(max(len(chunk.places) for chunk in chunks))
-        losses.append(sum(float(chunk.counted_nats()[1].sum()) for chunk in chunks))
-    assert longest == [128, 512]
-    assert losses[1] == pytest.approx(losses[0], rel=1e-3)
