@@ -179,13 +179,6 @@ class SampleConfig:
         False,
         "generate: draw text again that stands in the training data (docs/reference/writers.md)",
     )
-    repetition_penalty: float = option(
-        1.0,
-        "divide the logits of the last 64 symbols of a sample by this, and multiply negative ones "
-        "(Keskar et al., 2019), by sample.engine=torch; 1: do not",
-        minimum=1,
-        maximum=10,
-    )
     rate: int = option(
         0,
         "generate: hertz of the sound that is written to files; 0 takes the model's",

@@ -31,6 +31,7 @@ KEYS: dict[str, str] = {
     "sample.engine=fused": "sample.engine=cuda_graph generates on a GPU, any number of streams",
     "neuron": "what a cell does is shown by Model.activations, from Python",
     "data.symbols_per_sample": "a sample is one symbol, of data.levels=1024 at most",
+    "sample.repetition_penalty": "a higher temperature=… repeats less",
     "sample.retry": "sound that is silent or stuck is told, and not drawn again",
     "shape": "python -m benchmarks.steps SHAPE, in a clone of the repository",
     "train.teacher_symbols": "examples/teachers.py has --symbols",

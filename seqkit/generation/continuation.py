@@ -166,7 +166,6 @@ def engine_of_codes(
     request: Request, device: Device, writer: Network, size: int, writing: Writing
 ) -> Engine:
     """What runs the writer of codes, on the CPU: beside a GPU in fp32, else as the sound runs."""
-    request = dataclasses.replace(request, repetition_penalty=1.0)
     if device.type == "cuda" and request.engine != "wasm":
         request = dataclasses.replace(request, engine="torch", precision="auto")
     labels = None if writing.choice is None else writing.choice.weights

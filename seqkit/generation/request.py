@@ -38,7 +38,6 @@ class Request:
     precision: str = "auto"
     label: str | None = None
     label_strength: float = 1.0
-    repetition_penalty: float = 1.0
     ending: Ending | None = None
     """What ends a stream before its length."""
     like: Symbols | None = None
@@ -56,13 +55,6 @@ class Request:
         """How many symbols are drawn from: those of a codec, and the end of a document if asked."""
         ending = self.ending
         return codec.size + bool(ending and ending.is_document and ending.symbols)
-
-    @property
-    def only_torch(self) -> str:
-        """The key, if one was given, that sample.engine=torch alone computes."""
-        if self.label_strength != 1:
-            return "label_strength"
-        return "sample.repetition_penalty" if self.repetition_penalty != 1 else ""
 
     def again(self, draws: int, length: int) -> "Request":
         """The same with other draws, but of the same labels, and another length."""
@@ -121,7 +113,6 @@ def request_of(
         precision=config.sample.precision,
         label=config.label,
         label_strength=config.label_strength,
-        repetition_penalty=config.sample.repetition_penalty,
         ending=ending,
         like=like,
         include_prompt=config.include_prompt,

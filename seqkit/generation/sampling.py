@@ -5,7 +5,6 @@ makes the same text from the same logits.
 """
 
 import dataclasses
-from collections.abc import Iterable
 
 import numpy as np
 
@@ -72,21 +71,6 @@ def _mass_of_likelier(shares: Floats) -> Floats:
     ordered, mass = np.take_along_axis(shares, order, -1), np.empty_like(shares)
     np.put_along_axis(mass, order, np.cumsum(ordered, -1) - ordered, -1)
     return mass
-
-
-def penalised(logits: Floats, recent: Iterable[Integers], penalty: float) -> Floats:
-    """Logits (S, V) with those of recent symbols (S,) divided by a penalty, or if negative times.
-
-    As in CTRL (Keskar et al., 2019): such symbols become less likely, whatever their logit's sign.
-    """
-    if penalty == 1:
-        return logits
-    places = np.stack([*recent], 1)
-    chosen = np.take_along_axis(logits, places, 1)
-    lower = np.where(chosen > 0, chosen / penalty, chosen * penalty)
-    less = logits.copy()
-    np.put_along_axis(less, places, lower, 1)
-    return less
 
 
 def guided(logits: Floats, strength: float) -> Floats:

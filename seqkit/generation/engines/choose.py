@@ -76,7 +76,7 @@ def candidates(config: ModelConfig, request: Request, device: Device) -> list[st
     precision = request.precision
     if request.engine != "auto":
         tried = [request.engine]
-    elif request.only_torch:
+    elif request.label_strength != 1:
         tried = ["torch"]
     elif device.type == "cuda":
         tried = ["cuda_graph", "torch"]
@@ -89,10 +89,8 @@ def candidates(config: ModelConfig, request: Request, device: Device) -> list[st
             f"sample.precision={precision}: {' or '.join(tried)} runs this network on this "
             f"device, in {' or '.join(known)}"
         )
-    if request.only_torch and names != ["torch"]:
-        raise ConfigError(
-            f"sample.engine={names[0]}: {request.only_torch} is for sample.engine=torch"
-        )
+    if request.label_strength != 1 and names != ["torch"]:
+        raise ConfigError(f"sample.engine={names[0]}: label_strength is for sample.engine=torch")
     return names
 
 
@@ -110,7 +108,7 @@ def build_engine(
         return CudaGraphEngine(module, size, request.streams, precision)
     from seqkit.generation.engines.pytorch import TorchEngine
 
-    return TorchEngine(module, size, request.label_strength, request.repetition_penalty)
+    return TorchEngine(module, size, request.label_strength)
 
 
 def as_module(model: Network) -> "CharRNN":

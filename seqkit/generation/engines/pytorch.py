@@ -4,7 +4,6 @@ The weights are prepared once, so that a step does less than a call of the model
 one-hot input is a row of a table, and the matrices are stored as the products read them.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import chain
 
@@ -17,14 +16,13 @@ from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.foundation.threads import shared_cores
 from seqkit.generation.engine import Drawing
 from seqkit.generation.engines.step_tables import StepTables, condition_rows
-from seqkit.generation.sampling import draw, guided, penalised
+from seqkit.generation.sampling import draw, guided
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.frames import rows_of
 from seqkit.model.state import State, fed_of
 from seqkit.symbols import Floats, Integers
 
-_PENALISED = 64  # symbols
 _TRANSPOSED = 768  # from so many hidden units on, products are faster with transposed matrices
 
 Carried = list[Tensor]
@@ -236,22 +234,19 @@ class TorchEngine:
 
     block = 16
 
-    def __init__(
-        self, model: CharRNN, size: int, strength: float = 1.0, penalty: float = 1.0
-    ) -> None:
-        """`size` is the codec's V; `penalty` is of symbols that were drawn lately (`penalised`).
+    def __init__(self, model: CharRNN, size: int, strength: float = 1.0) -> None:
+        """`size` is the codec's V.
 
         With another `strength` than 1 states and conditions are those of 2 S streams, of which the
         second half has no labels: see `sampling.guided`.
         """
         self._step = PreparedStep(model, size)
         self._model, self._size, self._device = model, size, model.device
-        self._strength, self._penalty = strength, penalty
+        self._strength = strength
 
     def sample(self, drawing: Drawing) -> Iterator[Integers]:
         """See Engine."""
         symbols, carried = drawing.symbols, list[Tensor]()
-        recent = deque([symbols], _PENALISED)
         place = self._step.fed(drawing.state)
         copies = 1 if self._strength == 1 else 2
         for block, known in drawing.blocks():
@@ -264,10 +259,8 @@ class TorchEngine:
                     logits, carried = self._step(fed, carried, row, place)
                     place = (place + 1) % self._step.places
                     chosen = guided(logits.cpu().numpy(), self._strength)
-                    likely = penalised(chosen, recent, self._penalty)
-                    symbols = draw(likely, uniform, drawing.sampling)
+                    symbols = draw(chosen, uniform, drawing.sampling)
                     drawn.append(symbols)
-                    recent.append(symbols)
             yield np.stack(drawn)
 
     def score(

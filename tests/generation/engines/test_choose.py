@@ -35,7 +35,6 @@ def check(request: Request, device: str = "cpu", size: int = 5, cell: str = "lst
         (Request(1, precision="int8"), "lstm", WasmEngine),
         (Request(1, precision="fp32"), "lstm", TorchEngine),
         (Request(1, label_strength=2.0), "lstm", TorchEngine),
-        (Request(1, repetition_penalty=1.2), "lstm", TorchEngine),
         (Request(1), "gru", TorchEngine),
         (Request(1, engine="torch"), "lstm", TorchEngine),
     ],
@@ -58,7 +57,6 @@ def test_on_a_cpu_wasm_runs_what_it_can_and_torch_the_rest(
         (Request(1, engine="wasm", precision="fp32"), "lstm", "wasm runs .* in int8"),
         (Request(1, engine="wasm"), "gru", "run LSTMs, and this is a gru"),
         (Request(1, engine="wasm", label_strength=2.0), "lstm", "label_strength is for"),
-        (Request(1, engine="wasm", repetition_penalty=2.0), "lstm", "repetition_penalty is for"),
     ],
 )
 def test_what_an_engine_cannot_do_is_refused_also_before_a_training(

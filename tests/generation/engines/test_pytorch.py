@@ -1,19 +1,15 @@
 """The prepared step makes what the model makes."""
 
-import numpy as np
 import pytest
-import torch
 
-from seqkit.generation.engine import Drawing
 from seqkit.generation.engines.pytorch import TorchEngine
-from seqkit.generation.sampling import Sampling, penalised
+from seqkit.generation.sampling import Sampling
 from tests.generation.engines.networks import (
     CONDITIONS,
     RULES,
     check_draws,
     conditioned,
     differences,
-    flat,
     network,
 )
 
@@ -56,25 +52,3 @@ def test_conditions_are_read(streams: int, read: tuple[int, int]) -> None:
     assert logits < 1e-3
     assert state < 1e-4
     check_draws(engine, model, streams, 300, Sampling(seed=3))
-
-
-def test_a_penalty_makes_recent_symbols_less_likely() -> None:
-    logits = np.array([[2.0, -1.0, 0.5], [1.0, 3.0, -2.0]], np.float32)
-    recent = [np.array([0, 2]), np.array([1, 2]), np.array([0, 1])]
-    less = penalised(logits, recent, 2.0)
-    assert less.tolist() == [[1.0, -2.0, 0.5], [1.0, 1.5, -4.0]]
-    assert penalised(logits, recent, 1.0) is logits
-
-
-def test_a_penalty_ends_repetition() -> None:
-    model = flat(30)
-    with torch.no_grad():
-        model.head.bias.zero_()[7] = 4  # drawn most of the time
-
-    def share(penalty: float) -> float:
-        engine, state = TorchEngine(model, 30, penalty=penalty), model.zero_state(2)
-        draws = [np.random.default_rng(1).random((400, 2))]
-        blocks = engine.sample(Drawing(np.array([7, 7]), state, draws, Sampling()))
-        return float((np.concatenate([*blocks]) == 7).mean())
-
-    assert share(1.0) > 0.5 > 2 * share(3.0) > 0
