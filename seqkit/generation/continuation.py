@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.conditions import Conditions
+from seqkit.conditions import Conditions, StreamConditions
 from seqkit.data.codecs import Quantiser
 from seqkit.data.labels import Labels
 from seqkit.evaluation.recited import Recital
@@ -23,7 +23,6 @@ from seqkit.generation.loop import looped
 from seqkit.generation.request import Request, require_streams
 from seqkit.generation.sampling import guided
 from seqkit.generation.slow_tier import Writing
-from seqkit.generation.stream_conditions import StreamConditions
 from seqkit.generation.trained import Trained
 from seqkit.model.arrays import Network
 from seqkit.model.state import State

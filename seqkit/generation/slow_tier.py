@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from seqkit.conditions import StreamConditions, Written
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import Quantiser
 from seqkit.data.sound.pitch import PitchBook
@@ -16,7 +17,6 @@ from seqkit.foundation.settings import check_section
 from seqkit.generation.engine import Engine, generate_blocks
 from seqkit.generation.labelled import Choice
 from seqkit.generation.sampling import Sampling, guided
-from seqkit.generation.stream_conditions import StreamConditions, Written
 from seqkit.model.arrays import NetworkArrays, shapes
 from seqkit.symbols import Integers, NamedArrays, Symbols, symbol_dtype
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from seqkit.conditions import StreamConditions
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import MuLaw
 from seqkit.generation import continuation
@@ -17,7 +18,6 @@ from seqkit.generation.engine import generate_blocks
 from seqkit.generation.engines.pytorch import TorchEngine, score_by_network
 from seqkit.generation.request import Request
 from seqkit.generation.sampling import Sampling
-from seqkit.generation.stream_conditions import StreamConditions
 from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN
 
