@@ -4,8 +4,7 @@ On a CPU that is a recipe that ends after the minutes that there are, and a netw
 enough in them; on a GPU it may be one that was made for that.
 """
 
-import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -45,20 +44,17 @@ def fitting_recipe(data: DataConfig, folders: Folders, catalogue: Catalogue) -> 
     located = find(data, None, catalogue, folders)
     if not located.is_sound:
         return _FOR_TEXT
-    seconds = _seconds(located.files.values())
+    seconds = sum(map(_seconds, located.files.values()))
     return _FOR_LITTLE_SOUND if seconds < _LITTLE_SOUND else _FOR_MUCH_SOUND
 
 
-def _seconds(files: Iterable[Path]) -> float:
-    """How long some recordings are, by their headers, as far as it matters."""
-    seconds = 0.0
-    for file in files:
-        with contextlib.suppress(BadFileError):
-            recording = SoundReader(file)
-            seconds += recording.frames / recording.sample_rate
-        if seconds >= _LITTLE_SOUND:
-            break
-    return seconds
+def _seconds(file: Path) -> float:
+    """How long a recording is, by its header; 0 of one that cannot be read."""
+    try:
+        reader = SoundReader(file)
+        return reader.frames / reader.sample_rate
+    except BadFileError:
+        return 0.0
 
 
 def advise(

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,14 @@ def _prediction(
         machine.memory_errors("Try device=cpu."),
         console.progress("evaluate", len(part), unit="symbols") as bar,
     ):
-        score = _score(config, saved, part, chosen, bar.update)
+        scored = scoring.Scored(saved.build(chosen), part, saved.codec.start, bar.update)
+        match config.protocol:
+            case "windowed":
+                score = scoring.evaluate(scored, protocols.windowed(part, config.window))
+            case "dynamic":
+                score = dynamic.evaluate(scored, config.dynamic)
+            case _:
+                score = streaming.evaluate(scored)
     scoring.require_numbers(score.nats, learning=config.protocol == "dynamic")
     with console.progress("baselines"):
         beside: dict[str, Any] = {**baselines.baselines(part, corpus.codec)}
@@ -167,22 +174,6 @@ def _compared(waves: Sequence[Wave], rate: int, recording: Recording) -> dict[st
     }
 
 
-def _score(
-    config: Config,
-    saved: Checkpoint,
-    part: Part,
-    chosen: torch.device,
-    watch: Callable[[int], None],
-) -> Score:
-    """The score of a checkpoint under the protocol asked for."""
-    scored = scoring.Scored(saved.build(chosen), part, saved.codec.start, watch)
-    if config.protocol == "windowed":
-        return scoring.evaluate(scored, protocols.windowed(part, config.window))
-    if config.protocol == "dynamic":
-        return dynamic.evaluate(scored, config.dynamic)
-    return streaming.evaluate(scored)
-
-
 def _score_fields(score: Score, part: Part, corpus: Corpus) -> dict[str, Any]:
     """A score in nats and in bits, by symbol and by byte of text."""
     codec, nats = corpus.codec, score.interval
@@ -211,8 +202,6 @@ def _shown(value: Any) -> str:
     match value:
         case float():
             return f"{value:.4f}"
-        case [str(), *_]:
-            return ", ".join(value)
         case [low, high]:
             return f"{low:.4f} to {high:.4f} (95 %)"
         case dict():

@@ -7,6 +7,7 @@ itself. Their memory does not grow with the part.
 import io
 import lzma
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import soundfile
@@ -92,24 +93,20 @@ def _log_gammas(keys: Integers, prior: float) -> float:
 
 def text_bytes(symbols: Symbols, codec: TextCodec) -> int:
     """How many bytes the text of symbols (N,) has, in UTF-8; those of a codec of bytes are N."""
-    if codec.kind == "bytes":
-        return len(symbols)
-    blocks = range(0, len(symbols), _BLOCK)
-    return sum(len(_encoded(symbols[begin : begin + _BLOCK], codec)) for begin in blocks)
+    return sum(map(len, _encoded(symbols, codec)))
 
 
 def packed_bytes(symbols: Symbols, codec: TextCodec) -> int:
     """The size of the text as `xz` packs it, at its own default level."""
     packer = lzma.LZMACompressor()
-    blocks = range(0, len(symbols), _BLOCK)
-    encoded = (_encoded(symbols[begin : begin + _BLOCK], codec) for begin in blocks)
-    return sum(len(packer.compress(block)) for block in encoded) + len(packer.flush())
+    return sum(map(len, map(packer.compress, _encoded(symbols, codec)))) + len(packer.flush())
 
 
-def _encoded(symbols: Symbols, codec: TextCodec) -> bytes:
-    """The text of symbols (N,) in UTF-8; the bytes themselves of a codec of bytes."""
-    text = codec.decode(symbols)
-    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+def _encoded(symbols: Symbols, codec: TextCodec) -> Iterator[bytes]:
+    """The text of symbols (N,) in UTF-8, or the bytes of a codec of bytes, block by block."""
+    for begin in range(0, len(symbols), _BLOCK):
+        text = codec.decode(symbols[begin : begin + _BLOCK])
+        yield text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
 
 
 def flac_bits(symbols: Symbols, codec: Quantiser) -> float:
