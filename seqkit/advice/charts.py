@@ -37,7 +37,7 @@ def of_run(record: Record, lines: Mapping[str, float]) -> bytes:
     import matplotlib
     from matplotlib.figure import Figure
 
-    train, validation = record.metrics.train["loss"], record.metrics.validation
+    train, validation = record.metrics.train, record.metrics.validation
     seen = [*train.values.tolist(), *validation.values.tolist()]
     if not seen:
         return b""
@@ -74,7 +74,7 @@ def compare(file: Path, groups: Sequence[Sequence[Record]], *, overwrite: bool) 
         for number, record in enumerate(records):
             look = {"color": f"C{number % 10}", "linestyle": _STYLES[number // 10 % 4]}
             name = _plain(str(record.path))
-            panel.plot(*record.metrics.train["loss"], **look, alpha=0.25)
+            panel.plot(*record.metrics.train, **look, alpha=0.25)
             panel.plot(*record.metrics.validation, **look, marker=".", label=name)
         panel.set(xlabel="steps", ylabel="nats per symbol")
         panel.set_title(_plain(records[0].text("data", "name") or "unknown data"))

@@ -77,7 +77,7 @@ def _guess(record: Record) -> float:
 
 def _seen(record: Record) -> Iterator[str]:
     """What the curves and the last sample show, as the words of `_ADVICE`, in their order."""
-    train, validation = record.metrics.train["loss"], record.metrics.validation
+    train, validation = record.metrics.train, record.metrics.validation
     losses = validation.values
     last = float(losses[-1]) if len(losses) else math.inf
     again = record.passes is None or record.passes >= _PASSES
@@ -121,8 +121,8 @@ def _is_recited(record: Record) -> bool:
 
 def times_too_short(record: Record) -> float:
     """How many times as much of its data a run should have read, if that is known; else 0."""
-    read, enough = record.metrics.train["symbols"].values, record.number("data", "enough")
-    return enough / max(float(read[-1]), 1.0) if enough and len(read) else 0.0
+    read, enough = record.metrics.symbols, record.number("data", "enough")
+    return enough / read if enough and read else 0.0
 
 
 def warning(record: Record) -> str:
@@ -161,7 +161,7 @@ def judge(record: Record) -> Verdict:
 
 def _finding(record: Record, fails: bool) -> str:
     """Whether it learned, and where it stands; what `fails` to sound like its data has not."""
-    unit, train = _noun(record), record.metrics.train["loss"]
+    unit, train = _noun(record), record.metrics.train
     if record.state == "diverged":
         step = record.number("ended", "step") or record.metrics.step
         return f"The training diverged at step {step:,.0f}: its numbers were not finite any more."

@@ -28,8 +28,8 @@ _MEASURES = (
 """Keys of the data that decide what a loss is measured on, besides the data itself."""
 _SAMPLE = re.compile(r"step_(\d{1,15})\.(txt|wav)")
 _LARGEST = 1e40  # of a number that a run can have written; NaN is not less
+_ALIKE = "since", "scored"  # of validations whose losses can be compared
 _RECENT = 0.1  # the share of the values that are averaged
-_TRAIN = ("loss", "symbols", "gradient_norm")
 
 
 class Curve(NamedTuple):
@@ -57,16 +57,17 @@ class Curve(NamedTuple):
 class Metrics:
     """The curves of a run, each possibly empty.
 
-    train: `loss` (nats a symbol), `symbols`, `gradient_norm`.
+    train: losses, nats a symbol.
     validation: the losses that can be compared with the last one: on the same validation part, and
         as much of it.
-    step, seconds: of the last line.
+    step, seconds, symbols: of the last line; `symbols` were trained on, repeats included.
     """
 
-    train: Mapping[str, Curve]
+    train: Curve
     validation: Curve
     step: int
     seconds: float
+    symbols: float
 
 
 @dataclass(frozen=True)
@@ -116,9 +117,8 @@ class Record:
     @property
     def passes(self) -> float | None:
         """How often the training part was read; None of runs that do not say how long it is."""
-        read = self.metrics.train["symbols"].values
-        length = self.number("data", "training_symbols")
-        return float(read[-1]) / length if len(read) and length else None
+        read, length = self.metrics.symbols, self.number("data", "training_symbols")
+        return read / length if read and length else None
 
     @property
     def measured_on(self) -> tuple[str, ...]:
@@ -219,14 +219,14 @@ def read_metrics(file: Path, problems: list[str]) -> Metrics:
         problems.append(f"{file}: {damaged} of {len(lines)} lines are damaged and left out")
     train, validation = known["train"], known["validate"]
     last = validation[-1] if validation else {}
-    same = [
-        x for x in validation if all(x.get(key) == last.get(key) for key in ("since", "scored"))
-    ]
+    same = [line for line in validation if all(line.get(x) == last.get(x) for x in _ALIKE)]
+    every = train + validation
     return Metrics(
-        train={name: _curve(train, name) for name in _TRAIN},
-        validation=_curve(same, "loss"),
-        step=int(max((line["step"] for line in train + validation), default=0)),
-        seconds=max((line.get("seconds", 0.0) for line in train + validation), default=0.0),
+        train=_curve(train),
+        validation=_curve(same),
+        step=int(max((line["step"] for line in every), default=0)),
+        seconds=max((line.get("seconds", 0.0) for line in every), default=0.0),
+        symbols=max((line.get("symbols", 0.0) for line in train), default=0.0),
     )
 
 
@@ -243,8 +243,8 @@ def _parsed(content: bytes) -> tuple[str, dict[str, float]]:
     return str(line["event"]), numbers
 
 
-def _curve(lines: Sequence[Mapping[str, float]], name: str) -> Curve:
-    points = [(line["step"], line[name]) for line in lines if name in line]
-    table = np.array(points, np.float64).reshape(-1, 2)
+def _curve(lines: Sequence[Mapping[str, float]]) -> Curve:
+    """Their losses."""
+    table = np.array([(line["step"], line["loss"]) for line in lines], np.float64).reshape(-1, 2)
     table = table[np.argsort(table[:, 0], kind="stable")]
     return Curve(table[:, 0], table[:, 1])
