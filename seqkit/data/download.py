@@ -10,7 +10,7 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 from seqkit.data.datasets import Folders, Located
-from seqkit.foundation import disk, locks
+from seqkit.foundation import disk
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.workers import HangingError, call_with_timeout
 
@@ -73,7 +73,7 @@ class Download:
             known = f"sha256:{self.sha256}"
             pooch.retrieve(self.url, known, path.name, path.parent, downloader=_download)
             return
-        packed, aside = path.with_suffix(".tar.gz"), locks.name_for(path)
+        packed, aside = path.with_suffix(".tar.gz"), disk.half_of(path)
         try:
             pooch.retrieve(self.url, None, packed.name, packed.parent, downloader=_download)
             disk.make_folder(aside)

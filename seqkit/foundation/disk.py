@@ -7,14 +7,22 @@ or is moved and removed by name. Every failure is an OutputError that names the 
 import contextlib
 import functools
 import os
+import platform
+import re
+import secrets
 import shutil
+import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Self
 
-from seqkit.foundation import locks
 from seqkit.foundation.errors import OutputError
 from seqkit.foundation.wording import byte_count
+
+_LONGEST = 100  # bytes of the file's own name in a temporary one; a name has at most 255
+_LEASE = 24 * 3600.0  # seconds
+_HALF = re.compile(r"\..*\.([0-9a-f]{4})\.(\d+)\.[0-9a-f]{4}\.half\.tmp", re.S)
 
 
 def cache_dir() -> Path:
@@ -123,24 +131,51 @@ def scratch(path: Path, size: int = 0) -> Iterator[tuple[OutputFile, Path]]:
     if size:
         require_space(path, size)
     with contextlib.ExitStack() as stack:
-        held = False
-        while not held:
-            temporary = locks.name_for(path)
-            stack.callback(_unlink, temporary)  # also if a signal comes while it is made
-            with _failures(path):
-                stream = stack.enter_context(OutputFile(open_file(temporary, "xb"), path))
-                held = locks.hold(stream.fileno())
+        temporary = half_of(path)
+        stack.callback(_unlink, temporary)  # also if a signal comes while it is made
+        with _failures(path):
+            stream = stack.enter_context(OutputFile(open_file(temporary, "xb"), path))
         yield stream, temporary
+
+
+def half_of(path: Path) -> Path:
+    """A new name beside `path`, for what is to take its place; it tells who writes it."""
+    name = os.fsencode(path.name)[:_LONGEST].decode("utf-8", "ignore")
+    return path.with_name(f".{name}.{_host()}.{os.getpid()}.{secrets.token_hex(2)}.half.tmp")
 
 
 @functools.cache  # once a process: of its own files it leaves none
 def clear_halves(folder: Path) -> None:
-    """Remove from a folder, an absolute path, what killed processes were writing, if it can."""
-    for path in locks.dead(folder):
+    """Remove from a folder, an absolute path, what killed processes were writing, if it can.
+
+    What another host left has to be a day old.
+    """
+    for path in folder.glob(".*.half.tmp"):
+        if (found := _HALF.fullmatch(path.name)) is None:
+            continue
+        with contextlib.suppress(OSError):
+            old = time.time() > path.stat().st_mtime + _LEASE
+            if not (old or (found[1] == _host() and _has_ended(int(found[2])))):
+                continue
         if path.is_dir():
             remove_folder(path)
         else:
             _unlink(path)
+
+
+def _host() -> str:
+    """A few digits that tell this host from most others."""
+    return f"{zlib.crc32(platform.node().encode()) & 0xFFFF:04x}"
+
+
+def _has_ended(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:  # another user's
+        return False
+    return False
 
 
 def create(path: Path, overwrite: bool = False) -> OutputFile:
@@ -191,7 +226,7 @@ def keep_as(source: Path, target: Path) -> None:
 
     Without hard links it has only the second one until then. Raises OutputError.
     """
-    second = locks.name_for(target)
+    second = half_of(target)
     with _failures(target):
         if target.exists() and target.samefile(source):  # renamed to itself, it would keep both
             return

@@ -15,7 +15,8 @@ from seqkit.foundation.errors import OutputError
 from seqkit.foundation.run_folders import SAVED, is_run
 from seqkit.foundation.wording import first_of, json_text
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.layout import FolderLock, RunFiles
+from seqkit.runs.layout import RunFiles
+from seqkit.runs.lock import FolderLock
 
 
 class RunFolder(RunFiles):

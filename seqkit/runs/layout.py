@@ -1,13 +1,12 @@
 """What lies where in a run's folder, who owns it, and where runs and checkpoints are found."""
 
-import contextlib
 import glob
 import os
 import re
 from pathlib import Path
 
-from seqkit.foundation import disk, locks
-from seqkit.foundation.errors import CheckpointError, ConfigError, OutputError
+from seqkit.foundation import disk
+from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.run_folders import FOLDER, SAVED, SUFFIX, is_run
 from seqkit.foundation.wording import first_of
 
@@ -16,7 +15,6 @@ READY_MADE = Path(__file__).resolve().parents[1] / "models"
 _CHECKPOINT = re.compile(r"(best|last|previous|next)[-.].*")
 _SAMPLE = re.compile(r"step_\d+\.(txt|wav|png)")
 NO_CHECKPOINT = "no such checkpoint: give a run's folder, a checkpoint file, shakespeare or etude"
-_PATIENCE = 0.2  # seconds for which another process may hold the lock only to look at it
 
 
 class RunFiles:
@@ -52,62 +50,6 @@ class RunFiles:
             *(self.log, self.config),
         ]
         return [file for file in files if os.path.lexists(file)]
-
-
-class FolderLock:
-    """The claim of this process to the folder of a lock file, from `take` to `release`."""
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        self._handle: int | None = None
-
-    @property
-    def held(self) -> bool:
-        """Whether it was taken."""
-        return self._handle is not None
-
-    def take(self) -> None:
-        """Own the folder. Raises OutputError if another process does, or none can."""
-        try:
-            handle = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-        except OSError as error:
-            raise OutputError(
-                f"run_dir={self._file.parent}: {self._file} cannot be locked: "
-                f"{disk.describe(error)}"
-            ) from error
-        if locks.take(handle, _PATIENCE) is False:
-            os.close(handle)
-            raise OutputError(
-                f"run_dir={self._file.parent}: another training writes to this folder"
-            )
-        self._handle = handle
-
-    def check(self) -> None:
-        """Raise OutputError if the folder is not this process's any more: moved, or replaced."""
-        if self._handle is None:
-            return
-        with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(self._handle), self._file.stat()):
-                return
-        raise OutputError(
-            f"{self._file} is no longer the file that this training holds: its folder was moved "
-            "or replaced. This one ends, so that it does not mix with another"
-        )
-
-    def release(self) -> None:
-        """Leave the folder to others."""
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
-
-
-def is_locked(file: Path) -> bool:
-    """Whether a living process owns the folder of this lock file."""
-    try:
-        with locks.opened(file) as handle:
-            return locks.take(handle, _PATIENCE, shared=True) is False
-    except OSError:  # none is there, or not ours to read
-        return False
 
 
 def find_checkpoint(place: Path) -> Path:

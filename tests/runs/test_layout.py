@@ -1,35 +1,19 @@
-"""Where things lie in a run's folder, which has one owner, and what is said of one that is none."""
+"""Where things lie in a run's folder, and what is said of one that is none."""
 
-import errno
-import fcntl
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from seqkit.foundation.errors import CheckpointError, ConfigError, OutputError
+from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.run_folders import is_run
 from seqkit.runs.layout import (
-    FolderLock,
     RunFiles,
     find_checkpoint,
     find_runs,
-    is_locked,
     require_run,
 )
-from tests.conftest import environment
-from tests.warm_python import python
-
-HOLDING = """
-import pathlib, sys, time
-from seqkit.runs.layout import FolderLock
-lock = FolderLock(pathlib.Path(sys.argv[1]))
-lock.take()
-print("held", flush=True)
-time.sleep(60)
-"""
 
 
 def test_runs_are_found_by_a_glob_and_below_it(trained: Path, tmp_path: Path) -> None:
@@ -69,48 +53,3 @@ def test_a_folder_holds_a_run_by_its_checkpoints(name: str, trained: Path, tmp_p
     last = (trained / "checkpoints" / "last.safetensors").read_bytes()
     files.checkpoint(name).write_bytes(last[: len(last) // 2])  # damaged
     assert is_run(tmp_path)
-
-
-@pytest.mark.faults
-def test_a_second_owner_is_refused_until_the_first_lets_go(tmp_path: Path) -> None:
-    first, second = FolderLock(tmp_path / ".lock"), FolderLock(tmp_path / ".lock")
-    assert not is_locked(tmp_path / ".lock")
-    first.take()
-    assert is_locked(tmp_path / ".lock")
-    with pytest.raises(OutputError, match="another training writes to this folder"):
-        second.take()
-    first.release()
-    assert not is_locked(tmp_path / ".lock")
-    second.take()
-    second.release()
-
-
-@pytest.mark.faults
-def test_the_folder_of_a_killed_process_is_free_at_once(tmp_path: Path) -> None:
-    file = tmp_path / ".lock"
-    # As after a kill in a container that starts again under a new name.
-    file.write_text('{"host": "another", "pid": 7, "of": "x"}\n')
-    holding = subprocess.Popen(
-        [python(), "-c", HOLDING, str(file)], env=environment(), stdout=subprocess.PIPE
-    )
-    assert holding.stdout and holding.stdout.readline()
-    lock = FolderLock(file)
-    with pytest.raises(OutputError, match="another training"):
-        lock.take()
-    holding.kill()
-    holding.communicate()
-    lock.take()
-    lock.release()
-
-
-def test_without_locks_a_folder_has_no_owner(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
-    for lock in (FolderLock(tmp_path / ".lock"), FolderLock(tmp_path / ".lock")):
-        lock.take()
-        assert not is_locked(tmp_path / ".lock")
-        lock.release()

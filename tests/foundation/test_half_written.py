@@ -1,7 +1,5 @@
 """What a killed process was writing is removed by the next one, and nothing else is."""
 
-import errno
-import fcntl
 import os
 import platform
 import signal
@@ -12,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.foundation import disk, locks
+from seqkit.foundation import disk
 from tests.conftest import environment
 
 pytestmark = pytest.mark.faults
@@ -43,7 +41,7 @@ def test_a_file_stays_while_its_process_lives_and_goes_once_it_is_killed(tmp_pat
         assert writing.stdout is not None
         assert writing.stdout.readline() == "written\n"
         disk.clear_halves(tmp_path)
-        (half,) = tmp_path.glob(locks.PATTERN)
+        (half,) = tmp_path.glob("*.half.tmp")
         assert half.read_text() == "half"
         writing.send_signal(signal.SIGKILL)
     assert half.exists()
@@ -59,47 +57,20 @@ def test_another_hosts_file_is_kept_for_a_day(
 ) -> None:
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(platform, "node", lambda: "elsewhere")
-        half = locks.name_for(tmp_path / "a.txt")
-    half.touch()
+        half = disk.half_of(tmp_path / "recordings")
+    half.mkdir()
     then = time.time() - 3600 * age
     os.utime(half, (then, then))
     disk.clear_halves(tmp_path)
     assert half.exists() == left
 
 
-def test_without_locks_a_file_is_kept_for_a_day(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
-    new, old = (locks.name_for(tmp_path / name) for name in ("a.txt", "b.txt"))
-    for half in (new, old):
-        half.touch()
-    os.utime(old, (0, 0))
-    with disk.atomic_write(tmp_path / "c.txt") as stream:
-        stream.write(b"whole")
-    assert {file.name for file in tmp_path.iterdir()} == {new.name, "c.txt"}
-
-
 def test_other_files_are_nobodys_business(tmp_path: Path) -> None:
-    for name in (".a.txt.0123456789ab.tmp", "a.txt.0123456789ab.half.tmp", ".half.tmp", ".a.part"):
+    for name in (".a.txt.12ab.7.34cd.tmp", "a.txt.12ab.7.34cd.half.tmp", ".half.tmp", ".a.part"):
         (tmp_path / name).touch()
     before = set(tmp_path.iterdir())
     disk.clear_halves(tmp_path)
     assert set(tmp_path.iterdir()) == before
-
-
-def test_a_half_folder_goes_with_all_that_is_in_it(tmp_path: Path) -> None:
-    half, held = (locks.name_for(tmp_path / name) for name in ("recordings", "others"))
-    for folder in (half, held):
-        folder.mkdir()
-        (folder / "a.wav").touch()
-    with locks.opened(held) as handle:
-        assert locks.hold(handle)
-        disk.clear_halves(tmp_path)
-    assert [*tmp_path.iterdir()] == [held]
 
 
 @pytest.mark.parametrize("name", ["a" * 255, "é" * 127, "字" * 85, "caf\udce9.txt"])
