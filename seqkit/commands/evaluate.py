@@ -69,8 +69,6 @@ def _prediction(
 ) -> tuple[dict[str, Any], str, dict[str, Any]]:
     """How well the part of a corpus is predicted, its digest, and baselines."""
     part, corpus = checkpoint_data.asked_for(config, saved, catalogue, console, as_validated=True)
-    copies = dynamic.COPIES if config.protocol == "dynamic" else 1
-    scoring.require_memory(saved.model, len(part), chosen, copies)
     with (
         machine.memory_errors("Try device=cpu."),
         console.progress("evaluate", len(part), unit="symbols") as bar,

@@ -35,7 +35,6 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     ending = _shown(out, saved.codec)
     chosen = device.choose_device(config.device)
     part, corpus = checkpoint_data.asked_for(config, saved, catalogue, console)
-    scoring.require_memory(saved.model, len(part), chosen)
     with (
         machine.memory_errors("Try device=cpu."),
         outputs.result_stream(out, overwrite=config.overwrite) as write,

@@ -27,9 +27,6 @@ from seqkit.model.network import cross_entropy
 from seqkit.model.state import State
 from seqkit.symbols import IGNORED, Floats, Integers
 
-COPIES = 6
-"""How often memory for all weights is needed: two networks, a gradient, two moments, one start."""
-
 _MEMORY = 0.999  # decay of the mean squared gradient, a window at a time
 
 

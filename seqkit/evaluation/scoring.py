@@ -15,11 +15,9 @@ from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.evaluation.protocols import LANES
 from seqkit.evaluation.score import Score, Tally
-from seqkit.foundation import machine
 from seqkit.foundation.errors import CheckpointError
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.foundation.threads import shared_cores
-from seqkit.model.arrays import count_parameters
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import RunnableWeights, Trace, cross_entropy
 from seqkit.model.persistent_lstm import launch
@@ -32,33 +30,11 @@ CHUNK = 4096
 _SYMBOLS = 8192  # of one call, in all lanes, and
 _SYMBOLS_ON_GPU, _LOGITS = 32768, 1 << 26  # if so many logits are not more
 _FEW = 3  # lanes that a CPU runs faster one after the other than side by side
-_UNIT_BYTES, _LOGIT_BYTES = 4, 8  # for each of a call's symbols: an output, logits and shares
-
-
-def call_bytes(model: ModelConfig, symbols: int, *, on_gpu: bool) -> int:
-    """What one call over so many symbols takes beside the weights, by estimate."""
-    outputs = _UNIT_BYTES * (model.num_layers + 1) * model.hidden_size
-    most = min(symbols, _together(model, on_gpu))
-    return most * (outputs + _LOGIT_BYTES * model.vocabulary_size)
 
 
 def _together(model: ModelConfig, on_gpu: bool) -> int:
     """The symbols of one call, in all lanes."""
     return max(_SYMBOLS, min(_SYMBOLS_ON_GPU, _LOGITS // model.vocabulary_size) * on_gpu)
-
-
-def require_memory(model: ModelConfig, symbols: int, device: torch.device, copies: int = 1) -> None:
-    """Refuse an evaluation of so many symbols that cannot fit: the network, and one call of it.
-
-    `copies` is how often memory for all weights is needed.
-
-    Raises:
-        DeviceError: more is needed than is free.
-    """
-    on_gpu = device.type == "cuda"
-    advice = "Try device=cpu." if on_gpu else ""
-    needed = 4 * copies * count_parameters(model) + call_bytes(model, symbols, on_gpu=on_gpu)
-    machine.require_memory(needed, "this evaluation", advice, device)
 
 
 def require_numbers(nats: float | Floats, *, learning: bool = False) -> None:
