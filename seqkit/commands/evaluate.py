@@ -13,7 +13,7 @@ from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.heard import digest, hear, source_of
+from seqkit.data.heard import digest, source_of
 from seqkit.data.load import check_same
 from seqkit.data.sound import Wave
 from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming
@@ -118,11 +118,11 @@ def _likeness(
         data = checkpoint_data.data_asked_for(config, saved, catalogue, console)
         check_same(data, codec, saved.config)
         source = source_of(data, Session(catalogue, console.notice, console.progress))
-        name, sha256 = source.located.name, digest(source)
-        checkpoint_data.require_same(config, saved, name, sha256)
+        sha256 = digest(source)
+        checkpoint_data.require_same(config, saved, source.located.name, sha256)
         with console.progress("reading"):
-            heard = hear(source, _FULL_RATE if config.data.path else codec.sample_rate)
-            recording = recording_of(heard, name, config.data)
+            rate = _FULL_RATE if config.data.path else codec.sample_rate
+            recording = recording_of(source, rate)
     config = as_trained(dataclasses.replace(config, seed=config.fixed_seed), saved.config)
     length = medium_of(codec).length(config.length, config.seconds or _SECONDS)
     request = dataclasses.replace(request_of(config, length), streams=_SOUNDS)

@@ -10,13 +10,14 @@ from seqkit.config import DataConfig, ModelConfig, check_model
 from seqkit.data import reading_errors
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.heard import MOST, Heard, hear, hear_symbols, source_of
+from seqkit.data.heard import hear, source_of
 from seqkit.data.lanes import window_length
 from seqkit.data.reading_errors import Errors
 from seqkit.data.sound import pitch, prediction, slow_codes
 from seqkit.data.sound.part import SoundPart
 from seqkit.data.sound.pitch import PitchBook
 from seqkit.data.sound.slow_codes import Codebook
+from seqkit.data.source import Source
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.session import Session
@@ -178,19 +179,16 @@ def _recording_to_keep(data: TrainingData, session: Session) -> Recording | None
     if not isinstance(corpus.codec, Quantiser) or corpus.labels is not None:
         return None  # a sound with one label need not be like all of them
     try:
-        sound, rate = SoundPart(corpus.whole, corpus.codec), corpus.codec.sample_rate
-        if len(sound) > MOST * rate:
-            heard = hear_symbols(sound)
-        else:  # rounding to 256 levels adds noise, and what hisses as much is not like it
-            heard = hear(source_of(data.source, session), rate)
-        return recording_of(heard, corpus.name, data.config.data)
+        source = source_of(data.source, session)
+        return recording_of(source, corpus.codec.sample_rate)
     except DataError:
         return None
 
 
-def recording_of(heard: Heard, name: str, data: DataConfig) -> Recording:
-    """Sound to compare with, without its silence. Raises DataError: too short, or silent."""
+def recording_of(source: Source, rate: int) -> Recording:
+    """What sounds are compared with, at a rate in hertz. Raises DataError: too short, or silent."""
     try:
-        return Recording.of(heard.without_silence(data.trim_silence), heard.sample_rate)
+        return Recording.of(hear(source, rate), rate)
     except ValueError as error:
+        name = source.located.name
         raise DataError(f"{name}: nothing to compare a sound with: {error}") from error

@@ -50,7 +50,9 @@ def without_silence(sound: SoundPart, decibels: float) -> SoundPart:
 
 
 def wave_without_silence(wave: Wave, starts: Integers, sample_rate: int, decibels: float) -> Wave:
-    """The same of a wave (N,), whose documents begin at `starts` (D,)."""
+    """The same of a wave (N,), whose documents begin at `starts` (D,); all of it at 0 decibels."""
+    if not decibels:
+        return wave
     size = round(_FRAME * sample_rate)
     keep = _kept(_levels([wave[:, None]], size), starts // size, decibels)
     return wave[np.repeat(keep, size)[: len(wave)]]
