@@ -7,7 +7,9 @@ from seqkit.conditions import Conditions
 from seqkit.config import ModelConfig
 from seqkit.foundation.device import exact_fp32
 from seqkit.foundation.randomness import uniforms
+from seqkit.generation.continuation import Scoring
 from seqkit.generation.engine import Drawing, Engine, generate_blocks
+from seqkit.generation.engines.pytorch import PreparedStep
 from seqkit.generation.sampling import Sampling, draw, shares_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.linear_predictor import LinearPredictor
@@ -115,7 +117,7 @@ def conditions_of(model: CharRNN, steps: int, streams: int, fed: int = 0) -> Con
 
 
 def differences(
-    engine: Engine, model: CharRNN, size: int, streams: int, steps: int, fed: int = 0
+    engine: Engine | PreparedStep, model: CharRNN, size: int, streams: int, steps: int, fed: int = 0
 ) -> tuple[float, float]:
     """The largest differences of logits and state from the model's, fed with the same symbols.
 
@@ -136,11 +138,17 @@ def differences(
 
 
 def check_draws(
-    engine: Engine, model: CharRNN, streams: int, length: int, sampling: Sampling
+    engine: Engine,
+    model: CharRNN,
+    streams: int,
+    length: int,
+    sampling: Sampling,
+    score: Scoring | None = None,
 ) -> None:
     """Every symbol is the one that `draw` takes from the engine's own logits.
 
-    Or its neighbour, where the draw is within 1e-4 of the boundary between the two.
+    Or its neighbour, where the draw is within 1e-4 of the boundary between the two. `score` gives
+    these logits, if the engine scores in another precision.
     """
     state = random_state(model, streams)
     size = model.config.vocabulary_size
@@ -155,7 +163,7 @@ def check_draws(
         list(generate_blocks(engine, begin, state, length, sampling, conditions=of_block))
     )
     assert drawn.shape == (length, streams)
-    logits, _ = engine.score(drawn[:-1], state, of_block(1, length - 1))
+    logits, _ = (score or engine.score)(drawn[:-1], state, of_block(1, length - 1))
     draws = np.stack([uniforms(sampling.seed, s, 1, length - 1) for s in range(streams)], 1)
     flat = logits.reshape(-1, size)
     if sampling.temperature == 0:

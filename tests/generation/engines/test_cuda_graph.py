@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from seqkit.foundation.device import DTYPES
 from seqkit.foundation.errors import DeviceError
 from seqkit.generation.engine import Drawing, generate_blocks
 from seqkit.generation.engines.cuda_graph import CudaGraphEngine
-from seqkit.generation.engines.pytorch import TorchEngine
+from seqkit.generation.engines.pytorch import PreparedStep, TorchEngine
 from seqkit.generation.sampling import Sampling
 from tests.generation.engines.networks import (
     CONDITIONS,
@@ -32,7 +33,8 @@ def test_it_needs_a_gpu() -> None:
 @pytest.mark.parametrize("precision", ["fp32", "fp16"])
 def test_symbols_are_drawn_by_the_rule(sampling: Sampling, precision: str) -> None:
     model = network(2, 64, 33, device="cuda")
-    check_draws(CudaGraphEngine(model, 33, 3, precision), model, 3, 300, sampling)
+    score = PreparedStep(model, 33, DTYPES[precision]).score
+    check_draws(CudaGraphEngine(model, 33, 3, precision), model, 3, 300, sampling, score)
 
 
 @pytest.mark.gpu
@@ -64,8 +66,9 @@ def test_a_block_goes_on_where_the_last_one_ended() -> None:
 @pytest.mark.gpu
 def test_10000_steps() -> None:
     model = network(2, 64, 33, device="cuda")
-    assert differences(CudaGraphEngine(model, 33, 1, "fp32"), model, 33, 1, 10_000)[0] < 1e-3
-    assert differences(CudaGraphEngine(model, 33, 1, "fp16"), model, 33, 1, 10_000)[0] < 0.1
+    for precision, allowed in (("fp32", 1e-3), ("fp16", 0.1)):
+        step = PreparedStep(model, 33, DTYPES[precision])
+        assert differences(step, model, 33, 1, 10_000)[0] < allowed
 
 
 @pytest.mark.gpu
@@ -82,7 +85,7 @@ def test_draws_follow_the_probabilities(size: int, sampling: Sampling) -> None:
 def test_conditions_are_read(streams: int, read: tuple[int, int]) -> None:
     model = conditioned(read, "cuda")
     engine = CudaGraphEngine(model, 20, streams, "fp32")
-    logits, state = differences(engine, model, 20, streams, steps=50)
+    logits, state = differences(PreparedStep(model, 20), model, 20, streams, steps=50)
     assert logits < 1e-3
     assert state < 1e-4
     check_draws(engine, model, streams, 300, Sampling(seed=3))
@@ -93,7 +96,7 @@ def test_conditions_are_read(streams: int, read: tuple[int, int]) -> None:
 def test_several_symbols_a_step(places: int) -> None:
     model = in_frames(places, "cuda")
     engine = CudaGraphEngine(model, 20, 2, "fp32")
-    assert differences(engine, model, 20, 2, steps=50, fed=1)[0] < 1e-3
+    assert differences(PreparedStep(model, 20), model, 20, 2, steps=50, fed=1)[0] < 1e-3
     check_draws(engine, model, 2, 300, Sampling(seed=3))
     state, first = random_state(model, 2, fed=1), np.array([1, 2])
     draws = np.random.default_rng(5).random((150, 2))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from seqkit.generation.engines.pytorch import TorchEngine
+from seqkit.generation.engines.pytorch import PreparedStep, TorchEngine
 from seqkit.generation.sampling import Sampling
 from tests.generation.engines.networks import (
     CONDITIONS,
@@ -37,8 +37,7 @@ def test_symbols_are_drawn_by_the_rule() -> None:
 @pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
 def test_on_a_gpu(cell: str) -> None:
     model = network(2, 64, 33, cell, device="cuda")
-    engine = TorchEngine(model, 33)
-    logits, state = differences(engine, model, 33, streams=3, steps=200)
+    logits, state = differences(PreparedStep(model, 33), model, 33, streams=3, steps=200)
     assert logits < 1e-3
     assert state < 1e-4
 
