@@ -58,28 +58,24 @@ def of_run(record: Record, lines: Mapping[str, float]) -> bytes:
         return _content(figure, "svg", transparent=True)
 
 
-def compare(file: Path, groups: Sequence[Sequence[Record]], *, overwrite: bool) -> None:
-    """Draw the losses of runs by steps, a panel for each group.
-
-    Lines are validation losses, and paler ones those in training.
+def compare(file: Path, records: Sequence[Record], *, overwrite: bool) -> None:
+    """Draw the losses of runs by steps: those in validation, and paler those in training.
 
     Raises:
         OutputError: the file cannot be written, or is there and `overwrite` is false.
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9, 4.5 * len(groups)), dpi=100, layout="constrained")
-    panels = figure.subplots(len(groups), squeeze=False)[:, 0]
-    for panel, records in zip(panels, groups, strict=True):
-        for number, record in enumerate(records):
-            look = {"color": f"C{number % 10}", "linestyle": _STYLES[number // 10 % 4]}
-            name = _plain(str(record.path))
-            panel.plot(*record.metrics.train, **look, alpha=0.25)
-            panel.plot(*record.metrics.validation, **look, marker=".", label=name)
-        panel.set(xlabel="steps", ylabel="nats per symbol")
-        panel.set_title(_plain(records[0].text("data", "name") or "unknown data"))
-        panel.legend(loc="upper right", fontsize="small")
-        panel.grid(alpha=0.3)
+    figure = Figure(figsize=(9, 4.5), dpi=100, layout="constrained")
+    panel = figure.subplots()
+    for number, record in enumerate(records):
+        look: dict[str, Any] = {"color": f"C{number % 10}", "linestyle": _STYLES[number // 10 % 4]}
+        name = _plain(str(record.path))
+        panel.plot(*record.metrics.train, **look, alpha=0.25)
+        panel.plot(*record.metrics.validation, **look, marker=".", label=name)
+    panel.set(xlabel="steps", ylabel="nats per symbol")
+    panel.legend(loc="upper right", fontsize="small")
+    panel.grid(alpha=0.3)
     content = _content(figure, file.suffix.lower().removeprefix("."))
     with disk.atomic_write(file, overwrite) as stream:
         stream.write(content)

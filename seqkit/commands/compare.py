@@ -1,7 +1,7 @@
 """`compare`: runs side by side, the best first."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from seqkit.advice import charts
@@ -44,33 +44,33 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             bar.update(number)
     for problem in [problem for record in records for problem in record.problems]:
         console.notice(visible_line(problem))
-    groups = _groups(records)
-    if len(groups) > 1:
-        console.notice(
-            "these groups were measured on different data, or on the same data read differently "
-            "(as with another vocabulary): losses compare within a group only"
-        )
+    records.sort(key=_place)
     differing = _differing(records)
+    read_differently = any(name.startswith("data.") for name in differing if name != "data.path")
+    if read_differently or len({_data(record) for record in records}) > 1:
+        console.notice(
+            "these runs differ in their data, or in how they read them: losses on different data "
+            "do not compare"
+        )
     if config.json:
-        rows = [_row(run, n, differing) for n, group in enumerate(groups, 1) for run in group]
-        left_out = [*map(str, others)]
+        rows, left_out = [_row(run, differing) for run in records], [*map(str, others)]
         stdout.write(json_text({"runs": rows, "differing": differing, "left_out": left_out}))
     else:
-        stdout.write("\n\n".join(_table(group, headed=len(groups) > 1) for group in groups))
+        stdout.write(_table(records, differing))
     if picture:
         with console.progress("drawing"):
-            charts.compare(picture, groups, overwrite=config.overwrite)
+            charts.compare(picture, records, overwrite=config.overwrite)
         console.notice(f"written: {picture}")
 
 
-def _groups(records: Iterable[Record]) -> list[list[Record]]:
-    """Runs whose losses can be compared, the best first; the largest group first."""
-    groups: dict[tuple[Any, ...], list[Record]] = {}
-    for record in records:
-        groups.setdefault(record.measured_on, []).append(record)
-    for group in groups.values():
-        group.sort(key=lambda one: math.inf if one.loss is None else one.loss)
-    return sorted(groups.values(), key=len, reverse=True)
+def _data(record: Record) -> str:
+    """What tells the data of a run from other data."""
+    return record.text("data", "sha256") or f"unknown, of {record.path}"
+
+
+def _place(record: Record) -> tuple[str, float]:
+    """By this runs are sorted: those on the same data stand together, the best first."""
+    return _data(record), math.inf if record.loss is None else record.loss
 
 
 def _differing(records: Sequence[Record]) -> list[str]:
@@ -85,14 +85,13 @@ def _differing(records: Sequence[Record]) -> list[str]:
     ]
 
 
-def _row(record: Record, number: int, differing: Sequence[str]) -> dict[str, Any]:
-    """What is told of a run, the group of which has a number."""
+def _row(record: Record, differing: Sequence[str]) -> dict[str, Any]:
+    """What is told of a run."""
     loss, steps = record.loss, record.metrics.step or record.number("steps")
     parameters, keys = record.number("parameters"), record.keys
     likeness = record.fact("likeness")
     return {
         "run": str(record.path),
-        "group": number,
         "outcome": record.state if record.state in _OUTCOMES else "unfinished",
         "loss": loss,
         "bits_per_symbol": None if loss is None else loss / math.log(2),
@@ -108,10 +107,9 @@ def _row(record: Record, number: int, differing: Sequence[str]) -> dict[str, Any
     }
 
 
-def _table(group: Sequence[Record], *, headed: bool) -> str:
-    """A line for each run of a group, and if need be the data that they were measured on."""
-    differing = _differing(group)
-    rows = [_row(record, 0, differing) for record in group]
+def _table(records: Sequence[Record], differing: Sequence[str]) -> str:
+    """A line for each run."""
+    rows = [_row(record, differing) for record in records]
     last = [name.rpartition(".")[2] for name in differing]  # where that leaves no doubt
     short = [
         word if last.count(word) == 1 else name for name, word in zip(differing, last, strict=True)
@@ -132,11 +130,7 @@ def _table(group: Sequence[Record], *, headed: bool) -> str:
             *row["settings"].values(),
         ]
         cells.append([visible_line(_shown(value)) for value in shown])
-    lines, first = aligned(cells), rows[0]
-    if headed:
-        sha256 = f", sha256 {first['data_sha256'][:8]}…" if first["data_sha256"] else ""
-        lines.insert(0, f"data: {visible_line(first['data'] or 'not known')}{sha256}")
-    return "\n".join(lines)
+    return "\n".join(aligned(cells))
 
 
 def _shown(value: Any) -> str:

@@ -21,12 +21,6 @@ from seqkit.symbols import Floats
 State = Literal["running", "finished", "stopped", "diverged", "ended"]
 """How a run stands. `ended`: it is not going any more and left no word why, as after a kill."""
 
-_MEASURES = (
-    *("split", "validation", "test", "kind", "codec", "encoding", "newline", "leave_out"),
-    *("document", "unknown", "max_vocabulary", "levels", "sample_rate"),
-    *("channel", "channels", "gain", "emphasis", "bands", "trim_silence"),
-)
-"""Keys of the data that decide what a loss is measured on, besides the data itself."""
 _SAMPLE = re.compile(r"step_(\d{1,15})\.(txt|wav)")
 _LARGEST = 1e40  # of a number that a run can have written; NaN is not less
 _ALIKE = "since", "scored"  # of validations whose losses can be compared
@@ -120,13 +114,6 @@ class Record:
         """How often the training part was read; None of runs that do not say how long it is."""
         read, length = self.metrics.symbols, self.number("data", "training_symbols")
         return read / length if read and length else None
-
-    @property
-    def measured_on(self) -> tuple[str, ...]:
-        """What a loss is measured on: only those of the same can be compared."""
-        known, keys = self.text("data", "sha256") or f"unknown, of {self.path}", self.keys
-        read = (repr(keys.get(f"data.{key}")) for key in _MEASURES)
-        return (known, *read)
 
     def number(self, *names: str) -> float | None:
         """A number among the facts; None if there is none that a run could have written."""

@@ -63,16 +63,11 @@ def test_names_stay_in_their_line_and_are_text(run: Run, runs: Path) -> None:
 
 def test_different_data_is_said_to_be_different(run: Run, runs: Path) -> None:
     shown = run.ok("compare", f"runs={runs}/*")
-    assert "(as with another vocabulary): losses compare within a group only\n" in shown.err
+    assert "losses on different data do not compare\n" in shown.err
     assert f"left out, since they are no runs: {runs / '_empty'}" in shown.err
-    lines = shown.out.decode().splitlines()
-    assert [line.split(",")[0] for line in lines if line.startswith("data:")] == [
-        "data: text.txt",
-        "data: other.txt",
-    ]
     result = run.json("compare", f"runs={runs}/*")
-    assert [one["group"] for one in result["runs"]] == [1, 1, 2]
-    assert [Path(one["run"]).name for one in result["runs"]] == ["better", "worse", "$other"]
+    names = [Path(one["run"]).name for one in result["runs"]]
+    assert names in (["better", "worse", "$other"], ["$other", "better", "worse"])
     assert result["differing"] == ["data.path", "optimizer.lr", "train.max_steps"]
     assert result["left_out"] == [str(runs / "_empty")]
     for one in result["runs"]:
