@@ -17,9 +17,8 @@ from seqkit.data.sound.part import SoundPart
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
-from seqkit.foundation.errors import CheckpointError, ConfigError, DataError, SeqkitError
+from seqkit.foundation.errors import ConfigError, DataError, SeqkitError
 from seqkit.foundation.session import Session
-from seqkit.foundation.settings import check_section
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.stages.conditions import coded
 from seqkit.stages.data import trimmed
@@ -45,7 +44,7 @@ def asked_for(
     corpus = corpus_asked_for(config, saved, catalogue, console)
     part, quiet = corpus.whole, 0.0
     if not config.data.path:
-        own = recorded(saved)
+        own = saved.settings.data
         _, validation, test = corpus.split(own.split)
         part = validation if config.part == "validation" else test
         quiet = own.trim_silence if as_validated else 0.0
@@ -70,7 +69,7 @@ def corpus_asked_for(
         ConfigError: keys that do not fit the checkpoint.
     """
     data = data_asked_for(config, saved, catalogue, console)
-    known = Known(saved.codec, saved.labels, saved.config, samples=False)
+    known = Known(saved.codec, saved.labels, saved.settings.data, samples=False)
     corpus = load_corpus(data, Session(catalogue, console.notice, console.progress), known)
     require_same(config, saved, corpus.name, corpus.sha256)
     if saved.labels is not None:
@@ -103,7 +102,7 @@ def data_asked_for(
 def require_same(config: Config, saved: Checkpoint, name: str, sha256: str) -> None:
     """Raise DataError for data that are to be the checkpoint's own, and are not."""
     if not config.data.path and sha256 != saved.data.get("sha256"):
-        paths = " and ".join(recorded(saved).path)
+        paths = " and ".join(saved.settings.data.path)
         raise DataError(
             f"{paths or name} is not what the checkpoint was trained on (another sha256): give "
             "data.path to evaluate other data"
@@ -119,30 +118,18 @@ def _own_data(saved: Checkpoint, catalogue: Catalogue) -> DataConfig:
     Raises:
         DataError: the data is not found, or cannot be those.
     """
-    data = elsewhere.cached(recorded(saved), disk.cache_dir())
+    data = elsewhere.cached(saved.settings.data, disk.cache_dir())
     problem = None
     if data.path:
         problem = recorded_path_problem(data, saved.codec, saved.data)
     elif data.dataset not in catalogue.names("datasets"):
-        plugins = ",".join(saved.config.get("plugins") or ()) or "MODULE"
+        plugins = ",".join(saved.settings.plugins) or "MODULE"
         problem = (
             f"data.dataset={data.dataset} was not found: install the package that it is from, or "
             f"give plugins={plugins}, as in the training"
         )
     if problem:
         raise DataError(f"the checkpoint's own data: {problem}; else give data.path=FILE_OR_FOLDER")
-    return data
-
-
-def recorded(saved: Checkpoint) -> DataConfig:
-    """The data keys of a training; those of another version of seqkit are passed over."""
-    known = {item.name for item in dataclasses.fields(DataConfig)}
-    try:
-        kept = {key: value for key, value in saved.config["data"].items() if key in known}
-        data = DataConfig(**kept)
-        check_section(data, "data.")
-    except (ConfigError, KeyError, TypeError) as error:
-        raise CheckpointError(f"the checkpoint's data settings cannot be read: {error}") from error
     return data
 
 

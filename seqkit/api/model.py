@@ -288,7 +288,7 @@ class Model(Generic[Content]):
         """The medium of what is made; and a prompt's symbols (N,), then blocks (N,), or (N, S)."""
         asked = dataclasses.replace(config_of(keys), streams=1 if streams is None else streams)
         check(asked)
-        config = with_seed(as_trained(asked, self.config), _LOG.info)
+        config = with_seed(as_trained(asked, self._checkpoint.settings), _LOG.info)
         saved = self._checkpoint.as_heard(config.sample)
         symbols = self._encode("prompt", prompt, config.sample.unknown)
         config, codes = midi.follow(config, saved.codec, saved.slow, _LOG.info)

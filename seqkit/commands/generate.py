@@ -40,7 +40,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     many = "takes" if config.takes > 1 else "streams"
     require_streams(saved.model, getattr(config, many), chosen, many)  # even names take memory
     drawn: list[str] = []  # told when nothing can fail any more
-    config = with_seed(as_trained(config, saved.config), drawn.append)
+    config = with_seed(as_trained(config, saved.settings), drawn.append)
     config, codes = midi.follow(config, saved.codec, saved.slow, console.notice)
     medium = medium_of(
         saved.codec, saved.newline, config.sample.rate, config.loop, saved.postfilter
@@ -51,7 +51,8 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     prompt = medium.read_prompt(config, console.notice)
     shown = prompt if config.include_prompt else prompt[:0]
     ending = ending_of(config, medium, saved.model, saved.slow)
-    is_list = config.streams > 1 and saved.document != "file"  # then one file has all streams
+    document = saved.settings.data.document
+    is_list = config.streams > 1 and document != "file"  # then one file has all streams
     files = outputs.free_files(dataclasses.replace(config, streams=1) if is_list else config)
     to_stdout = config.out == "-" or (config.out is None and medium.printed)
     if to_stdout:
@@ -72,7 +73,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         for text in drawn:
             console.notice(text)
         sample = Sample(blocks, medium, shown, request.length, console, interrupts, config.streams)
-        sample.document = saved.document
+        sample.document = document
         sample.finish = partial(finish, trained, request, prompt, notice=console.notice)
         if to_stdout:
             (sample.write_all if config.streams > 1 else sample.print_one)()

@@ -1,10 +1,8 @@
 """The corpus that a config names: found by path or by name, and read as text or as sound."""
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from seqkit.config import DataConfig
 from seqkit.data import codecs, corpus_cache, datasets, labels
@@ -38,7 +36,7 @@ class Known:
 
     codec: Codec | None = None
     labels: Labels | None = None
-    config: Mapping[str, Any] | None = None
+    config: DataConfig | None = None
     grow: bool = False
     samples: bool = True
 
@@ -129,26 +127,25 @@ def require_cut(data: DataConfig, name: str, files: int, documents: int) -> None
         )
 
 
-def check_same(data: DataConfig, codec: Quantiser, trained: Mapping[str, Any] | None) -> None:
+def check_same(data: DataConfig, codec: Quantiser, trained: DataConfig | None) -> None:
     """Refuse keys that ask for another quantiser than the checkpoint's; defaults ask for nothing.
 
     Args:
         data: what the user asks for.
         codec: the checkpoint's quantiser. Its gain is not looked at: a factor of 1 is none, or that
             of a peak at full scale.
-        trained: the config in the checkpoint, which may name the gain.
+        trained: the keys of its training, which may name the gain.
 
     Raises:
         ConfigError: something else is asked for.
     """
     settings = {key: getattr(codec, key) for key in OF_QUANTISERS}
     settings["bands"] = "auto" if data.bands == "auto" else str(codec.bands)
-    of_data = (trained or {}).get("data")
-    if isinstance(of_data, Mapping):
-        settings |= {key: of_data.get(key) for key in ("gain", "emphasis")}
+    if trained is not None:
+        settings |= {"gain": trained.gain, "emphasis": trained.emphasis}
     for key, value in settings.items():
         asked, default = getattr(data, key), getattr(DataConfig(), key)
-        if value is not None and asked not in (value, default):
+        if asked not in (value, default):
             raise ConfigError(
                 f"data.{key}={asked}: the checkpoint was trained with {value}; give "
                 f"data.{key}={default}"

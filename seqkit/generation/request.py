@@ -2,14 +2,12 @@
 
 import dataclasses
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
-from seqkit.config import Config, ModelConfig, check
+from seqkit.config import Config, ModelConfig
 from seqkit.data.codecs import Codec
 from seqkit.foundation import machine
-from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import Device
 from seqkit.foundation.randomness import SEEDS
 from seqkit.generation.ending import Ending
@@ -63,25 +61,20 @@ class Request:
         return dataclasses.replace(self, length=length, sampling=sampling, novel=False)
 
 
-def as_trained(config: Config, trained: Mapping[str, Any]) -> Config:
+def as_trained(config: Config, trained: Config) -> Config:
     """The keys of sampling that were not given, as the samples of a training had them.
 
     With `like` the temperature is lower: a tune that is given needs no chance.
 
     Args:
         config: what is asked for.
-        trained: the config of the training, which may be of another version.
+        trained: the config of the training.
     """
     keys = ("temperature", "top_k", "top_p")
-    inherited: dict[str, Any] = {k: trained.get(k) for k in keys if getattr(config, k) is None}
+    inherited = {key: getattr(trained, key) for key in keys if getattr(config, key) is None}
     if config.like and inherited.get("temperature"):
         inherited["temperature"] = min(inherited["temperature"], _SINGING)
-    wanted = dataclasses.replace(config, **inherited)
-    try:
-        check(wanted)
-    except ConfigError:
-        return config  # no settings that this version knows
-    return wanted
+    return dataclasses.replace(config, **inherited)
 
 
 def with_seed(config: Config, notice: Callable[[str], None]) -> Config:

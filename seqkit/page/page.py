@@ -63,7 +63,7 @@ def filled(saved: Checkpoint, title: str, engine: dict[str, Any]) -> bytes:
     kind = "sound" if codec.kind == "audio" else codec.kind
     model = {
         **{"title": title, "kind": codec.kind, "size": codec.size, "start": codec.start},
-        **dataclasses.asdict(sampling_of(as_trained(Config(), saved.config))),
+        **dataclasses.asdict(sampling_of(as_trained(Config(), saved.settings))),
         **{"labels": labels, "newline": saved.newline, **_of_codec(codec, saved.postfilter)},
         **engine,
     }

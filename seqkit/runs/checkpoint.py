@@ -24,6 +24,7 @@ from seqkit.evaluation.recited import Index
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import disk, machine
 from seqkit.foundation.catalogue import Catalogue
+from seqkit.foundation.config_file import from_values
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
 from seqkit.foundation.settings import check_section, check_type
 from seqkit.generation.slow_tier import SlowTier
@@ -77,27 +78,26 @@ class Checkpoint:
     name: str = ""
     eight_bits: bool = False
 
+    @functools.cached_property
+    def settings(self) -> Config:
+        """The settings of its training. Raises UnreadableError: this seqkit has others."""
+        try:
+            return from_values(self.config, str(self.file))
+        except ConfigError as error:
+            raise UnreadableError(str(error)) from error
+
     @property
     def newline(self) -> str:
         """How line ends are read: as `data.newline` and `data.document` of the training say."""
-        lf = self.config.get("data", {}).get("newline") == "lf" or self.document != "file"
-        return "lf" if lf else "keep"
-
-    @property
-    def document(self) -> str:
-        """How text was cut into documents: `data.document` of the training."""
-        return str(self.config.get("data", {}).get("document") or "file")
-
-    @property
-    def leave_out(self) -> str:
-        """Characters of text that are passed over: `data.leave_out` of the training."""
-        return str(self.config.get("data", {}).get("leave_out") or "")
+        data = self.settings.data
+        return "lf" if data.newline == "lf" or data.document != "file" else "keep"
 
     def as_read(self, data: DataConfig) -> DataConfig:
         """The keys with which other data is read as the training's own was."""
+        own = self.settings.data
         newline = data.newline if self.newline == "keep" else self.newline
-        document = self.document if data.document == "file" else data.document
-        leave_out = data.leave_out or self.leave_out
+        document = own.document if data.document == "file" else data.document
+        leave_out = data.leave_out or own.leave_out
         return dataclasses.replace(data, newline=newline, document=document, leave_out=leave_out)
 
     def as_heard(self, sample: SampleConfig) -> "Checkpoint":
@@ -312,11 +312,7 @@ def _check_record(record: dict[str, Any]) -> None:
     for name in ("config", "data", "metrics", "versions"):
         check_type(name, record.get(name), dict)
     check_type("training", record.get("training"), dict | None)
-    config = record["config"]
-    for item in dataclasses.fields(Config):
-        if dataclasses.is_dataclass(item.type):
-            check_type(f"config.{item.name}", config.get(item.name, {}), dict)
-    check_type("config.plugins", config.get("plugins"), list[str] | None)
+    check_type("config.plugins", record["config"].get("plugins"), list[str] | None)
     check_type("data.sha256", record["data"].get("sha256"), str | None)
     check_type("data.bytes", record["data"].get("bytes"), int | None)
     check_type("metrics.step", record["metrics"].get("step"), int | None)

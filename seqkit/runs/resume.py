@@ -132,7 +132,7 @@ def allowed(config: Config, saved: Checkpoint, changed: Sequence[str]) -> str | 
         ConfigError: the run cannot go on so.
     """
     changed = [name for name in changed if name not in MAY_CHANGE]
-    if saved.config.get("init_from"):  # it brought its own network, whatever was asked for
+    if saved.settings.init_from:  # it brought its own network, whatever was asked for
         changed = [name for name in changed if not _shapes_network(name)]
     if not changed:
         return None

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit.config import Config, as_data_asks
-from seqkit.foundation.config_file import from_values
 from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.session import Session
 from seqkit.runs import resume
@@ -84,17 +83,16 @@ def claimed(config: Config, session: Session) -> Iterator[Claim]:
             elif ranks.leads:
                 folder.check_new(config)
         if goes_on:
-            stored = from_values(last.checkpoint.config, str(folder.path))
-            config = _filled_up(config, stored, last.checkpoint, session)
-            changed = resume.differences(config, stored)
+            config = _filled_up(config, last.checkpoint, session)
+            changed = resume.differences(config, last.checkpoint.settings)
             yield Claim(folder, config, last.checkpoint, last.damaged, changed)
         else:
             yield Claim(folder, config)
 
 
-def _filled_up(config: Config, stored: Config, saved: Checkpoint, session: Session) -> Config:
+def _filled_up(config: Config, saved: Checkpoint, session: Session) -> Config:
     """The config, with where and how the run reads its data if it does not say so itself."""
-    data = config.data
+    data, stored = config.data, saved.settings
     if not data.path and stored.data.path:
         session.notice(f"the run goes on with its own data: {' and '.join(stored.data.path)}")
         data = dataclasses.replace(data, path=stored.data.path)

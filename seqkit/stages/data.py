@@ -139,7 +139,7 @@ def _known(data: DataConfig, saved: Checkpoint | None, other: Checkpoint | None)
         return Known()
     # New characters get symbols, if there is a limit up to that; or else data.unknown counts.
     grows = data.unknown == "error" or data.max_vocabulary > 0
-    config = other.config if other else None  # a resumed run's were compared before
+    config = other.settings.data if other else None  # a resumed run's were compared before
     return Known(start.codec, start.labels, config, grow=saved is None and grows, samples=not saved)
 
 

@@ -257,7 +257,7 @@ def _restore(trainer: Trainer, claim: Claim, data: TrainingData) -> bool:
     saved = claim.saved
     if saved is None:
         return False
-    averaged = bool(saved.config.get("train", {}).get("average"))
+    averaged = bool(saved.settings.train.average)
     tensors = {name: torch.tensor(values) for name, values in saved.training_tensors.items()}
     trainer.restore(saved.training or {}, tensors, averaged=averaged)
     others = saved.data.get("sha256") != data.corpus.sha256

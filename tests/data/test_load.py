@@ -26,7 +26,7 @@ SILENT = Session(Catalogue(), lambda text: None)
 def load(
     path: Path | list[Path],
     codec: Codec | None = None,
-    trained: dict[str, Any] | None = None,
+    trained: DataConfig | None = None,
     **settings: Any,
 ) -> Corpus:
     paths = path if isinstance(path, list) else [path]
@@ -85,7 +85,7 @@ def test_text_is_encoded_once_for_training_and_evaluation(
 
 
 def test_another_quantiser_than_the_trainings_is_refused(sound: Path, text: Path) -> None:
-    trained = {"data": {"gain": "peak"}}
+    trained = DataConfig(gain="peak")
     codec = load(sound, gain="peak").codec
     load(sound, codec, trained=trained, gain="peak")
     for key, asked, was in (

@@ -117,7 +117,7 @@ def test_eight_bits_without_a_scale_for_each_row_are_refused(
     original.weights |= {} if scale is None else {f"{name}.scale": scale}
     original.save(path)
     with pytest.raises(UnreadableError, match=r"a\.safetensors: not a checkpoint that can be used"):
-        checkpoint.load(path, Catalogue())
+        assert checkpoint.load(path, Catalogue()).settings
 
 
 def test_foreign_files_are_refused(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_foreign_files_are_refused(tmp_path: Path) -> None:
     ):
         path.write_bytes(content)
         with pytest.raises(CheckpointError, match="not a seqkit checkpoint"):
-            checkpoint.load(path, Catalogue())
+            assert checkpoint.load(path, Catalogue()).settings
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_well_signed_file_of_nonsense_is_refused(
     path = tmp_path / "a.safetensors"
     example().save(path)
     with pytest.raises(CheckpointError):
-        checkpoint.load(path, Catalogue())
+        assert checkpoint.load(path, Catalogue()).settings
 
 
 def test_weights_of_another_shape_are_refused(tmp_path: Path) -> None:
