@@ -17,6 +17,7 @@ from seqkit.symbols import Floats
 FORMATS = (".svg", ".png", ".pdf")
 """The endings of the pictures that can be written."""
 _STYLES = "-", "--", ":", "-."
+_AT_THE_RIGHT: dict[str, Any] = {"ha": "right", "va": "bottom"}
 _GREY = "#808080"  # legible on light and on dark paper
 _ON_PAPER: dict[Any, Any] = {"svg.fonttype": "none", "font.size": 11, **dict.fromkeys(
     ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), _GREY
@@ -51,7 +52,7 @@ def of_run(record: Record, lines: Mapping[str, float]) -> bytes:
         for name, nats in lines.items():
             if nats <= highest:
                 panel.axhline(nats, color=_GREY, linestyle="--", linewidth=1)
-                panel.text(1, nats, name, transform=panel.get_yaxis_transform(), ha="right")
+                panel.text(1, nats, name, **_AT_THE_RIGHT, transform=panel.get_yaxis_transform())
         panel.set(ylim=(None, 1.05 * highest), xlabel="step", ylabel="nats per symbol")
         panel.legend(frameon=False)
         panel.grid(alpha=0.3)
