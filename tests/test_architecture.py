@@ -26,7 +26,6 @@ WITHOUT_PYTORCH = [
     "generation.slow_tier",
     "model.arrays",
     "model.state",
-    "page",
     "play",
     "advice.run_page",
     "runs.checkpoint",

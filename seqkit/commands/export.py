@@ -9,7 +9,7 @@ from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.run_folders import SUFFIX
-from seqkit.page.page import page_of
+from seqkit.play.page import page_of
 from seqkit.runs.named_checkpoint import load_checkpoint
 
 

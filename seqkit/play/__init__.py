@@ -1,1 +1,1 @@
-"""A server of pages and plain HTTP, which lets others play with models that run here."""
+"""Pages that run a model, and a server of pages and plain HTTP for models that run here."""

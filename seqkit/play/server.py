@@ -24,9 +24,9 @@ from seqkit.foundation.console import Notice
 from seqkit.foundation.errors import ConfigError, DataError, SeqkitError, of_plugin
 from seqkit.foundation.randomness import SEEDS
 from seqkit.foundation.settings import nearest
-from seqkit.page.page import filled
 from seqkit.play.limits import BODY, PATIENCE, SAMPLES, WAITING
 from seqkit.play.loaded import READ, Loaded, Pieces
+from seqkit.play.page import filled
 
 _AHEAD = 0.5  # seconds of sound that are made before they are heard, with live=true
 _CHARACTERS = 2000  # a second, with live=true: nobody reads faster
