@@ -10,11 +10,11 @@ from seqkit.foundation import driver, stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import CheckpointError, ConfigError
-from seqkit.play import limits
 from seqkit.runs import named_checkpoint
 from seqkit.runs.layout import find_runs, runs_below
 from seqkit.runs.named_checkpoint import load_checkpoint
 
+_CONNECTIONS = 128  # at once; each of them may send a few megabytes
 _SENT = 1 << 16  # bytes on their way to a client: what more it does not read is not made
 _GRACE = 1  # seconds for what is being sent when the server ends
 
@@ -58,7 +58,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         settings = uvicorn.Config(
             Gate(server.app(), config.host, token), http="h11", ws="none", lifespan="off",
             log_level="critical", access_log=False, server_header=False,
-            limit_concurrency=limits.CONNECTIONS, timeout_graceful_shutdown=_GRACE,
+            limit_concurrency=_CONNECTIONS, timeout_graceful_shutdown=_GRACE,
         )  # fmt: skip
         uvicorn.Server(settings).run([listener])
 

@@ -10,8 +10,8 @@ from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from seqkit.play.limits import PATIENCE
-
+PATIENCE = 30
+"""Seconds for which a client may neither send nor take anything."""
 _ADDED = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "frame-ancestors 'none'",

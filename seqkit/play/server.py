@@ -24,10 +24,13 @@ from seqkit.foundation.console import Notice
 from seqkit.foundation.errors import ConfigError, DataError, SeqkitError, of_plugin
 from seqkit.foundation.randomness import SEEDS
 from seqkit.foundation.settings import nearest
-from seqkit.play.limits import BODY, PATIENCE, SAMPLES, WAITING
+from seqkit.play.access import PATIENCE
 from seqkit.play.loaded import READ, Loaded, Pieces
 from seqkit.play.page import filled
 
+_SAMPLES = 16  # that take turns, each with an engine in memory
+_WAITING = 64  # samples that wait for such a place; who asks after them is sent away
+_BODY = {False: 1 << 20, True: 8 << 20}  # bytes that may be sent to a model of text, and of sound
 _AHEAD = 0.5  # seconds of sound that are made before they are heard, with live=true
 _CHARACTERS = 2000  # a second, with live=true: nobody reads faster
 _KINDS = {
@@ -50,7 +53,7 @@ class Server:
         self._names, self._notice = names, notice
         self.load = functools.lru_cache(_KEPT)(load)
         self._thread = ThreadPoolExecutor(1)
-        self._places = asyncio.Semaphore(SAMPLES)
+        self._places = asyncio.Semaphore(_SAMPLES)
         self._asked = 0
 
     def app(self) -> Starlette:
@@ -106,7 +109,7 @@ class Server:
     async def _sent(self, request: Request, keys: dict[str, Any]) -> tuple[Loaded, bytes]:
         """The model that is asked for, and what was sent to it; the other keys are left."""
         _, loaded = await self._loaded(keys)
-        most, body = BODY[loaded.sounds], bytearray()
+        most, body = _BODY[loaded.sounds], bytearray()
         try:
             async with asyncio.timeout(PATIENCE):
                 async for block in request.stream():  # all, so that the answer is taken
@@ -126,7 +129,7 @@ class Server:
         clock = asyncio.get_running_loop().time
         self._asked += 1
         try:
-            if self._asked > SAMPLES + WAITING:
+            if self._asked > _SAMPLES + _WAITING:
                 raise HTTPException(503, "too many are waiting: try again later")
             async with self._places:
                 begun, frames = clock(), 0
