@@ -11,8 +11,7 @@ from seqkit.foundation.settings import check_type, nearest
 from seqkit.generation.continuation import continue_prompt, engine_for, finish
 from seqkit.generation.engine import Engine
 from seqkit.generation.labelled import choose
-from seqkit.generation.request import Request
-from seqkit.generation.trained import Trained
+from seqkit.generation.request import Request, Trained
 from seqkit.model.arrays import NetworkArrays
 from seqkit.model.state import State
 from seqkit.symbols import Integers, Symbols

@@ -26,8 +26,7 @@ from seqkit.generation.continuation import continue_prompt, finish
 from seqkit.generation.ending import ending_of
 from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import save_sample
-from seqkit.generation.request import Request, request_of
-from seqkit.generation.trained import Trained
+from seqkit.generation.request import Request, Trained, request_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint, load
 from seqkit.runs.observers import draw

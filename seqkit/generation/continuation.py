@@ -20,10 +20,9 @@ from seqkit.generation.engine import Blocks, Engine, generate_blocks
 from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.labelled import Choice, choose
 from seqkit.generation.loop import looped
-from seqkit.generation.request import Request, require_streams
+from seqkit.generation.request import Request, Trained, require_streams
 from seqkit.generation.sampling import guided
 from seqkit.generation.slow_tier import Writing
-from seqkit.generation.trained import Trained
 from seqkit.model.arrays import Network
 from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers, Symbols

@@ -10,8 +10,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.wording import counted
 from seqkit.generation.ending import ENDED, streams_of
 from seqkit.generation.engine import Blocks
-from seqkit.generation.request import Request
-from seqkit.generation.trained import Trained
+from seqkit.generation.request import Request, Trained
 from seqkit.symbols import Integers, Symbols
 
 _DRAWS, _BACK = 200, 50  # of each stream; symbols before what it recites, at most

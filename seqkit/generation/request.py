@@ -1,17 +1,26 @@
-"""What is asked of generation: how to continue a prompt, and whether that fits into memory."""
+"""What generation takes: a trained network, and how it is to continue a prompt."""
 
 import dataclasses
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy.typing as npt
+
 from seqkit.config import Config, ModelConfig
-from seqkit.data.codecs import Codec
+from seqkit.data.codecs import Codec, Quantiser
+from seqkit.data.labels import Labels
+from seqkit.data.sound import Wave
+from seqkit.data.sound.postfilter import OFF, Postfilter
+from seqkit.evaluation.recited import Index
+from seqkit.evaluation.recording import Recording
 from seqkit.foundation import machine
 from seqkit.foundation.machine import Device
 from seqkit.foundation.randomness import SEEDS
 from seqkit.generation.ending import Ending
 from seqkit.generation.sampling import Sampling, sampling_of
+from seqkit.generation.slow_tier import SlowTier
+from seqkit.model.arrays import Network
 from seqkit.symbols import Symbols
 
 _SINGING = 0.4  # the temperature at which notes that are given are sung
@@ -20,6 +29,35 @@ _SINGING = 0.4  # the temperature at which notes that are given are sung
 # of each unit (gates), and of each symbol (logits, and probabilities in float64).
 _ON_CPU = (44, 20, 20)
 _ON_GPU = (16, 0, 8)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A network that generates, and what it has learnt with.
+
+    slow: what writes the codes of its sound, if it reads codes.
+    recording: what its sound is compared with.
+    labels: those that it reads.
+    postfilter: that its sound goes through.
+    notices: what was said of its engines, which other samples of it need not repeat.
+    index: of its training data.
+    """
+
+    model: Network
+    codec: Codec
+    slow: SlowTier | None = None
+    recording: Recording | None = None
+    labels: Labels | None = None
+    postfilter: Postfilter = OFF
+    notices: set[str] = field(default_factory=set)
+    index: Index | None = None
+
+    def heard(self, symbols: npt.ArrayLike) -> Wave:
+        """The wave (N,) that symbols of sound (N P,) are heard as, of several channels the mean."""
+        assert isinstance(self.codec, Quantiser)
+        frames = self.postfilter.filtered(self.codec.frames(symbols), self.codec.sample_rate)
+        wave: Wave = frames.mean(1)
+        return wave
 
 
 @dataclass(frozen=True)

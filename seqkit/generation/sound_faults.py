@@ -20,7 +20,7 @@ from seqkit.data.codecs import Quantiser
 from seqkit.evaluation.recording import Judgement, Recording, loops
 from seqkit.generation.ending import ENDED, streams_of
 from seqkit.generation.engine import Blocks
-from seqkit.generation.trained import Trained
+from seqkit.generation.request import Trained
 from seqkit.symbols import Integers, Symbols
 
 _SILENT = 1 / 250

@@ -17,8 +17,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.generation import sound_faults
 from seqkit.generation.ending import streams_of
 from seqkit.generation.engine import Blocks
-from seqkit.generation.request import Request
-from seqkit.generation.trained import Trained
+from seqkit.generation.request import Request, Trained
 from seqkit.symbols import Symbols
 
 MOST = 100_000_000

@@ -27,8 +27,8 @@ from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.config_file import from_values
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
 from seqkit.foundation.settings import check_section, check_type
+from seqkit.generation.request import Trained
 from seqkit.generation.slow_tier import SlowTier
-from seqkit.generation.trained import Trained
 from seqkit.model.arrays import Network, NetworkArrays, count_fixed, count_parameters, shapes
 from seqkit.runs.checkpoint_bytes import (
     TensorOrArray,

@@ -16,9 +16,8 @@ from seqkit.generation.continuation import (
 )
 from seqkit.generation.engine import generate_blocks
 from seqkit.generation.engines.pytorch import TorchEngine, score_by_network
-from seqkit.generation.request import Request
+from seqkit.generation.request import Request, Trained
 from seqkit.generation.sampling import Sampling
-from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN
 
 

@@ -13,9 +13,8 @@ from seqkit.data.labels import Labels
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.labelled import choose
-from seqkit.generation.request import Request
+from seqkit.generation.request import Request, Trained
 from seqkit.generation.sampling import Sampling, guided
-from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN
 
 VOICES = Labels(

@@ -13,9 +13,8 @@ from seqkit.generation import novel
 from seqkit.generation.continuation import continue_prompt, finish
 from seqkit.generation.ending import ENDED
 from seqkit.generation.engine import Blocks
-from seqkit.generation.request import Request
+from seqkit.generation.request import Request, Trained
 from seqkit.generation.sampling import Sampling
-from seqkit.generation.trained import Trained
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Integers, Symbols
 

@@ -11,7 +11,7 @@ from seqkit.data.sound import Wave
 from seqkit.evaluation.recording import Judgement, Recording
 from seqkit.generation import sound_faults
 from seqkit.generation.engine import Blocks
-from seqkit.generation.trained import Trained
+from seqkit.generation.request import Trained
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Integers, Symbols
 

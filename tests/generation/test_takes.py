@@ -10,8 +10,7 @@ from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation import takes
 from seqkit.generation.ending import ENDED
-from seqkit.generation.request import Request
-from seqkit.generation.trained import Trained
+from seqkit.generation.request import Request, Trained
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Integers, Symbols
 
