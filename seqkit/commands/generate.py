@@ -12,7 +12,7 @@ from seqkit.foundation import disk, driver, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.stdout import Product
-from seqkit.generation import loop, midi, takes
+from seqkit.generation import listening, loop, midi
 from seqkit.generation.continuation import continue_prompt, finish
 from seqkit.generation.ending import ending_of
 from seqkit.generation.medium import medium_of
@@ -47,7 +47,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     )
     length = medium.length(config.length, config.seconds)
     extra = loop.extra(config, saved.codec, length)
-    takes.check(config.takes, length + extra, saved.codec, saved.recording)
+    listening.check(config.takes, length + extra, saved.codec, saved.recording)
     prompt = medium.read_prompt(config, console.notice)
     shown = prompt if config.include_prompt else prompt[:0]
     ending = ending_of(config, medium, saved.model, saved.slow)

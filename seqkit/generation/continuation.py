@@ -14,7 +14,7 @@ from seqkit.data.labels import Labels
 from seqkit.evaluation.recited import Recital
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import Device
-from seqkit.generation import novel, sound_faults, takes
+from seqkit.generation import listening, novel
 from seqkit.generation.ending import cut, cut_at, noting_ends
 from seqkit.generation.engine import Blocks, Engine, generate_blocks
 from seqkit.generation.engines.choose import choose_engine
@@ -131,15 +131,15 @@ def finish(
         assert isinstance(codec, Quantiser)
         blocks = looped(blocks, codec, request.length - request.extra)
     if request.takes > 1:
-        blocks = takes.best(trained, request, before, blocks, notice=notice)
+        blocks = listening.best(trained, request, before, blocks, notice=notice)
     blocks = novel.told(blocks, trained.index, prompt, recites or (lambda s: notice(s.words)))
     if request.takes > 1 or not isinstance(codec, Quantiser):
         return blocks
     if request.like is None:  # whose rests are no faults
-        blocks = sound_faults.watched(blocks, codec, before, notice, recording)
+        blocks = listening.watched(blocks, codec, before, notice, recording)
     if recording is None or not request.judged:
         return blocks
-    return sound_faults.judged(
+    return listening.judged(
         blocks, trained, recording, lambda stream, said: notice(f"stream {stream} {said.words}")
     )
 

@@ -17,7 +17,7 @@ from seqkit.data.codecs import Codec, Quantiser
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation.ending import ENDED
 from seqkit.generation.engine import Blocks
-from seqkit.generation.takes import MOST
+from seqkit.generation.listening import MOST
 from seqkit.symbols import Integers, symbol_dtype
 
 _CHOICE = 2.0  # seconds from which the beginning is chosen

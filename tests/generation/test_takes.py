@@ -8,7 +8,7 @@ from seqkit.data.codecs import Bytes, MuLaw
 from seqkit.data.sound import Wave
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import ConfigError
-from seqkit.generation import takes
+from seqkit.generation import listening
 from seqkit.generation.ending import ENDED
 from seqkit.generation.request import Request, Trained
 from seqkit.model.char_rnn import CharRNN
@@ -39,7 +39,7 @@ def kept(trained: Trained, made: Integers) -> tuple[Integers, list[str]]:
     told: list[str] = []
     request = Request(length=len(made), streams=made.shape[1], takes=made.shape[1])
     blocks = iter(np.split(made, [1, 700]))
-    found = takes.best(trained, request, NO_PROMPT, blocks, notice=told.append)
+    found = listening.best(trained, request, NO_PROMPT, blocks, notice=told.append)
     return np.concatenate([*found]), told
 
 
@@ -69,13 +69,13 @@ def test_faults_of_the_take_are_told_and_a_short_one_is_the_last_choice(trained:
 
 
 def test_what_cannot_be_compared_or_held_is_refused(trained: Trained) -> None:
-    takes.check(1, 5, Bytes(), None)
-    takes.check(8, RATE, CODEC, trained.recording)
+    listening.check(1, 5, Bytes(), None)
+    listening.check(8, RATE, CODEC, trained.recording)
     for count, length, codec, recording, said in (
         (8, RATE, Bytes(), None, "takes=8: this model writes text: give streams=8"),
         (8, RATE, CODEC, None, "takes=8: this model keeps no recording"),
         (2, 800, CODEC, trained.recording, "takes=2: too short .* seconds=0.12$"),
-        (8, takes.MOST // 8 + 1, CODEC, trained.recording, "at most seconds=1562.5$"),
+        (8, listening.MOST // 8 + 1, CODEC, trained.recording, "at most seconds=1562.5$"),
     ):
         with pytest.raises(ConfigError, match=said):
-            takes.check(count, length, codec, recording)
+            listening.check(count, length, codec, recording)

@@ -9,7 +9,7 @@ from seqkit.config import ModelConfig
 from seqkit.data.codecs import MuLaw, Quantiser
 from seqkit.data.sound import Wave
 from seqkit.evaluation.recording import Judgement, Recording
-from seqkit.generation import sound_faults
+from seqkit.generation import listening
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Trained
 from seqkit.model.char_rnn import CharRNN
@@ -40,7 +40,7 @@ def noise(count: int, seed: int = 1) -> Integers:
     ],
 )
 def test_what_is_trouble(symbols: Integers, expected: str | None) -> None:
-    assert sound_faults.trouble(symbols.astype(np.int64), CODEC, None) == expected
+    assert listening.trouble(symbols.astype(np.int64), CODEC, None) == expected
 
 
 def streams() -> Integers:
@@ -61,7 +61,7 @@ PROMPT: Symbols = np.full(50, 77, np.uint8)
 @pytest.mark.parametrize("sizes", [1, 333])
 def test_trouble_is_reported_once_and_nothing_is_changed(sizes: int) -> None:
     notices: list[str] = []
-    told = sound_faults.watched(blocks(streams(), sizes), CODEC, PROMPT, notices.append, None)
+    told = listening.watched(blocks(streams(), sizes), CODEC, PROMPT, notices.append, None)
     assert np.array_equal(np.concatenate([*told]), streams())
     assert notices == ["stream 2: silence at 4.2 s"]
 
@@ -82,7 +82,7 @@ def test_a_sound_is_held_against_its_recording() -> None:
     wave = np.concatenate([tone(2), quiet, hiss, tone(1.5)])
     right, wrong = FAST.encode(tone(5.5)), FAST.encode(wave)
     rows, faults = np.stack([right, wrong], 1).astype(np.int64), list[str]()
-    made = sound_faults.watched(blocks(rows, 256), FAST, PROMPT[:0], faults.append, recording)
+    made = listening.watched(blocks(rows, 256), FAST, PROMPT[:0], faults.append, recording)
     said = list[tuple[int, Judgement]]()
     handed = judged(made, FAST, recording, said)
     assert np.array_equal(np.concatenate([*handed]), rows)
@@ -94,7 +94,7 @@ def judged(
     made: Blocks, codec: Quantiser, recording: Recording, said: list[tuple[int, Judgement]]
 ) -> Blocks:
     model = CharRNN(ModelConfig(hidden_size=4, vocabulary_size=codec.size))
-    return sound_faults.judged(
+    return listening.judged(
         made, Trained(model, codec), recording, lambda *found: said.append(found)
     )
 
@@ -102,5 +102,5 @@ def judged(
 def test_a_recording_that_loops_by_itself_may_be_continued_so() -> None:
     periodic = tone(4, hertz=200)  # 40 samples
     symbols = FAST.encode(periodic[:8000]).astype(np.int64)
-    assert sound_faults.trouble(symbols, FAST, Recording.of(periodic, 8000)) is None
-    assert sound_faults.trouble(symbols, FAST, Recording.of(tone(4), 8000)) == "a loop"
+    assert listening.trouble(symbols, FAST, Recording.of(periodic, 8000)) is None
+    assert listening.trouble(symbols, FAST, Recording.of(tone(4), 8000)) == "a loop"
