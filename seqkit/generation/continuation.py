@@ -131,13 +131,13 @@ def finish(
         assert isinstance(codec, Quantiser)
         blocks = looped(blocks, codec, request.length - request.extra)
     if request.takes > 1:
-        blocks = listening.best(trained, request, before, blocks, notice=notice)
+        blocks = listening.best(trained, blocks, notice)
     blocks = novel.told(blocks, trained.index, prompt, recites or (lambda s: notice(s.words)))
-    if request.takes > 1 or not isinstance(codec, Quantiser):
+    if not isinstance(codec, Quantiser):
         return blocks
     if request.like is None:  # whose rests are no faults
         blocks = listening.watched(blocks, codec, before, notice, recording)
-    if recording is None or not request.judged:
+    if recording is None or request.takes > 1 or not request.judged:
         return blocks
     return listening.judged(
         blocks, trained, recording, lambda stream, said: notice(f"stream {stream} {said.words}")

@@ -27,11 +27,9 @@ from seqkit.evaluation.recording import Judgement, Recording, loops
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation.ending import ENDED, streams_of
 from seqkit.generation.engine import Blocks
-from seqkit.generation.request import Request, Trained
+from seqkit.generation.request import Trained
 from seqkit.symbols import Integers, Symbols
 
-MOST = 100_000_000
-"""Symbols of all takes, or loops, together, which are held in memory."""
 _TOLD = 8  # takes whose distances are told, the best ones
 _SILENT = 1 / 250
 _CLIPPED = 1 / 4
@@ -60,18 +58,10 @@ def watched(
     prompt: Symbols,
     notice: Callable[[str], None],
     recording: Recording | None,
-    *,
-    take: int | None = None,
 ) -> Blocks:
     """Hand on every block (N, S) at once, and report trouble after every full second.
 
-    Args:
-        blocks: as they are drawn.
-        codec: of the symbols.
-        prompt: what came before.
-        notice: told once of each kind of trouble that a stream runs into.
-        recording: that the model learnt.
-        take: the number of the only stream, if it is one of several takes.
+    `prompt` came before. `notice` is told once of each kind of trouble that a stream runs into.
     """
     second, at = codec.symbol_rate, len(prompt) / codec.symbol_rate
     rows: Integers | None = None
@@ -86,8 +76,7 @@ def watched(
                     continue
                 fault = trouble(symbols, codec, recording)
                 if fault and reported.get(stream) != fault:
-                    name = f"take {take}" if take else f"stream {stream + 1}"
-                    notice(f"{name}: {fault} at {at:.1f} s")
+                    notice(f"stream {stream + 1}: {fault} at {at:.1f} s")
                 reported[stream] = fault
             rows, at = rows[second:], at + 1
 
@@ -130,25 +119,12 @@ def check(takes: int, length: int, codec: Codec, recording: Recording | None) ->
             f"takes={takes}: too short to compare with the recording: give at least "
             f"seconds={math.ceil(100 * SHORTEST / RATE) / 100:g}"
         )
-    if takes * length > MOST:
-        raise ConfigError(
-            f"takes={takes}: takes are held in memory, at most {MOST:,} symbols of all: give "
-            f"fewer, or at most seconds={100 * MOST // takes // codec.symbol_rate / 100:g}"
-        )
 
 
-def best(
-    trained: Trained,
-    request: Request,
-    prompt: Symbols,
-    blocks: Blocks,
-    *,
-    notice: Callable[[str], None],
-) -> Blocks:
+def best(trained: Trained, blocks: Blocks, notice: Callable[[str], None]) -> Blocks:
     """Hand on the best (N, 1) of takes that come in blocks (N, S), once all of them are made.
 
-    `prompt` stands before it in the result. `notice` is told which one is best, how far all are
-    from the recording, and its faults.
+    `notice` is told which one is best, and how far all are from the recording.
     """
     codec, recording = trained.codec, trained.recording
     assert isinstance(codec, Quantiser)
@@ -162,13 +138,10 @@ def best(
     kept, said = sounds[order[0]].astype(np.int64), judged[order[0]].words
     shares = ", ".join(f"take {n + 1} {worst[n]:.2f}" for n in order[:_TOLD])
     notice(
-        f"take {order[0] + 1} of {request.takes} {said}; largest distance ÷ limit: {shares}"
+        f"take {order[0] + 1} of {len(sounds)} {said}; largest distance ÷ limit: {shares}"
         + " …" * (len(order) > _TOLD)
     )
-    result: Blocks = iter([kept[:, None]])
-    if request.like is None:
-        result = watched(result, codec, prompt, notice, recording, take=order[0] + 1)
-    yield from result
+    yield kept[:, None]
 
 
 def _worst(judgement: Judgement, recording: Recording) -> float:

@@ -17,7 +17,6 @@ from seqkit.data.codecs import Codec, Quantiser
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation.ending import ENDED
 from seqkit.generation.engine import Blocks
-from seqkit.generation.listening import MOST
 from seqkit.symbols import Integers, symbol_dtype
 
 _CHOICE = 2.0  # seconds from which the beginning is chosen
@@ -37,19 +36,14 @@ def extra(config: Config, codec: Codec, length: int) -> int:
     if not isinstance(codec, Quantiser):
         raise ConfigError("loop=true: this model writes text, and only sound is looped")
     rate, more = codec.sample_rate, codec.symbols_of((_CHOICE + 2 * _FADE) * codec.sample_rate)
-    most = MOST // max(config.streams, config.takes) - more
     begins_with_prompt = config.prompt_audio and config.include_prompt
     of_mp3 = Path(config.out or "").suffix.lower() == ".mp3"
     for is_there, fault in (
         (config.like or config.until, "it lasts as long as seconds says: leave like and until out"),
         (begins_with_prompt, "a prompt is no part of a loop: give include_prompt=false"),
-        (
-            config.sample.rate not in (0, rate),
-            f"it has the model's {rate} Hz: leave sample.rate out",
-        ),
+        (config.sample.rate not in (0, rate), f"it has {rate} Hz: leave sample.rate out"),
         (of_mp3, "an MP3 has silence at its ends: give a .wav, .flac or .ogg"),
         (length < 4 * _FADE * codec.symbol_rate, f"too short: give seconds={4 * _FADE:g} or more"),
-        (length > most, f"held in memory: give at most length={max(most, 0)}, or fewer streams"),
     ):
         if is_there:
             raise ConfigError(f"loop=true: {fault}")
