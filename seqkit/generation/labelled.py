@@ -81,20 +81,27 @@ def choices(labels: Labels, combinations: Iterable[Combination]) -> Floats:
 
 def _parsed(labels: Labels, asked: str) -> Shares:
     """The labels that are asked for. Raises ConfigError."""
-    parsed: Shares = {}
-    known = [f"{name}:{value}" for name, values in labels.values.items() for value in values]
-    names, pieces = "|".join(map(re.escape, labels.values)), list[str]()
-    for part in re.split(rf",\s*(?=(?:{names}):)", asked):  # a value may have commas
-        named = {part, part.rpartition(":")[0]}  # without its share
-        whole = not named.isdisjoint(known) or any(part in each for each in labels.values.values())
-        pieces += [part] if whole else filter(None, map(str.strip, part.split(",")))
-    for piece in pieces:
-        name, _, value = piece.partition(":")
-        if value == "none" and value not in labels.values.get(name, ["none"]):
-            parsed.setdefault(name, {})[""] = 1.0
-            continue
-        name, value, share = _read(labels, asked, piece)
+    meanings = _meanings(labels)
+    known = "|".join(map(re.escape, sorted(meanings, key=len, reverse=True)))  # the longest counts
+    piece = re.compile(rf"\s*({known})\s*(?::([^,:]+))?(?:,|$)")
+    parsed, rest = Shares(), asked
+    while rest:
+        if (found := piece.match(rest)) is None:
+            first = rest.partition(",")[0].strip()
+            name, _, value = first.partition(":")
+            value = value if name in labels.values else first
+            hint = nearest(value, [*itertools.chain(*labels.values.values())])
+            raise ConfigError(f"label={asked}: no label {value}{hint} It knows {labels.summary}")
+        (name, value), *others = meanings[found[1]]
+        if others:
+            choices = " or ".join(f"{each}:{value}" for each, _ in meanings[found[1]])
+            raise ConfigError(f"label={asked}: several labels have that value: give {choices}")
+        try:
+            share = float(found[2] or 1)
+        except ValueError:
+            share = math.nan
         parsed.setdefault(name, {})[value] = share
+        rest = rest[found.end() :]
     for name, shares in parsed.items():
         if not min(shares.values()) >= 0 or not abs(sum(shares.values()) - 1) <= _ROUNDING:
             raise ConfigError(
@@ -103,30 +110,15 @@ def _parsed(labels: Labels, asked: str) -> Shares:
     return {name: {} if "" in shares else shares for name, shares in parsed.items()}
 
 
-def _read(labels: Labels, asked: str, piece: str) -> tuple[str, str, float]:
-    """A label, its value, and the share of that: NaN if it is no number. Raises ConfigError."""
-    name, _, rest = piece.partition(":")
-    names = [name]
-    if name not in labels.values or not rest:  # austen, or austen:0.7
-        names, rest = [*labels.values], piece
-    value, _, share = rest.rpartition(":")
-    readings = (value, share), (rest, "1")  # a value may have a colon, too: then it counts
-    by_name = {
-        name: reading for name in names for reading in readings if reading[0] in labels.values[name]
-    }
-    if len(by_name) > 1:
-        choices = " or ".join(f"{name}:{piece}" for name in by_name)
-        raise ConfigError(f"label={asked}: several labels have that value: give {choices}")
-    if not by_name:
-        hint = nearest(value or rest, labels.values[names[-1]])
-        raise ConfigError(
-            f"label={asked}: no label {value or rest}{hint} It knows {labels.summary}"
-        )
-    [(name, (value, share))] = by_name.items()
-    try:
-        return name, value, float(share)
-    except ValueError:
-        return name, value, math.nan
+def _meanings(labels: Labels) -> dict[str, list[tuple[str, str]]]:
+    """What can be asked for: the labels and values that each spelling means, "" for none."""
+    meanings: dict[str, list[tuple[str, str]]] = {}
+    for name, values in labels.values.items():
+        for value in values:
+            meanings.setdefault(value, []).append((name, value))
+            meanings[f"{name}:{value}"] = [(name, value)]
+        meanings.setdefault(f"{name}:none", [(name, "")])
+    return meanings
 
 
 def _drawn(labels: Labels, wanted: Shares, streams: int, seed: int) -> list[Combination]:
