@@ -151,14 +151,9 @@ def request_of(
     )
 
 
-def stream_bytes(model: ModelConfig, on_gpu: bool) -> int:
-    """What each stream takes on its device: by estimate, below what was measured."""
-    each_layer, each_unit, each_symbol = _ON_GPU if on_gpu else _ON_CPU
-    h = model.hidden_size
-    return (each_layer * model.num_layers + each_unit) * h + each_symbol * model.vocabulary_size
-
-
 def require_streams(model: ModelConfig, streams: int, device: Device, key: str = "streams") -> None:
     """Refuse streams that cannot fit; `key` asks for them. Raises DeviceError."""
-    needed = streams * stream_bytes(model, device.type == "cuda")
+    each_layer, each_unit, each_symbol = _ON_GPU if device.type == "cuda" else _ON_CPU
+    of_units = (each_layer * model.num_layers + each_unit) * model.hidden_size
+    needed = streams * (of_units + each_symbol * model.vocabulary_size)
     machine.require_memory(needed, f"{key}={streams}", "Give fewer.", device)

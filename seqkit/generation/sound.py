@@ -138,23 +138,12 @@ class Sound:
             if problem := writer.refusal(file, self._rate):
                 raise ConfigError(f"{file}: {problem}")
 
-    def least_size(self, file: Path, symbols: int) -> int:
-        """See Text. A WAV has two bytes for each sample; the others, who knows."""
-        frames = -(-symbols * self._rate // self._codec.symbol_rate)
-        return 2 * frames * self._codec.channels if file.suffix.lower() == ".wav" else 0
-
     def check_stream(self, streams: int, terminal: bool) -> None:
         """See Text. Raises ConfigError for several streams, a terminal, or another rate."""
-        if self._rate != self._codec.sample_rate:
+        rate = self._codec.sample_rate
+        if self._rate != rate or streams > 1 or terminal:
             raise ConfigError(
-                f"out=-: a stream has the model's {self._codec.sample_rate} Hz: leave sample.rate "
-                "out, or give out=NAME.wav"
-            )
-        if streams > 1:
-            raise ConfigError("out=-: stdout takes one stream; give out=NAME.wav")
-        if terminal:
-            raise ConfigError(
-                "out=-: a terminal cannot play sound; pipe it on, or give out=NAME.wav"
+                f"out=-: a pipe takes one stream of {rate} Hz, a terminal none: give out=NAME.wav"
             )
 
     def rendered(self, pieces: Iterable[npt.ArrayLike]) -> Iterator[bytes]:

@@ -133,11 +133,7 @@ class Text:
         if not text:
             raise ConfigError("until is empty: give the text that ends a sample, or document")
         content = to_bytes(text) if self._codec.kind == "bytes" else text
-        try:
-            return self.encode("until", content)
-        except ConfigError as error:
-            nearest = self._codec.decode(self._codec.encode(text, "nearest"))
-            raise ConfigError(f"{error}, so never writes it; until={nearest!r} is near") from error
+        return self.encode("until", content)
 
     def check_files(self, files: list[Path]) -> None:
         """Refuse files of a kind that is not written: of sound. Raises ConfigError."""
@@ -146,10 +142,6 @@ class Text:
                 raise ConfigError(
                     f"{file}: this model writes text, no sound: give {file.with_suffix('.txt')}"
                 )
-
-    def least_size(self, file: Path, symbols: int) -> int:
-        """How many bytes a file of so many symbols has at least."""
-        return symbols
 
     def check_stream(self, streams: int, terminal: bool) -> None:
         """Refuse a stdout that cannot take the streams; texts are printed one below the other."""
