@@ -24,9 +24,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     try:
         import uvicorn
 
-        from seqkit.play.access import Gate
         from seqkit.play.loaded import Loaded
-        from seqkit.play.server import Server
+        from seqkit.play.server import Gate, Server
     except ImportError as error:
         raise ConfigError("play needs starlette and uvicorn: pip install 'seqkit[play]'") from error
     names, chosen = _offered(config), driver.find_device(config.device, for_all=True)

@@ -1,33 +1,38 @@
 """The server: the page, and samples and scores, which are streamed as they are made.
 
 One thread computes. All that ask have places, and those that have one take turns piece by piece: so
-nobody waits for the end of somebody else's sample, and what nobody reads takes no turn.
+nobody waits for the end of somebody else's sample, and what nobody reads takes no turn. Only those
+may ask that know the token, and no page of another site.
 """
 
 import asyncio
 import contextlib
 import functools
+import ipaddress
+import platform
 import secrets
 from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, get_args, get_type_hints
+from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from seqkit.api.generate_calls import GenerateKeys
 from seqkit.foundation.console import Notice
 from seqkit.foundation.errors import ConfigError, DataError, SeqkitError, of_plugin
 from seqkit.foundation.randomness import SEEDS
 from seqkit.foundation.settings import nearest
-from seqkit.play.access import PATIENCE
 from seqkit.play.loaded import READ, Loaded, Pieces
 from seqkit.play.page import filled
 
+_PATIENCE = 30  # seconds for which a client may neither send nor take anything
 _SAMPLES = 16  # that take turns, each with an engine in memory
 _WAITING = 64  # samples that wait for such a place; who asks after them is sent away
 _BODY = {False: 1 << 20, True: 8 << 20}  # bytes that may be sent to a model of text, and of sound
@@ -41,6 +46,12 @@ _KINDS = {
 # Keys that are none for others: the second names a file of this machine.
 _OURS = {"include_prompt", "like", "sample"}
 _KEPT = 3  # models in memory
+_ADDED = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
 _Made = TypeVar("_Made")
 Load = Callable[[str], Loaded]
 
@@ -111,11 +122,11 @@ class Server:
         _, loaded = await self._loaded(keys)
         most, body = _BODY[loaded.sounds], bytearray()
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(_PATIENCE):
                 async for block in request.stream():  # all, so that the answer is taken
                     body += block[: most + 1 - len(body)]
         except TimeoutError as error:
-            raise HTTPException(408, f"not all was sent within {PATIENCE} s") from error
+            raise HTTPException(408, f"not all was sent within {_PATIENCE} s") from error
         if len(body) > most:
             raise HTTPException(413, f"more than {most:,} bytes were sent: send the end of it")
         return loaded, bytes(body)
@@ -156,6 +167,46 @@ class _Streamed(StreamingResponse):
             async for piece in pieces:
                 await send(body | {"body": piece})
             await send({"type": "http.response.body"})
+
+
+class Gate:
+    """Lets requests through to an app, or answers 403; gives those up that take no answer.
+
+    A name that somebody else lets point to this machine (DNS rebinding) is no Host of it; a page of
+    another site has another Origin; and the token is in the URL, as `token`, or in a header.
+    """
+
+    def __init__(self, app: ASGIApp, host: str, token: str) -> None:
+        """`host` is the name or address at which it listens."""
+        self._app, self._token = app, token
+        self._names = {"localhost", host.lower(), platform.node().lower()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_ADDED)
+            async with asyncio.timeout(_PATIENCE):
+                await send(message)
+
+        refused = self._refusal(Headers(scope=scope), QueryParams(scope["query_string"]))
+        app = JSONResponse({"error": refused}, 403) if refused else self._app
+        await app(scope, receive, answer)
+
+    def _refusal(self, headers: Headers, query: QueryParams) -> str | None:
+        """Why a request is refused, if it is."""
+        host, origin = headers.get("host", ""), headers.get("origin")
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+            if name not in self._names:
+                ipaddress.ip_address(name)  # nobody else has its address
+        except ValueError:
+            return f"Host {host[:80]} is not this machine"
+        if origin is not None and origin.partition("//")[2] != host:
+            return f"Origin {origin[:80]} is another site"
+        known = headers.get("authorization", "").removeprefix("Bearer ") or query.get("token", "")
+        if not secrets.compare_digest(known.encode(), self._token.encode()):
+            return "open the link with the token that the server has printed, or send the token"
+        return None
 
 
 def _keys(request: Request) -> dict[str, Any]:
