@@ -90,7 +90,8 @@ def encode(source: Source, codec: Codec, stream: Sink, meter: Meter) -> Layout:
     source.check_unchanged()
     if not sizes:
         raise nothing_left(source, findings.unreadable | findings.left_out)
-    starts = np.append(0, np.cumsum(np.concatenate(sizes))[:-1])
+    edges = np.concatenate([np.zeros(1, np.int64), *sizes])
+    starts = np.cumsum(edges, out=edges)[:-1]
     unreadable, notes = len(findings.unreadable), findings.notes(source.files, codec)
     is_sound = isinstance(codec, Quantiser)
     skipped = unreadable + len(findings.left_out) if is_sound else findings.skipped

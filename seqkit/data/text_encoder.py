@@ -174,7 +174,7 @@ def encode_text(
         offset += len(text)
     if config.cuts_files and config.document != "blank_line":
         findings.empty = sizes[:-1].count(0)  # a last line has an end, too
-    return np.array(sizes, np.int64), findings
+    return np.frombuffer(sizes, np.int64), findings
 
 
 def _read(
