@@ -33,7 +33,7 @@ def fetch(data: DataConfig, cache: Path, notice: Notice, progress: Progress = un
         rows = [huggingface.fetch(n, data, cache, notice, Meter(progress)) for n in data.path]
         return replace(data, path=[*map(str, rows)])
     urls = {path for path in data.path if remote.is_remote(path)}
-    copies = {url: remote.fetch(url, data.pattern, cache, notice, progress) for url in urls}
+    copies = {url: remote.fetch(url, cache, notice, progress) for url in urls}
     return replace(data, path=[str(copies.get(path, path)) for path in data.path])
 
 

@@ -1,21 +1,18 @@
-"""URLs, which fsspec reads: copies of files and folders in `remote/` of the cache."""
+"""URLs, which fsspec reads: copies of files in `remote/` of the cache."""
 
 import contextlib
 import errno
 import hashlib
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from seqkit.data.file_search import matches
 from seqkit.foundation import disk
 from seqkit.foundation.console import Notice, Progress, unseen
 from seqkit.foundation.errors import ConfigError, DataError, OutputError, SeqkitError
 
 _TIMEOUT = 30.0  # seconds that a web server may take for the next bytes
-_BARRED = re.compile(r"(^|/)\.|\0")  # hidden, outside the folder, or a name that no file has
 
 
 def is_remote(path: str) -> bool:
@@ -30,68 +27,38 @@ def copy_of(url: str, cache: Path) -> Path:
     return copy_in(cache / "remote", url, name)
 
 
-def fetch(url: str, pattern: str, cache: Path, notice: Notice, progress: Progress = unseen) -> Path:
-    """The copy of a URL, brought up to date; of a folder the files that match a pattern.
+def fetch(url: str, cache: Path, notice: Notice, progress: Progress = unseen) -> Path:
+    """The copy of a URL's file, brought up to date.
 
-    A copy of a web page counts for a week; other stores are asked whether a file has changed.
+    A copy of a web page counts for a week; other stores are asked whether the file has changed.
 
     Raises:
         ConfigError: what reads such URLs is not installed.
-        DataError: there is no such file or folder, or it cannot be read.
+        DataError: there is no such file, or it cannot be read.
         OutputError: the disk of the cache is full.
     """
     copy = copy_of(url, cache)
     with failures_told(url, "remote"):
-        from fsspec.core import OpenFile, OpenFiles
+        from fsspec.core import OpenFile, OpenFiles, url_to_fs
         from fsspec.implementations.cached import WholeFileCacheFileSystem
 
-        store, files = _listed(url, pattern)
-        names = {place: "/".join(filter(None, (copy.name, name))) for name, place in files.items()}
+        try:
+            store, place = url_to_fs(url, **_options(url))
+        except ValueError as error:
+            raise ConfigError(f"{url}: {error}") from error
+        store.invalidate_cache()
+        if not url.startswith("http") and store.info(place)["type"] == "directory":
+            raise DataError(f"{url}: a folder: give data.path=URL for each of its files")
+        disk.make_folder(copy.parent)
         copies = WholeFileCacheFileSystem(
             fs=store, cache_storage=str(copy.parent), check_files=True,
-            cache_mapper=names.__getitem__, skip_instance_cache=True,
+            cache_mapper=lambda _: copy.name, skip_instance_cache=True,
         )  # fmt: skip
-        with progress(f"fetching {copy.name}", len(names), unit="files") as bar:
-            for number, (place, name) in enumerate(names.items(), 1):
-                disk.make_folder((copy.parent / name).parent)
-                with OpenFiles([OpenFile(copies, place)], fs=copies):
-                    bar.update(number)
-    kept = {copy.parent / name for name in names.values()}
-    for file in [*copy.rglob("*")] if copy.is_dir() else []:  # or they would be read, too
-        if file.is_file() and file not in kept:
-            disk.remove(file)
+        with progress(f"fetching {copy.name}", 1, unit="files") as bar:
+            with OpenFiles([OpenFile(copies, place)], fs=copies):
+                bar.update(1)
     notice(f"{url}: read from its copy, {copy}")
     return copy
-
-
-def _listed(url: str, pattern: str) -> tuple[Any, dict[str, str]]:
-    """The store of a URL, and the places of the files in it, by their paths in a folder.
-
-    A file alone has none. Hidden files are left out.
-
-    Raises:
-        ConfigError: no store has such URLs.
-        DataError: the folder has no such file.
-    """
-    from fsspec.core import url_to_fs
-
-    try:
-        store, root = url_to_fs(url, **_options(url))
-    except ValueError as error:
-        raise ConfigError(f"{url}: {error}") from error
-    if url.startswith("http"):
-        return store, {"": root}
-    store.invalidate_cache()
-    info = store.info(root)
-    if info["type"] != "directory":
-        return store, {"": root}
-    folder = str(info["name"]).rstrip("/")
-    files = {place.removeprefix(folder).lstrip("/"): place for place in store.find(root)}
-    files = {n: at for n, at in files.items() if matches(n, pattern) and not _BARRED.search(n)}
-    if not files:
-        which = f" that matches {pattern}" if pattern else ""
-        raise DataError(f"{url}: the folder holds no file{which}")
-    return store, files
 
 
 def _options(url: str) -> dict[str, Any]:

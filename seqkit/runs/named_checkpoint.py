@@ -107,7 +107,7 @@ def _fetched(url: str, notice: Callable[[str], None], progress: Progress) -> Pat
         raise ConfigError(f"{url}: give the URL of a file *{SUFFIX}, or hf://USER/NAME")
     cache = disk.cache_dir()
     try:
-        return remote.fetch(place, "", cache, notice, progress)
+        return remote.fetch(place, cache, notice, progress)
     except DataError as error:
         copy = remote.copy_of(place, cache)
         if not copy.is_file():

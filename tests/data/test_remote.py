@@ -6,18 +6,17 @@ import threading
 import time
 from pathlib import Path
 
-import fsspec
 import pytest
 
 from seqkit.config import DataConfig
 from seqkit.data import elsewhere, remote
 from seqkit.foundation.errors import ConfigError, DataError
-from tests.data.stores import CONTENT, Site, files_in
+from tests.data.stores import CONTENT, Site
 
 
-def fetch(url: str, cache: Path, pattern: str = "", told: list[str] | None = None) -> Path:
+def fetch(url: str, cache: Path, told: list[str] | None = None) -> Path:
     said = [] if told is None else told
-    (path,) = elsewhere.fetch(DataConfig(path=[url], pattern=pattern), cache, said.append).path
+    (path,) = elsewhere.fetch(DataConfig(path=[url]), cache, said.append).path
     return Path(path)
 
 
@@ -42,34 +41,17 @@ def aged(known: Path) -> str:
     return json.dumps(entries)
 
 
-def test_of_a_folder_what_matches_is_copied_and_kept_up_to_date(tmp_path: Path) -> None:
-    folder, cache = tmp_path / "corpus", tmp_path / "cache"
-    for name in ("a.txt", "deep/b.txt", "deep/c.c", ".hidden/d.txt"):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(name)
-
-    def copied(pattern: str = "") -> dict[str, str]:
-        copy = fetch(f"file://{folder}", cache, pattern)
-        assert copy.name == "corpus"
-        return {str(path.relative_to(copy)): path.read_text() for path in files_in(copy)}
-
-    assert copied("*.txt") == {name: name for name in ("a.txt", "deep/b.txt")}
-    assert copied() == {name: name for name in ("a.txt", "deep/b.txt", "deep/c.c")}
-    (folder / "a.txt").unlink()
-    (folder / "deep/b.txt").write_text("another")
-    assert copied() == {"deep/b.txt": "another", "deep/c.c": "deep/c.c"}
-    with pytest.raises(DataError, match=r"the folder holds no file that matches \*\.wav"):
-        copied("*.wav")
+def test_a_store_is_asked_what_changed_and_a_folder_is_refused(tmp_path: Path) -> None:
+    cache, file = tmp_path / "cache", tmp_path / "corpus" / "a.txt"
+    file.parent.mkdir()
+    for content in ("one", "another"):
+        file.write_text(content)
+        assert fetch(f"file://{file}", cache).read_text() == content
+    with pytest.raises(DataError, match="corpus: a folder: give data.path=URL for each"):
+        fetch(f"file://{file.parent}", cache)
 
 
-def test_names_of_a_store_lead_nowhere_else(tmp_path: Path) -> None:
-    memory = fsspec.filesystem("memory")
-    memory.store.clear()
-    for name in ("/bucket/ok.txt", "/bucket/a/../../../out.txt", "/bucket/.hidden"):
-        memory.store[name] = fsspec.implementations.memory.MemoryFile(memory, name, b"x")
-    copy = fetch("memory://bucket", tmp_path / "cache")
-    assert {path.name for path in files_in(copy)} == {"ok.txt"}
-    assert not [*tmp_path.rglob("out.txt")]
+def test_names_of_a_url_lead_nowhere_else(tmp_path: Path) -> None:
     for url in ("memory://bucket/..", "http://x/%00", "s3://"):
         assert remote.copy_of(url, tmp_path).name == "data"
 
