@@ -10,9 +10,9 @@ from seqkit.config import Config, DataConfig
 from seqkit.data import elsewhere, streams
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
+from seqkit.data.elsewhere import is_remote
 from seqkit.data.file_search import Search
 from seqkit.data.load import Known, load_corpus
-from seqkit.data.remote import is_remote
 from seqkit.data.sound.part import SoundPart
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue

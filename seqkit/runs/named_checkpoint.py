@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from seqkit.data import remote
-from seqkit.data.remote import is_remote
+from seqkit.data import elsewhere
+from seqkit.data.elsewhere import is_remote
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, Progress, unseen
@@ -107,9 +107,9 @@ def _fetched(url: str, notice: Callable[[str], None], progress: Progress) -> Pat
         raise ConfigError(f"{url}: give the URL of a file *{SUFFIX}, or hf://USER/NAME")
     cache = disk.cache_dir()
     try:
-        return remote.fetch(place, cache, notice, progress)
+        return elsewhere.fetch_url(place, cache, notice, progress)
     except DataError as error:
-        copy = remote.copy_of(place, cache)
+        copy = elsewhere.copy_of_url(place, cache)
         if not copy.is_file():
             raise CheckpointError(str(error)) from error
         notice(f"{error}; read from its copy, {copy}")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import elsewhere, huggingface
+from seqkit.data import elsewhere
 from seqkit.foundation.errors import ConfigError, DataError
 from tests.data.hf_store import COLUMN, store
 from tests.data.stores import files_in
@@ -90,7 +90,7 @@ def test_a_data_set_on_the_hub_is_asked_for_once(
     with pytest.raises(ConfigError, match=r"pip install 'seqkit\[hf\]'"):
         fetch("nobody/nothing", cache)
     data = DataConfig(kind="hf", column=COLUMN)
-    copy = huggingface.copy_of("nobody/nothing", data, cache)
+    copy = elsewhere.copy_of_rows("nobody/nothing", data, cache)
     copy.parent.mkdir(parents=True, exist_ok=True)
     copy.write_text('"a row"\n')
     assert fetch("nobody/nothing", cache) == copy

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.config import DataConfig
-from seqkit.data import elsewhere, remote
+from seqkit.data import elsewhere
 from seqkit.foundation.errors import ConfigError, DataError
 from tests.data.stores import CONTENT, Site
 
@@ -47,13 +47,13 @@ def test_a_store_is_asked_what_changed_and_a_folder_is_refused(tmp_path: Path) -
     for content in ("one", "another"):
         file.write_text(content)
         assert fetch(f"file://{file}", cache).read_text() == content
-    with pytest.raises(DataError, match="corpus: a folder: give data.path=URL for each"):
+    with pytest.raises(DataError, match=r"corpus: a folder: give data\.path=URL for each"):
         fetch(f"file://{file.parent}", cache)
 
 
 def test_names_of_a_url_lead_nowhere_else(tmp_path: Path) -> None:
     for url in ("memory://bucket/..", "http://x/%00", "s3://"):
-        assert remote.copy_of(url, tmp_path).name == "data"
+        assert elsewhere.copy_of_url(url, tmp_path).name == "data"
 
 
 @pytest.mark.parametrize("stalls", [False, True])
@@ -64,7 +64,7 @@ def test_what_did_not_come_whole_is_no_copy(
     served.cut = 1000
     if stalls:
         served.during = go_on.wait
-        monkeypatch.setattr(remote, "_TIMEOUT", 0.5)
+        monkeypatch.setattr(elsewhere, "_TIMEOUT", 0.5)
     with pytest.raises(DataError, match=f"{url}: cannot be read: "):
         fetch(url, tmp_path)
     go_on.set()
