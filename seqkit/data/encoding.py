@@ -11,8 +11,7 @@ import numpy as np
 from seqkit.data.codec_choice import nothing_left
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.files import Meter, Sink, digest_of
-from seqkit.data.findings import Findings
+from seqkit.data.files import Findings, Meter, Sink, digest_of
 from seqkit.data.sound_encoder import encode_sound
 from seqkit.data.source import Source
 from seqkit.data.text_encoder import encode_text, pieces_of, row_batches

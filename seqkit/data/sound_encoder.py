@@ -14,8 +14,7 @@ from seqkit.data import codecs
 from seqkit.data.codecs import Quantiser, filter_bank
 from seqkit.data.codecs.channels import analysis
 from seqkit.data.codecs.emphasis import CHOICES, emphasised
-from seqkit.data.files import Sink, Watch
-from seqkit.data.findings import Findings
+from seqkit.data.files import Findings, Sink, Watch
 from seqkit.data.sound import Frames
 from seqkit.data.sound.reader import SoundReader
 from seqkit.symbols import Floats, Integers

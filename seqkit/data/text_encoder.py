@@ -21,13 +21,13 @@ from seqkit.data.codecs import Characters, TextCodec, UnknownSymbolError
 from seqkit.data.files import (
     SOUND_HINT,
     BadFileError,
+    Findings,
     Sink,
     Watch,
     blocks,
     encoding_with_mark,
     head,
 )
-from seqkit.data.findings import Findings
 from seqkit.data.sound import reader
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.wording import unescaped
