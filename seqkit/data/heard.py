@@ -11,8 +11,8 @@ from seqkit.data.encoding import sha256_of
 from seqkit.data.files import digest_of
 from seqkit.data.load import find
 from seqkit.data.sound import Wave
+from seqkit.data.sound.part import wave_without_silence
 from seqkit.data.sound.reader import SoundReader
-from seqkit.data.sound.silence import wave_without_silence
 from seqkit.data.sound_encoder import SHORTEST, SILENT
 from seqkit.data.source import Source
 from seqkit.foundation import disk

@@ -13,8 +13,7 @@ from seqkit.data import elsewhere, streams
 from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import Known, load_corpus, require_cut
-from seqkit.data.sound.part import SoundPart
-from seqkit.data.sound.silence import without_silence
+from seqkit.data.sound.part import SoundPart, without_silence
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.session import Notice, Session

@@ -1,11 +1,29 @@
-"""A part of a corpus of sound as its samples, which are decoded where they are asked for."""
+"""A part of a corpus of sound as its samples, and without its silence.
 
-from collections.abc import Iterator
+The samples are decoded where they are asked for.
+
+All silence goes at the start of a document, and what exceeds 0.3 s in a pause. A network cannot
+count the samples of a silence. It learns that silence follows silence, and once its own output is
+silent, as it is at the start, it stays so. What is not learnt is not asked for either: a validation
+part that ends in silence would choose the weights that know silence best.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from seqkit.data.codecs import Quantiser
-from seqkit.data.corpus import Part
+from seqkit.data.corpus import Part, stretches
 from seqkit.data.sound import Frames, Wave
+from seqkit.symbols import Integers
+
+_FRAME = 0.02  # seconds over which loudness is taken
+_PAUSE = 0.3  # seconds of a pause that are kept
+_AT_ONCE = 1 << 12  # frames of 20 ms
+Levels = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -36,3 +54,63 @@ class SoundPart:
     def blocks(self, size: int) -> Iterator[Frames]:
         """All samples, (n, C), so many at a time."""
         return (self.frames(begin, begin + size) for begin in range(0, len(self), size))
+
+
+def without_silence(sound: SoundPart, decibels: float) -> SoundPart:
+    """The part without what is so many decibels below its loudest 20 ms, but for short pauses.
+
+    A document begins with its first frame that is louder. Of a later pause 0.3 s are kept. A part
+    that is silent altogether stays as it is.
+    """
+    part, codec = sound.part, sound.codec
+    size = max(codec.phases, codec.symbols_of(_FRAME * codec.sample_rate))
+    samples = codec.samples_of(size)
+    levels = _levels(sound.blocks(_AT_ONCE * samples), samples)
+    keep = _kept(levels, part.starts // size, decibels)
+    kept_before = np.concatenate([[0], np.cumsum(keep)])
+    frames, within = np.divmod(part.starts, size)
+    moved = kept_before[frames] * size + np.where(keep[frames], within, 0)
+    edges = np.flatnonzero(np.diff(keep.astype(np.int8), prepend=0, append=0))
+    symbols = stretches(part.symbols, *np.minimum(edges.reshape(-1, 2) * size, len(part)).T)
+    documents = (moved < len(symbols)) & np.append(moved[1:] > moved[:-1], True)
+    trimmed = Part(
+        symbols,
+        moved[documents].astype(np.int64),
+        frame=part.frame,
+        labels=None if part.labels is None else part.labels[documents],
+    )
+    return SoundPart(trimmed, codec)
+
+
+def wave_without_silence(wave: Wave, starts: Integers, sample_rate: int, decibels: float) -> Wave:
+    """The same of a wave (N,), whose documents begin at `starts` (D,); all of it at 0 decibels."""
+    if not decibels:
+        return wave
+    size = round(_FRAME * sample_rate)
+    keep = _kept(_levels([wave[:, None]], size), starts // size, decibels)
+    return wave[np.repeat(keep, size)[: len(wave)]]
+
+
+def _kept(levels: Levels, starts: Integers, decibels: float) -> npt.NDArray[np.bool_]:
+    """Which frames (n,) are kept; documents begin in those at `starts` (D,)."""
+    keep, begins = np.ones(len(levels), bool), np.zeros(len(levels), bool)
+    if not levels.max():
+        return keep
+    quiet = levels <= levels.max() * 10 ** (-decibels / 10)
+    begins[starts] = True
+    edges = np.flatnonzero(np.diff(quiet.astype(np.int8), prepend=0, append=0))
+    for begin, end in edges.reshape(-1, 2).tolist():
+        cuts = [begin, *(begin + np.flatnonzero(begins[begin:end])).tolist(), end]
+        for first, last in itertools.pairwise(cuts):
+            kept = 0 if begins[first] else round(_PAUSE / _FRAME)
+            keep[first + (kept + 1) // 2 : max(last - kept // 2, first + (kept + 1) // 2)] = False
+    return keep
+
+
+def _levels(blocks: Iterable[Frames], samples: int) -> Levels:
+    """The mean power of stretches of so many samples; the last one may be shorter."""
+    means = []
+    for block in blocks:
+        power = np.square(block, dtype=np.float64).mean(1)
+        means.append(np.add.reduceat(power, np.arange(0, len(power), samples)) / samples)
+    return np.concatenate(means)

@@ -6,8 +6,7 @@ import pytest
 from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Part
 from seqkit.data.sound import Frames, pitch, slow_codes, stretch
-from seqkit.data.sound.part import SoundPart
-from seqkit.data.sound.silence import without_silence
+from seqkit.data.sound.part import SoundPart, without_silence
 from seqkit.symbols import Symbols
 
 RATE = 400

@@ -4,8 +4,7 @@ import numpy as np
 
 from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Part
-from seqkit.data.sound.part import SoundPart
-from seqkit.data.sound.silence import without_silence
+from seqkit.data.sound.part import SoundPart, without_silence
 from seqkit.symbols import Symbols
 
 RATE = 1000
