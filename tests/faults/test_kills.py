@@ -124,7 +124,7 @@ def test_a_killed_command_leaves_nothing_that_the_next_one_does_not_clear(
     amount: Amount, tell: Tell, chance: random.Random, trained: Path, tmp_path: Path
 ) -> None:
     lines = commands.lines(trained, tmp_path)
-    names = [name for name in lines if name not in ("train", "prepare", "inspect")]
+    names = [name for name in lines if name not in ("train", "inspect")]
     numbers = amount(3, 27)
     for number in numbers:
         given = lines[names[number % len(names)]]
