@@ -23,7 +23,6 @@ from seqkit.evaluation.likeness import (
     Distances,
     Frames,
     Heard,
-    hear,
     level_of,
     scaled,
 )
@@ -39,12 +38,11 @@ ENOUGH = 750.0
 """Seconds of sound that a training reads, all passes together, until it sounds like most."""
 _SLACK = 1.5  # times the distances of the recording's halves, or pieces, which are enough, too
 _QUIETER = 20.0  # decibels below the recording's quietest second, from which on that is silence
-_CLEAR_SHARE = 0.2  # of the frames of every second: a recording that never is without a tone
 _SAME_HIGHS = 1.0  # decibels
 _COARSE = 100  # levels within which two samples count as the same
 _PEAK = 0.95  # of the recording
 _KEPT = ("level", "clarity", "notes", "shares")
-_SCALARS = ("factor", "unit", "halves", "quietest", "least_pitched", "loops")
+_SCALARS = ("factor", "unit", "halves", "quietest", "loops")
 
 
 class Judgement(NamedTuple):
@@ -71,7 +69,6 @@ class Recording:
     piece: how far pieces of it that are as long as `VERDICT` are from it, in the median; as
         `halves` of a recording that is shorter than two of them.
     quietest: the level of its quietest second, in decibels.
-    least_pitched: the share of frames with a pitch in the second that has the fewest.
     loops: whether the first half of a second of it recurs in it, as that of a tone may.
     """
 
@@ -83,7 +80,6 @@ class Recording:
     halves: Distances
     piece: Distances
     quietest: float
-    least_pitched: float
     loops: bool
 
     @classmethod
@@ -120,7 +116,6 @@ class Recording:
             halves=halves,
             piece=piece,
             quietest=min(level_of(second) for second in seconds),
-            least_pitched=min(hear(second).pitched for second in seconds),
             loops=any(loops(np.round(second * _COARSE).astype(np.int64)) for second in seconds),
         )
 
@@ -195,14 +190,10 @@ class Recording:
             words["contrast"] = "it hisses" if hisses else "it has less hiss"
         return words
 
-    def fault(self, wave: Wave, sample_rate: int) -> str | None:
-        """What a second of sound (N,) has that no second of the recording has, if anything."""
+    def is_silence(self, wave: Wave, sample_rate: int) -> bool:
+        """Whether a second of sound (N,) is far quieter than any second of the recording."""
         heard = resample(wave, sample_rate, RATE) * np.float32(self.factor)
-        if level_of(heard) < self.quietest - _QUIETER:
-            return "silence"
-        if self.least_pitched > _CLEAR_SHARE and hear(heard).pitched < self.least_pitched / 4:
-            return "no tone"
-        return None
+        return level_of(heard) < self.quietest - _QUIETER
 
     def _sound(self, wave: Wave, sample_rate: int) -> Sound:
         """A sound as it is compared."""
@@ -245,7 +236,6 @@ class Recording:
             halves=halves,
             piece=next((Distances(*row[1:]) for row in rows if row[0] >= VERDICT), halves),
             quietest=float(own["quietest"]),
-            least_pitched=float(own["least_pitched"]),
             loops=bool(own["loops"]),
         )
 

@@ -3,8 +3,6 @@
 Of many streams the first 16 are looked at, and of each every second:
 
 - silence: it is 20 dB quieter than any second of the recording;
-- no tone: it has less than a quarter of the tones of any second of the recording, if that always
-  has some;
 - clipping: more than a quarter of the samples are at the lowest or the highest level;
 - a loop: the first half second recurs exactly within the second, which it does in none of it.
 
@@ -39,12 +37,12 @@ _JUDGED, _STREAMS = 60, 16  # seconds from the beginning, and streams from the f
 
 def trouble(symbols: Integers, codec: Quantiser, recording: Recording | None) -> str | None:
     """What is wrong with a second of sound (N,), if anything."""
-    if recording is not None:
-        fault = recording.fault(codec.decode(symbols), codec.sample_rate)
-        if fault:
-            return fault
     levels = codec.levels_of(symbols)
-    if recording is None and (np.ptp(codec.values[levels], 0) * codec.gain < _SILENT).all():
+    if recording is not None:
+        is_silence = recording.is_silence(codec.decode(symbols), codec.sample_rate)
+    else:
+        is_silence = bool((np.ptp(codec.values[levels], 0) * codec.gain < _SILENT).all())
+    if is_silence:
         return "silence"
     outermost = (levels == 0) | (levels == codec.levels - 1)
     if codec.levels >= _FEWEST and np.mean(outermost) > _CLIPPED:
