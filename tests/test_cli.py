@@ -10,7 +10,6 @@ import pytest
 import seqkit
 from seqkit.commands import COMMANDS, reads
 from tests.conftest import TINY, Run, Write, completed, environment, process
-from tests.terminal import on_terminal
 from tests.warm_python import python
 
 
@@ -51,23 +50,6 @@ def test_a_command_shows_an_example_with_keys_that_it_reads(command: str, run: R
     keys = [word.partition("=")[0] for word in words if "=" in word]
     assert keys and all(reads(command, key) for key in keys)
     assert (words[0] == command) or command == "train"
-
-
-def test_help_shows_ranges_and_choices(run: Run) -> None:
-    text = run("generate", "--help").out.decode()
-    for key, values in (("streams", "≥ 1"), ("temperature", "≥ 0"), ("top_p", "> 0, ≤ 1")):
-        assert any(key in line and f"({values})" in line for line in text.splitlines())
-
-
-@pytest.mark.parametrize("words", ["--help", "train --help"])
-def test_help_keeps_to_the_columns_of_a_terminal(words: str, run: Run, tmp_path: Path) -> None:
-    program = [python(), "-m", "seqkit", *words.split()]
-    with on_terminal(program, 80, tmp_path, whole=True) as terminal:
-        while terminal.read():
-            pass
-    whole = run(*words.split()).out.decode()
-    assert " ".join(" ".join(terminal.screen.rows).split()) == " ".join(whole.split())
-    assert max(map(len, whole.splitlines())) > 80  # each in its line where programs read them
 
 
 @pytest.mark.parametrize("word", ["--version", "version"])
@@ -145,36 +127,6 @@ def test_help_does_not_wait_for_pytorch(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1] == "False"
 
 
-def test_sweeps_of_the_same_second_get_folders_of_their_own(
-    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("seqkit.runs.folder.time.strftime", lambda form: "now")
-    monkeypatch.setattr("sys.executable", python())  # which starts the jobs
-    arguments = [
-        *("--multirun", *TINY, f"data.path={text_file}", f"runs={tmp_path / 'runs'}"),
-        *("train.max_steps=1", "seed=1,2"),
-    ]
-    run.ok(*arguments)
-    run.ok(*arguments)
-    folders = {path.parent.name for path in (tmp_path / "runs").rglob("summary.json")}
-    sweeps = {path.parents[1].name for path in (tmp_path / "runs").rglob("summary.json")}
-    assert (folders, sweeps) == ({"0", "1"}, {"now", "now_2"})
-
-
-def test_a_sweep_needs_no_stdout(text_file: Path, tmp_path: Path) -> None:
-    keys = " ".join([*TINY, f"data.path={text_file}", "train.max_steps=2", "run_dir=sweep"])
-    main = f"import sys; sys.executable = '{python()}'; from seqkit.__main__ import main; main()"
-    seqkit_ = f'"{python()}" -c "{main}"'
-    script = (
-        f"{seqkit_} --multirun {keys} seed=1 >&- && "
-        f"{seqkit_} generate checkpoint=sweep/0 length=9 out=a.txt >&-"
-    )
-    done = completed(["bash", "-c", script], cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
-    assert len(list((tmp_path / "sweep").glob("*/summary.json"))) == 1
-
-
 def test_a_file_in_place_of_a_command_is_met_with_a_hint(run: Run, text_file: Path) -> None:
     assert "give it by its key, as in data.path=FILE" in run.fails(2, text_file)
 
@@ -189,15 +141,6 @@ def test_errors_never_go_to_stdout(tmp_path: Path) -> None:
         ["bash", "-c", script], cwd=tmp_path, env=environment(), capture_output=True, check=False
     )
     assert (done.returncode, done.stdout) == (4, b"")
-
-
-def test_a_sweep_into_what_is_no_folder_is_refused(
-    run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "shakespeare").touch()
-    sweep = ["--multirun", *TINY, f"data.path={text_file}", f"runs={tmp_path}", "seed=1,2"]
-    assert "is a file" in run.fails(6, *sweep)
-    run.fails(2, *sweep, "--cfg")
 
 
 def test_a_missing_config_dir_is_told_in_the_help_too(run: Run, tmp_path: Path) -> None:

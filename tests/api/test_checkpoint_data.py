@@ -6,26 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-import soundfile
 
-from seqkit.api.checkpoint_data import asked_for
-from seqkit.config import Config, DataConfig, ModelConfig
-from seqkit.data.codecs import Quantiser
-from seqkit.data.load import load_corpus
-from seqkit.data.sound import Samples
-from seqkit.data.sound.part import SoundPart
-from seqkit.data.sound.slow_codes import Codebook
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.console import Console
-from seqkit.foundation.session import Session
-from seqkit.generation.slow_tier import SlowTier
-from seqkit.model.arrays import NetworkArrays
-from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint, load
-from seqkit.stages.conditions import learn_codes
-from seqkit.symbols import Floats
 from tests.conftest import SENTENCE, Run
 
 BEST = "checkpoints/best.safetensors"
@@ -59,20 +43,6 @@ def test_only_a_file_of_the_recorded_size_is_opened(
     assert "give data.path" in refused
 
 
-def test_without_a_recorded_size_nothing_is_opened(run: Run, trained: Path, tmp_path: Path) -> None:
-    secret = tmp_path / "secret.txt"
-    secret.write_text("the password is Ü")
-    foreign = forge(trained / BEST, path=[str(secret)])
-    del foreign.data["bytes"]
-    foreign.save(tmp_path / "foreign.safetensors")
-    refused = run.fails(
-        3, "evaluate", f"checkpoint={tmp_path / 'foreign.safetensors'}", "device=cpu"
-    )
-    assert "does not say how large" in refused
-    assert "give data.path" in refused
-    assert "Ü" not in refused
-
-
 def test_a_data_set_that_nobody_offers_is_not_imported(
     run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,34 +61,3 @@ def test_a_data_set_that_nobody_offers_is_not_imported(
 def test_a_part_that_there_was_not_is_named(run: Run, trained: Path) -> None:
     refused = run.fails(3, "evaluate", f"checkpoint={trained}", "part=test", "device=cpu")
     assert "without a test part" in refused
-
-
-def test_codes_of_sound_are_found_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "cache"))
-    wave = 0.5 * np.sin(np.arange(8000) * 0.7)
-    wave[7000:7400] = 0
-    soundfile.write(tmp_path / "a.wav", wave, 1000)
-    data = DataConfig(path=[str(tmp_path / "a.wav")], trim_silence=40, split=[0.5, 0.5, 0.0])
-    console = Console(quiet=True)
-    corpus = load_corpus(data, Session(Catalogue(), console.notice))
-    assert isinstance(corpus.codec, Quantiser)
-    book = learn_codes(SoundPart(corpus.whole, corpus.codec), 1)
-    codes, writer = np.ones(1, np.uint8), CharRNN(ModelConfig(vocabulary_size=book.size))
-    config, record = dataclasses.asdict(Config(data=data)), corpus.record()
-    saved = Checkpoint(writer.config, corpus.codec, {}, config, record, {}, {})
-    saved.slow = SlowTier(book, codes, NetworkArrays.of(writer))
-    described, describe = list[int](), Codebook.describe
-
-    def counted(self: Codebook, wave: Samples) -> Floats:
-        described.append(len(wave))
-        return describe(self, wave)
-
-    monkeypatch.setattr(Codebook, "describe", counted)
-    sizes = []
-    for as_validated in (True, False):
-        part, _ = asked_for(Config(), saved, Catalogue(), console, as_validated=as_validated)
-        assert part.codes is not None
-        assert len(part.codes) == len(part)
-        sizes.append(len(part))
-    assert sizes == described
-    assert sizes[0] < sizes[1] == 4000

@@ -10,7 +10,7 @@ import safetensors.numpy
 
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.runs.checkpoint import load as read_checkpoint
-from tests.conftest import TINY, Run, same, summary_of, weights
+from tests.conftest import TINY, Run, same, summary_of
 
 pytestmark = pytest.mark.faults
 
@@ -26,43 +26,6 @@ def test_a_damaged_last_checkpoint_is_resumed_over_at_the_first_try(
     again = run.ok(*arguments, "train.max_steps=8", "train.validate_every=2")
     assert "going on from previous.safetensors" in again.err
     assert [*(tmp_path / "a" / "checkpoints").glob("last.damaged_*")]
-
-
-def test_a_finished_run_whose_end_is_lost_is_trained_to_it_again(
-    run: Run, tiny: list[str], tmp_path: Path
-) -> None:
-    arguments = [
-        *(*tiny, "resume=auto"),
-        *("train.max_steps=9", "train.checkpoint_every=4"),
-    ]
-    run.ok(*arguments)
-    expected = weights(tmp_path / "a")
-    (tmp_path / "a" / "checkpoints" / "last.safetensors").unlink()
-    assert "going on at step 8" in run.ok(*arguments).err
-    assert all(
-        np.array_equal(values, expected[name]) for name, values in weights(tmp_path / "a").items()
-    )
-    assert "is finished, at step 9" in run(*arguments).err
-
-
-@pytest.mark.parametrize("resume", ["never", "auto"])
-@pytest.mark.parametrize(
-    "names", [["metrics.jsonl", "summary.json"], ["samples/final.wav"], ["config.yaml"]]
-)
-def test_a_folder_without_a_runs_config_and_checkpoints_is_somebodys(
-    names: list[str], resume: str, run: Run, tiny: list[str], tmp_path: Path
-) -> None:
-    for name in names:
-        (tmp_path / "a" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "a" / name).write_text("epochs: 3\n")
-    refused = run.fails_in_a_line(
-        6,
-        *(*tiny, "train.max_steps=1"),
-        *(f"resume={resume}", "overwrite=true"),
-    )
-    shown = names[0].partition("/")[0]
-    assert f"this folder holds other things ({shown}" in refused
-    assert {(tmp_path / "a" / name).read_text() for name in names} == {"epochs: 3\n"}
 
 
 @pytest.mark.parametrize("name", ["best", "last"])
@@ -112,20 +75,6 @@ def test_damaged_metrics_are_cut_back(run: Run, tiny: list[str], tmp_path: Path)
     lines = file.read_bytes().splitlines(keepends=True)
     assert lines[: 1 + len(rest)] == [first, *rest]
     assert json.loads(lines[-1])["step"] == 5
-
-
-def test_a_checkpoint_without_a_training_state_is_passed_over(
-    run: Run, tiny: list[str], tmp_path: Path
-) -> None:
-    arguments = [
-        *tiny,
-        *("train.max_steps=6", "train.checkpoint_every=2"),
-    ]
-    run.ok(*arguments)
-    checkpoints = tmp_path / "a" / "checkpoints"
-    (checkpoints / "last.safetensors").write_bytes((checkpoints / "best.safetensors").read_bytes())
-    again = run.ok(*arguments, "resume=auto")
-    assert "it holds no training state; going on from previous.safetensors" in again.err
 
 
 @pytest.mark.parametrize("left", ["last", "checkpoints"])

@@ -8,11 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-import seqkit
-from seqkit.runs.events import Event
 from tests.conftest import (
     SENTENCE,
-    SMALL,
     TINY,
     Run,
     Write,
@@ -124,33 +121,6 @@ def test_force_goes_on_all_the_same_and_remembers(
     assert yaml.safe_load((tmp_path / "a" / "config.yaml").read_text())["optimizer"]["lr"] == 0.5
 
 
-def test_force_that_ends_before_the_next_save_leaves_a_run_that_goes_on(
-    run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    begin(run, text_file, tmp_path / "a")
-    folder = f"run_dir={tmp_path / 'a'}"
-    wild = ("optimizer.lr=1e30", "train.clip_norm=0", "train.max_steps=200")
-    run.fails(7, folder, "resume=force", *wild)
-    assert saved(tmp_path / "a").config["optimizer"]["lr"] == 1e30
-    run.fails(7, folder, "resume=auto")
-    run.ok(folder, "resume=force", "optimizer.lr=0.01", "train.clip_norm=1", "train.max_steps=5")
-
-
-@pytest.mark.thorough
-def test_what_is_judged_by_another_part_is_no_better(
-    run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    begin(run, text_file, tmp_path / "a", "train.validate_every=1")
-    kept = tmp_path / "a" / "checkpoints" / "best-5.safetensors"
-    folder = f"run_dir={tmp_path / 'a'}"
-    run.ok(folder, "resume=auto", "train.max_steps=5")
-    assert not kept.exists()
-    best = (tmp_path / "a" / "checkpoints" / "best.safetensors").read_bytes()
-    forced = (folder, "train.max_steps=7", "resume=force", "data.split=1,0,0")
-    run.ok(*forced)
-    assert kept.read_bytes() == best
-
-
 def test_what_is_refused_changes_no_checkpoint(run: Run, text_file: Path, tmp_path: Path) -> None:
     begin(run, text_file, tmp_path / "a")
     place = tmp_path / "a" / "checkpoints"
@@ -240,28 +210,6 @@ def test_a_run_of_0_1_0_is_refused(run: Run, trained: Path, tmp_path: Path) -> N
         (*TINY, f"init_from={tmp_path / 'run'}"),
     ):
         assert "of seqkit 0.1.0, which is not read" in run.fails_in_a_line(4, *line, "quiet=true")
-
-
-def test_the_config_can_be_shown_before(run: Run, text_file: Path, tmp_path: Path) -> None:
-    begin(run, text_file, tmp_path / "a")
-    shown = run(f"run_dir={tmp_path / 'a'}", "resume=auto", "train.max_steps=44", "--cfg")
-    config = yaml.safe_load(shown.out)
-    assert (config["train"]["max_steps"], config["model"]["hidden_size"]) == (44, 24)
-    assert config["resume"] == "auto"
-
-
-def test_python_goes_on_in_the_same_way(text_file: Path, tmp_path: Path) -> None:
-    folder = f"run_dir={tmp_path / 'a'}"
-    seqkit.train("shakespeare", *SMALL, folder, "train.max_steps=3", data=text_file)
-    told: list[Event] = []
-    run = seqkit.train(None, folder, "resume=auto", "train.max_steps=5", on_event=told.append)
-    assert (run.summary["steps"], told[0].step) == (5, 3)
-    with pytest.raises(seqkit.ConfigError, match=r"optimizer\.lr"):
-        seqkit.train(None, folder, "resume=auto", "optimizer.lr=0.5")
-    with pytest.raises(seqkit.ConfigError, match="no such folder"):
-        seqkit.train(None, f"run_dir={tmp_path / 'b'}", "resume=auto")
-    with pytest.raises(seqkit.ConfigError, match="no recipe"):
-        seqkit.train(None)
 
 
 @pytest.fixture

@@ -3,28 +3,16 @@
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from seqkit.commands.interrupts import Interrupts, ended_by_signals
-from seqkit.foundation.errors import ConfigError, InsistedInterrupt, StoppedError
+from seqkit.commands.interrupts import Interrupts
 from tests.conftest import TINY, Run, Write, completed, environment, start, wait_for_steps
 
 pytestmark = pytest.mark.faults
 
 ASKING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1]
-
-
-@pytest.mark.parametrize("number", ASKING)
-def test_the_first_signal_raises_and_those_after_it_do_not(number: signal.Signals) -> None:
-    with Interrupts() as interrupts:
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(number)
-        for later in ASKING:
-            signal.raise_signal(later)
-        assert interrupts.received == number
 
 
 def test_a_signal_is_held_until_the_block_has_ended() -> None:
@@ -36,55 +24,6 @@ def test_a_signal_is_held_until_the_block_has_ended() -> None:
             done.append("saved")
         done.append("not reached")
     assert done == ["saved"]
-
-
-def test_an_error_while_signals_are_held_is_what_is_reported() -> None:
-    with Interrupts() as interrupts, pytest.raises(OSError, match="full"), interrupts.held():
-        signal.raise_signal(signal.SIGTERM)
-        raise OSError("full")
-
-
-def test_a_signal_ends_the_items_while_the_next_one_is_made() -> None:
-    def items() -> Iterator[int]:
-        yield 1
-        signal.raise_signal(signal.SIGTERM)
-        yield 2
-
-    seen: list[int] = []
-    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt), interrupts.held():
-        seen.extend(interrupts.each(items()))
-        seen.append(-1)
-    assert seen == [1, -1]
-
-
-@pytest.mark.parametrize(
-    ("number", "told"), [(signal.SIGTERM, StoppedError), (signal.SIGINT, KeyboardInterrupt)]
-)
-def test_what_a_library_makes_of_a_signal_is_the_signal(
-    number: signal.Signals, told: type[BaseException]
-) -> None:
-    for made in (RuntimeError("generator didn't stop"), ConfigError("a wrong value")):
-        with pytest.raises(told), ended_by_signals():
-            try:
-                signal.raise_signal(number)
-            except KeyboardInterrupt:
-                raise made from None
-    with pytest.raises(RuntimeError, match="a fault"), ended_by_signals():
-        raise RuntimeError("a fault of one's own")
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
-def test_a_training_notes_the_first_and_gives_in_to_one_a_second_later(
-    number: signal.Signals,
-) -> None:
-    with Interrupts(at_once=False) as interrupts:
-        for _ in range(3):  # a key that bounces, a scheduler that sends several
-            signal.raise_signal(signal.SIGTERM)
-            signal.raise_signal(number)
-        assert interrupts.received == signal.SIGTERM
-        time.sleep(1.05)
-        with pytest.raises(InsistedInterrupt):
-            signal.raise_signal(number)
 
 
 def test_two_ctrl_c_in_a_moment_still_save(text_file: Path, tmp_path: Path) -> None:

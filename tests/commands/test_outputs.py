@@ -12,7 +12,6 @@ from seqkit.commands.interrupts import Interrupts
 from seqkit.commands.sample_output import Sample
 from seqkit.data.codecs import Characters, Codec, MuLaw
 from seqkit.foundation.console import Console
-from seqkit.foundation.errors import OutputError
 from seqkit.generation.medium import medium_of
 from seqkit.symbols import Integers
 
@@ -82,25 +81,6 @@ def test_files_that_would_hold_nothing_are_removed_and_not_told(
         sample.write_files([tmp_path / f"{n}.{suffix}" for n in range(2)], overwrite=False)
     assert not list(tmp_path.iterdir())
     assert "written" not in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("codec", "suffix"), [(CODEC, "txt"), (MuLaw(6, 4000), "wav")])
-def test_a_file_that_appears_meanwhile_is_not_replaced(
-    codec: Codec, suffix: str, tmp_path: Path
-) -> None:
-    file = tmp_path / f"a.{suffix}"
-
-    def made() -> Iterator[Integers]:
-        yield from blocks(1, 1)
-        if suffix == "txt":  # a sound has its name from the beginning
-            file.write_bytes(b"another's")
-
-    if suffix == "wav":
-        file.write_bytes(b"another's")
-    with pytest.raises(OutputError, match="exists"):
-        write(made(), codec, [file])
-    assert file.read_bytes() == b"another's"
-    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_streams_on_stdout_are_kept_when_they_are_interrupted(

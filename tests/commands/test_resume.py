@@ -6,7 +6,6 @@ import signal
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.conftest import SENTENCE, TINY, Run, same, saved, start, summary_of, wait_for_steps
@@ -61,17 +60,6 @@ def test_a_stopped_run_goes_on_as_if_nothing_had_happened(
     assert steps == sorted(steps)
 
 
-@pytest.mark.thorough(keep=1)
-@pytest.mark.parametrize(("before", "after"), [("cudnn", "auto"), ("auto", "cudnn")])
-def test_a_run_goes_on_with_another_of_the_fused_kernels(
-    before: str, after: str, run: Run, tiny: list[str]
-) -> None:
-    arguments = [*tiny, "resume=auto"]
-    run.ok(*arguments, "train.max_steps=4", f"model.backend={before}")
-    again = [*arguments, "train.max_steps=7"]
-    run.ok(*again, f"model.backend={after}")
-
-
 def test_resume_force_needs_a_run(run: Run, tiny: list[str], tmp_path: Path) -> None:
     run.fails(4, *tiny, "resume=force")
     assert not (tmp_path / "a").exists()
@@ -98,42 +86,11 @@ def test_a_shape_cannot_be_forced(run: Run, tiny: list[str]) -> None:
     run.ok(*more, "model.dropout=0.4")
 
 
-@pytest.mark.thorough
-def test_an_average_begins_where_a_run_had_none(run: Run, tiny: list[str], tmp_path: Path) -> None:
-    run.ok(*tiny, "train.max_steps=3", "train.average=0")
-    forced = (*tiny, "resume=force", "train.average=0.9")
-    run.ok(*forced, "train.max_steps=4")
-    last = saved(tmp_path / "a")
-    before = saved(tmp_path / "a", "previous")
-    share = 0.1 / (1 - 0.9**4)  # of the weights after update number 3, from 0
-    name, own = next(iter(last.weights.items()))
-    expected = before.weights[name] + share * (own - before.weights[name])
-    found = [own for key, own in last.training_tensors.items() if key.startswith("average.")]
-    assert len(found) == len(last.weights)
-    alike = [average for average in found if average.shape == expected.shape]
-    assert any(np.allclose(average, expected, atol=1e-6) for average in alike)
-    run.ok(*tiny, "resume=auto", "train.average=0.9", "train.max_steps=6")
-
-
 def test_a_finished_run_needs_no_data_to_say_so(run: Run, tiny: list[str], text_file: Path) -> None:
     arguments = [*tiny, "resume=auto"]
     run.ok(*arguments, "train.max_steps=2")
     text_file.unlink()
     assert "finished" in run.ok(*arguments, "train.max_steps=2").err
-
-
-def test_going_on_by_force_with_other_lanes_is_refused_in_a_line(
-    run: Run, tiny: list[str], tmp_path: Path
-) -> None:
-    run.ok(*tiny, "train.max_steps=3")
-    more = run.fails(4, *tiny, "train.max_steps=5", "resume=force", "train.batch_size=8")
-    assert "state.h is (2, 4, 24) in float32, and has to be (2, 8, 24) in float32" in more
-    run.fails(2, *tiny, "train.max_steps=5", "resume=force", "optimizer.kind=sgd")
-    codes = run.fails(2, *tiny, "train.max_steps=5", "resume=force", "data.conditions=codes")
-    assert "data.conditions. Leave it as it was" in codes
-    run.ok(*tiny, "train.max_steps=5", "resume=force", "train.precision=bf16")
-    summary = summary_of(tmp_path / "a")
-    assert summary["dtype"] == "bf16"
 
 
 def test_a_finished_run_with_other_settings_is_refused(
@@ -203,15 +160,6 @@ def stopped_in_validation(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pat
         _, err = training.communicate(timeout=600)
     assert training.returncode == 75, err
     return folder / "a", str(err)
-
-
-def test_a_run_stopped_in_a_validation_goes_on_without_one(
-    run: Run, stopped_in_validation: tuple[Path, str], tmp_path: Path
-) -> None:
-    shutil.copytree(stopped_in_validation[0], tmp_path / "a")
-    assert (saved(tmp_path / "a").training or {})["progress"]["validating"]
-    forced = ("resume=force", "data.split=1,0,0", "train.max_steps=3")
-    run.ok(f"run_dir={tmp_path / 'a'}", *forced, "length=5")
 
 
 def test_a_signal_in_a_validation_is_heard_at_once(

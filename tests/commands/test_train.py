@@ -3,8 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,16 +10,13 @@ import pytest
 import torch
 import yaml
 
-from seqkit.symbols import Integers
 from tests.conftest import (
     SENTENCE,
     TINY,
     Run,
-    completed,
     environment,
     fill_disk,
     metrics_of,
-    same,
     start,
     summary_of,
     wait_for_steps,
@@ -146,40 +141,11 @@ def test_nohup_is_respected_and_a_lost_stderr_stops_nothing(tmp_path: Path) -> N
     assert summary_of(tmp_path / "run")["steps"] == 160
 
 
-@pytest.mark.thorough
-def test_nothing_depends_on_the_order_of_sets_and_nothing_is_said_after_the_end(
-    tmp_path: Path,
-) -> None:
-    text = tmp_path / "text.txt"
-    text.write_text(SENTENCE * 60)
-    # Through the real interpreter: the warm ones have one seed, and leave without its last acts.
-    command = [sys.executable, "-m", "seqkit", *TINY, f"data.path={text}", "train.max_steps=60"]
-    samples = []
-    for seed in ("1", "2"):
-        done = completed(
-            [*command, f"run_dir={tmp_path / seed}", "train.validate_every=20"],
-            variables={"PYTHONHASHSEED": seed},
-        )
-        assert done.returncode == 0, done.stderr
-        assert done.stderr.endswith(f"\nreport: {tmp_path / seed / 'report.html'}\n"), done.stderr
-        samples.append(done.stdout)
-    assert same(tmp_path / "1", tmp_path / "2")
-    assert samples[0] == samples[1]
-
-
 def test_without_validation_the_best_is_the_last(run: Run, tiny: list[str], tmp_path: Path) -> None:
     run.ok(*tiny, "train.max_steps=5", "data.split=[1,0,0]", "train.average=0")
     best, last = weights(tmp_path / "a", "best"), weights(tmp_path / "a", "last")
     assert all(np.array_equal(best[name], last[name]) for name in best)
     assert summary_of(tmp_path / "a")["best_validation_loss"] is None
-
-
-def test_documents_of_a_folder_are_trained_on(run: Run, tmp_path: Path) -> None:
-    folder = tmp_path / "plays"
-    folder.mkdir()
-    for number in range(5):
-        (folder / f"{number}.txt").write_text(SENTENCE * (2 + number))
-    run.ok(*TINY, f"data.path={folder}", f"run_dir={tmp_path / 'a'}", "train.max_steps=4")
 
 
 def test_a_sample_that_fails_ends_no_training(
@@ -190,24 +156,6 @@ def test_a_sample_that_fails_ends_no_training(
     assert done.err.count("no sample at step") == 2
     assert "no space left on device" in done.err
     assert not list((tmp_path / "a" / "samples").iterdir())
-
-
-def test_the_state_is_saved_while_a_sample_is_drawn(
-    run: Run, tiny: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    last = tmp_path / "a" / "checkpoints" / "last.safetensors"
-    found: list[bool] = []
-
-    def continue_prompt(*given: object, **named: object) -> Iterator[Integers]:
-        for _ in range(3000):
-            if not last.exists():
-                time.sleep(0.01)
-        found.append(last.exists())
-        return iter([np.zeros((1, 1), np.int64)])
-
-    monkeypatch.setattr("seqkit.api.run_files.continue_prompt", continue_prompt)
-    run.ok(*tiny, "train.max_steps=2")
-    assert found == [True, True]  # at the validation, and the closing sample
 
 
 def test_a_signal_in_the_closing_sample_ends_it_in_a_line(text_file: Path, tmp_path: Path) -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import safetensors
+import safetensors.numpy
 import torch
 
-from seqkit.config import ModelConfig, SampleConfig
+from seqkit.config import ModelConfig
 from seqkit.data.codecs import Characters
-from seqkit.data.sound.postfilter import OFF, Postfilter
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.errors import CheckpointError, UnreadableError
+from seqkit.foundation.errors import CheckpointError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
@@ -79,45 +79,13 @@ def test_eight_bits_are_read_as_nearly_the_weights_that_they_were(saved: Path) -
     assert (saved.stat().st_size, again.eight_bits) == (small.stat().st_size, True)
 
 
-def test_a_postfilter_is_kept_and_older_files_have_none(
-    saved: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert checkpoint.load(saved, Catalogue()).postfilter == OFF
-    found = dataclasses.replace(example(), postfilter=Postfilter(2, 12))
-    found.save(saved)
-    loaded = checkpoint.load(saved, Catalogue())
-    assert loaded.postfilter == Postfilter(2, 12)
-    assert loaded.as_heard(SampleConfig()).postfilter == Postfilter(2, 12)
-    assert loaded.as_heard(SampleConfig(postfilter=False)).postfilter == OFF
-    original = json.dumps
-
-    def older(header: dict[str, object]) -> str:
-        return original({k: v for k, v in header.items() if k != "postfilter"})
-
-    monkeypatch.setattr("seqkit.runs.checkpoint.json.dumps", older)
-    found.save(saved)
-    assert checkpoint.load(saved, Catalogue()).postfilter == OFF
-
-
-def test_rows_of_zeros_stay_zeros_in_eight_bits(tmp_path: Path) -> None:
-    original = dataclasses.replace(example(), eight_bits=True)
-    original.weights["layers.0.weight_hh_l0"].zero_()
-    original.save(tmp_path / "a.safetensors")
-    loaded = checkpoint.load(tmp_path / "a.safetensors", Catalogue())
-    assert not loaded.weights["layers.0.weight_hh_l0"].any()
-
-
-@pytest.mark.parametrize("scale", [None, torch.ones(3), torch.ones(24, 2)])
-def test_eight_bits_without_a_scale_for_each_row_are_refused(
-    scale: torch.Tensor | None, tmp_path: Path
-) -> None:
-    original, path = example(), tmp_path / "a.safetensors"
-    name = "layers.0.weight_hh_l0"
-    original.weights[name] = torch.ones(24, 6, dtype=torch.int8)
-    original.weights |= {} if scale is None else {f"{name}.scale": scale}
-    original.save(path)
-    with pytest.raises(UnreadableError, match=r"a\.safetensors: not a checkpoint that can be used"):
-        assert checkpoint.load(path, Catalogue()).settings
+def test_the_library_reads_what_is_written(saved: Path) -> None:
+    original, read = example(), safetensors.numpy.load_file(saved)
+    assert all(
+        np.array_equal(read[f"model.{name}"], value) for name, value in original.weights.items()
+    )
+    with safetensors.safe_open(saved, "np") as content:
+        assert json.loads(content.metadata()["seqkit"])["config"] == original.config
 
 
 def test_foreign_files_are_refused(tmp_path: Path) -> None:

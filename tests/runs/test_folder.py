@@ -1,7 +1,6 @@
 """A run's folder: locked, cut back on resume, and never without a whole checkpoint."""
 
 import dataclasses
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,29 +62,6 @@ def test_two_trainings_never_share_a_folder(tmp_path: Path) -> None:
         folder.make()
 
 
-def test_a_run_that_came_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
-    folder, quicker = RunFolder(tmp_path / "run"), RunFolder(tmp_path / "run")
-    with folder.claimed():
-        with quicker.claimed():
-            quicker.make()
-            quicker.save(checkpoint(1))
-        with pytest.raises(OutputError, match="another training was here"):
-            folder.make()
-
-
-def test_metrics_are_cut_back_to_the_step(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path / "run")
-    with folder.claimed():
-        folder.make()
-        for step in (10, 20, 30):
-            folder.append(folder.metrics, json.dumps({"step": step}))
-        with (folder.path / "metrics.jsonl").open("a") as stream:
-            stream.write('{"event": "train", "st')
-        folder.reopen(20)
-        lines = (folder.path / "metrics.jsonl").read_text().splitlines()
-    assert [json.loads(line)["step"] for line in lines] == [10, 20]
-
-
 def test_places_where_no_folder_can_be_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for path in (tmp_path / "file", tmp_path / "file" / "run"):
@@ -111,18 +87,6 @@ def test_a_training_whose_folder_was_moved_writes_nothing_more(tmp_path: Path) -
             with pytest.raises(OutputError, match="no longer the file that this training holds"):
                 write()
     assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == [".lock"]
-
-
-def test_a_summary_is_completed(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path / "run")
-    with folder.claimed():
-        folder.make()
-        with pytest.raises(OutputError, match=r"summary.json: cannot be read"):
-            folder.complete_summary({"likeness": 1})
-        folder.write_json(folder.summary, {"steps": 3, "likeness": None, "settings": {}})
-        folder.complete_summary({"likeness": {"is_like": True}})
-    found = json.loads(folder.summary.read_bytes())
-    assert list(found.items()) == [("steps", 3), ("likeness", {"is_like": True}), ("settings", {})]
 
 
 def test_only_what_a_run_left_is_cleared(tmp_path: Path) -> None:

@@ -24,19 +24,6 @@ time.sleep(60)
 """
 
 
-def test_a_second_owner_is_refused_until_the_first_lets_go(tmp_path: Path) -> None:
-    first, second = FolderLock(tmp_path / ".lock"), FolderLock(tmp_path / ".lock")
-    assert not is_locked(tmp_path / ".lock")
-    first.take()
-    assert is_locked(tmp_path / ".lock")
-    with pytest.raises(OutputError, match="another training writes to this folder"):
-        second.take()
-    first.release()
-    assert not is_locked(tmp_path / ".lock")
-    second.take()
-    second.release()
-
-
 def test_the_folder_of_a_killed_process_is_free_at_once(tmp_path: Path) -> None:
     file = tmp_path / ".lock"
     # As after a kill in a container that starts again under a new name.

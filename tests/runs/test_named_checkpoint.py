@@ -5,16 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.foundation.catalogue import Catalogue, Entry
-from seqkit.foundation.errors import CheckpointError, UnreadableError
+from seqkit.foundation.catalogue import Catalogue
+from seqkit.foundation.errors import CheckpointError
 from seqkit.runs import checkpoint
 from seqkit.runs.layout import READY_MADE
-from seqkit.runs.named_checkpoint import absolute, located, read, ready_made
+from seqkit.runs.named_checkpoint import absolute, located, ready_made
 from tests.conftest import TINY, Run, saved
-from tests.data.stores import site
 from tests.test_docs import ROOT
-
-TWICE = Entry("mu_law", "a", print)
 
 
 def test_both_models_are_there_and_small() -> None:
@@ -73,25 +70,3 @@ def test_inspect_names_the_digest(run: Run) -> None:
     (digest,) = [line.split()[1] for line in shown.splitlines() if line.startswith("digest")]
     assert digest.strip("'") in (READY_MADE / "README.md").read_text()
     assert str(ROOT) not in shown
-
-
-@pytest.mark.parametrize(
-    ("of", "name", "value", "said"),
-    [
-        (checkpoint, "FORMAT", 0, "use the version of seqkit that wrote it"),
-        (Catalogue, "entries", {"codecs": []}, "its codec mu_law was not found"),
-        (Catalogue, "entries", {"codecs": [TWICE, TWICE]}, "mu_law is in a and in a: rename or"),
-    ],
-)
-def test_the_copy_of_a_checkpoint_that_cannot_be_read_here_stays(
-    of: object, name: str, value: object, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path))
-    with site() as about:
-        about.files["/a.safetensors"] = located("etude").read_bytes()
-        with monkeypatch.context() as other:
-            other.setattr(of, name, value)
-            with pytest.raises(UnreadableError, match=said):
-                read(f"{about.url}/a.safetensors", Catalogue(), print)
-        read(f"{about.url}/a.safetensors", Catalogue(), print)
-        assert about.got == ["/a.safetensors"]

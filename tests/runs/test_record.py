@@ -1,6 +1,5 @@
 """A run is read as far as it can be, whatever has become of its folder."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -72,11 +71,3 @@ def test_losses_over_other_symbols_than_the_last_are_left_out(tmp_path: Path) ->
     found = read_metrics(file, [])
     assert found.validation.values.tolist() == [2.0, 1.9]
     assert found.step == 30
-
-
-def test_losses_on_another_validation_part_are_left_out(tmp_path: Path) -> None:
-    file = tmp_path / "metrics.jsonl"
-    lines = [(10, 1.0, {}), (20, 2.0, {"since": 10}), (30, 1.9, {"since": 10})]
-    values = [{"event": "validate", "step": at, "loss": loss, **more} for at, loss, more in lines]
-    file.write_text("".join(json.dumps(line) + "\n" for line in values))
-    assert read_metrics(file, []).validation.values.tolist() == [2.0, 1.9]

@@ -1,7 +1,6 @@
 """Which saved state a run goes on from, and with which settings."""
 
 import errno
-import json
 import os
 import shutil
 from pathlib import Path
@@ -15,7 +14,7 @@ from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableErr
 from seqkit.runs import resume
 from seqkit.runs.checkpoint import load as read_checkpoint
 from seqkit.runs.folder import RunFolder
-from seqkit.runs.resume import find_last, keep_best, read_config
+from seqkit.runs.resume import find_last, read_config
 from tests.runs.test_folder import checkpoint
 
 pytestmark = pytest.mark.faults
@@ -78,20 +77,6 @@ def test_a_kill_within_a_save_leaves_a_whole_checkpoint(
     assert previous.metrics["step"] == 2
 
 
-def test_a_disk_without_hard_links_keeps_the_one_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refused(*given: Any) -> None:
-        raise OSError(errno.EPERM, "Operation not permitted")
-
-    monkeypatch.setattr(os, "link", refused)
-    folder = RunFolder(tmp_path / "run")
-    save_all(folder, 1, 2)
-    for name, step in (("last", 2), ("previous", 1)):
-        left = read_checkpoint(folder.checkpoint(name), Catalogue())
-        assert left.metrics["step"] == step
-
-
 def test_what_cannot_be_read_now_is_not_taken_for_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,40 +98,6 @@ def test_what_cannot_be_read_now_is_not_taken_for_damaged(
         find_last(folder, Catalogue(), print)
 
 
-def test_a_checkpoint_with_what_a_later_seqkit_added_is_not_damaged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = RunFolder(tmp_path / "run")
-    original = json.dumps
-
-    def later(record: dict[str, Any]) -> str:
-        if "model" in record:
-            record["model"]["new_key"] = 1
-        return original(record)
-
-    with monkeypatch.context() as newer:
-        newer.setattr("seqkit.runs.checkpoint.json.dumps", later)
-        save_all(folder, 2)
-    with pytest.raises(UnreadableError, match="new_key"):
-        find_last(folder, Catalogue(), print)
-
-
-def test_the_best_holds_no_training_state_and_is_kept_where_it_is_judged_anew(
-    tmp_path: Path,
-) -> None:
-    folder, told = RunFolder(tmp_path / "run"), list[str]()
-    keep_best(folder, told.append)
-    with folder.claimed():
-        folder.make()
-        folder.save_best(checkpoint(3))
-    best = folder.checkpoint("best")
-    assert read_checkpoint(best, Catalogue()).training is None
-    keep_best(folder, told.append)
-    assert not best.exists()
-    assert best.with_stem("best-3").exists()
-    assert len(told) == 1
-
-
 def test_the_settings_are_those_of_the_newest_checkpoint(trained: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(trained, tmp_path / "run"))
     (copy / "config.yaml").write_text("optimizer:\n  lr: 5\n")
@@ -158,16 +109,6 @@ def test_the_settings_are_those_of_the_newest_checkpoint(trained: Path, tmp_path
         read_config(copy)
     with pytest.raises(ConfigError, match="no such folder"):
         read_config(tmp_path / "none")
-
-
-def test_small_numbers_of_a_checkpoint_stay_numbers(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path / "run")
-    small = checkpoint(1)
-    small.config = {"optimizer": {"lr": 1e-05}}
-    with folder.claimed():
-        folder.make()
-        folder.save(small)
-    assert read_config(folder.path).optimizer.lr == 1e-05
 
 
 def test_a_full_disk_leaves_both_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

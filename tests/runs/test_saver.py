@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.errors import DivergedError, InsistedInterrupt, OutputError
+from seqkit.foundation.errors import DivergedError, OutputError
 from seqkit.runs.checkpoint import Checkpoint, load
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.saver import Saver
@@ -105,16 +105,6 @@ def test_a_failure_is_raised_where_the_training_is_and_ends_all_writing(
             call()
 
 
-def test_the_failure_of_the_training_itself_is_what_is_told(
-    folder: SlowFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fill_disk(monkeypatch)
-    folder.gate.set()
-    with pytest.raises(DivergedError), Saver(folder) as saver:
-        saver.save(at(1))
-        raise DivergedError("the loss is nan")
-
-
 def test_what_was_begun_is_finished_whatever_ends_the_training(folder: SlowFolder) -> None:
     def insist() -> None:
         os.kill(os.getpid(), signal.SIGINT)
@@ -150,15 +140,6 @@ def test_a_second_interrupt_waits_for_no_disk(folder: SlowFolder, within: bool) 
     folder.gate.set()  # the disk answers at last: what was begun is finished, and no more
     assert saver._ended.wait(10)
     assert folder.saved == ["best"]
-
-
-def test_whoever_insists_waits_for_no_disk(folder: SlowFolder) -> None:
-    with pytest.raises(InsistedInterrupt), Saver(folder) as saver:
-        saver.save(at(1))
-        raise InsistedInterrupt
-    assert folder.saved == []
-    folder.gate.set()
-    assert saver._ended.wait(10)
 
 
 @pytest.mark.gpu

@@ -1,16 +1,11 @@
 """Event files as TensorBoard's own reader understands them."""
 
-import importlib.util
-import io
 from pathlib import Path
 
-import numpy as np
 import pytest
-import soundfile
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from tests.conftest import (
-    SMALL,
     TINY,
     Run,
     metrics_of,
@@ -56,21 +51,6 @@ def test_a_training_of_text_is_read_back(run: Run, text_file: Path, tmp_path: Pa
     assert shown == "\n".join(f"    {line}" for line in sample.split("\n"))
 
 
-def test_sound_is_heard(run: Run, tmp_path: Path) -> None:
-    noise = np.random.default_rng(1).uniform(-0.5, 0.5, 6000)
-    soundfile.write(tmp_path / "noise.wav", noise, 4000)
-    folder = tmp_path / "run"
-    words = ["recipe=wav_generation", f"data.path={tmp_path / 'noise.wav'}", *SMALL]
-    words += ["data.sample_rate=4000", "log.tensorboard=true", f"run_dir={folder}"]
-    run.ok(*words, "train.max_steps=2")
-    found = read(folder)
-    (audio,) = found.Audio("sample")
-    assert (audio.step, audio.sample_rate, audio.content_type) == (2, 4000, "audio/wav")
-    heard, _ = soundfile.read(io.BytesIO(audio.encoded_audio_string))
-    sample, _ = soundfile.read(folder / "samples" / "step_0000002.wav")
-    assert np.abs(heard - sample).max() < 1e-4
-
-
 def test_what_a_kill_undid_is_left_out_when_the_run_goes_on(
     run: Run, text_file: Path, tmp_path: Path
 ) -> None:
@@ -91,16 +71,3 @@ def test_what_a_kill_undid_is_left_out_when_the_run_goes_on(
     assert steps(found, "train/loss") == [line["step"] for line in expected]
     values = [line["loss"] for line in expected]
     assert [one.value for one in found.Scalars("train/loss")] == pytest.approx(values, rel=1e-6)
-
-
-def test_without_the_package_nothing_begins(
-    run: Run, tiny: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "tensorboard" else real(name)
-    )
-    words = [*tiny, "train.max_steps=1"]
-    assert "pip install 'seqkit[tensorboard]'" in run.fails(2, *words, "log.tensorboard=true")
-    assert not (tmp_path / "a").exists()
-    run.ok(*words)

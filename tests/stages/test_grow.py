@@ -15,7 +15,7 @@ from seqkit.api.model import Model
 from seqkit.data.codecs import Characters
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.runs.checkpoint import Checkpoint, load
-from tests.conftest import SENTENCE, TINY, Run, Write, summary_of
+from tests.conftest import TINY, Run, Write, summary_of
 
 OTHER = "the rain in “Spain” stays mainly in the plain;\n"
 
@@ -157,15 +157,6 @@ def test_the_weights_of_known_characters_are_kept(
     assert all(np.array_equal(values, again[name]) for name, values in after.weights.items())
 
 
-def test_spare_logits_are_used_first(
-    run: Run, tiny: list[str], other: Path, tmp_path: Path
-) -> None:
-    run.ok(*tiny, "train.max_steps=2", "model.vocabulary_size=40")
-    tune(run, tmp_path / "a", other, tmp_path / "b", "train.max_steps=2")
-    grown = last(tmp_path / "b")
-    assert (grown.model.vocabulary_size, grown.codec.size) == (40, len(set(SENTENCE)) + 4)
-
-
 @pytest.mark.parametrize(
     ("keys", "more"),
     [
@@ -221,19 +212,6 @@ def test_a_plug_ins_codec_grows_if_it_says_how(
     assert (second.code, said in second.err) == (code, True), second.err
     assert "Traceback" not in second.err
     sys.modules.pop("growing")
-
-
-def test_a_model_of_bytes_or_sound_keeps_its_codec(run: Run, trained: Path, tmp_path: Path) -> None:
-    (tmp_path / "a.bin").write_bytes(b"abc\n" * 200)
-    words = [*TINY, "data.kind=bytes", "train.max_steps=1"]
-    run.ok(*words, f"data.path={tmp_path / 'a.bin'}", f"run_dir={tmp_path / 'a'}")
-    (tmp_path / "b.bin").write_bytes(bytes(range(256)) * 4)
-    done = run(
-        *words, f"data.path={tmp_path / 'b.bin'}", f"run_dir={tmp_path / 'b'}",
-        f"init_from={tmp_path / 'a'}",
-    )  # fmt: skip
-    assert (done.code, "are new" in done.err) == (0, False), done.err
-    assert seqkit.load(tmp_path / "b", "cpu").codec.size == 256
 
 
 def test_keys_of_the_data_that_the_checkpoint_decides_are_told(
