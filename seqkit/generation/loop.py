@@ -41,7 +41,10 @@ def extra(config: Config, codec: Codec, length: int) -> int:
     for is_there, fault in (
         (config.like or config.until, "it lasts as long as seconds says: leave like and until out"),
         (begins_with_prompt, "a prompt is no part of a loop: give include_prompt=false"),
-        (config.sample.rate not in (0, rate), f"it has {rate} Hz: leave sample.rate out"),
+        (
+            config.sample.rate not in (0, rate),
+            f"it has the model's {rate} Hz: leave sample.rate out",
+        ),
         (of_mp3, "an MP3 has silence at its ends: give a .wav, .flac or .ogg"),
         (length < 4 * _FADE * codec.symbol_rate, f"too short: give seconds={4 * _FADE:g} or more"),
     ):
