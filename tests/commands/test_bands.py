@@ -40,8 +40,6 @@ def test_all_commands_take_bands(folder: Path, run: Run) -> None:
         sound, _ = soundfile.read(out)
         assert np.std(sound) > 0
     assert 0.25 * RATE <= len(sound) <= 0.3 * RATE
-    run.ok("generate", *words, f"like={folder / 'takes' / 'b.wav'}", f"out={folder / 'like.wav'}")
-    assert len(soundfile.read(folder / "like.wav")[0]) == 2 * RATE + 4
     found = run.json("evaluate", *words, one)
     # A channel in both: what tells them apart is left out.
     assert found["symbols"] == 3 * RATE + 4
@@ -49,7 +47,7 @@ def test_all_commands_take_bands(folder: Path, run: Run) -> None:
     windowed = run.json("evaluate", *words, one, "protocol=windowed", "window=65")
     assert windowed["loss"] > 0
     assert windowed["window"] == 68  # whole frames
-    run.ok("score", *words, one, f"out={folder / 'score.html'}")
+    run.ok("score", *words, one, f"out={folder / 'score.svg'}")
     run.ok("export", *words[:1], f"out={folder / 'model.html'}")
 
 

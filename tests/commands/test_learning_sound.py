@@ -54,12 +54,6 @@ def test_another_recording_is_heard_in_full(learnt: Path, run: Run) -> None:
     assert full["heard"] == "too short: a verdict needs 5 s of sound"
 
 
-def test_samples_on_the_way_have_distances_and_no_verdict(learnt: Path) -> None:
-    log = (learnt / "run" / "log").read_text()
-    assert log.count(": it is too short for a verdict, which needs 5 s of sound; it differs") == 2
-    assert "like the recording" not in log
-
-
 def test_a_training_has_one_verdict_which_all_say_again(
     learnt: Path, run: Run, tmp_path: Path
 ) -> None:

@@ -76,40 +76,6 @@ def saved_recording(file: Path) -> Recording:
     return found
 
 
-def test_takes_are_judged_as_they_are_heard(hushed: Path, run: Run, tmp_path: Path) -> None:
-    words = ["generate", f"checkpoint={hushed}", "seconds=1", "seed=1"]
-    run.ok(*words, "streams=4", f"out={tmp_path / 'many.wav'}")
-    recording, shares = saved_recording(hushed), []
-    for number in range(1, 5):
-        found = recording.measure(heard(tmp_path / f"many_{number}.wav"), RATE).known
-        limits = recording.limits.known
-        shares.append(max(far / limits[name] for name, far in found.items()))
-    told = run.ok(*words, "takes=4", f"out={tmp_path / 'best.wav'}").err
-    line = next(line for line in told.splitlines() if "largest distance" in line)
-    best = 1 + int(np.argmin(shares))
-    assert line.startswith(f"take {best} of 4 ")
-    share = float(line.partition(f": take {best} ")[2].partition(",")[0])
-    assert share == pytest.approx(shares[best - 1], abs=0.02)
-    assert (tmp_path / "best.wav").read_bytes() == (tmp_path / f"many_{best}.wav").read_bytes()
-
-
-def test_a_loop_is_filtered_around_its_seam(hushed: Path, run: Run, tmp_path: Path) -> None:
-    words = ["generate", f"checkpoint={hushed}", "seconds=1", "seed=1", "loop=true"]
-    run.ok(*words, f"out={tmp_path / 'loop.wav'}")
-    run.ok(*words, "sample.postfilter=false", f"out={tmp_path / 'plain.wav'}")
-    loop, plain = heard(tmp_path / "loop.wav"), heard(tmp_path / "plain.wav")
-    expected = USUAL.looped(plain[:, None].astype(np.float32), RATE)[:, 0]
-    np.testing.assert_allclose(loop, expected, atol=2e-4)
-
-
-def test_spectral_measures_what_is_heard(hushed: Path, run: Run) -> None:
-    words = ["evaluate", f"checkpoint={hushed}", "protocol=spectral", "seconds=1", "json=true"]
-    one, other = (
-        json.loads(run.ok(*words, f"sample.postfilter={value}").out) for value in ("true", "false")
-    )
-    assert one["contrast"] != other["contrast"]
-
-
 def test_a_training_chooses_keeps_and_tells_it(
     learnt: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

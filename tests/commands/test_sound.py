@@ -18,9 +18,8 @@ from tests.warm_python import python
 
 def test_a_run_leaves_sounds_and_pictures(learnt: Path) -> None:
     names = sorted(file.name for file in (learnt / "run" / "samples").iterdir())
-    stems = ("final", "step_0000200", "step_0000400")
-    pairs = [f"{stem}{suffix}" for stem in stems for suffix in (".png", ".wav")]
-    assert names == ["data.wav", *pairs]
+    stems = ("data", "final", "step_0000200", "step_0000400")
+    assert names == [f"{stem}{suffix}" for stem in stems for suffix in (".png", ".wav")]
     assert soundfile.info(learnt / "run" / "samples" / "data.wav").frames == RATE
     report = (learnt / "run" / "report.html").read_text()
     assert report.count("<audio") == 4  # the data's own, two of the training, the closing sample
@@ -85,18 +84,6 @@ def test_a_recording_is_continued_after_its_own_sound(
     assert sound.size == 2000 + 300
     expected = 0.3 * np.sin(2 * np.pi * 300 * np.arange(2000) / RATE)
     assert np.abs(sound[:1900] - expected[:1900])[100:].max() < 0.01
-
-
-def test_stdout_takes_a_wav_of_open_length(learnt: Path, tmp_path: Path) -> None:
-    command = ["generate", f"checkpoint={learnt / 'run'}", "length=1000", "out=-", "seed=4"]
-    done = subprocess.run(
-        [python(), "-m", "seqkit", *command],
-        env=environment(), capture_output=True, check=True,
-    )  # fmt: skip
-    (tmp_path / "a.wav").write_bytes(done.stdout)
-    assert b"x real time" in done.stderr
-    assert len(done.stdout) == 44 + 2000
-    assert reader.read_whole(tmp_path / "a.wav")[0].size == 1000
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import soundfile
 
 from seqkit.config import DataConfig
 from seqkit.data import corpus_cache
-from seqkit.data.codecs import Linear, MuLaw, Quantiser
+from seqkit.data.codecs import MuLaw, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
 from seqkit.data.files import Meter
@@ -186,15 +186,6 @@ def test_what_holds_no_sound_is_refused(tmp_path: Path) -> None:
             load(tmp_path / "opposite.wav", tmp_path / "cache", gain=gain)
         one = load(tmp_path / "opposite.wav", tmp_path / "cache", gain=gain, channel="0")
         assert len(one.whole) == len(opposite)
-
-
-def test_a_given_codec_is_kept(tmp_path: Path) -> None:
-    soundfile.write(tmp_path / "a.wav", noise(), RATE, "FLOAT")
-    codec = Linear(64, 4000, 1.5)
-    corpus = load(tmp_path / "a.wav", tmp_path / "cache", codec)
-    assert corpus.codec.to_spec() == codec.to_spec()
-    expected = codec.encode(np.concatenate([*resampled([noise()[:, None]], RATE, 4000)]))
-    assert np.array_equal(corpus.whole.symbols, expected)
 
 
 def test_a_rate_above_all_that_are_learnt_is_refused(tmp_path: Path) -> None:

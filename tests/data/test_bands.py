@@ -10,7 +10,6 @@ import soundfile
 from seqkit.config import BANDS, DataConfig
 from seqkit.data import codecs
 from seqkit.data.codecs import MuLaw, Quantiser
-from seqkit.data.codecs.filter_bank import delay_of, joiner, splitter
 from seqkit.data.corpus import Corpus
 from seqkit.data.load import Known, load_corpus
 from seqkit.data.sound import Frames, Wave
@@ -31,14 +30,6 @@ def ratio(signal: Frames, made: Frames, late: int) -> float:
     """Signal to noise in decibels, where what was made comes so many samples later."""
     signal, made = signal[: len(signal) - late], made[late : len(signal)]
     return float(10 * np.log10(np.square(signal).sum() / np.square(made - signal).sum()))
-
-
-@pytest.mark.parametrize("bands", ALL[1:])
-def test_what_is_split_is_joined_again(bands: int) -> None:
-    wave = frames(bands * 1000, 2)
-    rows = splitter(bands, 2)(wave)
-    assert rows.shape == (1000, bands, 2)
-    assert ratio(wave, joiner(bands, 2)(rows), delay_of(bands)) > 60
 
 
 @pytest.mark.parametrize("bands", ALL)
@@ -156,22 +147,6 @@ def test_sound_from_one_direction_costs_what_mono_does(
     assert corpus.codec.phases == 8
     assert corpus.snr is not None
     assert corpus.snr > 36
-
-
-def test_two_sounds_stay_apart_below_4_khz_and_as_loud_above(tmp_path: Path) -> None:
-    draw = np.random.default_rng(4)
-    own = draw.standard_normal((64_000, 2)) * (0.1, 0.05)
-    corpus = read(own.astype(np.float32), tmp_path, 32_000, bands="8", channels=2)
-    codec = corpus.codec
-    assert isinstance(codec, Quantiser)
-    assert codec.used.tolist() == [0, 1, 2, 3, *range(4, 16, 2)]
-    made = codec.frames(corpus.whole.symbols[:])[codec.delay :]
-    spectra = np.fft.rfft(np.stack([own[: len(made)], made]), axis=1)
-    low, high = slice(100, len(made) // 9), slice(len(made) // 7, -100)
-    error = np.abs(spectra[1, low] - spectra[0, low])
-    assert (error.mean(0) < 0.02 * np.abs(spectra[0, low]).mean(0)).all()
-    wanted, found = (np.square(np.abs(each[high])).mean(0) for each in spectra)
-    assert (np.abs(10 * np.log10(found / wanted)) < 4).all()
 
 
 @pytest.mark.parametrize(

@@ -97,10 +97,3 @@ def judged(
     return listening.judged(
         made, Trained(model, codec), recording, lambda *found: said.append(found)
     )
-
-
-def test_a_recording_that_loops_by_itself_may_be_continued_so() -> None:
-    periodic = tone(4, hertz=200)  # 40 samples
-    symbols = FAST.encode(periodic[:8000]).astype(np.int64)
-    assert listening.trouble(symbols, FAST, Recording.of(periodic, 8000)) is None
-    assert listening.trouble(symbols, FAST, Recording.of(tone(4), 8000)) == "a loop"

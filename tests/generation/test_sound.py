@@ -10,22 +10,12 @@ from seqkit.config import Config
 from seqkit.data.codecs import MuLaw
 from seqkit.data.sound.resample import resample
 from seqkit.foundation.errors import ConfigError
-from seqkit.generation.medium import medium_of, save_sample
+from seqkit.generation.medium import medium_of
 from seqkit.generation.sound import Sound
 
 RATE = 2000
 CODEC = MuLaw(64, RATE)
 SOUND = medium_of(CODEC)
-
-
-def test_the_length_is_asked_for_in_samples_or_seconds() -> None:
-    assert isinstance(SOUND, Sound)
-    assert SOUND.length(None, None) == 5 * RATE
-    assert SOUND.length(None, 0.25) == 500
-    assert SOUND.length(7, None) == 7
-    assert SOUND.glimpse == RATE
-    with pytest.raises(ConfigError, match="less than one sample"):
-        SOUND.length(None, 1e-4)
 
 
 def test_prompts_are_recordings(tmp_path: Path) -> None:
@@ -62,16 +52,6 @@ def test_what_is_no_wave_is_refused(content: object) -> None:
         SOUND.encode("x", content)
 
 
-def test_a_sample_is_saved(tmp_path: Path) -> None:
-    symbols = np.random.default_rng(1).integers(0, 64, RATE)
-    file = save_sample(SOUND, symbols, tmp_path / "step_0000010")
-    assert list(tmp_path.iterdir()) == [file] == [tmp_path / "step_0000010.wav"]
-    sound, rate = soundfile.read(file, dtype="float32")
-    assert rate == RATE
-    np.testing.assert_allclose(sound, CODEC.decode(symbols), atol=1e-4)
-    assert SOUND.preview(symbols, file) == str(file)
-
-
 def test_blocks_sound_like_the_whole(tmp_path: Path) -> None:
     symbols = np.random.default_rng(2).integers(0, 64, 3000)
     with SOUND.open(tmp_path / "a.wav", False) as write:
@@ -83,15 +63,6 @@ def test_blocks_sound_like_the_whole(tmp_path: Path) -> None:
     (tmp_path / "b.wav").write_bytes(streamed)
     first, second = (soundfile.read(tmp_path / name)[0] for name in ("a.wav", "b.wav"))
     assert np.array_equal(first, second[:3000])
-
-
-def test_files_that_cannot_take_it_are_refused() -> None:
-    SOUND.check_files([Path("a.wav"), Path("a.FLAC")])
-    SOUND.check_stream(1, terminal=False)
-    with pytest.raises(ConfigError, match="one stream"):
-        SOUND.check_stream(2, terminal=False)
-    with pytest.raises(ConfigError, match="terminal"):
-        SOUND.check_stream(1, terminal=True)
 
 
 @pytest.mark.parametrize("suffix", [".wav", ".flac", ".ogg", ".mp3", ".aiff", ".aif"])

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from seqkit.config import ModelConfig
-from seqkit.data.codecs import Bytes, MuLaw
+from seqkit.data.codecs import MuLaw
 from seqkit.data.sound import Wave
 from seqkit.evaluation.recording import Recording
-from seqkit.foundation.errors import ConfigError
 from seqkit.generation import listening
 from seqkit.generation.ending import ENDED
 from seqkit.generation.request import Trained
@@ -61,15 +60,3 @@ def test_a_short_take_is_the_last_choice(trained: Trained) -> None:
     found, told = kept(trained, made)
     assert np.array_equal(found[:, 0], made[:, 0])
     assert told[0].endswith(", take 2 inf")
-
-
-def test_what_cannot_be_compared_or_held_is_refused(trained: Trained) -> None:
-    listening.check(1, 5, Bytes(), None)
-    listening.check(8, RATE, CODEC, trained.recording)
-    for count, length, codec, recording, said in (
-        (8, RATE, Bytes(), None, "takes=8: this model writes text: give streams=8"),
-        (8, RATE, CODEC, None, "takes=8: this model keeps no recording"),
-        (2, 800, CODEC, trained.recording, "takes=2: too short .* seconds=0.12$"),
-    ):
-        with pytest.raises(ConfigError, match=said):
-            listening.check(count, length, codec, recording)

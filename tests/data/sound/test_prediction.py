@@ -51,22 +51,3 @@ def test_weights_for_a_noisy_past_are_those_that_predict_from_it() -> None:
     seen = np.lib.stride_tricks.sliding_window_view(read, 24)[:-1]
     best, _, _, _ = np.linalg.lstsq(seen, wave[24:], rcond=None)
     assert error(wave, read, steady) < 1.05 * error(wave, read, best)
-
-
-def test_all_codes_are_solved_at_once_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without LAPACK, whose many threads at each of many calls stop a busy machine."""
-    draw = np.random.default_rng(5)
-    waves = np.cumsum(draw.normal(size=(7, 400)), 1)
-    lags = np.array([[wave[: 400 - k] @ wave[k:] for k in range(41)] for wave in waves])
-    noise = draw.uniform(0, 1e-3, 7) * lags[:, 0]
-    apart = np.abs(np.arange(40)[:, None] - np.arange(40))
-    loaded = lags[:, apart] + (noise + 1e-6 * lags[:, 0])[:, None, None] * np.eye(40)
-    expected = np.linalg.solve(loaded, lags[:, 1:, None])[:, ::-1, 0]
-    monkeypatch.delattr(np.linalg, "solve")
-    assert prediction._solved(lags, noise) == pytest.approx(expected, abs=1e-6)
-
-
-def test_silence_is_predicted_as_silence() -> None:
-    silence, codes = np.zeros(999, np.float32), np.zeros(7, np.uint8)
-    found = prediction.learn(silence, silence, codes, HOP, 2, 4)
-    assert np.array_equal(found, np.zeros((2, 4)))
