@@ -7,7 +7,6 @@ import numpy as np
 from seqkit.config import DataConfig
 from seqkit.data.codec_choice import nothing_left
 from seqkit.data.datasets import Folders
-from seqkit.data.encoding import sha256_of
 from seqkit.data.files import digest_of
 from seqkit.data.load import find
 from seqkit.data.sound import Wave
@@ -31,7 +30,7 @@ def source_of(data: DataConfig, session: Session) -> Source:
 def digest(source: Source) -> str:
     """The sha256 that a corpus of these files has. Raises BadFileError."""
     of_files = {name: digest_of(file, lambda size: None) for name, file in source.files.items()}
-    return sha256_of(source, of_files)
+    return source.sha256_of(of_files)
 
 
 def hear(source: Source, rate: int) -> Wave:

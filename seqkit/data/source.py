@@ -94,6 +94,13 @@ class Source:
             if stamp(file) != self.stamps[name]:
                 raise DataError(f"{file}: changed while it was read: start again")
 
+    def sha256_of(self, of_files: Mapping[str, str]) -> str:
+        """That of the only file, or of a folder's listing as `sha256sum` prints it."""
+        if not (self.located.others or self.located.path.is_dir()):
+            return next(iter(of_files.values()))
+        listing = "".join(f"{sha256}  {name}\n" for name, sha256 in of_files.items())
+        return hashlib.sha256(listing.encode("utf-8", "surrogateescape")).hexdigest()
+
     def notes(self, codec: Codec, unreadable: int) -> list[str]:
         """What the user is told of the choice of files, of which so many cannot be read."""
         notes, search = list[str](), self.search

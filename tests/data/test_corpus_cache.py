@@ -23,15 +23,15 @@ from tests.warm_python import python
 KILLED = """
 import os, signal, sys
 from seqkit.config import DataConfig
-from seqkit.data import encoding, load
+from seqkit.data import corpus_cache, load
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
 
-write = encoding.encode_text
+write = corpus_cache.encode_text
 def kill(*arguments):
     write(*arguments)
     os.kill(os.getpid(), signal.SIGKILL)
-encoding.encode_text = kill
+corpus_cache.encode_text = kill
 load.load_corpus(DataConfig(path=sys.argv[1:]), Session(Catalogue(), print))
 """
 Damage = Callable[[bytes], bytes | None]
