@@ -119,10 +119,8 @@ def evict(cache: Path) -> None:
     for path in chain.from_iterable((cache / name).glob("*") for name in ("corpora", "kernels")):
         with contextlib.suppress(OSError, OutputError):
             if time.time() - path.stat().st_mtime > _OLD:
-                if path.is_dir():
-                    disk.remove_folder(path)
-                else:
-                    disk.remove(path)
+                remove = disk.remove_folder if path.is_dir() else disk.remove
+                remove(path)
 
 
 def _fitted(source: Source, folder: Path, meter: Meter, codec: Codec | None) -> Codec:

@@ -9,10 +9,8 @@ import numpy as np
 from seqkit.data.sound import Frames, Wave
 from seqkit.foundation.errors import ConfigError
 
-_ZEROS, _CORNER = (
-    16,
-    0.97,
-)  # zero crossings of the sinc on each side; of the lower Nyquist frequency
+_ZEROS = 16  # zero crossings of the sinc on each side
+_CORNER = 0.97  # of the lower Nyquist frequency
 _LARGEST = 3000  # of the denominator of a ratio, which is rounded for odd rates
 
 
