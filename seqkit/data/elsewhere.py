@@ -81,7 +81,7 @@ def _check_keys(data: DataConfig) -> None:
 
 
 def is_remote(path: str) -> bool:
-    """Whether a path is a URL, such as s3://bucket/folder."""
+    """Whether a path is a URL, such as s3://bucket/novel.txt."""
     return "://" in path
 
 
@@ -89,7 +89,7 @@ def copy_of_url(url: str, cache: Path) -> Path:
     """The copy of a URL, there or not, called as the last part of the URL is."""
     parts = urlsplit(url.partition("::")[0])
     name = unquote(parts.path.rstrip("/")).rpartition("/")[2] or parts.netloc
-    return copy_in(cache / "remote", url, name)
+    return _copy_in(cache / "remote", url, name)
 
 
 def fetch_url(url: str, cache: Path, notice: Notice, progress: Progress = unseen) -> Path:
@@ -103,7 +103,7 @@ def fetch_url(url: str, cache: Path, notice: Notice, progress: Progress = unseen
         OutputError: the disk of the cache is full.
     """
     copy = copy_of_url(url, cache)
-    with failures_told(url, "remote"):
+    with _failures_told(url, "remote"):
         from fsspec.core import OpenFile, OpenFiles, url_to_fs
         from fsspec.implementations.cached import WholeFileCacheFileSystem
 
@@ -136,19 +136,15 @@ def _options(url: str) -> dict[str, Any]:
     return {"client_kwargs": {"timeout": timeout, "trust_env": True}}
 
 
-def copy_in(room: Path, origin: str, name: str) -> Path:
+def _copy_in(room: Path, origin: str, name: str) -> Path:
     """The place of a copy in a folder of the cache, called `name`, if a file may be."""
     key = hashlib.sha256(origin.encode()).hexdigest()[:32]
     return room.absolute() / key / (name if name.strip(".") and "\0" not in name else "data")
 
 
 @contextlib.contextmanager
-def failures_told(name: str, extra: str) -> Iterator[None]:
-    """Tell in a line what a library that reads data elsewhere raises.
-
-    Args:
-        name: of the data.
-        extra: of this package, which brings the library.
+def _failures_told(name: str, extra: str) -> Iterator[None]:
+    """Tell in a line what the library that an `extra` of this package brings raises.
 
     Raises:
         ConfigError: the library is not installed.
@@ -174,24 +170,14 @@ def failures_told(name: str, extra: str) -> Iterator[None]:
 def _fetch_rows(name: str, data: DataConfig, cache: Path, notice: Notice, meter: Meter) -> Path:
     """The file of rows that a data set's column was copied to, now or before.
 
-    Args:
-        name: on the hub, or a folder or file on the disk.
-        data: which column, split and subset.
-        cache: where the copies are.
-        notice: tells the user what was copied.
-        meter: shows how much that is.
-
-    Raises:
-        ConfigError: the library that reads such data sets is not installed.
-        DataError: there is no such data set, split, subset or column, or it cannot be read.
-        OutputError: the cache cannot be written, or its disk is full.
+    `name` is one on the hub, or a folder or file on the disk. Raises as `fetch`.
     """
     copy, count = copy_of_rows(name, data, cache), 0
     if copy.exists():
         notice(f"{name}: read from its copy, {copy}")
         return copy
     with (
-        failures_told(name, "hf"),
+        _failures_told(name, "hf"),
         meter.shown(f"reading {copy.name}", 0),
         disk.atomic_write(copy) as stream,
     ):
@@ -210,7 +196,7 @@ def copy_of_rows(name: str, data: DataConfig, cache: Path) -> Path:
     files = sorted(path.rglob("*")) if path.is_dir() else [path] if path.is_file() else []
     place = [[str(file.absolute()), *stamp(file)] for file in files if file.is_file()] or name
     origin = json.dumps([place, data.hf_subset, data.hf_split, data.column, data.label_column])
-    return copy_in(cache / "hf", origin, path.name)
+    return _copy_in(cache / "hf", origin, path.name)
 
 
 def _builder(name: str, data: DataConfig) -> Any:
