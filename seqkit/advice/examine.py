@@ -28,7 +28,7 @@ def examine(
     require_enough(config, corpus, training)
     paths, left_out = list[Path](), corpus.unreadable_files
     if config.data.path:
-        search = Search.of(config.data, codec.kind)
+        search = Search(config.data, codec.kind)
         paths = [*search.named([*map(Path, config.data.path)]).values()]
         left_out += search.left_out.total()
     if isinstance(codec, Quantiser):

@@ -153,7 +153,7 @@ def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, A
         if (data.of_rows or is_remote(path)) and not os.path.lexists(path):
             given = f"{'data.kind=hf ' if data.of_rows else ''}data.path={path}"
             return f"{path} is not in the cache, and is fetched only if {given} is given"
-    search = Search.of(data, codec.kind)
+    search = Search(data, codec.kind)
     shown, size = " and ".join(data.path), 0
     try:
         for _, file in search.files([*map(Path, data.path)]):

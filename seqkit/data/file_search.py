@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Self
 
 from seqkit.config import DataConfig
 from seqkit.data import files
@@ -37,33 +36,24 @@ Entry = tuple[int, Path]
 class Search:
     """The files of some paths, and what is left out on the way.
 
+    config: the `data.*` keys; its pattern chooses instead of the kind.
     kind: what is taken of folders: audio goes by the name; text by the content, but for files named
         .txt; bytes takes all; auto is one of the first two, as `named` finds. What is known to be
         no text cannot be read as text.
-    pattern: `data.pattern`, which chooses instead.
-    encoding: of text.
-    skip: whether files and folders that cannot be read are left out.
-    errors: why those cannot be read.
+    errors: why files and folders cannot be read that are left out.
     left_out: how many other files, by the reason.
     """
 
+    config: DataConfig
     kind: str
-    pattern: str = ""
-    encoding: str = "utf-8"
-    skip: bool = False
     errors: list[BadFileError] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
-
-    @classmethod
-    def of(cls, config: DataConfig, kind: str) -> Self:
-        """The search for files of a kind, as the keys ask for it."""
-        return cls(kind, config.pattern, config.encoding, config.on_bad_file == "skip")
 
     def files(self, paths: Sequence[Path]) -> Iterator[Entry]:
         """Each file once, with its path's number (from 1), in no order within a path.
 
         Raises:
-            DataError: a path, or without `skip` a file below it, cannot be read.
+            DataError: a path, or without data.on_bad_file=skip a file below it, cannot be read.
         """
         return self._chosen(paths, self._all(paths))
 
@@ -108,7 +98,7 @@ class Search:
 
     def _refuse(self, error: BadFileError) -> None:
         """Leave a file out that cannot be read. Raises DataError where this is not asked for."""
-        if not self.skip:
+        if self.config.on_bad_file != "skip":
             raise error.refusal() from error
         self.errors.append(error)
 
@@ -178,7 +168,7 @@ class Search:
         sound = list[bool]()
         for number, path in enumerate(paths, 1):
             inside = [file for place, file in found if place == number and file != path]
-            inside = [file for file in inside if matches(_name_in(path, file), self.pattern)]
+            inside = [file for file in inside if matches(_name_in(path, file), self.config.pattern)]
             count = sum(map(_is_named_sound, inside))
             sound.append(0 < count >= len(inside) - count if path.is_dir() else _is_sound(path))
         if any(sound) and not all(sound):
@@ -217,9 +207,9 @@ class Search:
         Raises:
             OSError, BadFileError: it cannot be read, or is known to be something else than text.
         """
-        if name and self.pattern and not matches(name, self.pattern):
-            return f"not {self.pattern}"
-        if name and self.kind == "audio" and not self.pattern and not _is_named_sound(file):
+        if name and self.config.pattern and not matches(name, self.config.pattern):
+            return f"not {self.config.pattern}"
+        if name and self.kind == "audio" and not self.config.pattern and not _is_named_sound(file):
             return "not sound"
         try:
             status = file.stat()
@@ -235,12 +225,12 @@ class Search:
             file.open("rb").close()
             return ""
         begin = files.head(file)
-        if name and not self.pattern and not name.lower().endswith(".txt"):
+        if name and not self.config.pattern and not name.lower().endswith(".txt"):
             if files.meant(begin) == TABLE:
                 return _TABLES
-            if not files.is_text(begin, self.encoding):
+            if not files.is_text(begin, self.config.encoding):
                 return "sound" if _is_named_sound(file) else "not text"
-        check_plain(file, begin, self.encoding)
+        check_plain(file, begin, self.config.encoding)
         return ""
 
 

@@ -45,7 +45,7 @@ class Source:
             DataError: there are none, also of a part that the data set names as its own; or one
                 cannot be read.
         """
-        search = Search.of(config, kind)
+        search = Search(config, kind)
         files = search.named(located.paths)
         parts = {located.part_of(name) for name in files}
         for part, pattern in ((1, located.validation), (2, located.test)):

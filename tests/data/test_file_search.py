@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit.config import Config
+from seqkit.config import Config, DataConfig
 from seqkit.data.file_search import Search
 from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.errors import DataError
@@ -25,7 +25,8 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 def search(
     kind: str = "text", pattern: str = "", encoding: str = "utf-8", skip: bool = False
 ) -> Search:
-    return Search(kind, pattern, encoding, skip)
+    on_bad_file = "skip" if skip else "error"
+    return Search(DataConfig(pattern=pattern, encoding=encoding, on_bad_file=on_bad_file), kind)
 
 
 def fill(folder: Path, files: dict[str, bytes]) -> Path:
