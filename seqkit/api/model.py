@@ -20,7 +20,6 @@ from seqkit.config import DynamicConfig, check
 from seqkit.foundation import driver
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
-from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import Device, memory_errors
 from seqkit.foundation.settings import check_type
 from seqkit.foundation.wording import counted
@@ -117,52 +116,28 @@ class Model(Generic[Content]):
         """Hertz of what a model of sound makes; None for others."""
         return getattr(self.codec, "sample_rate", None)
 
-    @overload
-    def generate(
-        self,
-        prompt: Content | None = ...,
-        *,
-        state: ModelState | None = ...,
-        return_state: Literal[False] = ...,
-        **keys: Unpack[GenerateKeys],
-    ) -> Content: ...
-
-    @overload
-    def generate(
-        self,
-        prompt: Content | None = ...,
-        *,
-        state: ModelState | None = ...,
-        return_state: Literal[True],
-        **keys: Unpack[GenerateKeys],
-    ) -> tuple[Content, ModelState]: ...
-
     @_own_settings()
     def generate(
         self,
         prompt: Content | None = None,
         *,
         state: ModelState | None = None,
-        return_state: bool = False,
         **keys: Unpack[GenerateKeys],
-    ) -> Content | tuple[Content, ModelState]:
+    ) -> Content:
         """The prompt and what follows it: what `python -m seqkit generate` makes of the same keys.
 
         Args:
             prompt: str for a model of text, bytes for one of bytes, a wave (N,) at `sample_rate`
                 for one of sound, or (N, 2) for one of stereo, which also returns that.
             state: where to go on from; by default the zero state.
-            return_state: whether to return the state after the last symbol, too.
             keys: length, until, temperature and so on: see `GenerateKeys`.
         """
-        if return_state and self.labels:
-            raise ConfigError("return_state: reading tells no labels, which this model learnt")
-        begin = self._begin(state)
-        medium, pieces = self._pieces(prompt, begin, keys)
+        medium, pieces = self._pieces(prompt, self._begin(state), keys)
         first = next(pieces)
-        whole = np.concatenate([first, *pieces])
-        content: Any = medium.decode(whole[left_out(keys) * len(first) :])
-        return (content, self._reader.after(whole, begin)) if return_state else content
+        content: Any = medium.decode(
+            np.concatenate([first, *pieces])[left_out(keys) * len(first) :]
+        )
+        return content  # type: ignore[no-any-return]
 
     @_own_settings()
     def generate_many(
@@ -244,27 +219,10 @@ class Model(Generic[Content]):
         symbols = self._encode("content", content)
         return self._reader.dynamic_nats(symbols, DynamicConfig() if dynamic is None else dynamic)
 
-    @overload
-    def logits(
-        self,
-        content: Content,
-        *,
-        state: ModelState | None = ...,
-        return_state: Literal[False] = ...,
-    ) -> Floats: ...
-
-    @overload
-    def logits(
-        self, content: Content, *, state: ModelState | None = ..., return_state: Literal[True]
-    ) -> tuple[Floats, ModelState]: ...
-
     @_own_settings()
-    def logits(
-        self, content: Content, *, state: ModelState | None = None, return_state: bool = False
-    ) -> Floats | tuple[Floats, ModelState]:
+    def logits(self, content: Content, *, state: ModelState | None = None) -> Floats:
         """The logits (N + 1, V): row n is of what follows the first n symbols."""
-        logits, after = self._reader.logits(self._encode("content", content), state)
-        return (logits, after) if return_state else logits
+        return self._reader.logits(self._encode("content", content), state)
 
     @_own_settings()
     def activations(self, content: Content) -> Floats:

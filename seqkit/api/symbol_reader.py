@@ -37,8 +37,8 @@ class SymbolReader:
         rows, after = self._rows(symbols, begin, lambda chunk: chunk.nats[:, 0])
         return np.concatenate([np.zeros(0, np.float32), *rows]), after
 
-    def logits(self, symbols: Symbols, state: ModelState | None) -> tuple[Floats, ModelState]:
-        """Logits (N + 1, V) of what follows the first n symbols (N,), and the state after all."""
+    def logits(self, symbols: Symbols, state: ModelState | None) -> Floats:
+        """Logits (N + 1, V) of what follows the first n symbols (N,)."""
 
         def row(chunk: Chunk) -> Tensor:
             return chunk.trace.logits[:, 0, : self._codec.size].float()
@@ -46,7 +46,7 @@ class SymbolReader:
         rows, after = self._rows(symbols, beginning(state, self._network.config, self._codec), row)
         # One more input gives the row of what follows, whichever symbol does.
         last, _ = self._rows(np.zeros(1, symbols.dtype), after, row)
-        return np.concatenate([*rows, *last]), after
+        return np.concatenate([*rows, *last])
 
     def activations(self, symbols: Symbols) -> Floats:
         """Of every cell (N, L, H), before each of the symbols (N,), from the zero state."""

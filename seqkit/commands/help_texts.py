@@ -1,9 +1,6 @@
 """What `--help` prints, and what is said of words that are no command or lack a key."""
 
-import contextlib
 import os
-import sys
-import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,7 +12,6 @@ from seqkit.foundation import dropped
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import KEYED, allowed_values, default_of, nearest
 
-_UNBROKEN = 10_000  # columns: programs read each entry in a line of its own
 _HELP = """\
 seqkit {version}: sequence models of text and sound, symbol by symbol.
 
@@ -86,14 +82,5 @@ def refuse_unknown(word: str) -> None:
 
 
 def _table(rows: Mapping[str, str], width: int) -> str:
-    """Names, in so many columns, and what they mean; on a terminal, within its columns."""
-    columns = _UNBROKEN
-    with contextlib.suppress(AttributeError, OSError, ValueError):  # no stdout, or no terminal
-        columns = os.get_terminal_size(sys.__stdout__.fileno()).columns or _UNBROKEN  # type: ignore[union-attr]
-    fitted = textwrap.TextWrapper(
-        columns,
-        subsequent_indent=" " * min(width + 2, columns // 2),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return "\n".join(fitted.fill(f"  {name:{width}}{text}") for name, text in rows.items())
+    """Names, in so many columns, and what they mean, each in a line."""
+    return "\n".join(f"  {name:{width}}{text}" for name, text in rows.items())
