@@ -16,7 +16,6 @@ from seqkit.config import SampleConfig
 from seqkit.data.codecs import Quantiser
 from seqkit.data.sound import writer
 from seqkit.data.sound.reader import SoundReader
-from seqkit.data.sound.resample import resampled
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import Device
 from seqkit.foundation.stdout import to_bytes
@@ -27,7 +26,7 @@ READ = {False: 4_000, True: 16_000}
 """Characters of a prompt that are read, the last ones, or frames of a sound."""
 _PIECE, _MOMENT = 256, 0.02  # characters or frames, and seconds
 _MOST = 5_000_000  # symbols of a sample
-_LONGEST, _LARGEST = 120, 120 * 96_000 * 2  # seconds of a recording, and samples of all channels
+_LONGEST = 120  # seconds of a recording
 Pieces = Generator[tuple[bytes, int], None, None]
 """What is sent, and its characters or frames."""
 
@@ -117,16 +116,11 @@ def _wave(body: bytes, codec: Quantiser) -> Any:
     """A recording as the codec takes it, (N,) or (N, 2). Raises ConfigError, DataError."""
     sound = SoundReader(Path("the recording"), body)
     channels = codec.channels if sound.channels == codec.channels else 1
-    most = min(_LONGEST * sound.sample_rate, _LARGEST // sound.channels)
-    blocks, left = [], most
-    for block in sound.frames_of(channels):
+    blocks, left = [], _LONGEST * codec.sample_rate
+    for block in sound.resampled(codec.sample_rate, channels):
         blocks.append(block)
         left -= len(block)
         if left < 0:
-            fault = (
-                f"longer than {most / sound.sample_rate:.3g} s, the most of its rate and channels"
-            )
-            raise ConfigError(f"the recording is {fault}: cut it")
-    pieces = resampled(blocks, sound.sample_rate, codec.sample_rate, channels)
-    samples = np.repeat(np.concatenate([*pieces]), codec.channels // channels, 1)
+            raise ConfigError(f"the recording is longer than {_LONGEST} s: cut it")
+    samples = np.repeat(np.concatenate(blocks), codec.channels // channels, 1)
     return samples if codec.channels > 1 else samples[:, 0]

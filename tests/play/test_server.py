@@ -127,10 +127,6 @@ def test_what_is_sent_is_bounded(server: Server) -> None:
     assert len(silence.getvalue()) < 100_000
     answer = server.ask(body=silence.getvalue(), checkpoint="etude")
     assert "longer than 120 s" in answer.error
-    fast = io.BytesIO()
-    soundfile.write(fast, np.zeros((5 * 655_350, 8), np.int16), 655_350, format="FLAC")
-    answer = server.ask("score", fast.getvalue(), checkpoint="etude")
-    assert "longer than 4.39 s, the most of its rate and channels" in answer.error
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,6 @@ _FORMATS = (
     "wav,wv"
 )
 """Of FFmpeg's demuxers those that read one file; those of playlists would open others."""
-_PROMISING = ("mov", "matroska")
-"""Formats whose header says how long a track is; for others it may be an estimate."""
 
 
 def is_sound(path: Path) -> bool:
@@ -184,7 +182,7 @@ class Decoder:
     """The first track of sound of a file, which is read as a SoundFile is."""
 
     def __init__(self, path: Path, file: IO[bytes]) -> None:
-        """Find the sample rate, the channels, and the frames by the header. Raises BadFileError."""
+        """Find the sample rate and the channels. Raises BadFileError."""
         import av  # here, since it takes a moment that most commands need not
 
         self._path = path
@@ -197,11 +195,7 @@ class Decoder:
             raise BadFileError(path, "it holds no sound track")
         self._track = track = self._container.streams.audio[0]
         self.samplerate, self.channels = track.rate, track.channels
-        seconds = float((track.duration or 0) * (track.time_base or 0))
-        if not seconds and len(self._container.streams) == 1:
-            seconds = (self._container.duration or 0) / av.time_base
-        is_promised = self._container.format.name.startswith(_PROMISING)
-        self.frames = round(seconds * track.rate) if is_promised else 0
+        self.frames = 0  # how many there are no header is asked
 
     def blocks(self, most: int, dtype: str, always_2d: bool) -> Iterator[Frames]:
         """The samples in blocks (n, C), n at `most`. Raises BadFileError."""
