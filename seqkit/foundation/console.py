@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TextIO
@@ -12,7 +13,6 @@ from seqkit.foundation.wording import visible, visible_line
 
 _LINE_EVERY = 10.0  # seconds between lines where there is no terminal
 _LONGEST = 60  # characters of a title
-_ERASE = "\r\x1b[K"
 Notice = Callable[[str], None]
 """Tells the user something, in a line: `Console.notice`."""
 
@@ -26,35 +26,6 @@ class Progress(Protocol):
         """A bar for `total` things, of which some are done; without updates, the title alone."""
 
 
-class Stderr:
-    """stderr, animated on a terminal; elsewhere whatever tqdm draws becomes a line.
-
-    It is no failure if nobody can read it any more.
-    """
-
-    def __init__(self, stream: TextIO) -> None:
-        dumb = os.environ.get("TERM", "dumb") in ("dumb", "unknown")
-        self._stream = stream
-        self.animated = stream.isatty() and not dumb
-        self.encoding, self.fileno = stream.encoding, stream.fileno
-
-    def write(self, text: str) -> None:
-        """Write what tqdm draws."""
-        if self.animated:
-            self.put(text)
-        elif line := text.strip():
-            self.put(f"{line}\n")
-
-    def put(self, text: str) -> None:
-        """Write a text as it is."""
-        with contextlib.suppress(OSError, ValueError):
-            self._stream.write(text)
-            self._stream.flush()
-
-    def flush(self) -> None:
-        """Nothing is held back."""
-
-
 class Bar:
     """Something long that is under way: a title, and tqdm's bar from the first update on.
 
@@ -63,62 +34,80 @@ class Bar:
 
     def __init__(
         self, title: str, total: int = 0, completed: int = 0, unit: str = "",
-        file: Stderr | None = None,
+        terminal: TextIO | None = None, say: Notice | None = None,
     ) -> None:  # fmt: skip
         """Args:
         title: names what is under way.
         total: 0 as long as nobody knows it.
         completed: of the total, before.
         unit: what is counted; B for bytes.
-        file: where it is shown; None for nowhere.
+        terminal: where it is drawn.
+        say: writes a line of it, where there is no terminal.
         """
-        self._title, self._unit, self._file = visible_line(title)[:_LONGEST], unit, file
-        self._total, self._completed = total, completed
+        self._title, self._total, self._completed = visible_line(title)[:_LONGEST], total, completed
+        self._terminal, self._say = terminal, say
+        self._unit = {
+            "unit": f" {unit}" if len(unit) > 1 else unit,
+            "unit_scale": unit in ("B", "symbols"),
+        }
         self._tqdm: Any = None
+        self._begun = self._said = 0.0
 
     def update(self, completed: int, *readings: str, total: int | None = None) -> None:
         """Show how many are completed, with readings such as a loss; `total` where it changed."""
-        if self._file is None:
-            return
-        if self._tqdm is None:
-            self._begin(self._file)
-        self._tqdm.total = self._tqdm.total if total is None else total or None
-        self._tqdm.set_postfix_str(visible_line(", ".join(readings)), refresh=False)
-        self._tqdm.update(completed - self._tqdm.n)
+        self._total = self._total if total is None else total
+        shown, now = visible_line(", ".join(readings)), time.monotonic()
+        if self._terminal is not None:
+            self._tqdm = self._tqdm or self._drawn(self._terminal)
+            self._tqdm.total = self._total or None
+            self._tqdm.set_postfix_str(shown, refresh=False)
+            self._tqdm.update(completed - self._tqdm.n)
+        elif not self._begun:
+            self._begun = self._said = now
+        elif self._say is not None and now - self._said >= _LINE_EVERY:
+            from tqdm.std import tqdm
 
-    def _begin(self, file: Stderr) -> None:
+            self._said, words = now, {"prefix": self._title, "postfix": shown, **self._unit}
+            meter = tqdm.format_meter(
+                completed, self._total or None, now - self._begun, initial=self._completed, **words
+            )
+            self._say(meter)
+
+    def _drawn(self, terminal: TextIO) -> Any:
         from tqdm.std import tqdm  # which takes a while to import
 
         class Tqdm(tqdm):  # type: ignore[misc]
             monitor_interval = 0  # without a thread of its own
 
-        every = 0.1 if file.animated else _LINE_EVERY
         self.clear()
-        self._tqdm = Tqdm(
+        return Tqdm(
             desc=self._title, total=self._total or None, initial=self._completed, leave=False,
-            unit=f" {self._unit}" if len(self._unit) > 1 else self._unit, miniters=1,
-            unit_scale=self._unit in ("B", "symbols"), mininterval=every, position=0,
-            delay=0 if file.animated else every, dynamic_ncols=file.animated, file=file,
+            miniters=1, dynamic_ncols=True, file=terminal, position=0, **self._unit,
         )  # fmt: skip
 
     def draw(self) -> None:
-        """Show it on a terminal, below what was written meanwhile."""
-        if self._file is None or not self._file.animated:
-            return
-        if self._tqdm is None:
-            self._file.put(f"{self._title} …")
-        else:
+        """Show it on the terminal, below what was written meanwhile."""
+        if self._tqdm is not None:
             self._tqdm.refresh()
+        elif self._terminal is not None:
+            put(self._terminal, f"{self._title} …")
 
     def clear(self) -> None:
-        """Take it off a terminal."""
-        if self._file is not None and self._file.animated:
-            self._file.put(_ERASE)
+        """Take it off the terminal."""
+        if self._terminal is not None:
+            put(self._terminal, "\r\x1b[K")
 
     def close(self) -> None:
         """End it."""
         if self._tqdm is not None:
             self._tqdm.close()
+
+
+def put(stream: TextIO, text: str) -> None:
+    """Write to stderr. It is no failure if nobody can read it any more."""
+    with contextlib.suppress(OSError, ValueError):
+        stream.write(text)
+        stream.flush()
 
 
 @contextlib.contextmanager
@@ -132,8 +121,10 @@ class Console:
 
     def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet
-        closed = quiet or sys.stderr is None
-        self._file = None if closed else Stderr(sys.stderr)
+        self._stream = None if quiet else sys.stderr  # None, too, if it was closed before
+        dumb = os.environ.get("TERM", "dumb") in ("dumb", "unknown")
+        animates = self._stream is not None and self._stream.isatty() and not dumb
+        self._terminal = self._stream if animates else None
         self._bars: list[Bar] = []  # the last one is seen
         self._held: list[str] | None = None
         self._lock = threading.RLock()
@@ -143,9 +134,9 @@ class Console:
         with self._lock:
             if self._held is not None:
                 self._held.append(text)
-            elif self._file is not None:
+            elif self._stream is not None:
                 with self._above_bar():
-                    self._file.put(f"{visible(text)}\n")
+                    put(self._stream, f"{visible(text)}\n")
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -163,7 +154,7 @@ class Console:
         self, title: str, total: int = 0, completed: int = 0, unit: str = ""
     ) -> Iterator[Bar]:
         """A line about something long, animated on a terminal; elsewhere one every ten seconds."""
-        bar = Bar(title, total, completed, unit, self._file)
+        bar = Bar(title, total, completed, unit, self._terminal, self.notice)
         with self._above_bar():
             self._bars.append(bar)
         try:
