@@ -115,6 +115,9 @@ def _read(file: Path) -> Any:
         reason = getattr(error, "problem", None) or getattr(error, "reason", None)
         said = reason or "it cannot be parsed"
         raise ConfigError(f"{file}{line}: not valid YAML: {said}") from error
+    except OmegaConfBaseException as error:
+        said = str(error).partition("\n")[0]
+        raise ConfigError(f"{file}: expected keys and values: {said}") from error
     if not isinstance(content, dict):
         raise ConfigError(f"{file}: expected keys and values")
     if "hydra" in content:  # Hydra's own config, of which nothing is used

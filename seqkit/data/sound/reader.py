@@ -191,9 +191,10 @@ class Decoder:
         except av.FFmpegError as error:
             fault = f"cannot be read as sound, or its end is missing: {error.strerror}"
             raise BadFileError(path, fault) from error
-        if not self._container.streams.audio:
+        tracks = [track for track in self._container.streams.audio if track.codec_context]
+        if not tracks:
             raise BadFileError(path, "it holds no sound track")
-        self._track = track = self._container.streams.audio[0]
+        self._track = track = tracks[0]
         self.samplerate, self.channels = track.rate, track.channels
         self.frames = 0  # how many there are no header is asked
 
