@@ -22,7 +22,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,7 +100,6 @@ class Run:
 
 
 Write = Callable[[str, str], None]
-Tell = Callable[[str, int], None]
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -173,12 +171,6 @@ def shared(
             fill(folder)
             filled.touch()
     return folder
-
-
-@pytest.fixture
-def tell(record_property: Callable[[str, object], None]) -> Tell:
-    """Have it said at the end that so many faults of a kind were withstood."""
-    return lambda kind, passed: record_property("faults", (kind, passed))
 
 
 @pytest.fixture
@@ -345,22 +337,3 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     """Keep Python from looking through thousands of tests for what nobody will use."""
     gc.freeze()
-
-
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Say by file how many faults were withstood, in the order of the tests."""
-    counts: Counter[tuple[str, str]] = Counter()
-    tests: Counter[tuple[str, str]] = Counter()
-    for report in terminalreporter.getreports("passed"):
-        file = report.nodeid.partition("::")[0].removeprefix("tests/")
-        told = [value for name, value in report.user_properties if name == "faults"]
-        for kind, count in told:
-            counts[file, kind] += count
-        if "faults" in report.keywords and not told:
-            tests[file, "tests"] += 1
-    if counts:
-        terminalreporter.section("faults withstood")
-        every = "faults" in config.option.markexpr
-        lines = [*sorted(counts.items()), *sorted(tests.items() if every else ())]
-        for (file, kind), count in lines:
-            terminalreporter.line(f"{file:28} {count:6,} {kind}")

@@ -6,7 +6,7 @@ import pytest
 
 
 def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out `every` without `-m faults`, `thorough` without `-m` in files not named.
+    """Leave out `thorough` without `-m` in files that are not named.
 
     Of a test that is `thorough(keep=N)` the first N cases stay.
     """
@@ -20,12 +20,7 @@ def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
         cases[test] += 1
         return any(cases[test] > mark.kwargs.get("keep", 0) for mark in marks)
 
-    left = [
-        item
-        for item in items
-        if (item.get_closest_marker("every") and "faults" not in chosen)
-        or (not chosen and item.path not in named and is_thorough(item))
-    ]
+    left = [item for item in items if not chosen and item.path not in named and is_thorough(item)]
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in left]

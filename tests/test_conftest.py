@@ -28,11 +28,6 @@ def test_fault():
 @pytest.mark.parametrize("case", range(5))
 def test_cases(case):
     pass
-
-@pytest.mark.faults
-@pytest.mark.every
-def test_rare_fault():
-    pass
 """
 
 
@@ -43,7 +38,7 @@ def test_rare_fault():
         ([], {"a": 3, "b": 3}),
         (["../tests/test_a.py::test_thorough"], {"a": 1}),
         ([".", "test_a.py"], {"a": 8, "b": 3}),
-        (["-m", "faults", "test_a.py"], {"a": 2}),
+        (["-m", "faults", "test_a.py"], {"a": 1}),
         (["-p", "xdist", "-n", "1", "test_a.py"], {"a": 8}),
     ],
 )
@@ -57,7 +52,7 @@ def test_a_file_that_is_named_is_run_whole(
     )
     for name in "ab":
         (folder / f"test_{name}.py").write_text(TESTS)
-    (folder / "pytest.ini").write_text("[pytest]\nmarkers = thorough\n  faults\n  every\n")
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers = thorough\n  faults\n")
     without_plugins = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # half a second each time
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     done = subprocess.run(

@@ -7,7 +7,7 @@ import pytest
 
 from seqkit.commands import COMMANDS
 from seqkit.config import options
-from tests.conftest import TINY, Run, Tell
+from tests.conftest import TINY, Run
 from tests.faults.conftest import Amount
 
 pytestmark = pytest.mark.faults
@@ -21,7 +21,7 @@ CODES = {0, 2, 3, 4, 5, 6, 7}
 
 
 def test_no_command_line_ends_in_a_traceback(
-    run: Run, trained: Path, text_file: Path, amount: Amount, tell: Tell, chance: random.Random,
+    run: Run, trained: Path, text_file: Path, amount: Amount, chance: random.Random,
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     place = tmp_path / "here"
@@ -48,4 +48,3 @@ def test_no_command_line_ends_in_a_traceback(
         if done.code:
             assert done.err.rstrip("\n").splitlines()[-1].startswith("seqkit: "), (words, done.err)
         assert Path.cwd() == place
-    tell("fuzzed command lines", len(numbers))

@@ -19,7 +19,7 @@ from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import CheckpointError, ConfigError, DataError
 from seqkit.foundation.session import Session
 from seqkit.runs import checkpoint
-from tests.conftest import Run, Tell
+from tests.conftest import Run
 from tests.faults.conftest import Amount
 
 pytestmark = pytest.mark.faults
@@ -35,7 +35,7 @@ def last(trained: Path) -> Path:
 
 
 def test_every_flipped_bit_is_found(
-    trained: Path, tmp_path: Path, amount: Amount, tell: Tell, chance: random.Random
+    trained: Path, tmp_path: Path, amount: Amount, chance: random.Random
 ) -> None:
     content, file = last(trained).read_bytes(), tmp_path / "a.safetensors"
     header = 8 + int.from_bytes(content[:8], "little")
@@ -47,10 +47,9 @@ def test_every_flipped_bit_is_found(
         file.write_bytes(damaged)
         with pytest.raises(CheckpointError):
             checkpoint.load(file, Catalogue())
-    tell("flipped bits in a checkpoint", len(numbers))
 
 
-def test_every_cut_is_found(trained: Path, tmp_path: Path, tell: Tell) -> None:
+def test_every_cut_is_found(trained: Path, tmp_path: Path) -> None:
     content, file = last(trained).read_bytes(), tmp_path / "a.safetensors"
     sizes = [0, 1, 7, 8, 9, len(content) // 2, len(content) - 1]
     for size in sizes:
@@ -60,11 +59,10 @@ def test_every_cut_is_found(trained: Path, tmp_path: Path, tell: Tell) -> None:
     file.write_bytes(content + b"\0")
     with pytest.raises(CheckpointError):
         checkpoint.load(file, Catalogue())
-    tell("cut or lengthened checkpoints", len(sizes) + 1)
 
 
 def test_a_signed_header_with_anything_in_it_is_refused_or_harmless(
-    trained: Path, tmp_path: Path, amount: Amount, tell: Tell, chance: random.Random,
+    trained: Path, tmp_path: Path, amount: Amount, chance: random.Random,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     whole = checkpoint.load(last(trained), Catalogue())
@@ -93,20 +91,6 @@ def test_a_signed_header_with_anything_in_it_is_refused_or_harmless(
             refused += 1
         assert [file.name for file in tmp_path.iterdir()] == ["a.safetensors"]
     assert refused > len(numbers) // 4
-    tell("checkpoints with a valid digest and hostile metadata", len(numbers))
-
-
-def test_a_header_of_ninety_megabytes_is_refused_unread(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Tell
-) -> None:
-    file = tmp_path / "a.safetensors"
-    with file.open("wb") as stream:
-        stream.write((90_000_000).to_bytes(8, "little"))
-        stream.truncate(90_000_008)
-    monkeypatch.setattr("seqkit.runs.checkpoint.json.loads", None)
-    with pytest.raises(CheckpointError, match="not a seqkit checkpoint"):
-        checkpoint.load(file, Catalogue())
-    tell("headers of 90 MB", 1)
 
 
 class Canary:
@@ -119,7 +103,7 @@ class Canary:
         return (Path.touch, (self._file,))
 
 
-def test_files_of_other_programs_are_never_executed(run: Run, tmp_path: Path, tell: Tell) -> None:
+def test_files_of_other_programs_are_never_executed(run: Run, tmp_path: Path) -> None:
     import pickle
 
     canary, file = tmp_path / "sings", tmp_path / "file"
@@ -137,11 +121,10 @@ def test_files_of_other_programs_are_never_executed(run: Run, tmp_path: Path, te
         assert not canary.exists()
     pickle.loads(contents[0])
     assert canary.exists()
-    tell("pickles, zips and torch files as a checkpoint", 4 * len(contents))
 
 
 def test_a_wav_with_any_header_is_read_or_refused(
-    tmp_path: Path, amount: Amount, tell: Tell, chance: random.Random
+    tmp_path: Path, amount: Amount, chance: random.Random
 ) -> None:
     file = tmp_path / "a.wav"
     soundfile.write(file, np.random.default_rng(0).uniform(-0.5, 0.5, 3000), 8000)
@@ -155,11 +138,10 @@ def test_a_wav_with_any_header_is_read_or_refused(
         data = DataConfig(kind="audio", path=[str(file)], sample_rate=8000)
         with contextlib.suppress(DataError):
             load_corpus(data, Session(Catalogue(), lambda said: None))
-    tell("mutated WAV headers", len(numbers))
 
 
 def test_any_recipe_is_read_or_refused(
-    trained: Path, tmp_path: Path, amount: Amount, tell: Tell, chance: random.Random
+    trained: Path, tmp_path: Path, amount: Amount, chance: random.Random
 ) -> None:
     content = (trained / "config.yaml").read_bytes()
     numbers = amount(60, 600)
@@ -174,4 +156,3 @@ def test_any_recipe_is_read_or_refused(
             compose.compose(["recipe=own"], [tmp_path])
         except ConfigError as error:
             assert "\n" not in str(error)
-    tell("mutated recipes", len(numbers))

@@ -1,6 +1,5 @@
 """A disk that is full: exit code 6 in a line, what was whole stays whole, nothing half is left."""
 
-import os
 import re
 import resource
 import shutil
@@ -11,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.foundation import disk
-from seqkit.foundation.errors import OutputError
-from tests.conftest import SENTENCE, TINY, FullDisk, Run, Tell, completed, environment, saved
+from tests.conftest import SENTENCE, TINY, FullDisk, Run, completed, environment
 from tests.warm_python import python
 
 pytestmark = pytest.mark.faults
@@ -34,7 +32,7 @@ main()
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_file_that_may_not_grow_is_named_and_removed(
-    name: str, trained: Path, tmp_path: Path, tell: Tell
+    name: str, trained: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "a.txt").write_text(SENTENCE * 40)
     done = subprocess.run(
@@ -48,7 +46,6 @@ def test_a_file_that_may_not_grow_is_named_and_removed(
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.rglob("*.tmp"))
     assert not list(tmp_path.glob("out.*"))
-    tell("files that may not grow", 1)
 
 
 SMALL_DISK = """
@@ -76,15 +73,9 @@ def has_small_disks(folder: Path) -> bool:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=() if name == "wav" else pytest.mark.every)
-        for name in ON_SMALL_DISK
-    ],
-)
+@pytest.mark.parametrize("name", ON_SMALL_DISK)
 def test_a_disk_that_gets_full_is_told_and_nothing_half_stays(
-    name: str, trained: Path, voice: Path, tmp_path: Path, tell: Tell
+    name: str, trained: Path, voice: Path, tmp_path: Path
 ) -> None:
     if not has_small_disks(tmp_path):
         pytest.skip("no small disk can be mounted here")
@@ -105,7 +96,6 @@ def test_a_disk_that_gets_full_is_told_and_nothing_half_stays(
         assert re.search(r"takes? (up to )?[\d.,]+ [kM]B", said), said
     left = done.stdout.splitlines()
     assert not [file for file in left if re.search(r"\.tmp$|/a\.", file)], left
-    tell("disks that get full", 1)
 
 
 def test_no_empty_file_of_sound_stays_behind(
@@ -134,29 +124,8 @@ def test_no_empty_file_of_sound_stays_behind(
     assert {file.name for file in tmp_path.iterdir()} == {"run"}
 
 
-def test_the_megabytes_are_told_before_anything_is_written(
-    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Tell
-) -> None:
-    whole = saved(trained)
-    whole.save(tmp_path / "a.safetensors")
-    before = (tmp_path / "a.safetensors").read_bytes()
-    usage = shutil.disk_usage
-    monkeypatch.setattr(
-        shutil, "disk_usage", lambda path: usage(path)._replace(free=len(before) - 1)
-    )
-    opened: list[Path] = []
-    monkeypatch.setattr(disk, "open_file", lambda path, mode: opened.append(path))
-    with pytest.raises(
-        OutputError, match=r"it takes [\d.]+ kB, and [\d.]+ kB are free on its disk"
-    ):
-        whole.save(tmp_path / "a.safetensors")
-    assert not opened
-    assert (tmp_path / "a.safetensors").read_bytes() == before
-    tell("saves for which a disk has no room", 1)
-
-
 def test_a_training_is_refused_before_it_begins_where_its_checkpoints_have_no_room(
-    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Tell
+    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "run"
     words = [*TINY, f"data.path={text_file}", f"run_dir={folder}"]
@@ -172,31 +141,6 @@ def test_a_training_is_refused_before_it_begins_where_its_checkpoints_have_no_ro
     assert len(kept) == 3
     free = 2 * max(kept)  # for one more, which takes the place of another
     run.ok(*words, "train.max_steps=12", "resume=auto")
-    tell("trainings for which a disk has no room", 1)
-
-
-def test_a_file_is_synced_renamed_and_its_folder_synced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Tell
-) -> None:
-    done: list[str] = []
-    sync, replace = os.fsync, Path.replace
-
-    def synced(handle: int) -> None:
-        done.append(Path(f"/proc/self/fd/{handle}").readlink().name)
-        sync(handle)
-
-    def replaced(source: Path, target: Path) -> Path:
-        done.append(f"rename to {target.name}")
-        return replace(source, target)
-
-    monkeypatch.setattr(os, "fsync", synced)
-    monkeypatch.setattr(Path, "replace", replaced)
-    with disk.atomic_write(tmp_path / "a.txt") as stream:
-        stream.write(b"content")
-    assert [name.partition(".tmp")[1] or name for name in done] == [
-        *(".tmp", "rename to a.txt", tmp_path.name),
-    ]
-    tell("orders of writes", 1)
 
 
 @pytest.mark.thorough

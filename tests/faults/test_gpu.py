@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.conftest import SMALL, Tell, process, spawn, wait_for_steps
+from tests.conftest import SMALL, process, spawn, wait_for_steps
 from tests.warm_python import python
 
 pytestmark = [
@@ -28,7 +28,7 @@ def all_but(megabytes: int) -> torch.Tensor:
     return torch.empty(max(0, free - (megabytes << 20)), dtype=torch.uint8, device="cuda")
 
 
-def test_a_gpu_that_is_full_is_told(text_file: Path, tmp_path: Path, tell: Tell) -> None:
+def test_a_gpu_that_is_full_is_told(text_file: Path, tmp_path: Path) -> None:
     filling = all_but(600)
     words = ["recipe=shakespeare", *ON_GPU, "device=cuda", f"data.path={text_file}"]
     for size in ("model.hidden_size=2048", "model.hidden_size=24 train.batch_size=100000"):
@@ -38,12 +38,9 @@ def test_a_gpu_that_is_full_is_told(text_file: Path, tmp_path: Path, tell: Tell)
         assert "memory" in done.stderr
     del filling
     torch.cuda.empty_cache()
-    tell("a GPU that another program fills", 2)
 
 
-def test_a_training_on_a_gpu_saves_for_every_signal(
-    text_file: Path, tmp_path: Path, tell: Tell
-) -> None:
+def test_a_training_on_a_gpu_saves_for_every_signal(text_file: Path, tmp_path: Path) -> None:
     words = ["recipe=shakespeare", *ON_GPU, "model.hidden_size=64", "device=cuda"]
     words += [f"data.path={text_file}", "train.max_steps=1000000", "resume=auto"]
     for sent in (signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP, signal.SIGKILL):
@@ -53,12 +50,9 @@ def test_a_training_on_a_gpu_saves_for_every_signal(
             training.send_signal(sent)
             _, said = training.communicate()
         assert training.returncode == (-9 if sent is signal.SIGKILL else 75), said
-    tell("signals to a training on a GPU", 4)
 
 
-def test_a_generation_that_does_not_fit_a_gpu_is_told(
-    trained: Path, tmp_path: Path, tell: Tell
-) -> None:
+def test_a_generation_that_does_not_fit_a_gpu_is_told(trained: Path, tmp_path: Path) -> None:
     filling = all_but(900)
     for streams, engine in ((2_000_000, "auto"), (20_000, "torch"), (20_000, "cuda_graph")):
         given = [f"checkpoint={trained}", "device=cuda", "length=20", f"streams={streams}"]
@@ -68,4 +62,3 @@ def test_a_generation_that_does_not_fit_a_gpu_is_told(
         assert done.returncode == 0 or "memory" in done.stderr
     del filling
     torch.cuda.empty_cache()
-    tell("generations on a GPU that another program fills", 3)

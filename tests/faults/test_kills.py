@@ -14,7 +14,7 @@ import safetensors
 import soundfile
 import torch
 
-from tests.conftest import SENTENCE, SMALL, Tell, spawn, wait_for_steps
+from tests.conftest import SENTENCE, SMALL, spawn, wait_for_steps
 from tests.faults import commands
 from tests.faults.conftest import Amount
 from tests.warm_python import python
@@ -92,7 +92,7 @@ def state(run: Path) -> tuple[dict[str, object], dict[str, torch.Tensor]]:
 
 @pytest.mark.parametrize("kind", ["text", "sound"])
 def test_a_killed_training_ends_as_if_it_never_had_been(
-    kind: str, amount: Amount, tell: Tell, chance: random.Random, tmp_path: Path
+    kind: str, amount: Amount, chance: random.Random, tmp_path: Path
 ) -> None:
     calls = finish(words(kind, tmp_path, "straight"))
     expected, tensors = state(tmp_path / "straight")
@@ -116,12 +116,11 @@ def test_a_killed_training_ends_as_if_it_never_had_been(
         assert values.keys() == tensors.keys()
         assert all(torch.equal(values[key], own) for key, own in tensors.items())
         assert not list((tmp_path / name).rglob("*.tmp"))
-    tell(f"kill -9 while training on {kind}", len(numbers))
 
 
 @pytest.mark.thorough
 def test_a_killed_command_leaves_nothing_that_the_next_one_does_not_clear(
-    amount: Amount, tell: Tell, chance: random.Random, trained: Path, tmp_path: Path
+    amount: Amount, chance: random.Random, trained: Path, tmp_path: Path
 ) -> None:
     lines = commands.lines(trained, tmp_path)
     names = [name for name in lines if name not in ("train", "inspect")]
@@ -136,4 +135,3 @@ def test_a_killed_command_leaves_nothing_that_the_next_one_does_not_clear(
         assert killed.returncode == -signal.SIGKILL, said
         finish(given, tmp_path)
         assert not list(tmp_path.rglob("*.tmp")), given
-    tell("kill -9 while a command writes", len(numbers))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.commands import COMMANDS
-from tests.conftest import Tell, spawn
+from tests.conftest import spawn
 from tests.faults import commands
 from tests.faults.conftest import Amount
 
@@ -34,7 +34,7 @@ def wait_until_heard(process: "subprocess.Popen[str]") -> None:
 
 @pytest.mark.thorough
 def test_a_signal_in_the_first_seconds_is_one_line(
-    amount: Amount, tell: Tell, chance: random.Random, trained: Path, tmp_path: Path
+    amount: Amount, chance: random.Random, trained: Path, tmp_path: Path
 ) -> None:
     lines = commands.lines(trained, tmp_path)
     alone = COMMANDS.keys() - {"play"}
@@ -57,4 +57,3 @@ def test_a_signal_in_the_first_seconds_is_one_line(
         if running.returncode:
             assert said.splitlines()[-1].startswith("seqkit: error: "), said
         assert not list(tmp_path.rglob("*.tmp"))
-    tell("signals in the first seconds of every command", len(numbers))
