@@ -12,7 +12,6 @@ from pathlib import Path
 
 from seqkit import compose
 from seqkit.commands.interrupts import Interrupts
-from seqkit.commands.slurm import SlurmJob
 from seqkit.config import Config
 from seqkit.foundation import disk, machine, threads
 from seqkit.foundation.console import Console
@@ -26,6 +25,42 @@ _GPUS = "CUDA_VISIBLE_DEVICES"
 _ERROR = "seqkit: error: "
 _OUTCOMES = {None: "not started", 0: "finished", 75: "stopped", 130: "stopped"}
 _HEAD = ("run", "best loss", "time", "outcome", "keys")
+_USUAL = {"job_name": "seqkit", "time": 1440, "cpus_per_task": 4}  # of a job of Slurm
+
+
+class SlurmJob:
+    """A command that a cluster runs by submitit, its output in a log.
+
+    Slurm's SBATCH_* variables say what it may take.
+    """
+
+    def __init__(self, command: Sequence[str], log: Path, *, gpu: bool) -> None:
+        """Submit it. Raises ConfigError where there is no cluster."""
+        try:
+            import submitit
+
+            executor = submitit.SlurmExecutor(log.with_suffix(".slurm"))
+            executor.update_parameters(**_USUAL, gpus_per_node=1 if gpu else None)
+            words = ["sh", "-c", 'exec "$@" >>"$0" 2>&1', str(log.absolute()), *command]
+            with submitit.helpers.clean_env():  # the sweep itself may be a job
+                self._job = executor.submit(subprocess.call, words)
+        except (ImportError, RuntimeError) as error:
+            raise ConfigError(f"launcher=slurm needs Slurm and seqkit[slurm]: {error}") from error
+
+    def poll(self) -> int | None:
+        """Its exit code, or that of a device that is gone; None as long as it waits or runs."""
+        if not self._job.done():
+            return None
+        try:
+            return int(self._job.result())
+        except RuntimeError:  # its node, or its time, is gone
+            return DeviceError.exit_code
+
+    def send_signal(self, number: int) -> None:
+        """Cancel it, upon which it saves its state."""
+        self._job.cancel(check=False)
+
+
 Process = subprocess.Popen[bytes] | SlurmJob
 
 
