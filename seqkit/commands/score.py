@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from seqkit.advice import charts
-from seqkit.advice.surprise_of_sound import SurpriseOfSound
-from seqkit.advice.surprise_of_text import ALTERNATIVES, SurpriseOfText, contents_of
+from seqkit.advice.surprise import ALTERNATIVES, SurpriseOfSound, SurpriseOfText, contents_of
 from seqkit.api import checkpoint_data
 from seqkit.commands import outputs
 from seqkit.config import Config

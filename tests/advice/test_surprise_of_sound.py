@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from seqkit.advice.surprise_of_sound import SurpriseOfSound
+from seqkit.advice.surprise import SurpriseOfSound
 from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Part
 from seqkit.evaluation.streaming import Stretch

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seqkit.advice.surprise_of_text import Peaks, located
+from seqkit.advice.surprise import Peaks, located
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus, Part
 
