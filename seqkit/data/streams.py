@@ -10,7 +10,7 @@ from seqkit.data.files import Meter
 from seqkit.foundation import disk
 from seqkit.foundation.console import Notice, Progress, unseen
 from seqkit.foundation.errors import DataError
-from seqkit.foundation.workers import HangingError, call_with_timeout
+from seqkit.foundation.threads import HangingError, call_with_timeout
 
 _TIMEOUT = 10.0  # seconds until the first byte of a stream has come
 _BLOCK = 1 << 20  # bytes

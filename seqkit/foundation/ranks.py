@@ -27,7 +27,7 @@ from seqkit.foundation.errors import (
     expected,
 )
 from seqkit.foundation.processes import HEARD, Rank
-from seqkit.foundation.workers import call_with_timeout
+from seqkit.foundation.threads import call_with_timeout
 
 _TIMEOUT = datetime.timedelta(days=1)  # a process may validate, or read data, while others wait
 _TOLD = "told"  # in the store, once a process tells of a failure

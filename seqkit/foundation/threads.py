@@ -1,4 +1,4 @@
-"""How many threads PyTorch takes: as many as other programs leave cores.
+"""Threads: how many PyTorch takes, as many as other programs leave cores; and calls that may hang.
 
 Threads share out every operation and wait for each other at its end by spinning. Where another
 program takes the core of one of them, all others wait for a thread that does not run: beside one
@@ -7,12 +7,15 @@ busy program on two cores, a step in two threads takes 23 to 260 times as long a
 """
 
 import contextlib
+import math
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from pathlib import Path
+from typing import TypeVar
 
 from seqkit.foundation.machine import HOST, Device, own_cores
 
@@ -20,11 +23,13 @@ FEW = 4
 """Threads for small operations: what takes seconds in these can take minutes in 32."""
 _EVERY = 0.25  # seconds between looks at the machine
 _TAKEN = 0.4  # of a core: when others take less, a thread still gets on
+_HEAR = 0.5  # seconds at most until a signal is heard
 _SET_BY_USER = (
     *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OMP_DYNAMIC", "MKL_DYNAMIC"),
     *("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"),
 )
 """Variables by which the user says how many threads OpenMP takes, and how they wait."""
+T = TypeVar("T")
 
 
 @contextlib.contextmanager
@@ -120,3 +125,32 @@ def _left() -> float:
     rows = (line.split() for line in Path("/proc/stat").read_text().splitlines())
     idle = sum(int(row[4]) + int(row[5]) for row in rows if row[0] in cores)
     return time.process_time() + idle / os.sysconf("SC_CLK_TCK")
+
+
+class HangingError(Exception):
+    """A call did not return in time; a TimeoutError is one that the call itself raised."""
+
+
+def call_with_timeout(timeout: float | None, call: Callable[[], T]) -> T:
+    """What a call returns; if it takes more than `timeout` seconds, its thread is left behind.
+
+    Signals are heard meanwhile, also where the call is one of C++: at the latest after half a
+    second, since a wait without end misses one that comes just before it. None waits for ever.
+
+    Raises HangingError, and what the call raises.
+    """
+    answer: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(call())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    left = math.inf if timeout is None else timeout
+    while not wait([answer], min(left, _HEAR)).done:
+        left -= _HEAR
+        if left <= 0:
+            raise HangingError
+    return answer.result()

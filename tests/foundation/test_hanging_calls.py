@@ -6,8 +6,8 @@ from concurrent.futures import Future, wait
 
 import pytest
 
-from seqkit.foundation import workers
-from seqkit.foundation.workers import HangingError, call_with_timeout
+from seqkit.foundation import threads
+from seqkit.foundation.threads import HangingError, call_with_timeout
 
 
 def test_what_a_call_returns_or_raises_comes_through() -> None:
@@ -40,6 +40,6 @@ def test_a_signal_that_comes_just_before_the_wait_is_heard(
             go_on.set()
         return wait(answers, seconds)
 
-    monkeypatch.setattr(workers, "wait", noted)
+    monkeypatch.setattr(threads, "wait", noted)
     assert call_with_timeout(None, go_on.wait)
     assert max(waits) <= 1
