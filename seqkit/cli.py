@@ -116,8 +116,6 @@ def _main(arguments: list[str]) -> int:
         help_texts.refuse_unknown(command)
         if asks:
             stdout.write(help_texts.keys(command))
-            if command == "generate" and any(word.startswith("checkpoint=") for word in words):
-                _tell_labels(_composed(command, words, options.config_dir))
             return 0
     if options.multirun:
         if options.cfg:
@@ -142,15 +140,6 @@ def _composed(command: str, words: list[str], config_dirs: list[Path]) -> "Compo
 
     compose.refuse_keys_of_others(words)
     return compose_training(words, config_dirs)
-
-
-def _tell_labels(composed: "Composed") -> None:
-    """Print the labels of a checkpoint, if it has any."""
-    from seqkit.runs.named_checkpoint import load_checkpoint
-
-    saved = load_checkpoint(composed.config.checkpoint, composed.catalogue, Console(quiet=True))
-    if saved.labels is not None:
-        stdout.write(f"\nlabels of {composed.config.checkpoint}: {saved.labels.summary}")
 
 
 class _Parser(argparse.ArgumentParser):

@@ -49,7 +49,6 @@ def test_it_says_what_it_is_asked_for(run: Run, learnt: Path) -> None:
         assert model.generate(label=name, seed=1, length=200) == own
     refused = run("generate", f"checkpoint={learnt}", "label=see")
     assert refused.code == 2 and "did you mean sea? It knows label: sea, wood" in refused.err
-    assert "labels of" in run("generate", f"checkpoint={learnt}", "--help").out.decode()
 
 
 def test_a_training_splits_its_text_once(
