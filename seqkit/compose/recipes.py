@@ -2,7 +2,6 @@
 
 import importlib.util
 from collections.abc import Sequence
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from seqkit.foundation import disk
@@ -18,6 +17,8 @@ def recipe_files(config_dirs: Sequence[Path]) -> dict[str, Path]:
     Raises:
         ConfigError: a folder of `--config-dir` is not there.
     """
+    from importlib.metadata import entry_points  # which nothing that generates needs
+
     folders = list[Path]()
     for folder in config_dirs:
         if not folder.is_dir():

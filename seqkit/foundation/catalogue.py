@@ -9,8 +9,8 @@ registered: a `Catalogue` is a value that is handed down.
 import functools
 import importlib
 import sys
-from collections.abc import Mapping, Sequence
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -31,11 +31,11 @@ _DATASETS = Path(__file__).parents[1] / "data" / "datasets"
 
 
 class Entry(NamedTuple):
-    """A name, where it comes from (in words), and what it names or how to import that."""
+    """A name, where it comes from (in words), and what gives what it names."""
 
     name: str
     source: str
-    value: object
+    load: Callable[[], object]
 
 
 class Catalogue:
@@ -67,12 +67,16 @@ class Catalogue:
     def find(self, kind: Kind, name: str) -> Any:
         """What a name stands for: of datasets an object with `locate`, of codecs a class.
 
+        seqkit's own names come first: to look among installed packages takes time.
+
         Raises:
-            ConfigError: nothing has the name, two things have it, or its plug-in fails.
+            ConfigError: nothing has the name, two plug-ins have it, or one fails.
         """
-        matches = [entry for entry in self.entries[kind] if entry.name == name]
-        what, names = _KINDS[kind], self.names(kind)
+        own = [entry for entry in _own(kind) if entry.name == name]
+        matches = own or [entry for entry in self.entries[kind] if entry.name == name]
+        what = _KINDS[kind]
         if not matches:
+            names = self.names(kind)
             raise ConfigError(
                 f"no {what} named {name}{nearest(name, names)} There are {', '.join(names)}, and "
                 "those of your own from an installed package or plugins=MODULE"
@@ -85,12 +89,14 @@ class Catalogue:
     @functools.cached_property
     def entries(self) -> dict[Kind, list[Entry]]:
         """Every name with its source, by kind; a name may come twice."""
+        from importlib.metadata import entry_points
+
         installed = entry_points()  # all at once: it reads what every installed package says
         entries = {kind: [*_own(kind), *self._given[kind]] for kind in _KINDS}
         for kind in _KINDS:
             for point in installed.select(group=f"seqkit.{kind}"):
                 source = f"the package {point.dist.name if point.dist else point.value}"
-                entries[kind].append(Entry(point.name, source, point))
+                entries[kind].append(Entry(point.name, source, point.load))
         return entries
 
 
@@ -98,7 +104,14 @@ def _own(kind: Kind) -> list[Entry]:
     modules = (file.stem for file in _DATASETS.glob("[a-z]*.py"))
     datasets = {name: f"seqkit.data.datasets.{name}" for name in modules}
     named = _OWN_CODECS if kind == "codecs" else datasets
-    return [Entry(name, "seqkit", EntryPoint(name, value, "")) for name, value in named.items()]
+    return [Entry(name, "seqkit", partial(_imported, place)) for name, place in named.items()]
+
+
+def _imported(place: str) -> Any:
+    """A module, or what it has, by `package.module:name`."""
+    module, _, name = place.partition(":")
+    loaded = importlib.import_module(module)
+    return getattr(loaded, name) if name else loaded
 
 
 def _of_module(name: str) -> dict[Kind, list[Entry]]:
@@ -115,7 +128,7 @@ def _of_module(name: str) -> dict[Kind, list[Entry]]:
         named = getattr(module, kind.upper(), {})
         if not isinstance(named, Mapping):
             raise ConfigError(f"{source}: {kind.upper()} is not a mapping of names to objects")
-        entries[kind] = [Entry(str(key), source, value) for key, value in named.items()]
+        entries[kind] = [Entry(str(key), source, partial(named.__getitem__, key)) for key in named]
     if not (hasattr(module, "DATASETS") or hasattr(module, "CODECS")):
         raise ConfigError(f"{source}: the module has neither DATASETS nor CODECS")
     return entries
@@ -125,14 +138,14 @@ def _load(kind: Kind, entry: Entry) -> Any:
     """What an entry names, checked. Raises ConfigError with the plug-in's name."""
     label = f"the {_KINDS[kind]} {entry.name} of {entry.source}"
     try:
-        loaded = entry.value.load() if isinstance(entry.value, EntryPoint) else entry.value
+        loaded: Any = entry.load()
     except (Exception, SystemExit) as error:
         raise ConfigError(f"{label} cannot be loaded: {of_plugin(error)}") from error
     if kind == "datasets":
         if isinstance(loaded, type) or not callable(getattr(loaded, "locate", None)):
             raise ConfigError(f"{label} has no function locate(folders)")
         return loaded
-    bases = tuple(EntryPoint("", base, "").load() for base in _CODEC_BASES)
+    bases = tuple(map(_imported, _CODEC_BASES))
     if not isinstance(loaded, type) or not issubclass(loaded, bases):
         raise ConfigError(f"{label} is not a subclass of TextCodec or Quantiser")
     if (own := getattr(loaded, "name", None)) != entry.name:

@@ -9,8 +9,6 @@ import typing
 from collections.abc import Collection, Mapping
 from typing import Any
 
-import yaml
-
 from seqkit.config import Config, check, options, set_value, values_of
 from seqkit.foundation import dropped
 from seqkit.foundation.catalogue import Catalogue, Kind
@@ -26,6 +24,8 @@ _OF_A_COMMAND = ("json", "out", "overwrite", "plugins", "quiet", "resume", "run_
 
 def to_yaml(config: Config) -> str:
     """A config as YAML."""
+    import yaml  # which nothing that generates needs
+
     return str(yaml.safe_dump(dataclasses.asdict(config), sort_keys=False, allow_unicode=True))
 
 
