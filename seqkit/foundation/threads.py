@@ -106,17 +106,13 @@ class _Cores:
             if (seconds := time.monotonic() - self._looked) >= _EVERY:
                 before, self._left = self._left, _left()
                 if self._looked:
-                    self._free = fitting((self._left - before) / seconds)
+                    others_left = (self._left - before) / seconds
+                    self._free = max(1, min(int(others_left + _TAKEN), own_cores()))
                 self._looked = time.monotonic()
             return self._free
 
 
 _CORES = _Cores()
-
-
-def fitting(cores: float) -> int:
-    """How many threads fit so many cores that others left to this process."""
-    return max(1, min(int(cores + _TAKEN), own_cores()))
 
 
 def _left() -> float:

@@ -52,12 +52,6 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(
     assert [file.name for file in tmp_path.iterdir()] == ["file.txt"]
 
 
-def test_what_fails_beside_a_stream_is_not_told_as_its_failure(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError), disk.atomic_write(tmp_path / "file.txt") as stream:
-        stream.write((tmp_path / "none").read_bytes())
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_block_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
     place = tmp_path / "folder" / "file.txt"
     with pytest.raises(KeyboardInterrupt), disk.atomic_write(place) as stream:
@@ -109,17 +103,6 @@ def test_a_file_keeps_its_second_name_and_leaves_no_third(tmp_path: Path) -> Non
         disk.keep_as(last, previous)
         assert previous.read_text() == "new"
         assert sorted(path.name for path in tmp_path.iterdir()) == ["last", "previous"]
-
-
-def test_a_new_folder_is_nobody_elses(tmp_path: Path) -> None:
-    assert disk.make_folder(tmp_path / "a" / "b")
-    assert not disk.make_folder(tmp_path / "a" / "b")
-    (tmp_path / "file").touch()
-    for make in (disk.make_folder, disk.remove):
-        with pytest.raises(OutputError, match="cannot write"):
-            make(tmp_path / "file" / "c")
-    with pytest.raises(OutputError, match="no such file or directory"):
-        disk.rename(tmp_path / "none", tmp_path / "some")
 
 
 def test_the_cache_can_be_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,24 +18,6 @@ pytestmark = pytest.mark.faults
 LINUX = sys.platform == "linux"
 
 
-@pytest.mark.parametrize(
-    ("ours", "cores", "fitting"),
-    [
-        (1.98, 2, 2),  # alone
-        (1.70, 2, 2),  # a little of everything is left alone
-        (1.23, 2, 1),  # beside one busy program
-        (0.70, 2, 1),  # it never goes below one
-        (12.5, 16, 12),  # four of 16 cores are busy
-        (64.0, 16, 16),  # never more than it may use
-    ],
-)
-def test_threads_fit_the_cores_that_others_leave(
-    ours: float, cores: int, fitting: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(threads, "own_cores", lambda: cores)
-    assert threads.fitting(ours) == fitting
-
-
 _LOOP = """
 import os, subprocess, sys
 import torch

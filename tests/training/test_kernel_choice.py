@@ -12,7 +12,7 @@ from seqkit.model.execution import Execution
 from seqkit.model.fused_calls import round_up
 from seqkit.model.persistent_lstm import launch
 from seqkit.training import kernel_choice
-from seqkit.training.kernel_choice import choose_execution, supported
+from seqkit.training.kernel_choice import choose_execution
 
 
 def setting(
@@ -45,28 +45,6 @@ def test_a_resumed_run_keeps_its_execution_though_the_rule_has_another() -> None
     other = Execution("stacked", "fp16", 32)
     chosen = choose_execution(model, lanes, precisions=precisions, before=other)
     assert chosen == Execution("layerwise", "fp32", 25)
-
-
-@pytest.mark.parametrize(
-    ("change", "execution", "runs"),
-    [
-        ({}, Execution("layerwise", "fp32", 25), True),
-        ({}, Execution("layerwise", "fp32", 24), False),
-        ({}, Execution("layerwise", "fp32", 32), False),
-        ({}, Execution("layerwise", "fp16", 25), False),
-        ({}, Execution("unrolled", "fp32", 25), False),
-        ({"backend": "unrolled"}, Execution("unrolled", "fp32", 25), True),
-        ({"backend": "unrolled"}, Execution("layerwise", "fp32", 25), False),
-        ({"dropout": 0.1}, Execution("layerwise", "fp32", 25), True),
-        ({"dropout": 0.1}, Execution("stacked", "fp32", 25), False),
-        ({"documents": 3}, Execution("stacked", "fp32", 25), False),
-    ],
-)
-def test_an_execution_is_supported_where_it_can_run(
-    change: dict[str, object], execution: Execution, runs: bool
-) -> None:
-    model, lanes = setting("cpu", **change)  # type: ignore[arg-type]
-    assert supported(execution, model, lanes, ["fp32", "bf16"]) == runs
 
 
 @pytest.mark.gpu

@@ -102,17 +102,6 @@ def test_it_ends_on_time_however_fast_the_machine_is(
     ]
 
 
-def test_no_validation_comes_right_before_the_last() -> None:
-    machine, validated = Machine(), []
-    for event in machine.training().run():
-        if isinstance(event, Validated):
-            validated.append(event.step)
-        seconds = {Validated: 3.6, Stepped: 0.2}
-        machine.now += seconds.get(type(event), 0.0)
-    last, end = validated[-2:]
-    assert 0.2 * (end - last) >= 3.6
-
-
 def test_a_stop_is_not_counted_and_what_was_before_it_is() -> None:
     machine = Machine()
     first = machine.training()
@@ -149,17 +138,6 @@ def test_a_number_of_steps_limits_it_too() -> None:
     check_rates(machine.rates)
 
 
-def test_validations_on_the_way_come_as_asked_for() -> None:
-    def steps(**train: object) -> list[int]:
-        machine = Machine()
-        machine.run(machine.training(**train), lambda passed: 0.4)
-        return [event.step for event in machine.events if isinstance(event, Validated)]
-
-    assert len(steps(validate_every=0)) == 1
-    often = steps(validate_every=20)
-    assert often[:-1] == list(range(20, often[-1], 20))
-
-
 def test_samples_on_the_way_take_a_tenth_of_the_budget() -> None:
     def count(event: type[Event], **train: object) -> int:
         machine = Machine(validation=0.5)  # that long for the sample after it
@@ -169,15 +147,6 @@ def test_samples_on_the_way_take_a_tenth_of_the_budget() -> None:
     assert count(Validated) > 25
     assert count(SampleDue) == pytest.approx(0.1 * MINUTE / 0.5, abs=2)
     assert count(SampleDue, max_minutes=0.0, max_steps=200) == 20  # where there is no budget
-
-
-@pytest.mark.parametrize(("longer", "room"), [(8.0, 4.0), (50.0, 0.1 * MINUTE)])
-def test_the_closing_sample_has_room(longer: float, room: float) -> None:
-    machine = Machine(validation=0.5)  # that long for the sample after it
-    training = machine.training(validate_every=10, closing_sample=longer)
-    took = machine.run(training, lambda passed: 0.2)
-    assert took == pytest.approx(MINUTE - room, abs=0.5)
-    check_rates(machine.rates)
 
 
 def test_a_training_is_saved_every_two_minutes() -> None:
@@ -191,15 +160,3 @@ def test_a_training_is_saved_every_two_minutes() -> None:
         if isinstance(event, Stepped):
             machine.now += 5.0
     assert saves == [25, 49, 73, 97, 121, 145, 150]  # 24 steps of 5 s, and the end
-
-
-def test_the_steps_that_it_will_be_are_foretold() -> None:
-    machine = Machine()
-    training = machine.training()
-    assert training.total_steps == 0
-    machine.run(training, lambda passed: 0.2 if passed < 20 else 0.5)
-    told = [event for event in machine.events if isinstance(event, Trained)]
-    by_step = {event.step: event.total_steps for event in told}
-    assert by_step[1] == 0
-    assert by_step[100] == pytest.approx(300, rel=0.02)
-    assert told[-1].total_steps == pytest.approx(told[-1].step, abs=1)

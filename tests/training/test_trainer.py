@@ -15,8 +15,6 @@ from seqkit.foundation.errors import DivergedError
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution, plainest_kernel
-from seqkit.model.network import RunnableWeights
-from seqkit.model.state import State
 from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
 from seqkit.training.kernel_choice import width
 from seqkit.training.schedule import Clock
@@ -79,25 +77,6 @@ def test_it_learns() -> None:
     assert reports[0].step == 1
     assert reports[0].loss == pytest.approx(math.log(V), abs=0.1)
     assert reports[-1].symbols > 150 * 4 * 10 * 0.9
-
-
-def test_the_state_is_carried_and_zeroed_where_an_epoch_begins(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    training = trainer(max_steps=60, validate_every=0, valid=0)
-    seen: list[torch.Tensor] = []
-    original = RunnableWeights.__call__
-
-    def spy(network: RunnableWeights, symbols: torch.Tensor, state: State, *rest: object) -> object:
-        seen.append(state.h.clone())
-        return original(network, symbols, state, *rest)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(RunnableWeights, "__call__", spy)
-    list(training.run())
-    steps = Lanes(part(900, 1), 0, 4, 10).steps
-    assert len(seen) == 60 > steps
-    for step, h in enumerate(seen):
-        assert h.any() == (step % steps != 0)
 
 
 def test_it_ends_at_the_epoch_or_when_patience_is_out() -> None:
