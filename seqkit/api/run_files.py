@@ -1,8 +1,6 @@
 """What a training leaves beside its checkpoints: about.json, summary.json, and samples."""
 
 import dataclasses
-import math
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,7 @@ from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device
 from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.session import Notice
-from seqkit.foundation.wording import command_line, counted
+from seqkit.foundation.wording import command_line
 from seqkit.generation.continuation import continue_prompt, finish
 from seqkit.generation.ending import ending_of
 from seqkit.generation.engine import Blocks
@@ -35,8 +33,6 @@ from seqkit.symbols import Symbols
 
 _SOUGHT = 60  # seconds of the data's sound of which the loudest one is shown
 _JUDGED = 60  # seconds of the closing sample by which a postfilter is chosen, and its verdict
-_SHARE = 0.1  # of train.max_minutes, which the closing sample may take beyond it
-_LEAST = 1.0  # seconds that it may take
 
 
 def about_run(training: Training) -> dict[str, Any]:
@@ -138,16 +134,11 @@ def sample(
         index=index,
     )
     blocks = continue_prompt(trained, closing.prompt, request, notice=notice)
-    if best and training.config.train.max_minutes:
-        blocks = _in_time(blocks, training, notice)
     return finish(trained, request, closing.prompt, blocks, notice=notice, recites=recites)
 
 
 def closing_sample(training: Training, notice: Notice) -> Blocks:
-    """What the best checkpoint makes of the prompt: blocks (N, S).
-
-    They have the full length, or what a tenth of train.max_minutes suffices for.
-    """
+    """What the best checkpoint makes of the prompt: blocks (N, S)."""
     best = training.chosen
     request = request_of(training.config, training.closing.length)
 
@@ -159,31 +150,6 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
             notice(f"not kept for the report: {error}")
 
     return sample(training, best.build(training.device), request, notice, best, recites)
-
-
-def _in_time(blocks: Blocks, training: Training, notice: Notice) -> Blocks:
-    """The blocks that come within the time that the closing sample may take, and at least two."""
-    minutes, length = training.config.train.max_minutes, training.closing.length
-    end, done = math.inf, 0
-    for number, block in enumerate(blocks):
-        if number == 1:  # the first symbol needs no step: by now the engine is set up
-            end = time.monotonic() + max(60 * minutes * _SHARE, _LEAST)
-        done += len(block)
-        yield block
-        if time.monotonic() > end and done < length:
-            notice(
-                f"the closing sample ends after {_amount(done, training)} of "
-                f"{_amount(length, training)}: train.max_minutes={minutes:g} leaves no "
-                "time for more, and generate makes more"
-            )
-            return
-
-
-def _amount(symbols: int, training: Training) -> str:
-    codec = training.corpus.codec
-    if isinstance(codec, Quantiser):
-        return f"{round(symbols / codec.symbol_rate, 2):g} s"
-    return counted(symbols, "symbol")
 
 
 def closing_file(training: Training) -> Path:
