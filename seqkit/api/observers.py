@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seqkit.api.run_files import sample
+from seqkit.api.run_files import draw, sample
 from seqkit.data.codecs import Quantiser
 from seqkit.foundation.session import Notice
 from seqkit.foundation.wording import counted
@@ -20,7 +20,6 @@ from seqkit.generation.medium import save_sample
 from seqkit.generation.request import request_of
 from seqkit.runs.events import Event, Sampled, describe
 from seqkit.runs.folder import RunFolder
-from seqkit.runs.observers import draw
 from seqkit.runs.saver import Saver
 from seqkit.stages.training import Training
 from seqkit.symbols import Integers

@@ -10,7 +10,7 @@ import numpy as np
 from seqkit.advice import run_page
 from seqkit.advice.text import repeated
 from seqkit.data.codecs import Quantiser
-from seqkit.data.sound import writer
+from seqkit.data.sound import pictures, writer
 from seqkit.data.sound.postfilter import OFF
 from seqkit.data.sound.reader import SoundReader
 from seqkit.evaluation.postfilter_choice import choose
@@ -27,7 +27,6 @@ from seqkit.generation.medium import save_sample
 from seqkit.generation.request import Request, Trained, request_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint, load
-from seqkit.runs.observers import draw
 from seqkit.stages.training import Training
 from seqkit.symbols import Symbols
 
@@ -211,3 +210,14 @@ def _judge(
     known = {} if said.distances is None else said.distances.known
     kept = {"is_like": said.is_like, "heard": said.words, **known}
     training.folder.complete_summary({"likeness": kept})
+
+
+def draw(file: Path, notice: Callable[[str], None]) -> None:
+    """Draw the waveform and the mel spectrogram of a sample of sound beside it.
+
+    A picture that fails is told, and ends no training.
+    """
+    try:
+        pictures.draw_file(file)
+    except Exception as error:
+        notice(f"no picture of {file}: {error}")

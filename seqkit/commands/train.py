@@ -11,12 +11,13 @@ from seqkit.config import Config
 from seqkit.data.codecs import Quantiser
 from seqkit.foundation import machine, processes, stdout
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.console import Console
+from seqkit.foundation.console import Bar, Console
 from seqkit.foundation.errors import NOT_BEGUN, LostProcessError, StoppedError
 from seqkit.foundation.ranks import joined
 from seqkit.foundation.session import Session
-from seqkit.runs.observers import ProgressBar
+from seqkit.runs.events import Diverged, Event, Sampled, Stopped, Validating, describe, readings
 from seqkit.stages.training import Training, set_up
+from seqkit.training.events import Trained
 from seqkit.training.footprint import SMALLER
 
 
@@ -93,3 +94,28 @@ def _print_sample(training: Training, console: Console) -> None:
             outputs.print_names([file])
     with console.progress("judging and drawing"):
         finish_closing_sample(training, console.notice)
+
+
+class ProgressBar:
+    """stderr: a bar, and a line for whatever is worth one."""
+
+    def __init__(self, console: Console, bar: Bar) -> None:
+        self._console = console
+        self._bar = bar
+        self._readings: list[str] = []
+
+    def __call__(self, event: Event) -> None:
+        """Show the event."""
+        match event:
+            case Trained():
+                self._readings = readings(event)
+                self._bar.update(event.step, *self._readings, total=event.total_steps)
+            case Validating():
+                share = f"validating {event.symbols * 100 // event.total}%"
+                self._bar.update(event.step, *self._readings[:1], share)
+            case Stopped() | Diverged():
+                return  # the command ends with these words
+            case Sampled():
+                self._console.notice("\n".join("    " + line for line in event.preview.split("\n")))
+        if line := describe(event):
+            self._console.notice(line)
