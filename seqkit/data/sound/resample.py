@@ -8,6 +8,7 @@ import numpy as np
 
 from seqkit.data.sound import Frames, Wave
 from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.threads import shared_cores
 
 _ZEROS = 16  # zero crossings of the sinc on each side
 _CORNER = 0.97  # of the lower Nyquist frequency
@@ -69,7 +70,8 @@ class Resampler:
         self._read += len(piece)
         if not settled:
             return np.zeros_like(piece[:0])
-        new: Frames = self._filter(torch.from_numpy(kept.T.copy())).numpy().T
+        with shared_cores(exactly=1):  # more threads are slower on a busy machine
+            new: Frames = self._filter(torch.from_numpy(kept.T.copy())).numpy().T
         new = new[self._context * self._out :][: settled * self._out]
         self._made += len(new)
         return new[: len(new) - last * (self._made + self._read * -self._out // self._in)]
