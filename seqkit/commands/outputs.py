@@ -4,8 +4,6 @@ import contextlib
 import dataclasses
 import os
 import re
-import resource
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -14,8 +12,6 @@ from seqkit.foundation import disk, stdout
 from seqkit.foundation.errors import ConfigError, OutputError
 from seqkit.foundation.run_folders import is_run
 from seqkit.foundation.stdout import Product
-
-_OTHER_FILES = 64  # that the process may have open
 
 
 def free_files(config: Config) -> list[Path]:
@@ -31,7 +27,6 @@ def free_files(config: Config) -> list[Path]:
     out = Path(config.out)
     if not out.name:
         raise ConfigError(f"out={config.out}: give the name of a file")
-    allow_open_files(config.streams)
     files = numbered(out, config.streams)
     prompts = config.prompt_file, config.prompt_audio, config.like
     reads = (config.checkpoint, *prompts, *config.data.path)
@@ -79,11 +74,8 @@ def write_result(out: Path | None, text: str, *, overwrite: bool) -> None:
     Raises:
         OutputError: the file is there by now, and `overwrite` is false.
     """
-    if out:
-        with disk.atomic_write(out, overwrite) as stream:
-            stream.write((text + "\n").encode())
-    else:
-        stdout.write(text)
+    with result_stream(out, overwrite=overwrite) as write:
+        write(f"{text}\n".encode("utf-8", "surrogateescape"))
 
 
 @contextlib.contextmanager
@@ -118,16 +110,3 @@ def new_files(folder: Path, streams: int, suffix: str) -> list[Path]:
     names = [re.match(r"generated_(\d+)[._]", file.name) for file in folder.iterdir()]
     number = max((int(name[1]) for name in names if name), default=0) + 1
     return numbered(folder / f"generated_{number}{suffix}", streams)
-
-
-def allow_open_files(count: int) -> None:
-    """Ask the system for so many open files. Raises OutputError where it does not allow them."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = sys.maxsize if hard == resource.RLIM_INFINITY else max(1, hard - _OTHER_FILES)
-    if count > most:
-        raise OutputError(
-            f"streams={count}: this system lets a process open {hard} files: "
-            f"give at most streams={most}"
-        )
-    if soft != resource.RLIM_INFINITY and soft < count + _OTHER_FILES:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -8,15 +8,14 @@ from itertools import chain
 from pathlib import Path
 
 from seqkit.commands.interrupts import Interrupts
-from seqkit.commands.outputs import allow_open_files, result_stream
+from seqkit.commands.outputs import result_stream
 from seqkit.foundation.console import Console
 from seqkit.foundation.stdout import Product, to_bytes
+from seqkit.foundation.wording import first_of
 from seqkit.generation.ending import without_ended
 from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import Medium
 from seqkit.symbols import Integers, Symbols
-
-_MANY = 8  # files, of which the first and the last are told
 
 
 @dataclass
@@ -44,9 +43,8 @@ class Sample:
         """Write each stream to its file while it is made. Files that would hold nothing go.
 
         Raises:
-            OutputError: a file cannot be written; or, before any is made, they are too many.
+            OutputError: a file cannot be written, or the system allows fewer open ones.
         """
-        allow_open_files(len(files))
         count = 0
         with self.interrupts.held():
             with contextlib.ExitStack() as stack:
@@ -65,14 +63,9 @@ class Sample:
     def _tell(self, files: list[Path], count: int) -> None:
         """Tell that files of `count` symbols are written."""
         speed = f"; {self.speed}" if self.speed else ""
-        shown = ", ".join(map(str, files))
-        if len(files) > _MANY:
-            shown = f"{files[0]} … {files[-1]}"
-        written = "written"
-        if count < self.length and self.interrupts.received:
-            what = "files end" if len(files) > 1 else "file ends"
-            written = f"the {what} early, and can be used; written"
-        self.console.notice(f"{written}: {shown}{speed}")
+        early = count < self.length and self.interrupts.received
+        written = "ended early, and can be used; written" if early else "written"
+        self.console.notice(f"{written}: {first_of(files)}{speed}")
 
     def print_one(self) -> None:
         """Write the prompt and one stream to stdout while it is made.
