@@ -12,7 +12,6 @@ from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.wording import (
     aligned,
-    decimals,
     duration,
     first_of,
     json_text,
@@ -120,8 +119,8 @@ def _table(records: Sequence[Record], differing: Sequence[str]) -> str:
         loss, bits, seconds = row["loss"], row["bits_per_symbol"], row["seconds"]
         shown = [
             row["run"],
-            None if loss is None else decimals(loss, 4),
-            None if bits is None else decimals(bits, 4),
+            None if loss is None else f"{loss:.4f}",
+            None if bits is None else f"{bits:.4f}",
             row["steps"],
             None if seconds is None else duration(seconds),
             row["parameters"] and f"{row['parameters']:,}",

@@ -10,7 +10,6 @@ from unicodedata import east_asian_width
 
 from seqkit.foundation.processes import ALONE, Rank
 
-_HUGE = 1e6  # beyond it decimals tell nothing
 _INVISIBLE = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
 """Unicode's categories of characters that have no shape of their own, or act on others."""
 _JOINERS = "\u200c\u200d"  # they belong to the spelling of some languages, and to emoji
@@ -78,11 +77,6 @@ def rounded(number: float) -> str:
 def percent(share: float) -> str:
     """A share with two digits, as 0.92 %; of less than all, 99 % at most."""
     return f"{min(100 * share, 99):.2g} %" if share < 1 else "100 %"
-
-
-def decimals(value: float, digits: int) -> str:
-    """A number with so many decimals; one that is huge, as of a training that diverged, brief."""
-    return f"{value:.{digits}f}" if abs(value) < _HUGE else f"{value:.{digits}g}"
 
 
 def visible(text: str) -> str:
