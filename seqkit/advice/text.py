@@ -1,6 +1,5 @@
 """What a text is like: its characters, and how much of it is there twice; its faults."""
 
-import codecs
 import contextlib
 import itertools
 import re
@@ -153,25 +152,18 @@ def faults(
 
 
 def file_faults(files: Collection[Path], config: DataConfig) -> list[Fault]:
-    """That files were meant to be read otherwise, by how the first of them begin."""
-    begins = dict[Path, bytes]()
+    """That files are lists, by how the first of them begin."""
+    begins = dict[Path, str]()
     for file in itertools.islice([] if config.of_rows else files, _FILES):
         with contextlib.suppress(BadFileError):
-            begins[file] = head(file)
-    utf8 = [file for file, begin in begins.items() if _is_utf8(begin)]
-    texts = [begin.decode(config.encoding, "replace") for begin in begins.values()]
+            begins[file] = head(file).decode(config.encoding, "replace")
     are_tables = all(file.suffix in _TABLES for file in begins)
     return told(
         (
-            not are_tables and not config.cuts_files and all(map(is_list, texts)),
+            not are_tables and not config.cuts_files and all(map(is_list, begins.values())),
             "the text looks like a list: with data.document=line (recipe=names) each line is a "
             "document, and a sample is one",
             {"document": "line"},
-        ),
-        (
-            utf8 and not codecs.lookup(config.encoding).name.startswith("utf"),
-            f"{len(utf8)} of {len(begins)} files that were looked at, such as {first_of(utf8, 1)}, "
-            f"are UTF-8, not {config.encoding}: give data.encoding=utf-8",
         ),
     )
 
@@ -187,10 +179,3 @@ def is_list(text: str) -> bool:
         and len({*filled}) >= _DISTINCT * len(filled)
         and others < _OTHERS * len(filled)
     )
-
-
-def _is_utf8(begin: bytes) -> bool:
-    """Whether bytes, whose end may cut a character, are UTF-8 that is more than ASCII."""
-    with contextlib.suppress(UnicodeDecodeError):
-        return not codecs.getincrementaldecoder("utf-8")().decode(begin).isascii()
-    return False

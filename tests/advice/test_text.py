@@ -1,13 +1,11 @@
 """What is told of a text is true of it, and what was probably meant to be read otherwise."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from seqkit.advice import text
-from seqkit.config import DataConfig
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Part
 
@@ -47,12 +45,6 @@ def faults(content: str) -> str:
     return "\n".join(map(str, text.faults(facts(content), "text")))
 
 
-def told_of(file: Path, content: str, encoding: str = "utf-8", given: str = "utf-8") -> str:
-    file.write_text(content, encoding)
-    config = DataConfig(path=[str(file)], encoding=given)
-    return "; ".join(map(str, text.file_faults([file], config)))
-
-
 def test_every_fault_is_told() -> None:
     rng = np.random.default_rng(0)
     good = "\n".join("".join(rng.choice(list("abcdefgh "), 60)) for _ in range(2000))
@@ -67,22 +59,6 @@ def test_every_fault_is_told() -> None:
     odd = "1 odd character, such as U+0007: take them out"
     assert odd in faults(good + "\x07")
     assert "symbols occur fewer than 10 times" in faults(good + "".join(map(chr, range(300, 400))))
-
-
-@pytest.mark.parametrize(
-    ("content", "encoding", "given", "told"),
-    [
-        ("café\n", "utf-8", "latin-1", "are UTF-8, not latin-1: give data.encoding=utf-8"),
-        ("x" + "é" * 200_000, "utf-8", "cp1252", "are UTF-8, not cp1252"),  # cut in a character
-        ("café\n", "latin-1", "latin-1", ""),
-    ],
-)
-def test_another_encoding_is_told_about(
-    content: str, encoding: str, given: str, told: str, tmp_path: Path
-) -> None:
-    found = told_of(tmp_path / "a.txt", content, encoding, given)
-    assert told in found
-    assert bool(found) == bool(told)
 
 
 def test_rare_characters_that_make_up_much_of_a_text_are_not_to_be_left_out() -> None:
