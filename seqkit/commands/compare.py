@@ -10,13 +10,7 @@ from seqkit.config import Config
 from seqkit.foundation import stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
-from seqkit.foundation.wording import (
-    aligned,
-    duration,
-    first_of,
-    json_text,
-    visible_line,
-)
+from seqkit.foundation.wording import aligned, duration, first_of, json_text, visible_line
 from seqkit.runs.layout import find_runs
 from seqkit.runs.record import Record, read
 

@@ -7,11 +7,7 @@ from typing import Any
 
 from seqkit.config.data import DataConfig
 from seqkit.config.model import DynamicConfig, ModelConfig, SampleConfig, check_model
-from seqkit.config.training import (
-    LogConfig,
-    OptimizerConfig,
-    TrainConfig,
-)
+from seqkit.config.training import LogConfig, OptimizerConfig, TrainConfig
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_section, option, options_of
 
