@@ -195,7 +195,7 @@ def _run_all(
     After a second signal, and after a failure of a start, those that are going end at once.
     """
     waiting, going, stopping = [*jobs], dict[int, tuple[Job, Process]](), False
-    with console.progress("jobs", len(jobs)) as bar:
+    with console.progress("multirun", len(jobs), unit="jobs") as bar:
         try:
             while going or (waiting and not stopping):
                 if interrupts.received and not stopping:

@@ -42,7 +42,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 def _train(training: Training, console: Console) -> None:
     """Train to the end, or until a signal comes. Raises StoppedError, InterruptedRunError."""
     trainer = training.trainer
-    bar = console.progress("step", trainer.total_steps, trainer.progress.step)
+    bar = console.progress("step", trainer.total_steps, trainer.progress.step, "steps")
     with Interrupts(at_once=False) as interrupts, bar as shown:
 
         def reason() -> str | None:

@@ -58,7 +58,8 @@ class Bar:
         self._total = self._total if total is None else total
         shown, now = visible_line(", ".join(readings)), time.monotonic()
         if self._terminal is not None:
-            self._tqdm = self._tqdm or self._drawn(self._terminal)
+            if self._tqdm is None:
+                self._tqdm = self._drawn(self._terminal)
             self._tqdm.total = self._total or None
             self._tqdm.set_postfix_str(shown, refresh=False)
             self._tqdm.update(completed - self._tqdm.n)

@@ -40,6 +40,7 @@ def test_notices_stand_above_the_bar(tmp_path: Path) -> None:
         "with console.progress('読む\\x1b[31m', 50) as bar, console.progress('title') as other:\n"
         "    for step in range(5):\n"
         "        bar.update(step, '日本語のとても長い名前' * step)\n"
+        "        other.update(step)\n"
         "        console.notice(f'{step} ☃')\n"
     )
     with on_terminal([python(), "-c", program], 60, tmp_path) as terminal:
