@@ -71,7 +71,11 @@ def corpus_asked_for(
     data = data_asked_for(config, saved, catalogue, console)
     known = Known(saved.codec, saved.labels, saved.settings.data, samples=False)
     corpus = load_corpus(data, Session(catalogue, console.notice, console.progress), known)
-    require_same(config, saved, corpus.name, corpus.sha256)
+    if not config.data.path and corpus.sha256 != saved.data.get("sha256"):
+        raise DataError(
+            f"{' and '.join(data.path) or corpus.name} is not what the checkpoint was trained on "
+            "(another sha256): give data.path to evaluate other data"
+        )
     if saved.labels is not None:
         saved.labels.require(corpus.labels)
     return corpus
@@ -97,16 +101,6 @@ def data_asked_for(
         asked = getattr(data, key)
         raise ConfigError(f"data.{key}={asked}: this checkpoint learnt no labels: leave it out")
     return data
-
-
-def require_same(config: Config, saved: Checkpoint, name: str, sha256: str) -> None:
-    """Raise DataError for data that are to be the checkpoint's own, and are not."""
-    if not config.data.path and sha256 != saved.data.get("sha256"):
-        paths = " and ".join(saved.settings.data.path)
-        raise DataError(
-            f"{paths or name} is not what the checkpoint was trained on (another sha256): give "
-            "data.path to evaluate other data"
-        )
 
 
 def _own_data(saved: Checkpoint, catalogue: Catalogue) -> DataConfig:

@@ -114,15 +114,14 @@ def _likeness(
     if not isinstance(codec, Quantiser):
         raise ConfigError("protocol=spectral measures sound, and this model writes text")
     recording, sha256 = saved.recording, str(saved.data.get("sha256"))
-    if config.data.path or recording is None:  # refused before anything is made
+    if config.data.path:  # refused before anything is made
         data = checkpoint_data.data_asked_for(config, saved, catalogue, console)
         check_same(data, codec, saved.settings.data)
         source = source_of(data, Session(catalogue, console.notice, console.progress))
-        sha256 = digest(source)
-        checkpoint_data.require_same(config, saved, source.located.name, sha256)
         with console.progress("reading"):
-            rate = _FULL_RATE if config.data.path else codec.sample_rate
-            recording = recording_of(source, rate)
+            recording, sha256 = recording_of(source, _FULL_RATE), digest(source)
+    if recording is None:
+        raise ConfigError("this model keeps no recording to compare with: give data.path=FILE")
     config = as_trained(dataclasses.replace(config, seed=config.fixed_seed), saved.settings)
     length = medium_of(codec).length(config.length, config.seconds or _SECONDS)
     request = dataclasses.replace(request_of(config, length), streams=_SOUNDS)
