@@ -221,22 +221,6 @@ def rename(source: Path, target: Path) -> None:
         source.replace(target)
 
 
-def keep_as(source: Path, target: Path) -> None:
-    """Give a file, which is to be replaced, a second name, in the place of what has it.
-
-    Without hard links it has only the second one until then. Raises OutputError.
-    """
-    second = half_of(target)
-    with _failures(target):
-        if target.exists() and target.samefile(source):  # renamed to itself, it would keep both
-            return
-        try:
-            os.link(source, second)
-        except OSError:  # a file system without hard links
-            second = source
-        second.replace(target)
-
-
 def remove(path: Path) -> None:
     """Remove a file, if it is there. Raises OutputError."""
     with _failures(path):

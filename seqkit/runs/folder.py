@@ -200,7 +200,7 @@ class RunFolder(RunFiles):
     def save(self, saved: Checkpoint) -> None:
         """Make `saved` the last checkpoint and keep the one before it.
 
-        The new file is whole before the others are touched, and there always is a `last`.
+        The new file is whole before the others are touched. One of the two is always there.
 
         Raises:
             OutputError: it cannot be written, or this folder is another training's by now.
@@ -212,7 +212,7 @@ class RunFolder(RunFiles):
         self.check_own()
         last = self.checkpoint("last")
         if last.exists():
-            disk.keep_as(last, self.checkpoint("previous"))
+            disk.rename(last, self.checkpoint("previous"))
 
     def save_best(self, saved: Checkpoint) -> None:
         """Keep what generation needs of the best checkpoint. Raises as `save`."""

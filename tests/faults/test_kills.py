@@ -38,7 +38,7 @@ def counted(call):
             os.kill(os.getpid(), signal.SIGKILL)
         return call(*given)
     return wrapper
-calls = (disk.OutputFile, "write"), (disk, "rename keep_as append"), (os, "fsync")
+calls = (disk.OutputFile, "write"), (disk, "rename append"), (os, "fsync")
 for place, names in calls:
     for name in names.split():
         setattr(place, name, counted(getattr(place, name)))

@@ -95,16 +95,6 @@ def test_what_appears_meanwhile_is_not_replaced_unasked(tmp_path: Path) -> None:
     }
 
 
-def test_a_file_keeps_its_second_name_and_leaves_no_third(tmp_path: Path) -> None:
-    last, previous = tmp_path / "last", tmp_path / "previous"
-    last.write_text("new")
-    previous.write_text("old")
-    for _ in range(2):  # as after a kill between this and the replacing of `last`
-        disk.keep_as(last, previous)
-        assert previous.read_text() == "new"
-        assert sorted(path.name for path in tmp_path.iterdir()) == ["last", "previous"]
-
-
 def test_the_cache_can_be_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "file"))
