@@ -170,7 +170,8 @@ class _Running:
         """Follow a validation that has scored so many symbols."""
         progress = self._training.trainer.progress
         self.tell(Validating(progress.step, scored, progress.scored or 0))
-        self._stop_if_asked()
+        if self._training.ranks.alone:  # else the others do not ask at this moment
+            self._stop_if_asked()
 
     def _stop_if_asked(self) -> None:
         if reason := self._training.ranks.first(self._stop()):

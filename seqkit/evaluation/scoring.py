@@ -16,7 +16,6 @@ from seqkit.data.corpus import Part
 from seqkit.evaluation.protocols import LANES
 from seqkit.evaluation.score import Score, Tally
 from seqkit.foundation.errors import CheckpointError
-from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.foundation.threads import shared_cores
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import RunnableWeights, Trace, cross_entropy
@@ -58,16 +57,13 @@ class Scored:
     model: on the device where it is to run.
     part: the symbols; at least one.
     start: the codec's start symbol, the input before each document.
-    watch: called after every chunk with the symbols scored so far, by all processes.
-    ranks: the processes that share the work; all of them make the same calls and get the same
-        scores.
+    watch: called after every chunk with the symbols scored so far.
     """
 
     model: CharRNN
     part: Part
     start: int
     watch: Callable[[int], None] = lambda done: None
-    ranks: Ranks = ALONE
 
 
 @torch.inference_mode()
@@ -107,10 +103,9 @@ def chunks(
     network: RunnableWeights | None = None,
     begin_state: State | None = None,
 ) -> Iterator[Chunk]:
-    """Run this process's share of segments, those side by side that take about as long.
+    """Run segments, those side by side that take about as long.
 
-    A chunk has as many steps as a power of two says, and no more than `CHUNK`. All processes have
-    to take chunks until there are no more: `watch` is called in all at the same time.
+    A chunk has as many steps as a power of two says, and no more than `CHUNK`.
 
     Args:
         scored: the model and the part.
@@ -122,21 +117,16 @@ def chunks(
     Raises:
         GaveUpError: the persistent kernel gave up.
     """
-    ranks = scored.ranks
     rows = np.argsort(segments[:, 0] - segments[:, 2], kind="stable")  # the longest first
-    rows = rows[ranks.rank.number :: ranks.rank.size]
-    wanted, done = int((segments[:, 2] - segments[:, 1]).sum()), 0
+    done = 0
     if network is None:
         with torch.no_grad():
             network = scored.model.runnable_weights(dtype=torch.float32)
-    for chunk in ranks.rounds(_chunks(scored, network, segments, begin_state, rows)):
-        if chunk is not None:
-            yield chunk
-            done += int(chunk.counted.sum())
-        scored.watch(min(done * ranks.rank.size, wanted))
-    if network.failed is not None:
-        ranks.max(network.failed)
-        launch.check(network.failed)
+    for chunk in _chunks(scored, network, segments, begin_state, rows):
+        yield chunk
+        done += int(chunk.counted.sum())
+        scored.watch(done)
+    launch.check(network.failed)
 
 
 @torch.inference_mode()

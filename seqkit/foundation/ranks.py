@@ -98,14 +98,6 @@ class Ranks:
             return None
         return next(own for own in self.everyone(value) if own is not None)
 
-    def rounds(self, items: Iterator[T]) -> Iterator[T | None]:
-        """One item a round, until every process had all of its own; None where it has no more."""
-        while True:
-            item = next(items, None)
-            if not self.any(item is not None):
-                return
-            yield item
-
     @contextlib.contextmanager
     def turn(self, first: bool) -> Iterator[None]:
         """Let the processes that are `first` go through the block before the others."""

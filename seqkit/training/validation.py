@@ -13,7 +13,7 @@ from torch import Tensor
 
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring
-from seqkit.foundation.errors import DivergedError
+from seqkit.foundation.errors import DivergedError, GaveUpError
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import PERSISTENT, Execution
@@ -47,7 +47,7 @@ class Validation:
     """The validation part, what of it is scored, and which weights it was found to choose.
 
     All of it is scored, or `SCORED` symbols spread over it. All processes have to call the same
-    methods.
+    methods; the first one computes.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Validation:
         execution: that of the training.
         weights: of the training, those of evaluation among them.
         calibrate: whether a temperature is looked for; else it is 1.
-        ranks: the processes that share the work.
+        ranks: the processes of the training, of which the first validates.
         """
         self._part = part
         self._start, self._execution = start, execution
@@ -107,7 +107,9 @@ class Validation:
         if self.scored != (progress.scored or len(self)):
             progress.forget_best()
         progress.scored = self.scored
-        choice = self.choose(self._weights.models(), watch)
+        choice = self._ranks.shared(lambda: self._attempt(watch))
+        if isinstance(choice, GaveUpError):
+            raise choice
         if not math.isfinite(choice.losses["raw"]):
             raise DivergedError(
                 f"the validation loss is {choice.losses['raw']} at step {progress.step}: "
@@ -131,6 +133,13 @@ class Validation:
             total=len(self),
             since=progress.since,
         )
+
+    def _attempt(self, watch: Callable[[int], None]) -> "Choice | GaveUpError":
+        """The choice, or what all processes have to know of a kernel that gave up in this one."""
+        try:
+            return self.choose(self._weights.models(), watch)
+        except GaveUpError as error:
+            return error
 
     def choose(
         self, models: dict[str, CharRNN], watch: Callable[[int], None] = lambda scored: None
@@ -160,7 +169,7 @@ class Validation:
         network = model.runnable_weights(dtype=self._execution.dtype, kernel=kernel)
 
         def run(segments: Integers, watch_part: Callable[[int], None]) -> Iterable[_Predicted]:
-            scored = scoring.Scored(model, self._part, self._start, watch_part, self._ranks)
+            scored = scoring.Scored(model, self._part, self._start, watch_part)
             return map(_Predicted.of, scoring.chunks(scored, segments, network))
 
         parts, tried = run(self._segments, watch), [1.0]
@@ -175,7 +184,6 @@ class Validation:
         totals = torch.zeros(len(tried), dtype=torch.float64)
         for part in parts:
             totals += torch.tensor([part.nats(t) for t in tried], dtype=torch.float64)
-        self._ranks.sum(totals)
         return dict(zip(tried, (totals / self.scored).tolist(), strict=True))
 
     def _best_temperature(self, parts: Sequence["_Predicted"]) -> float:
@@ -184,9 +192,7 @@ class Validation:
         @functools.cache
         def nats(place: int) -> float:
             each = [part.nats(_TEMPERATURES[place]) for part in parts]
-            total = torch.tensor(each, dtype=torch.float64).sum()
-            self._ranks.sum(total)
-            return float(total)
+            return float(torch.tensor(each, dtype=torch.float64).sum())
 
         place = bisect.bisect_left(_TEMPERATURES[:-1], self._chosen[1])
         while place and nats(place - 1) < nats(place):
