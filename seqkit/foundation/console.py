@@ -58,11 +58,12 @@ class Bar:
         self._total = self._total if total is None else total
         shown, now = visible_line(", ".join(readings)), time.monotonic()
         if self._terminal is not None:
-            if self._tqdm is None:
-                self._tqdm = self._drawn(self._terminal)
-            self._tqdm.total = self._total or None
-            self._tqdm.set_postfix_str(shown, refresh=False)
-            self._tqdm.update(completed - self._tqdm.n)
+            with contextlib.suppress(OSError, ValueError):  # nobody can read it any more
+                if self._tqdm is None:
+                    self._tqdm = self._drawn(self._terminal)
+                self._tqdm.total = self._total or None
+                self._tqdm.set_postfix_str(shown, refresh=False)
+                self._tqdm.update(completed - self._tqdm.n)
         elif not self._begun:
             self._begun = self._said = now
         elif self._say is not None and now - self._said >= _LINE_EVERY:
@@ -89,7 +90,8 @@ class Bar:
     def draw(self) -> None:
         """Show it on the terminal, below what was written meanwhile."""
         if self._tqdm is not None:
-            self._tqdm.refresh()
+            with contextlib.suppress(OSError, ValueError):
+                self._tqdm.refresh()
         elif self._terminal is not None:
             put(self._terminal, f"{self._title} …")
 
@@ -101,7 +103,8 @@ class Bar:
     def close(self) -> None:
         """End it."""
         if self._tqdm is not None:
-            self._tqdm.close()
+            with contextlib.suppress(OSError, ValueError):
+                self._tqdm.close()
 
 
 def put(stream: TextIO, text: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from seqkit.foundation import disk
 from tests.conftest import Run, environment
-from tests.terminal import Screen
+from tests.terminal import Screen, set_size
 from tests.warm_python import python
 
 
@@ -29,13 +29,15 @@ def test_a_terminal_shows_what_stdout_holds(run: Run, trained: Path) -> None:
     assert shown.endswith("\n")
     screen = Screen(80)
     screen.feed(shown)
-    assert "\n".join(screen.rows) == plain
+    # What was erased is blank, and nobody sees a blank at the end of a row.
+    assert [row.rstrip() for row in screen.rows] == [row.rstrip() for row in plain.split("\n")]
 
 
 @pytest.mark.thorough
 def test_a_terminal_that_is_closed_leaves_what_was_made(trained: Path, tmp_path: Path) -> None:
     terminal, side = os.openpty()
-    more = ["streams=2", "length=10000000", "out=long.txt"]
+    set_size(terminal, 200)
+    more = ["streams=2", "length=100000000", "out=long.txt"]
     with subprocess.Popen(
         [sys.executable, "-m", "seqkit", "generate", f"checkpoint={trained}", *more],
         cwd=tmp_path, env=environment(), stderr=side,
@@ -43,7 +45,7 @@ def test_a_terminal_that_is_closed_leaves_what_was_made(trained: Path, tmp_path:
         try:
             os.close(side)
             said = b""
-            while said.count(b"symbols/s") < 3:  # the first one comes with the first block
+            while b"symbols/s" not in said:
                 said += os.read(terminal, 1000)
             os.close(terminal)
             making.send_signal(signal.SIGSTOP)  # it hears both at once, however busy the machine is
@@ -54,7 +56,7 @@ def test_a_terminal_that_is_closed_leaves_what_was_made(trained: Path, tmp_path:
         finally:
             making.kill()
     for made in (tmp_path / "long_1.txt", tmp_path / "long_2.txt"):
-        assert 50 <= len(made.read_text()) < 10_000_000
+        assert 50 <= len(made.read_text()) < 100_000_000
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGUSR1])
@@ -123,7 +125,7 @@ def test_signals_while_text_is_saved_lose_nothing(
     out, seed = tmp_path / "made.txt", "seed=5"
     words = [f"checkpoint={trained}", f"length={length}", "streams=2", seed]
     result = run.fails(code, "generate", *words, f"out={out}")
-    assert ("files end early" if length > 200 else "written") in result
+    assert ("ended early, and can be used" if length > 200 else "written") in result
     assert {file.name for file in tmp_path.iterdir()} == {"made_1.txt", "made_2.txt"}
     monkeypatch.undo()
     texts = [(tmp_path / f"made_{number}.txt").read_bytes() for number in (1, 2)]

@@ -91,6 +91,7 @@ def test_an_engine_is_kept_while_the_labels_are_the_same(
 
 def test_it_is_scored_with_the_labels_of_its_data(run: Run, learnt: Path, tmp_path: Path) -> None:
     right = run.json("evaluate", f"checkpoint={learnt}")["loss"]
+    run.ok("score", f"checkpoint={learnt}", f"out={tmp_path / 's.jsonl'}")
     folder = texts(tmp_path / "swapped", sea=WORDS["wood"], wood=WORDS["sea"])
     path = f"data.path={folder}"
     assert (

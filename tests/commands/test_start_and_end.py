@@ -145,7 +145,7 @@ def test_who_is_waited_for_is_shown_and_a_signal_ends_the_wait(
         while terminal.read():
             pass
         assert terminal.program.wait() == code
-        assert terminal.screen.rows[-1].startswith(last)
+        assert any(row.startswith(last) for row in terminal.screen.rows[-2:])  # it may be broken
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from tests.conftest import SENTENCE, SMALL, TINY, Run, environment
+from tests.conftest import SENTENCE, SMALL, TINY, Run, environment, summary_of
 from tests.warm_python import python
 
 SOUND = [key for key in SMALL if not key.startswith("length=")]
@@ -33,11 +33,14 @@ def test_a_stream_is_found_again(run: Run, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert b"stdin: 1,800 bytes read, and kept as" in done.stderr
     assert b"symbols of stdin" in done.stderr
-    for given in (b"", b"what comes now does not matter"):
-        steps = f"train.max_steps={3 + bool(given)}"
-        resumed = piped(given, *words, steps, cwd=tmp_path)
-        assert resumed.returncode == 0, resumed.stderr
-        assert b"data.path=- is not read again: the run goes on with" in resumed.stderr
+    resumed = piped(content, *words, "train.max_steps=3", cwd=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    by_its_folder = [f"run_dir={tmp_path / 'run'}", "resume=auto", "train.max_steps=4"]
+    resumed = piped(b"", *by_its_folder, cwd=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    assert summary_of(tmp_path / "run")["steps"] == 4
+    other = piped(content * 2, *words, "train.max_steps=5", cwd=tmp_path)
+    assert (other.returncode, b"data" in other.stderr) == (2, True), other.stderr
     own = run.json("evaluate", f"checkpoint={tmp_path / 'run'}", "device=cpu")["data_sha256"]
     whole = ["evaluate", "checkpoint=run", "data.path=/dev/stdin", "device=cpu", "json=true"]
     given_again = piped(content, *whole, cwd=tmp_path)
@@ -54,7 +57,7 @@ def test_sound_may_come_through_a_pipe(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     refused = piped(stream.getvalue(), *TINY, "data.path=-", "run_dir=text", cwd=tmp_path)
     assert refused.returncode == 3
-    assert b"/stdin: not plain text: it is sound; recipe=my_sound" in refused.stderr
+    assert b"/stdin: not utf-8 text: it is sound; recipe=my_sound" in refused.stderr
 
 
 @pytest.mark.parametrize("key", ["checkpoint", "init_from"])
