@@ -26,7 +26,7 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.session import Session
 from seqkit.foundation.wording import counted, json_text
-from seqkit.generation.continuation import continue_prompt, finish
+from seqkit.generation.continuation import continue_prompt
 from seqkit.generation.medium import medium_of
 from seqkit.generation.request import as_trained, request_of
 from seqkit.runs.checkpoint import Checkpoint
@@ -127,10 +127,9 @@ def _likeness(
     request = dataclasses.replace(request_of(config, length), streams=_SOUNDS)
     advice = "Try fewer seconds, or device=cpu."
     with machine.memory_errors(advice), console.progress("generate", length) as bar:
-        trained = dataclasses.replace(saved.trained(saved.build(chosen)), recording=None)
+        trained = saved.trained(saved.build(chosen))
         prompt, blocks, done = np.zeros(0, np.uint8), list[Integers](), 0
-        made = continue_prompt(trained, prompt, request, notice=console.notice)
-        for block in finish(trained, request, prompt, made, notice=console.notice):
+        for block in continue_prompt(trained, prompt, request, notice=console.notice):
             blocks.append(block)
             done += len(block)
             bar.update(done)

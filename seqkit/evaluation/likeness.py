@@ -112,11 +112,6 @@ class Heard(NamedTuple):
         return float(self.shares[self.notes != NO_PITCH].sum())
 
 
-def level_of(wave: Wave) -> float:
-    """The level of a wave (N,) in decibels."""
-    return 10 * math.log10(float(np.square(wave, dtype=np.float64).mean()) + _FLOOR)
-
-
 def noise_from(wave: Wave, heard: Heard) -> Distances:
     """How far noise is from a recording, the unit of each distance."""
     draw = np.random.default_rng(0)

@@ -7,14 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from seqkit.data.sound import Wave
-from seqkit.data.sound.resample import resample
 from seqkit.evaluation.full_band import (
     FullBand,
     Hearing,
     Sound,
     distances,
     noise_from,
-    pieces_of,
 )
 from seqkit.evaluation.likeness import (
     BANDS,
@@ -23,10 +21,9 @@ from seqkit.evaluation.likeness import (
     Distances,
     Frames,
     Heard,
-    level_of,
     scaled,
 )
-from seqkit.symbols import Integers, NamedArrays
+from seqkit.symbols import NamedArrays
 
 NEEDED = Distances(0.10, 0.25, 0.45, 0.40, 0.12, 0.25)
 """Up to these a sound counts as like its recording, whatever the recording."""
@@ -37,12 +34,10 @@ the same limits: what is measured, and up to where, does not depend on the lengt
 ENOUGH = 750.0
 """Seconds of sound that a training reads, all passes together, until it sounds like most."""
 _SLACK = 1.5  # times the distances of the recording's halves, or pieces, which are enough, too
-_QUIETER = 20.0  # decibels below the recording's quietest second, from which on that is silence
 _SAME_HIGHS = 1.0  # decibels
-_COARSE = 100  # levels within which two samples count as the same
 _PEAK = 0.95  # of the recording
 _KEPT = ("level", "clarity", "notes", "shares")
-_SCALARS = ("factor", "unit", "halves", "quietest", "loops")
+_SCALARS = ("factor", "unit", "halves")
 
 
 class Judgement(NamedTuple):
@@ -68,8 +63,6 @@ class Recording:
     halves: how far its first half is from its second.
     piece: how far pieces of it that are as long as `VERDICT` are from it, in the median; as
         `halves` of a recording that is shorter than two of them.
-    quietest: the level of its quietest second, in decibels.
-    loops: whether the first half of a second of it recurs in it, as that of a tone may.
     """
 
     factor: float
@@ -79,8 +72,6 @@ class Recording:
     unit: Distances
     halves: Distances
     piece: Distances
-    quietest: float
-    loops: bool
 
     @classmethod
     def of(cls, wave: Wave, sample_rate: int) -> "Recording":
@@ -106,7 +97,6 @@ class Recording:
         if len(sound.low) > 2 * VERDICT * RATE:
             found = [distances(one.hear(), heard) for one in sound.pieces(VERDICT)]
             piece = scaled(Distances(*np.median(found, 0).tolist()), unit)
-        seconds = pieces_of(sound.low, min(RATE, len(sound.low)))
         return cls(
             factor=factor,
             heard=heard.low,
@@ -115,8 +105,6 @@ class Recording:
             unit=unit,
             halves=halves,
             piece=piece,
-            quietest=min(level_of(second) for second in seconds),
-            loops=any(loops(np.round(second * _COARSE).astype(np.int64)) for second in seconds),
         )
 
     def measure(self, wave: Wave, sample_rate: int) -> Distances:
@@ -190,11 +178,6 @@ class Recording:
             words["contrast"] = "it hisses" if hisses else "it has less hiss"
         return words
 
-    def is_silence(self, wave: Wave, sample_rate: int) -> bool:
-        """Whether a second of sound (N,) is far quieter than any second of the recording."""
-        heard = resample(wave, sample_rate, RATE) * np.float32(self.factor)
-        return level_of(heard) < self.quietest - _QUIETER
-
     def _sound(self, wave: Wave, sample_rate: int) -> Sound:
         """A sound as it is compared."""
         return Sound.of(wave, sample_rate).times(self.factor, self.full_factor)
@@ -235,12 +218,4 @@ class Recording:
             unit=Distances(*own["unit"].tolist()),
             halves=halves,
             piece=next((Distances(*row[1:]) for row in rows if row[0] >= VERDICT), halves),
-            quietest=float(own["quietest"]),
-            loops=bool(own["loops"]),
         )
-
-
-def loops(symbols: Integers) -> bool:
-    """Whether the first half of symbols (N,) recurs exactly within them."""
-    content = symbols.tobytes()
-    return content.find(content[: len(content) // 2], symbols.itemsize) > 0

@@ -32,7 +32,7 @@ KEYS: dict[str, str] = {
     "neuron": "what a cell does is shown by Model.activations, from Python",
     "data.symbols_per_sample": "a sample is one symbol, of data.levels=1024 at most",
     "sample.repetition_penalty": "a higher temperature=… repeats less",
-    "sample.retry": "sound that is silent or stuck is told, and not drawn again",
+    "sample.retry": "takes=8 makes eight sounds and keeps the best",
     "shape": "python -m benchmarks.steps SHAPE, in a clone of the repository",
     "train.teacher_symbols": "examples/teachers.py has --symbols",
     "train.teachers": "examples/teachers.py trains a network on what others say",

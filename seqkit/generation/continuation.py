@@ -122,21 +122,16 @@ def finish(
 ) -> Blocks:
     """What becomes of the blocks that `continue_prompt` makes: loops, the best take, or they.
 
-    `notice` is told in the end how much of them recites, unless `recites` is; and of sound its
-    faults, and whether it is like the recording.
+    `notice` is told in the end how much of them recites, unless `recites` is; and of each stream of
+    sound whether it is like the recording.
     """
     codec, recording = trained.codec, trained.recording
-    before = prompt if request.include_prompt else prompt[:0]
     if request.extra:
         assert isinstance(codec, Quantiser)
         blocks = looped(blocks, codec, request.length - request.extra)
     if request.takes > 1:
         blocks = listening.best(trained, blocks, notice)
     blocks = novel.told(blocks, trained.index, prompt, recites or (lambda s: notice(s.words)))
-    if not isinstance(codec, Quantiser):
-        return blocks
-    if request.like is None:  # whose rests are no faults
-        blocks = listening.watched(blocks, codec, before, notice, recording)
     if recording is None or request.takes > 1 or not request.judged:
         return blocks
     return listening.judged(

@@ -1,13 +1,7 @@
-"""Watches sound while it is made, and says whether it is like its recording; keeps the best take.
+"""Says whether sound that was made is like its recording; keeps the best of several takes.
 
-Of many streams the first 16 are looked at, and of each every second:
-
-- silence: it is 20 dB quieter than any second of the recording;
-- clipping: more than a quarter of the samples are at the lowest or the highest level;
-- a loop: the first half second recurs exactly within the second, which it does in none of it.
-
-Models with labels keep nothing of their recording. With them silence is samples that differ by less
-than 1/250 of full scale, and nothing is said in the end.
+Of many streams the first 16 are judged, and of each the first minute. Models with labels keep
+nothing of their recording, and nothing is said of theirs.
 
 Takes are streams that are made side by side, of which the best one is kept. Best is the one whose
 largest distance from the recording, each divided by its limit, is the least. So if any take sounds
@@ -21,62 +15,15 @@ import numpy as np
 
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.evaluation.likeness import RATE, SHORTEST
-from seqkit.evaluation.recording import Judgement, Recording, loops
+from seqkit.evaluation.recording import Judgement, Recording
 from seqkit.foundation.errors import ConfigError
-from seqkit.generation.ending import ENDED, streams_of
+from seqkit.generation.ending import streams_of
 from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Trained
-from seqkit.symbols import Integers, Symbols
+from seqkit.symbols import Integers
 
 _TOLD = 8  # takes whose distances are told, the best ones
-_SILENT = 1 / 250
-_CLIPPED = 1 / 4
-_FEWEST = 16  # levels; with fewer, the outermost ones mean nothing
 _JUDGED, _STREAMS = 60, 16  # seconds from the beginning, and streams from the first
-
-
-def trouble(symbols: Integers, codec: Quantiser, recording: Recording | None) -> str | None:
-    """What is wrong with a second of sound (N,), if anything."""
-    levels = codec.levels_of(symbols)
-    if recording is not None:
-        is_silence = recording.is_silence(codec.decode(symbols), codec.sample_rate)
-    else:
-        is_silence = bool((np.ptp(codec.values[levels], 0) * codec.gain < _SILENT).all())
-    if is_silence:
-        return "silence"
-    outermost = (levels == 0) | (levels == codec.levels - 1)
-    if codec.levels >= _FEWEST and np.mean(outermost) > _CLIPPED:
-        return "clipping"
-    return "a loop" if loops(symbols) and not (recording and recording.loops) else None
-
-
-def watched(
-    blocks: Blocks,
-    codec: Quantiser,
-    prompt: Symbols,
-    notice: Callable[[str], None],
-    recording: Recording | None,
-) -> Blocks:
-    """Hand on every block (N, S) at once, and report trouble after every full second.
-
-    `prompt` came before. `notice` is told once of each kind of trouble that a stream runs into.
-    """
-    second, at = codec.symbol_rate, len(prompt) / codec.symbol_rate
-    rows: Integers | None = None
-    reported: dict[int, str | None] = {}
-    for block in blocks:
-        yield block
-        some = block[:, :_STREAMS]
-        rows = some if rows is None else np.concatenate([rows, some])
-        while len(rows) >= second:
-            for stream, symbols in enumerate(rows[:second].T):
-                if symbols[-1] == ENDED:
-                    continue
-                fault = trouble(symbols, codec, recording)
-                if fault and reported.get(stream) != fault:
-                    notice(f"stream {stream + 1}: {fault} at {at:.1f} s")
-                reported[stream] = fault
-            rows, at = rows[second:], at + 1
 
 
 def judged(

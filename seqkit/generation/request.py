@@ -80,8 +80,6 @@ class Request:
     """The codes that sound follows, (frames,), if none are to be written."""
     extra: int = 0
     """How much of the length is made for a choice of where a loop begins; 0 for no loop."""
-    include_prompt: bool = field(default=True, compare=False)
-    """Whether the result begins with the prompt, as the times that are told know."""
     judged: bool = True
     """Whether a notice says of each stream of sound if it is like the recording."""
     novel: bool = False
@@ -146,7 +144,6 @@ def request_of(
         label_strength=config.label_strength,
         ending=ending,
         like=like,
-        include_prompt=config.include_prompt,
         novel=config.sample.novel,
     )
 
