@@ -1,4 +1,4 @@
-"""Curves as pictures, drawn by matplotlib: of a run, of several runs, and of a surprising sound.
+"""Curves as pictures, drawn by matplotlib: of a run, and of several runs.
 
 The same values give the same file.
 """
@@ -12,7 +12,6 @@ from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.wording import visible_line
 from seqkit.runs.record import Record
-from seqkit.symbols import Floats
 
 FORMATS = (".svg", ".png", ".pdf")
 """The endings of the pictures that can be written."""
@@ -80,30 +79,6 @@ def compare(file: Path, records: Sequence[Record], *, overwrite: bool) -> None:
     content = _content(figure, file.suffix.lower().removeprefix("."))
     with disk.atomic_write(file, overwrite) as stream:
         stream.write(content)
-
-
-def under_waveform(
-    wave: tuple[Floats, Floats], curve: tuple[Floats, Floats], words: tuple[str, str], ending: str
-) -> bytes:
-    """A picture of a quantity by time, under the waveform of its sound.
-
-    Args:
-        wave: its lowest and its highest samples (N,) around the seconds of the curve.
-        curve: seconds (N,) and values (N,).
-        words: a title, and what the values are.
-        ending: one of `FORMATS`.
-    """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11, 5), dpi=100, layout="constrained")
-    above, below = figure.subplots(2, sharex=True)
-    above.fill_between(curve[0], *wave, linewidth=0.5)
-    above.set_title(_plain(words[0]))
-    below.plot(*curve, color="C1", linewidth=1)
-    below.set_ylabel(words[1])
-    below.set_xlabel("seconds")
-    below.grid(alpha=0.3)
-    return _content(figure, ending.lower().removeprefix("."))
 
 
 def _content(figure: Any, kind: str, *, transparent: bool = False) -> bytes:

@@ -1,7 +1,4 @@
-"""How surprising a text or a sound is: its most surprising places, and all of it.
-
-A page colours each symbol of a text; of a sound a curve is drawn under its waveform.
-"""
+"""How surprising a text is: its most surprising places, and a page that colours each symbol."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -9,11 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from seqkit.advice import charts
 from seqkit.data import codecs
-from seqkit.data.codecs import Quantiser, TextCodec
+from seqkit.data.codecs import TextCodec
 from seqkit.data.corpus import Part
-from seqkit.evaluation.baselines import noun
 from seqkit.evaluation.streaming import Stretch
 from seqkit.foundation import templates
 from seqkit.foundation.wording import visible
@@ -27,8 +22,6 @@ _APART = 120  # symbols from one surprising place to the next
 _PEAKS = 20
 _NEAR = 15  # symbols that are shown before and after a surprising one
 _HOTTEST = 9  # bits, rounded down, from which on a symbol has the hottest colour
-_COLUMNS = 800  # of the picture of a sound
-_FRAME, _SECONDS_APART = 0.05, 1.0  # in which its surprise is averaged, and between two places
 _NAMES = {" ": "space", "\n": "newline", "\t": "tab"}
 
 
@@ -47,11 +40,11 @@ class Peaks:
         self.highest: list[tuple[int, float]] = []
         """At most 20 places and their values, the highest first."""
 
-    def add(self, begin: int, values: Floats, spacing: int = 1) -> None:
-        """Look at values (n,) of the places `begin`, `begin + spacing` …"""
-        step = max(1, self._apart // spacing)
+    def add(self, begin: int, values: Floats) -> None:
+        """Look at values (n,) of the places from `begin` on."""
+        step = self._apart
         rows = [at + int(values[at : at + step].argmax()) for at in range(0, len(values), step)]
-        found = self.highest + [(begin + spacing * row, float(values[row])) for row in rows]
+        found = self.highest + [(begin + row, float(values[row])) for row in rows]
         self.highest = []
         for place, value in sorted(found, key=lambda peak: (-peak[1], peak[0])):
             if all(abs(place - other) >= self._apart for other, _ in self.highest):
@@ -60,8 +53,8 @@ class Peaks:
                 return
 
 
-class SurpriseOfText:
-    """Takes the stretches of a text in order; keeps its beginning and its surprising places."""
+class Surprise:
+    """Takes the stretches of a text in order; keeps how it begins, and its surprising places."""
 
     def __init__(
         self, part: Part, contents: Sequence[str | bytes], documents: Sequence[str]
@@ -133,53 +126,6 @@ class SurpriseOfText:
     def _name(self, symbol: int) -> str:
         text = self._texts[symbol]
         return _NAMES.get(text, visible(text))
-
-
-class SurpriseOfSound:
-    """Takes the stretches of a sound in order; keeps a curve and its surprising places."""
-
-    def __init__(self, part: Part, codec: Quantiser, documents: Sequence[str]) -> None:
-        """`documents` as for `located`."""
-        self._part, self._codec, self._documents = part, codec, documents
-        self._noun = noun(codec.kind)
-        count = min(len(part), _COLUMNS)
-        self._begins = np.arange(count + 1) * len(part) // count  # of the picture's columns
-        self._low, self._high = np.zeros((2, count), np.float32)
-        self._sums = np.zeros(count)
-        self._peaks = Peaks(int(_SECONDS_APART * codec.symbol_rate) + 1)
-
-    def add(self, stretch: Stretch) -> None:
-        """Take the next stretch."""
-        wave = self._codec.along(self._part.symbols[stretch.begin : stretch.end])
-        bits = stretch.nats / math.log(2)
-        places = np.arange(stretch.begin, stretch.end)
-        columns = np.searchsorted(self._begins, places, side="right") - 1
-        np.minimum.at(self._low, columns, wave)
-        np.maximum.at(self._high, columns, wave)
-        np.add.at(self._sums, columns, bits)
-        size = min(max(1, round(_FRAME * self._codec.symbol_rate)), len(bits))
-        means = bits[: len(bits) // size * size].reshape(-1, size).mean(axis=1)
-        self._peaks.add(stretch.begin, means, size)
-
-    def places(self, most: int) -> list[str]:
-        """So many of the most surprising places in words, the most surprising first."""
-        return [
-            f"{self._when(place)}: {bits:.2f} bits a {self._noun}"
-            for place, bits in self._peaks.highest[:most]
-        ]
-
-    def picture(self, data: str, model: str, ending: str) -> bytes:
-        """The curve under the waveform, after the last stretch, in one of `charts.FORMATS`."""
-        means = self._sums / np.diff(self._begins)
-        seconds = self._begins[:-1] / self._codec.symbol_rate
-        mean = self._sums.sum() / len(self._part)
-        words = f"{data}: {mean:.3f} bits a {self._noun} for {model}", f"bits a {self._noun}"
-        return charts.under_waveform((self._low, self._high), (seconds, means), words, ending)
-
-    def _when(self, place: int) -> str:
-        """When a place is, in its document."""
-        name, offset = located(self._part, self._documents, place)
-        return f"{name} at {offset / self._codec.symbol_rate:.2f} s"
 
 
 def located(part: Part, documents: Sequence[str], place: int) -> tuple[str, int]:

@@ -1,13 +1,13 @@
-"""`score`: how surprising a model finds every symbol, as lines of JSON, a page or a picture."""
+"""`score`: how surprising a model finds every symbol, as lines of JSON or a page."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from seqkit.advice import charts
-from seqkit.advice.surprise import ALTERNATIVES, SurpriseOfSound, SurpriseOfText, contents_of
+from seqkit.advice.surprise import ALTERNATIVES, Surprise, contents_of
 from seqkit.api import checkpoint_data
 from seqkit.commands import outputs
 from seqkit.config import Config
@@ -24,50 +24,51 @@ from seqkit.runs.named_checkpoint import load_checkpoint
 
 _TOLD = 5  # places on stderr
 _LINES = 1 << 14  # that are written at once
-_PAGES: tuple[str, ...] = (".html",)
+_PAGE = ".html"
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
-    """Write every symbol's surprise to stdout or `out`, or show it there."""
+    """Write every symbol's surprise to stdout or `out`, or a page of it there."""
     out = outputs.result_file(config)
     saved = load_checkpoint(config.checkpoint, catalogue, console)
-    ending = _shown(out, saved.codec)
+    codec, as_page = saved.codec, _is_page(out, saved.codec)
     chosen = device.choose_device(config.device)
     part, corpus = checkpoint_data.asked_for(config, saved, catalogue, console)
+    surprise = None
+    if isinstance(codec, Quantiser):
+        shown = [*map(str, range(codec.size))]
+    else:
+        contents = contents_of(codec)
+        shown = [*map(_as_json, contents)]
+        surprise = Surprise(part, contents, _documents(config, corpus))
     with (
         machine.memory_errors("Try device=cpu."),
         outputs.result_stream(out, overwrite=config.overwrite) as write,
     ):
         # Lines that run through a terminal leave no room for a bar.
-        progress = unseen if not ending and Product().terminal else console.progress
+        progress = unseen if not as_page and Product().terminal else console.progress
         with progress("score", len(part), unit="symbols") as bar:
-            model, codec = saved.build(chosen), saved.codec
-            scored = scoring.Scored(model, part, codec.start, bar.update)
-            lines = None if ending else write
-            surprise = _surprise(scored, codec, _documents(config, corpus), lines)
-        heading = corpus.name, saved.name or str(saved.file)
-        if isinstance(surprise, SurpriseOfText) and ending:
-            write(surprise.page(*heading))
-        elif isinstance(surprise, SurpriseOfSound) and ending:
-            write(surprise.picture(*heading, ending))
-    for place in surprise.places(_TOLD):
+            scored = scoring.Scored(saved.build(chosen), part, codec.start, bar.update)
+            for stretch in stretches(scored, ALTERNATIVES if as_page else 0):
+                scoring.require_numbers(stretch.nats)
+                if surprise:
+                    surprise.add(stretch)
+                for lines in () if as_page else _lines(part, stretch, shown):
+                    write(lines)
+        if surprise and as_page:
+            write(surprise.page(corpus.name, saved.name or str(saved.file)))
+    for place in surprise.places(_TOLD) if surprise else ():
         console.notice(f"most surprising: {place}")
     if out:
         console.notice(f"written: {out}")
 
 
-def _shown(out: Path | None, codec: Codec) -> str:
-    """The ending of `out` that asks for a page or a picture; empty for lines of JSON.
-
-    Raises:
-        ConfigError: it asks for a page of sound, or a picture of text.
-    """
+def _is_page(out: Path | None, codec: Codec) -> bool:
+    """Whether `out` asks for a page. Raises ConfigError if that is one of sound, or a picture."""
     ending = out.suffix.lower() if out else ""
-    is_sound = codec.kind == "audio"
-    own, others = (charts.FORMATS, _PAGES) if is_sound else (_PAGES, charts.FORMATS)
-    if ending in others:
-        raise ConfigError(f"out={out}: what shows this data ends in {', '.join(own)}")
-    return ending if ending in own else ""
+    if ending in charts.FORMATS or (ending == _PAGE and codec.kind == "audio"):
+        raise ConfigError(f"out={out}: score writes lines of JSON, and of text a page ({_PAGE})")
+    return ending == _PAGE
 
 
 def _documents(config: Config, corpus: Corpus) -> list[str]:
@@ -76,30 +77,6 @@ def _documents(config: Config, corpus: Corpus) -> list[str]:
     if picks or any(count != 1 for _, count in corpus.files):
         return []
     return [name for name, _ in corpus.files]
-
-
-def _surprise(
-    scored: scoring.Scored,
-    codec: Codec,
-    documents: Sequence[str],
-    write: Callable[[bytes], object] | None,
-) -> SurpriseOfText | SurpriseOfSound:
-    """Score all symbols; without a page or picture to show it, `write` takes their lines."""
-    surprise: SurpriseOfText | SurpriseOfSound
-    if isinstance(codec, Quantiser):
-        surprise, likeliest = SurpriseOfSound(scored.part, codec, documents), 0
-        shown = [str(level) for level in range(codec.size)]
-    else:
-        contents, likeliest = contents_of(codec), 0 if write else ALTERNATIVES
-        surprise = SurpriseOfText(scored.part, contents, documents)
-        shown = [_as_json(content) for content in contents]
-    for stretch in stretches(scored, likeliest):
-        scoring.require_numbers(stretch.nats)
-        surprise.add(stretch)
-        if write:
-            for lines in _lines(scored.part, stretch, shown):
-                write(lines)
-    return surprise
 
 
 def _lines(part: Part, stretch: Stretch, shown: Sequence[str]) -> Iterator[bytes]:

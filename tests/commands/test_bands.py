@@ -47,7 +47,7 @@ def test_all_commands_take_bands(folder: Path, run: Run) -> None:
     windowed = run.json("evaluate", *words, one, "protocol=windowed", "window=65")
     assert windowed["loss"] > 0
     assert windowed["window"] == 68  # whole frames
-    run.ok("score", *words, one, f"out={folder / 'score.svg'}")
+    run.ok("score", *words, one, f"out={folder / 'score.jsonl'}")
     run.ok("export", *words[:1], f"out={folder / 'model.html'}")
 
 
