@@ -96,10 +96,9 @@ def data_asked_for(
     paths = streams.read_streams(config.data.path, cache, notice, progress)
     data = elsewhere.fetch(dataclasses.replace(config.data, path=paths), cache, notice, progress)
     data = dataclasses.replace(saved.as_read(data), max_vocabulary=0)
-    if saved.labels is None and (data.label or data.label_column):
-        key = "label" if data.label else "label_column"
-        asked = getattr(data, key)
-        raise ConfigError(f"data.{key}={asked}: this checkpoint learnt no labels: leave it out")
+    if saved.labels is None and data.label:
+        refused = f"data.label={data.label}: this checkpoint learnt no labels"
+        raise ConfigError(f"{refused}: leave it out")
     return data
 
 

@@ -20,7 +20,7 @@ _PLACES = (  # that name files and folders
     *("run_dir", "runs"),
 )
 _WORDS = (
-    *("column", "document", "label", "label_column", "leave_out", "pattern"),
+    *("column", "document", "label", "leave_out", "pattern"),
     *("test", "validation"),
 )
 FREE_TEXT = (*_PLACES, *(f"data.{word}" for word in _WORDS), "label", "prompt", "until")

@@ -123,7 +123,6 @@ class DataConfig:
         "regular expression whose group is found in the file's name (in its path, if there is a "
         "/), or whose named groups are, such as '(?P<digit>.)_(?P<speaker>[a-z]+)'",
     )
-    label_column: str = option("", "with data.kind=hf: the column that labels rows")
     conditions: str = option(
         "none",
         "what is read of sound beside its samples: 50 codes a second, each naming the nearest "

@@ -189,7 +189,7 @@ def as_data_asks(config: Config) -> Config:
     """The config with a network for its data: an input beside labels, and an end of documents."""
     data, model = config.data, config.model
     ends = data.cuts_files if model.ends is None else model.ends
-    embedded = "embedding" if data.label or data.label_column else model.input
+    embedded = "embedding" if data.label else model.input
     return replace(config, model=replace(model, ends=ends, input=embedded))
 
 

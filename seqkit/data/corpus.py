@@ -101,7 +101,6 @@ class Corpus:
     unreadable_files: how many files were left out because they cannot be read.
     notes: what the user is told about it.
     files: what the files are called, and how many documents each has.
-    row_labels: the labels of rows, and the place among them of each document's, (D,).
     labels: those of its documents, if there are any.
     whole_documents: a split cuts no document.
     validation_start, test_start: the first symbol of the data set's own validation and test part,
@@ -119,7 +118,6 @@ class Corpus:
     unreadable_files: int = 0
     notes: tuple[str, ...] = ()
     files: tuple[tuple[str, int], ...] = ()
-    row_labels: tuple[list[str], Integers] | None = None
     labels: Labels | None = None
     whole_documents: bool = False
     validation_start: int | None = None

@@ -13,7 +13,7 @@ import zipfile
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from itertools import chain, compress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.data.files import Findings, Meter, Sink, digest_of
 from seqkit.data.sound_encoder import encode_sound
 from seqkit.data.source import Source
-from seqkit.data.text_encoder import encode_text, pieces_of, row_batches
+from seqkit.data.text_encoder import encode_text, pieces_of
 from seqkit.foundation import disk
 from seqkit.foundation.errors import DataError, OutputError
 from seqkit.foundation.session import Notice
@@ -47,23 +47,19 @@ class Layout:
     """What is known of a row of symbols.
 
     starts: of its documents, (D,).
-    rows: the place of each document's label among `labels`, (D,); (0,) without labels of rows.
     size: how many symbols there are.
     sha256: of each file's content, by the names of all files.
     documents: how many documents those have of which something is left.
     parts: where the data set's own parts begin, of 1 (validation) and 2 (test).
-    labels: of rows, each once.
     notes: what the user is told about it.
     skipped, unreadable, snr: as in `Corpus`, but for files that the search left out.
     """
 
     starts: Integers
-    rows: Integers
     size: int
     sha256: dict[str, str]
     documents: dict[str, int]
     parts: dict[str, int]
-    labels: list[str]
     notes: list[str]
     skipped: int
     unreadable: int
@@ -182,9 +178,9 @@ def _written(place: Path, source: Source, codec: Codec, meter: Meter) -> tuple[S
         layout = encode(source, codec, stream, meter)
         stream.seek(0)
         np.lib.format.write_array_header_1_0(stream, header(layout.size))
-    facts = {key: value for key, value in vars(layout).items() if key not in ("starts", "rows")}
+    facts = {key: value for key, value in vars(layout).items() if key != "starts"}
     facts["digest"] = digest_of(file, lambda size: None)
-    _save(place, facts, starts=layout.starts, rows=layout.rows)
+    _save(place, facts, starts=layout.starts)
     return np.asarray(np.load(file, mmap_mode="r")), layout
 
 
@@ -219,7 +215,7 @@ def encode(source: Source, codec: Codec, stream: Sink, meter: Meter) -> Layout:
         sha256 = {name: digest_of(file, meter.add) for name, file in source.files.items()}
     config, findings = source.config, Findings()
     sizes, documents, parts = list[Integers](), dict[str, int](), dict[str, int]()
-    size, labels, rows = 0, dict[str, int](), list[int]()
+    size = 0
     with meter.shown("encoding", source.bytes):
         for name, file in source.documents.items():
             begin, lengths, found = stream.tell(), np.zeros(0, np.int64), Findings()
@@ -236,10 +232,6 @@ def encode(source: Source, codec: Codec, stream: Sink, meter: Meter) -> Layout:
                 stream.seek(begin)
                 stream.truncate()
                 continue
-            if config.label_column:
-                batches = row_batches(file, config, lambda size: None, labels=True)
-                kept = compress(chain.from_iterable(batches), lengths)
-                rows += [labels.setdefault(label, len(labels)) for label in kept]
             sizes.append(lengths[lengths > 0])
             documents[name] = len(sizes[-1])
             if part := source.located.part_of(name):
@@ -253,10 +245,7 @@ def encode(source: Source, codec: Codec, stream: Sink, meter: Meter) -> Layout:
     unreadable, notes = len(findings.unreadable), findings.notes(source.files, codec)
     is_sound = isinstance(codec, Quantiser)
     skipped = unreadable + len(findings.left_out) if is_sound else findings.skipped
-    return Layout(
-        starts, np.array(rows, np.int64), size, sha256, documents, parts, [*labels],
-        notes, skipped, unreadable, findings.snr,
-    )  # fmt: skip
+    return Layout(starts, size, sha256, documents, parts, notes, skipped, unreadable, findings.snr)
 
 
 def corpus_of(source: Source, codec: Codec, symbols: Symbols, layout: Layout) -> Corpus:
@@ -276,7 +265,6 @@ def corpus_of(source: Source, codec: Codec, symbols: Symbols, layout: Layout) ->
         unreadable_files=layout.unreadable + errors,
         notes=tuple(notes),
         files=tuple(layout.documents.items()),
-        row_labels=(layout.labels, layout.rows) if layout.labels else None,
         whole_documents=(is_sound or source.config.cuts_files) and len(layout.starts) > 1,
         validation_start=layout.parts.get("1"),
         test_start=layout.parts.get("2"),

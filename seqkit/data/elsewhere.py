@@ -1,7 +1,7 @@
 """Data elsewhere, at URLs or on the hub of Hugging Face, are read from copies in the cache.
 
-`remote/` has files of URLs, which fsspec reads. `hf/` has a column of text of data sets, and one of
-labels, as one file, a line a row: once, until somebody removes it, or the files on the disk change.
+`remote/` has files of URLs, which fsspec reads. `hf/` has a column of text of data sets as a file, a
+line a row: once, until somebody removes it, or the files on the disk change.
 """
 
 import contextlib
@@ -183,7 +183,7 @@ def _fetch_rows(name: str, data: DataConfig, cache: Path, notice: Notice, meter:
     ):
         for row in _rows(name, _builder(name, data), data):
             count += 1
-            meter.add(stream.write(line_of(row if data.label_column else row[0])))
+            meter.add(stream.write(line_of(row)))
         if not count:
             raise DataError(f"{name}: the split {data.hf_split} has no text in {data.column}")
     notice(f"{name}: {counted(count, 'row')}, each a document, kept as {copy}")
@@ -195,7 +195,7 @@ def copy_of_rows(name: str, data: DataConfig, cache: Path) -> Path:
     path = Path(name)
     files = sorted(path.rglob("*")) if path.is_dir() else [path] if path.is_file() else []
     place = [[str(file.absolute()), *stamp(file)] for file in files if file.is_file()] or name
-    origin = json.dumps([place, data.hf_subset, data.hf_split, data.column, data.label_column])
+    origin = json.dumps([place, data.hf_subset, data.hf_split, data.column])
     return _copy_in(cache / "hf", origin, path.name)
 
 
@@ -214,23 +214,17 @@ def _builder(name: str, data: DataConfig) -> Any:
     return datasets.load_dataset_builder(name, subset)
 
 
-def _rows(name: str, builder: Any, data: DataConfig) -> Iterator[list[str]]:
-    """The text of each row that has some, or its label and text, whatever types the cells are of.
+def _rows(name: str, builder: Any, data: DataConfig) -> Iterator[str]:
+    """The text of each row that has some, whatever type its cell is of.
 
-    Raises DataError for a column that is not there, or a row without a label.
+    Raises DataError for a column that is not there.
     """
-    keys = ("label_column", "column") if data.label_column else ("column",)
-    columns = [getattr(data, key) for key in keys]
-    rows = builder.as_streaming_dataset(data.hf_split)
-    if rows.column_names:  # sound beside them, say, is not decoded
-        rows = rows.select_columns([each for each in rows.column_names if each in columns])
-    for number, row in enumerate(rows, 1):
-        for key, column in zip(keys, columns, strict=True):
-            if column not in row:
-                only = ", ".join(builder.info.features or row)
-                raise DataError(f"data.{key}={column}: {name} has no such column, only {only}")
-        cells = ["" if row[column] is None else str(row[column]) for column in columns]
-        if cells[-1]:
-            if not cells[0]:
-                raise DataError(f"data.label_column={columns[0]}: row {number} has no label")
-            yield cells
+    rows, column = builder.as_streaming_dataset(data.hf_split), data.column
+    if column in (rows.column_names or ()):  # sound beside it, say, is not decoded
+        rows = rows.select_columns([column])
+    for row in rows:
+        if column not in row:
+            only = ", ".join(builder.info.features or row)
+            raise DataError(f"data.column={column}: {name} has no such column, only {only}")
+        if text := "" if row[column] is None else str(row[column]):
+            yield text

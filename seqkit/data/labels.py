@@ -1,4 +1,4 @@
-"""Labels: what is known of a whole document, such as who speaks, from its file's name or its row.
+"""Labels: what is known of a whole document, such as who speaks, from its file's name.
 
 A document may have several labels, each with a value or none. They are a row of numbers, one for
 each label: that of its value, from 1 on, or 0 for none.
@@ -148,7 +148,7 @@ def of_files(
     """The labels of files, and those of each of their documents, (D, K).
 
     Args:
-        asked: `data.label`: folder, or a regular expression; empty: the names are the labels.
+        asked: `data.label`: folder, or a regular expression.
         names: of the files, with / between folders.
         documents: how many each of them has.
         known: labels whose values keep their numbers; new values come after theirs.
@@ -160,7 +160,7 @@ def of_files(
     if asked == "folder":
         named = [{_ONE: name.rpartition("/")[0].rpartition("/")[2]} for name in names]
     else:
-        named = _by_pattern(asked, names) if asked else [{_ONE: name} for name in names]
+        named = _by_pattern(asked, names)
     missing = [name for name, chosen in zip(names, named, strict=True) if not all(chosen.values())]
     if missing:
         kind, hint = "no label, or an empty one", "change the expression"

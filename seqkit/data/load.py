@@ -47,8 +47,8 @@ def load_corpus(data: DataConfig, session: Session, known: Known | None = None) 
     The user is told what was skipped, resampled or downloaded.
 
     Raises:
-        ConfigError: neither path nor data set, or keys that do not fit the codec.
-        DataError: the data cannot be read.
+        ConfigError: neither path nor data set, or keys that do not fit the codec, or the labels.
+        DataError: the data cannot be read, or a file has no label.
     """
     known = known or Known()
     codec, catalogue = known.codec, session.catalogue
@@ -62,34 +62,18 @@ def load_corpus(data: DataConfig, session: Session, known: Known | None = None) 
     )
     for note in corpus.notes:
         session.notice(note)
-    return labelled(corpus, data, known.labels)
-
-
-def labelled(corpus: Corpus, data: DataConfig, known: Labels | None = None) -> Corpus:
-    """The corpus with the labels that are asked for; the values of `known` ones keep their numbers.
-
-    Raises:
-        ConfigError, DataError: as `labels.of_files`.
-    """
-    corpus_labels, of_documents = known, None
-    if data.label_column and corpus.row_labels is not None:
-        values, of_rows = corpus.row_labels
-        corpus_labels, of_values = labels.of_files("", values, [1] * len(values), known)
-        of_documents = of_values[of_rows]
-        corpus_labels = corpus_labels.counted(of_documents)
-    elif data.label == "folder" and len(data.path) > 1:
+    if not data.label:
+        return dataclasses.replace(corpus, labels=known.labels)
+    if data.label == "folder" and len(data.path) > 1:
         raise ConfigError("data.label=folder: give one data.path, which holds the folders")
-    elif data.label:
-        names, documents = zip(*corpus.files, strict=True)
-        corpus_labels, of_documents = labels.of_files(data.label, names, documents, known)
+    names, documents = zip(*corpus.files, strict=True)
+    found, of_documents = labels.of_files(data.label, names, documents, known.labels)
     whole = dataclasses.replace(corpus.whole, labels=of_documents)
-    return dataclasses.replace(corpus, whole=whole, labels=corpus_labels)
+    return dataclasses.replace(corpus, whole=whole, labels=found)
 
 
 def find(data: DataConfig, codec: Codec | None, catalogue: Catalogue, folders: Folders) -> Source:
     """The data that a config names, for this codec or for a new one. Errors are `load_corpus`'s."""
-    if data.label_column and (data.label or not data.of_rows):
-        raise ConfigError("data.label_column: give data.kind=hf with it, and no data.label")
     kind = _kind(data, codec, catalogue)
     located = _locate(data, catalogue, folders)
     check_encoding(data.encoding)

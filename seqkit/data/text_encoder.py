@@ -1,7 +1,7 @@
 """Text becomes symbols: read in blocks, so that memory does not grow with the file, and decoded.
 
 What is no text is named with its place. A file of rows holds many short documents: a line of JSON,
-a string, for each of them; of labelled ones an array of label and string.
+a string, for each of them.
 """
 
 import codecs as encodings
@@ -99,15 +99,13 @@ def _advice(file: Path) -> str:
     return f"give its encoding, data.encoding={_ENCODINGS}, or read any file with data.kind=bytes"
 
 
-def line_of(document: str | list[str]) -> bytes:
+def line_of(document: str) -> bytes:
     """The line of a row; half a surrogate pair becomes a question mark."""
     return json.dumps(document, ensure_ascii=False).encode(errors="replace") + b"\n"
 
 
-def row_batches(
-    file: Path, config: DataConfig, count: Watch, *, labels: bool = False
-) -> Iterator[list[str]]:
-    """The rows of a file, or their labels, some megabytes at a time, as `_read` gives them.
+def _row_batches(file: Path, config: DataConfig, count: Watch) -> Iterator[list[str]]:
+    """The rows of a file, some megabytes at a time, as `_read` gives them.
 
     Raises:
         BadFileError: the file cannot be read, or is damaged.
@@ -119,11 +117,9 @@ def row_batches(
             if not ended:
                 continue
             rows = json.loads(b"[" + whole.replace(b"\n", b",") + b"]")
-            if config.label_column:
-                rows = [label if labels else text for label, text in rows]
             if config.to_lf:
                 rows = [row.replace("\r\n", "\n").replace("\r", "\n") for row in rows]
-            yield rows if labels else [kept(row) for row in rows]
+            yield [kept(row) for row in rows]
         if left:
             raise ValueError("the last line has no end")
     except ValueError as error:
@@ -185,7 +181,7 @@ def _read(
     With newline=lf all line ends are LF, and what is to be left out is gone.
     """
     if config.of_rows:
-        return row_batches(file, config, count)
+        return _row_batches(file, config, count)
     if kind == "bytes":
         return blocks(file, count)
     text = _text_blocks(file, config, count)

@@ -24,10 +24,8 @@ def fetch(
     column: str = COLUMN,
     split: str = "train",
     subset: str = "",
-    labels: str = "",
 ) -> Path:
     data = DataConfig(kind="hf", path=[str(path)], column=column, hf_split=split, hf_subset=subset)
-    data.label_column = labels
     said = list[str]() if told is None else told
     here = elsewhere.fetch(data, cache, said.append)
     return Path(here.path[0])
@@ -60,15 +58,11 @@ def test_a_data_set_is_read_again_only_when_it_changed(tmp_path: Path) -> None:
         ({"column": "text"}, "data.column=text: .* has no such column, only n, body"),
         ({"split": "dev"}, r"ValueError: Bad split: dev. Available splits: \['train', 'test'\]"),
         ({"subset": "english"}, "ValueError: BuilderConfig 'english' not found"),
-        ({"labels": "writer"}, "data.label_column=writer: .* no such column, only n, body, author"),
-        ({"labels": "author"}, "data.label_column=author: row 2 has no label"),
     ],
 )
 def test_what_is_not_there_is_named(keys: dict[str, Any], said: str, tmp_path: Path) -> None:
     kind = "splits" if "split" in keys else "jsonl"
-    path = store(tmp_path / "set", TEXTS, kind, ["ann", None, ""])
-    if "column" in keys:
-        path = store(tmp_path / "set", TEXTS, kind)
+    path = store(tmp_path / "set", TEXTS, kind)
     with pytest.raises(DataError, match=said):
         fetch(path, tmp_path / "cache", **keys)
     assert not files_in(tmp_path / "cache")
@@ -94,17 +88,3 @@ def test_a_data_set_on_the_hub_is_asked_for_once(
     copy.parent.mkdir(parents=True, exist_ok=True)
     copy.write_text('"a row"\n')
     assert fetch("nobody/nothing", cache) == copy
-
-
-@pytest.mark.parametrize("kind", ["parquet", "jsonl", "saved", "splits"])
-def test_labelled_rows_are_copied_with_their_labels(kind: str, tmp_path: Path) -> None:
-    cache, authors = tmp_path / "cache", ["ann", None, "bob", "ann"]
-    path = store(tmp_path / "set", ["one", "", "two\nlines", "☃"], kind, authors)
-    labelled = fetch(path, cache, labels="author")
-    assert documents(labelled) == [["ann", "one"], ["bob", "two\nlines"], ["ann", "☃"]]
-    numbered = fetch(path, cache, labels="n")
-    assert documents(numbered) == [["0", "one"], ["2", "two\nlines"], ["3", "☃"]]
-    assert documents(fetch(path, cache)) == ["one", "two\nlines", "☃"]
-    told = list[str]()
-    assert fetch(path, cache, told, labels="author") == labelled != numbered
-    assert "read from its copy" in told[-1]
