@@ -1,7 +1,7 @@
-"""Files as one row of symbols in the cache, which is mapped into memory, and its layout.
+"""Files as one row of symbols in the cache, which is mapped into memory.
 
-`KEY.npy` has the symbols, `KEY.npz` the layout, which is written last. Neither has its name before
-it is whole. What cannot be written there stays in memory.
+`KEY.npy` has the symbols, `KEY.npz` where documents start and what is told of them; it is written
+last. Neither has its name before it is whole. What cannot be written there stays in memory.
 """
 
 import contextlib
@@ -12,13 +12,12 @@ import time
 import zipfile
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from seqkit.data import codecs
 from seqkit.data.codec_choice import choose_codec, nothing_left
@@ -34,36 +33,15 @@ from seqkit.foundation.session import Notice
 from seqkit.foundation.wording import first_of
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
-_FORMAT = 15  # of the cached files; what is chosen otherwise changes their key, too
-_OF_SOUND = ("channel", "on_bad_file")
-_OF_TEXT = ("unknown", "newline", "leave_out", "document", "on_bad_file", "encoding", "kind")
-"""The keys that symbols of a codec depend on, beside the codec."""
+_FORMAT = 16  # of the cached files; what is chosen otherwise changes their key, too
+_OF_BOTH = ("on_bad_file", "sha256")
+_OF_SOUND = (*_OF_BOTH, "channel")
+_OF_TEXT = (*_OF_BOTH, "unknown", "newline", "leave_out", "document", "encoding", "kind")
+"""The keys that what is kept depends on, beside the codec."""
 _OLD = 30 * 24 * 3600.0  # seconds, after which data are encoded, and kernels compiled, anew
 _SHOWN = 12  # digits of a sha256
-
-
-@dataclass(frozen=True)
-class Layout:
-    """What is known of a row of symbols.
-
-    starts: of its documents, (D,).
-    size: how many symbols there are.
-    sha256: of each file's content, by the names of all files.
-    documents: how many documents those have of which something is left.
-    parts: where the data set's own parts begin, of 1 (validation) and 2 (test).
-    notes: what the user is told about it.
-    skipped, unreadable, snr: as in `Corpus`, but for files that the search left out.
-    """
-
-    starts: Integers
-    size: int
-    sha256: dict[str, str]
-    documents: dict[str, int]
-    parts: dict[str, int]
-    notes: list[str]
-    skipped: int
-    unreadable: int
-    snr: float | None
+Facts = dict[str, Any]
+"""JSON values that are kept beside symbols."""
 
 
 def load(
@@ -106,8 +84,8 @@ def load(
             notice(f"{error}; the data stay in memory")
             memory = io.BytesIO()
             layout = encode(source, codec, memory, meter)
-            kept = np.frombuffer(memory.getbuffer(), symbol_dtype(codec.size)), layout
-    return corpus_of(source, codec, *kept)
+            kept = np.frombuffer(memory.getbuffer(), symbol_dtype(codec.size)), *layout
+    return _corpus_of(source, codec, *kept)
 
 
 def evict(cache: Path) -> None:
@@ -127,10 +105,10 @@ def _fitted(source: Source, folder: Path, meter: Meter, codec: Codec | None) -> 
     memory = folder / _digest(source, config, given, kind and codecs.fingerprint(kind))
     with contextlib.suppress(ValueError):  # a plug-in's codec may have changed
         if known := _read(memory):
-            return codecs.from_spec(known["facts"]["codec"], source.catalogue)
+            return codecs.from_spec(known[1]["codec"], source.catalogue)
     spec = codecs.spec_of(choose_codec(source, meter, codec, grow=True))
     with contextlib.suppress(OutputError):
-        _save(memory, {"codec": spec})
+        _save(memory, np.zeros(0, np.int64), {"codec": spec})
     return codecs.from_spec(spec, source.catalogue)
 
 
@@ -150,62 +128,59 @@ def _parts_of(codec: Codec) -> list[Any]:
         return [codec.to_spec(), codecs.fingerprint(type(codec))]
 
 
-def _kept(place: Path, meter: Meter) -> tuple[Symbols, Layout] | None:
+def _kept(place: Path, meter: Meter) -> tuple[Symbols, Integers, Facts] | None:
     """What the cache has of a corpus; None if it is not there, or damaged."""
     known, file = _read(place), place.with_suffix(".npy")
     if known is None:
         return None
     try:
         symbols = np.asarray(np.load(file, mmap_mode="r"))
-        facts = known.pop("facts")
         with meter.shown("checking the cache", file.stat().st_size):
-            if digest_of(file, meter.add) != facts.pop("digest"):
-                return None
-        return symbols, Layout(**known, **facts)
-    except (DataError, OSError, EOFError, ValueError, KeyError, TypeError):
+            whole = digest_of(file, meter.add) == known[1].pop("digest")
+    except (DataError, OSError, EOFError, ValueError, KeyError):
         return None
+    return (symbols, *known) if whole else None
 
 
-def _written(place: Path, source: Source, codec: Codec, meter: Meter) -> tuple[Symbols, Layout]:
+def _written(
+    place: Path, source: Source, codec: Codec, meter: Meter
+) -> tuple[Symbols, Integers, Facts]:
     """Encode the files into the cache. Raises OutputError and as `encode` does."""
     file, dtype = place.with_suffix(".npy"), symbol_dtype(codec.size)
-
-    def header(size: int) -> dict[str, Any]:
-        return {"descr": dtype.str, "fortran_order": False, "shape": (size,)}
-
     with disk.atomic_write(file) as stream:
-        np.lib.format.write_array_header_1_0(stream, header(0))
-        layout = encode(source, codec, stream, meter)
+        header = {"descr": dtype.str, "fortran_order": False, "shape": (0,)}
+        np.lib.format.write_array_header_1_0(stream, header)
+        begin = stream.tell()
+        starts, facts = encode(source, codec, stream, meter)
+        header["shape"] = ((stream.tell() - begin) // dtype.itemsize,)
         stream.seek(0)
-        np.lib.format.write_array_header_1_0(stream, header(layout.size))
-    facts = {key: value for key, value in vars(layout).items() if key != "starts"}
-    facts["digest"] = digest_of(file, lambda size: None)
-    _save(place, facts, starts=layout.starts)
-    return np.asarray(np.load(file, mmap_mode="r")), layout
+        np.lib.format.write_array_header_1_0(stream, header)
+    _save(place, starts, facts | {"digest": digest_of(file, lambda size: None)})
+    return np.asarray(np.load(file, mmap_mode="r")), starts, facts
 
 
-def _save(place: Path, facts: dict[str, Any], **arrays: npt.NDArray[Any]) -> None:
-    """Keep arrays and JSON values. Raises OutputError."""
+def _save(place: Path, starts: Integers, facts: Facts) -> None:
+    """Keep where documents start, and JSON values. Raises OutputError."""
     content, said = io.BytesIO(), np.frombuffer(json.dumps(facts).encode(), np.uint8)
-    np.savez(content, facts=said, **arrays)  # type: ignore[arg-type]
+    np.savez(content, starts=starts, facts=said)
     with disk.atomic_write(place.with_suffix(".npz")) as stream:
         stream.write(content.getbuffer())
 
 
-def _read(place: Path) -> dict[str, Any] | None:
-    """What was kept, with the JSON values as "facts"; None if it is not there, or damaged."""
-    file = place.with_suffix(".npz")
+def _read(place: Path) -> tuple[Integers, Facts] | None:
+    """What `_save` kept; None if it is not there, or damaged."""
     try:
-        with file.open("rb") as stream, np.load(stream) as kept:  # which compares checksums
-            arrays = dict(kept)
-        facts = json.loads(arrays.pop("facts").tobytes())
+        with place.with_suffix(".npz").open("rb") as stream, np.load(stream) as kept:
+            return kept["starts"], json.loads(kept["facts"].tobytes())  # checksums are compared
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
-    return {**arrays, "facts": facts}
 
 
-def encode(source: Source, codec: Codec, stream: Sink, meter: Meter) -> Layout:
+def encode(source: Source, codec: Codec, stream: Sink, meter: Meter) -> tuple[Integers, Facts]:
     """Write the symbols of all documents to a stream, one after the other.
+
+    Returns:
+        Where the documents start, (D,), and what is known of them beside: arguments of `Corpus`.
 
     Raises:
         DataError: a file cannot be read, or changed; or nothing is left of all.
@@ -214,7 +189,7 @@ def encode(source: Source, codec: Codec, stream: Sink, meter: Meter) -> Layout:
     with meter.shown("hashing", source.bytes):
         sha256 = {name: digest_of(file, meter.add) for name, file in source.files.items()}
     config, findings = source.config, Findings()
-    sizes, documents, parts = list[Integers](), dict[str, int](), dict[str, int]()
+    sizes, documents, parts = list[Integers](), list[tuple[str, int]](), dict[int, int]()
     size = 0
     with meter.shown("encoding", source.bytes):
         for name, file in source.documents.items():
@@ -233,45 +208,47 @@ def encode(source: Source, codec: Codec, stream: Sink, meter: Meter) -> Layout:
                 stream.truncate()
                 continue
             sizes.append(lengths[lengths > 0])
-            documents[name] = len(sizes[-1])
-            if part := source.located.part_of(name):
-                parts.setdefault(str(part), size)
+            documents.append((name, len(sizes[-1])))
+            parts.setdefault(source.located.part_of(name), size)
             size += int(lengths.sum())
     source.check_unchanged()
     if not sizes:
         raise nothing_left(source, findings.unreadable | findings.left_out)
     edges = np.concatenate([np.zeros(1, np.int64), *sizes])
     starts = np.cumsum(edges, out=edges)[:-1]
-    unreadable, notes = len(findings.unreadable), findings.notes(source.files, codec)
-    is_sound = isinstance(codec, Quantiser)
-    skipped = unreadable + len(findings.left_out) if is_sound else findings.skipped
-    return Layout(starts, size, sha256, documents, parts, notes, skipped, unreadable, findings.snr)
+    skipped, errors = findings.skipped, len(source.search.errors)
+    if isinstance(codec, Quantiser):
+        skipped = len(findings.unreadable) + len(findings.left_out) + errors
+    notes, other = findings.notes(source.files, codec), _other_files(sha256, config.sha256)
+    return starts, {
+        "sha256": source.sha256_of(sha256),
+        "skipped": skipped,
+        "unreadable_files": len(findings.unreadable) + errors,
+        "notes": [*notes, other] if other else notes,
+        "files": documents,
+        "validation_start": parts.get(1),
+        "test_start": parts.get(2),
+        "snr": findings.snr,
+    }
 
 
-def corpus_of(source: Source, codec: Codec, symbols: Symbols, layout: Layout) -> Corpus:
-    """The corpus of encoded files."""
-    located, errors = source.located, len(source.search.errors)
-    frame, is_sound = (codec.phases, True) if isinstance(codec, Quantiser) else (1, False)
-    notes = [*layout.notes, *source.notes(codec, layout.unreadable)]
-    if other := _other_files(layout.sha256, source.config.sha256):
-        notes.append(other)
+def _corpus_of(
+    source: Source, codec: Codec, symbols: Symbols, starts: Integers, facts: Facts
+) -> Corpus:
+    """The corpus of encoded files; `facts` as `encode` gives them."""
+    located, frame = source.located, codec.phases if isinstance(codec, Quantiser) else 1
+    notes = source.notes(codec, facts["unreadable_files"])
+    files = tuple((name, count) for name, count in facts["files"])
     return Corpus(
-        whole=Part(symbols, layout.starts, frame=frame),
-        codec=codec,
-        name=located.name,
-        sha256=source.sha256_of(layout.sha256),
+        Part(symbols, starts, frame=frame),
+        codec,
+        located.name,
         bytes=source.bytes,
-        skipped=layout.skipped + errors if is_sound else layout.skipped,
-        unreadable_files=layout.unreadable + errors,
-        notes=tuple(notes),
-        files=tuple(layout.documents.items()),
-        whole_documents=(is_sound or source.config.cuts_files) and len(layout.starts) > 1,
-        validation_start=layout.parts.get("1"),
-        test_start=layout.parts.get("2"),
-        snr=layout.snr,
+        whole_documents=(source.is_sound or source.config.cuts_files) and len(starts) > 1,
         licence=located.licence,
         citation=located.citation,
         stand_in=located.path if located.stands_in else None,
+        **facts | {"notes": (*facts["notes"], *notes), "files": files},
     )
 
 

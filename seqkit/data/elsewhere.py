@@ -1,7 +1,7 @@
 """Data elsewhere, at URLs or on the hub of Hugging Face, are read from copies in the cache.
 
-`remote/` has files of URLs, which fsspec reads. `hf/` has a column of text of data sets as a file, a
-line a row: once, until somebody removes it, or the files on the disk change.
+`remote/` has files of URLs, which fsspec reads. `hf/` has columns of text of data sets as files, a
+line a row: once, until somebody removes them, or the files on the disk change.
 """
 
 import contextlib

@@ -102,13 +102,17 @@ class Source:
         return hashlib.sha256(listing.encode("utf-8", "surrogateescape")).hexdigest()
 
     def notes(self, codec: Codec, unreadable: int) -> list[str]:
-        """What the user is told of the choice of files, of which so many cannot be read."""
+        """What the user is told of the choice of files, of which so many cannot be read.
+
+        The search left some of these out.
+        """
         notes, search = list[str](), self.search
         if codec.kind == "bytes" and (self.config.kind, self.config.codec) == ("auto", "auto"):
             notes.append("not text: read as bytes, as with data.kind=bytes")
         of_folder = not self.is_sound and any(map(is_folder, self.located.paths))
         if of_folder or search.left_out or search.errors:
-            notes.append(search.note(len(self.files) - (0 if self.is_sound else unreadable)))
+            bad = 0 if self.is_sound else unreadable - len(search.errors)
+            notes.append(search.note(len(self.files) - bad))
         return notes
 
     @contextlib.contextmanager
