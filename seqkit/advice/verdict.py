@@ -49,12 +49,11 @@ _ENDED = {
 
 
 class Verdict(NamedTuple):
-    """What is said of a run, a command to try, and what its sample recites, if there is any."""
+    """What is said of a run, and a command to try, if there is any."""
 
     finding: str
     advice: str
     command: str = ""
-    recital: str = ""
 
 
 def baselines(record: Record) -> dict[str, float]:
@@ -138,6 +137,7 @@ def warning(record: Record) -> str:
 def judge(record: Record) -> Verdict:
     """The sentences for a run."""
     heard = record.text("likeness", "heard") if record.state == "finished" else ""
+    recital = record.text("recital", "words")
     finding = _finding(record, fails=record.fact("likeness", "is_like") is False)
     settings, total = record.settings, record.number("total_steps")
     if settings is None:
@@ -153,10 +153,10 @@ def judge(record: Record) -> Verdict:
     if not seen:
         return Verdict(finding, f"It is still going, at step {at}: look again later.")
     finding += f" Its last sample {heard}." if heard else ""
+    finding += f" Its last sample: {recital}." if recital else ""
     longer = seen in ("is short", "falls")
     command = _go_on(record, settings, *_longer(record, settings)) if longer else ""
-    recital = record.text("recital", "words")
-    return Verdict(finding, _advice(record, settings, seen), command, recital)
+    return Verdict(finding, _advice(record, settings, seen), command)
 
 
 def _finding(record: Record, fails: bool) -> str:

@@ -141,9 +141,7 @@ def _shown_data(facts: Mapping[str, Any]) -> str:
 
 def _shown_run(facts: Mapping[str, Any]) -> str:
     """How a run went."""
-    recital = visible_line(facts["recital"] or "")
-    lines = [f"The closing sample: {recital}.", ""] if recital else []
-    lines += [visible_line(facts["finding"]), visible_line(facts["advice"])]
+    lines = [visible_line(facts["finding"]), visible_line(facts["advice"])]
     if facts["command"]:
         lines.append(f"  {visible_line(facts['command'])}")
     return "\n".join([*lines, *map(visible_line, facts["problems"])])
