@@ -134,12 +134,8 @@ def _composed(command: str, words: list[str], config_dirs: list[Path]) -> "Compo
     """The config of a command."""
     from seqkit import compose  # which takes a while, and Hydra more if it is needed
 
-    if command != "train":
-        return compose.compose(words, config_dirs)
-    from seqkit.api.training_config import compose_training
-
-    compose.refuse_keys_of_others(words)
-    return compose_training(words, config_dirs)
+    made = compose.compose_training if command == "train" else compose.compose
+    return made(words, config_dirs)
 
 
 class _Parser(argparse.ArgumentParser):

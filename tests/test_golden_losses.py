@@ -19,7 +19,7 @@ import pytest
 import soundfile
 import torch
 
-from seqkit.api.training_config import compose_training
+from seqkit.compose import compose_training
 from seqkit.config import Config
 from seqkit.data.datasets import etude
 from seqkit.foundation import disk
@@ -29,7 +29,7 @@ from seqkit.stages.training import set_up
 from seqkit.training.events import Trained, Validated
 
 FILE = Path(__file__).with_name("golden_losses.json")
-RECIPES = sorted(file.stem for file in disk.config_dir("recipes").glob("*.yaml"))
+RECIPES = sorted(file.stem for file in disk.recipes_dir().glob("*.yaml"))
 FALLING = 40  # steps after the warm-up
 WRITING = 10  # steps of the network that writes codes, which no loss here depends on
 TOLERANCE = 5e-4

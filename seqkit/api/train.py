@@ -12,7 +12,6 @@ from seqkit import compose
 from seqkit.api.model import Model, load
 from seqkit.api.run_files import save_closing_sample
 from seqkit.api.run_training import run_training
-from seqkit.api.training_config import compose_training
 from seqkit.data import streams
 from seqkit.data.files import Meter
 from seqkit.foundation import disk, machine, processes
@@ -97,10 +96,9 @@ def train(
         raise ConfigError(f"on_event={on_event!r}: expected a function, got no callable")
     words = [*overrides] if recipe is None else [f"recipe={recipe}", *overrides]
     words += [f"data.path={place}" for place in _places(data, text)]
-    compose.refuse_keys_of_others(words)
     check_list("plugins", plugins, str)
     check_list("config_dirs", config_dirs, str | os.PathLike)
-    config, catalogue = compose_training(
+    config, catalogue = compose.compose_training(
         [*words, *([f"plugins={','.join(plugins)}"] if plugins else [])], [*map(Path, config_dirs)]
     )
     if config.run_dir:  # whatever the program's folder is, while it trains

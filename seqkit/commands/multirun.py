@@ -100,9 +100,9 @@ def run(words: Sequence[str], config_dirs: list[Path]) -> int:
     Raises:
         SeqkitError: a key or value is not valid, or a job cannot be started.
     """
-    lines = compose.sweep([word for word in words if not compose.is_of_sweep(word)])
+    lines, own = compose.sweep(words)
     configs = [compose.compose(line, config_dirs).config for line in lines]
-    sweep = compose.compose([*filter(compose.is_of_sweep, words)], config_dirs).config
+    sweep = compose.compose(own, config_dirs).config
     if not all(config.recipe for config in configs):
         raise ConfigError("no recipe: a sweep needs one, also to go on: give recipe=NAME")
     slots = min(sweep.gpus or sweep.jobs or 1, len(lines))

@@ -1,16 +1,20 @@
-"""Arguments become one checked Config: keys as they are typed, a recipe by Hydra.
+"""Arguments become one checked Config, or those of a sweep: keys as typed, a recipe by Hydra.
 
 Keys of free text never pass through Hydra or OmegaConf.
 """
 
-from collections.abc import Iterable
+import itertools
+import re
+import shlex
+import typing
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from seqkit import config as schema
 from seqkit.compose.recipes import recipe_files
 from seqkit.config import Config
-from seqkit.foundation import config_file, disk, dropped
+from seqkit.foundation import dropped
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import KEYED, nearest, read_value
@@ -25,8 +29,15 @@ _WORDS = (
 )
 FREE_TEXT = (*_PLACES, *(f"data.{word}" for word in _WORDS), "label", "prompt", "until")
 """Keys whose values arrive letter for letter as the shell hands them over."""
-REPEATED = "data.path"
+_REPEATED = "data.path"
 """One of them, each value of which counts; of the others the last one does."""
+_KIN = (("prompt", "prompt_file", "prompt_audio"), ("length", "seconds"))
+"""Keys of which one replaces the others."""
+_OF_A_COMMAND = ("json", "out", "overwrite", "plugins", "quiet", "resume", "run_dir")
+"""Keys that hold for one command line, and not for the next."""
+_OF_SWEEP = ("gpus", "jobs", "launcher")  # keys of the sweep itself
+_LISTS = [name for name, item in schema.options() if typing.get_origin(item.type) is list]
+_BETWEEN = re.compile(r",(?![^\[]*\])")  # commas that are in no brackets
 
 
 class Composed(NamedTuple):
@@ -36,7 +47,7 @@ class Composed(NamedTuple):
     catalogue: Catalogue
 
 
-def compose(arguments: list[str], config_dirs: list[Path]) -> Composed:
+def compose(arguments: Iterable[str], config_dirs: list[Path]) -> Composed:
     """One config from `key=value` arguments, and the catalogue that it was made with.
 
     Args:
@@ -48,48 +59,73 @@ def compose(arguments: list[str], config_dirs: list[Path]) -> Composed:
         ConfigError: an unknown key or recipe, a wrong type, a value out of range, or a faulty
             plug-in.
     """
-    given, free = separate(arguments)
-    items = dict(schema.options())
-    choices = {key: text for key, text in given if key in groups()}
-    values = {key: read_value(key, items[key], text) for key, text in given if key not in choices}
+    given, items = _separate(arguments), dict(schema.options())
+    values = {
+        key: text if key == "recipe" else read_value(key, items[key], text)
+        for key, text in given
+        if key not in FREE_TEXT
+    }
     config = Config()
-    if choices:
+    if "recipe" in values:
         from seqkit.compose.by_hydra import composed  # which takes a quarter of a second
 
-        config = composed(choices, values, recipe_files(config_dirs))
-    for key, value in values.items():
+        config = composed(values, recipe_files(config_dirs))
+    for key, value in (values | _free_text(given)).items():
         schema.set_value(config, key, value)
-    _set_free_text(config, free)
     if config.train.max_minutes > 0:
-        _lift_steps(config, given_keys(arguments))
+        _lift_steps(config, [key for key, _ in given])
     schema.check(config)
     return Composed(config, Catalogue(config.plugins))
 
 
-def going_on(composed: Composed, stored: Config, arguments: Iterable[str]) -> Composed:
-    """The config of a run that goes on without a recipe: its own, with the keys that are given.
-
-    Args:
-        composed: the config of the arguments alone.
-        stored: the run's.
-        arguments: of the command line.
+def compose_training(arguments: Sequence[str], config_dirs: list[Path]) -> Composed:
+    """As `compose`, but a run that is to go on without a recipe has its own settings.
 
     Raises:
-        ConfigError: a value that does not suit the run's, or a plug-in that it needs is not named.
+        ConfigError: as `compose`, there is no run in the folder, or a key is none of a training's.
+        CheckpointError: the run's settings cannot be read.
     """
-    keys, by_the_clock = given_keys(arguments), stored.train.max_minutes > 0
-    config_file.check_plugins(stored, composed.catalogue)
-    config = config_file.with_given(stored, composed.config, keys)
-    if config.train.max_minutes > 0 and not by_the_clock:
-        _lift_steps(config, keys)
-    schema.check(config)
-    return composed._replace(config=config)
+    _refuse_keys_of_others(arguments)
+    composed = compose(arguments, config_dirs)
+    asked = composed.config
+    if asked.recipe or not asked.run_dir or asked.resume == "never":
+        return composed
+    from seqkit.runs.resume import read_config  # which takes half a second
+
+    going_on = with_given(read_config(Path(asked.run_dir)), asked, given_keys(arguments))
+    return composed._replace(config=going_on)
 
 
-def _lift_steps(config: Config, keys: Iterable[str]) -> None:
-    """Let the clock alone end a training, unless its steps were given, too."""
-    if "train.max_steps" not in keys:
-        config.train.max_steps = None
+def with_given(stored: Config, given: Config, keys: Collection[str]) -> Config:
+    """A run's own config with those keys that a command line gives. Raises ConfigError."""
+    by_the_clock = stored.train.max_minutes > 0
+    replaced = {key for kin in _KIN if {*kin} & {*keys} for key in kin}
+    values = schema.values_of(given)
+    for name in {*keys, *replaced, *_OF_A_COMMAND}:
+        schema.set_value(stored, name, values[name])
+    if stored.train.max_minutes > 0 and not by_the_clock:
+        _lift_steps(stored, keys)
+    schema.check(stored)
+    return stored
+
+
+def sweep(arguments: Sequence[str]) -> tuple[list[list[str]], list[str]]:
+    """The arguments of every run of a sweep, and those of the sweep itself.
+
+    The runs are all combinations of the values that were given; each `data.path` that is given
+    makes runs of its own.
+
+    Raises:
+        ConfigError: an argument that is not known, or lacks a value.
+    """
+    own = [argument for argument in arguments if _is_of_sweep(argument)]
+    others = [argument for argument in arguments if not _is_of_sweep(argument)]
+    _refuse_keys_of_others(others)
+    given = _separate(others)
+    choices = [_choices(key, value) for key, value in given if key != _REPEATED]
+    if paths := [f"{key}={value}" for key, value in given if key == _REPEATED]:
+        choices.append(paths)
+    return [[*run] for run in itertools.product(*choices)], own
 
 
 def given_keys(arguments: Iterable[str]) -> list[str]:
@@ -97,16 +133,10 @@ def given_keys(arguments: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(argument.partition("=")[0] for argument in arguments))
 
 
-def groups() -> list[str]:
-    """Keys that choose a file of settings: a recipe, or a file in a folder of conf/."""
-    folders = (folder.name for folder in disk.config_dir("conf").iterdir() if folder.is_dir())
-    return ["recipe", *sorted(folders)]
-
-
-def separate(arguments: Iterable[str]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Keys with their values, and those of free text apart; every key is checked."""
-    known = [*(name for name, _ in schema.options()), *groups()]
-    given, free = list[tuple[str, str]](), list[tuple[str, str]]()
+def _separate(arguments: Iterable[str]) -> list[tuple[str, str]]:
+    """Keys and the texts of their values. Raises ConfigError: a key is not known."""
+    known = [name for name, _ in schema.options()]
+    given = []
     for argument in arguments:
         key, sign, value = argument.partition("=")
         if not sign:
@@ -119,13 +149,16 @@ def separate(arguments: Iterable[str]) -> tuple[list[tuple[str, str]], list[tupl
             raise ConfigError(
                 f"unknown key {key}{nearest(key, known)} --help after the command lists its keys"
             )
-        (free if key in FREE_TEXT else given).append((key, value))
-    return given, free
+        given.append((key, value))
+    return given
 
 
-def _set_free_text(config: Config, free: list[tuple[str, str]]) -> None:
-    """Put the values of free text into the config, in the place of a recipe's."""
-    for key, value in free:
+def _free_text(given: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """The values of free text. Raises ConfigError: one can be none."""
+    values: dict[str, Any] = {}
+    for key, value in given:
+        if key not in FREE_TEXT:
+            continue
         if "\0" in value:
             raise ConfigError(f"{key}: it contains a NUL character")
         if key in _PLACES and (value == "~" or value.startswith("~/")):
@@ -135,7 +168,38 @@ def _set_free_text(config: Config, free: list[tuple[str, str]]) -> None:
             )
         if not value and key != "prompt":
             raise ConfigError(f"{key}= is empty: give a value, or leave the key out")
-        if key != REPEATED:
-            schema.set_value(config, key, value)
-    if paths := [value for key, value in free if key == REPEATED]:
-        config.data.path = paths
+        values[key] = [*values.get(key, []), value] if key == _REPEATED else value
+    return values
+
+
+def _lift_steps(config: Config, keys: Iterable[str]) -> None:
+    """Let the clock alone end a training, unless its steps were given, too."""
+    if "train.max_steps" not in keys:
+        config.train.max_steps = None
+
+
+def _is_of_sweep(argument: str) -> bool:
+    return argument.partition("=")[0] in _OF_SWEEP
+
+
+def _refuse_keys_of_others(arguments: Sequence[str]) -> None:
+    """Raise ConfigError where one training is given a key of many, or checkpoint=."""
+    if of_sweep := [*filter(_is_of_sweep, arguments)]:
+        raise ConfigError(f"{of_sweep[0]}: a key of --multirun, for several trainings")
+    for key, _, value in (argument.partition("=") for argument in arguments):
+        if key == "checkpoint":
+            instead = shlex.quote(f"init_from={value}")
+            raise ConfigError(
+                f"checkpoint={value}: train does not read it: did you mean {instead}, a new run "
+                "from those weights? run_dir=RUN resume=auto goes on with a run"
+            )
+
+
+def _choices(key: str, value: str) -> list[str]:
+    """The arguments that one stands for: one for each value between commas, a list in brackets."""
+    if key in FREE_TEXT or (key in _LISTS and "[" not in value):
+        return [f"{key}={value}"]
+    values = _BETWEEN.split(value)
+    if not all(values):
+        raise ConfigError(f"{key}={value}: there is a comma without a value beside it")
+    return [f"{key}={one}" for one in values]

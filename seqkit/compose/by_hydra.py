@@ -1,7 +1,12 @@
-"""A recipe and other files of settings become one Config: Hydra composes them.
+"""A recipe becomes a Config: Hydra composes it with those that it starts from.
 
 Hydra keeps its state in the process, and a program that calls seqkit may be an application of Hydra
 itself: that state is put back.
+
+Recipes may compute values of other keys, in the interpolations of OmegaConf:
+
+model.lookback: ${seqkit.frames:20}            frames in 20 ms of sound
+train.sequence_length: ${seqkit.symbols:16}    symbols in 16 ms, whole frames
 """
 
 import contextlib
@@ -17,76 +22,80 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.singleton import Singleton
 from hydra.errors import HydraException
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from seqkit.compose.resolvers import register_resolvers
-from seqkit.config import Config
-from seqkit.foundation import disk, dropped
+from seqkit.config import Config, bands_of
+from seqkit.foundation import dropped
 from seqkit.foundation.config_file import filled
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import nearest
 
 _TURN = threading.RLock()
+_UNKNOWN_RATE = 8000
+"""Hertz for which samples are counted if files keep their own rates."""
 
 
-def composed(
-    choices: Mapping[str, str], values: Mapping[str, object], recipes: Mapping[str, Path]
-) -> Config:
-    """The config of files that are chosen and of keys that are given, not yet checked as a whole.
+def composed(values: Mapping[str, object], recipes: Mapping[str, Path]) -> Config:
+    """The config of the recipe that is named and of other keys, not yet checked as a whole.
 
     Args:
-        choices: a file's name for `recipe` or a folder of conf/.
-        values: of keys, which files may refer to.
+        values: of the keys that are given, `recipe` among them, which recipes may refer to.
         recipes: the file of each recipe.
 
     Raises:
-        ConfigError: there is no such file, it cannot be read, or it has a key that is not known.
+        ConfigError: there is no such recipe, it cannot be read, or it has a key that is not known.
     """
-    chosen = [f"{group}={name}" for group, name in choices.items()]
+    name = str(values["recipe"])
+    if name not in recipes:
+        there = f"There are: {', '.join(recipes)}"
+        raise ConfigError(f"no recipe named {name}{nearest(name, [*recipes])} {there}")
     with _hydra() as store:
         store.store("schema", dataclasses.asdict(Config()))
-        for group, name in choices.items():
-            files = recipes if group == "recipe" else _files(group)
-            if name not in files:
-                there = f"There are: {', '.join(files)}"
-                raise ConfigError(f"no {group} named {name}{nearest(name, [*files])} {there}")
-        if recipe := choices.get("recipe"):
-            _store(recipe, recipes)
+        store.store("config", {"defaults": ["schema", {"recipe": name}]})
+        _store(name, recipes)
         try:
-            content = hydra.compose("config", chosen)
+            content = hydra.compose("config")
             for key, value in values.items():
                 OmegaConf.update(content, key, value)
             found: Any = OmegaConf.to_container(content, resolve=True)
         except (HydraException, OmegaConfBaseException, ValueError) as error:
             said = str(error).strip().partition("\n")[0]
-            raise ConfigError(f"{' '.join(chosen)}: {said}") from error
+            raise ConfigError(f"recipe={name}: {said}") from error
     try:
-        config = filled(found, passed_over=False)
+        return filled(found, passed_over=False)
     except ConfigError as error:
-        raise ConfigError(f"{' '.join(chosen)}: {error}") from error
-    config.recipe = recipe
-    return config
+        raise ConfigError(f"recipe={name}: {error}") from error
 
 
 @contextlib.contextmanager
 def _hydra() -> Iterator[ConfigStore]:
-    """Hydra over conf/ in the block. What others stored, registered and initialised is put back."""
+    """Hydra without files in the block. What others stored and registered is put back."""
     with _TURN:
         before = Singleton.get_state()
         try:
             GlobalHydra.instance().clear()
             store = ConfigStore.instance()
             store.repo = {"hydra": store.repo["hydra"]}
-            register_resolvers()
-            with hydra.initialize_config_dir(str(disk.config_dir("conf")), version_base="1.3"):
+            OmegaConf.register_new_resolver("seqkit.frames", _frames, replace=True)
+            OmegaConf.register_new_resolver("seqkit.symbols", _symbols, replace=True)
+            with hydra.initialize(config_path=None, version_base="1.3"):
                 yield store
         finally:
             Singleton.set_state(before)
 
 
-def _files(group: str) -> dict[str, Path]:
-    return {file.stem: file for file in sorted(disk.config_dir("conf").glob(f"{group}/*.yaml"))}
+def _frames(milliseconds: float, *, _root_: DictConfig) -> int:
+    """How many frames last so long, of a sample in each band."""
+    rate = _root_.data.sample_rate or _UNKNOWN_RATE
+    return round(milliseconds / 1000 * rate / bands_of(_root_.data.bands, rate))
+
+
+def _symbols(milliseconds: float, *, _root_: DictConfig) -> int:
+    """How many symbols these frames have."""
+    data = _root_.data
+    in_a_frame = bands_of(data.bands, data.sample_rate or _UNKNOWN_RATE) * int(data.channels)
+    return in_a_frame * _frames(milliseconds, _root_=_root_)
 
 
 def _store(name: str, recipes: Mapping[str, Path], above: tuple[str, ...] = ()) -> None:

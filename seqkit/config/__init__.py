@@ -18,7 +18,6 @@ from seqkit.config.model import check_model as check_model
 from seqkit.config.root import Config as Config
 from seqkit.config.root import as_data_asks as as_data_asks
 from seqkit.config.root import check as check
-from seqkit.config.root import groups as groups
 from seqkit.config.root import options as options
 from seqkit.config.root import set_value as set_value
 from seqkit.config.root import values_of as values_of

@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Iterator
-from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
+from dataclasses import Field, dataclass, field, replace
 from typing import Any
 
 from seqkit.config.data import DataConfig
@@ -162,11 +162,6 @@ class Config:
     def fixed_seed(self) -> int:
         """The seed of what repeats by default: a training."""
         return self.seed or 0
-
-
-def groups() -> list[str]:
-    """The names of the groups of keys."""
-    return [item.name for item in fields(Config) if is_dataclass(item.type)]
 
 
 def options() -> Iterator[tuple[str, Field[Any]]]:

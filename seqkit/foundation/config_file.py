@@ -6,20 +6,15 @@ into another value, and every key and value is checked.
 
 import dataclasses
 import typing
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from seqkit.config import Config, check, options, set_value, values_of
+from seqkit.config import Config, check, options
 from seqkit.foundation import dropped
-from seqkit.foundation.catalogue import Catalogue, Kind
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import nearest
 
 _LONGEST = 60  # characters of an unknown key
-_KIN = (("prompt", "prompt_file", "prompt_audio"), ("length", "seconds"))
-"""Keys of which one replaces the others."""
-_OF_A_COMMAND = ("json", "out", "overwrite", "plugins", "quiet", "resume", "run_dir")
-"""Keys that hold for one command line, and not for the next."""
 
 
 def to_yaml(config: Config) -> str:
@@ -52,43 +47,6 @@ def filled(values: Mapping[Any, Any], passed_over: bool) -> Config:
     config = Config()
     _fill(config, values, passed_over)
     return config
-
-
-def with_given(stored: Config, given: Config, keys: Collection[str]) -> Config:
-    """A run's own config with the keys that a command line gives.
-
-    Args:
-        stored: the run's.
-        given: the command line's.
-        keys: those that it gives; its others have their defaults.
-
-    Raises:
-        ConfigError: a group is among them.
-    """
-    replaced = {key for kin in _KIN if {*kin} & {*keys} for key in kin}
-    values = values_of(given)
-    for name in {*keys, *replaced, *_OF_A_COMMAND}:
-        if name not in values:
-            raise ConfigError(
-                f"{name}=: a group is chosen when a run starts; to go on with a run, give keys "
-                "one by one"
-            )
-        set_value(stored, name, values[name])
-    return stored
-
-
-def check_plugins(stored: Config, catalogue: Catalogue) -> None:
-    """Raise ConfigError where a run uses plug-ins that are not given: its file imports nothing."""
-    lacking = [module for module in stored.plugins if module not in catalogue.modules]
-    used: list[tuple[str, Kind, str]] = [("data.codec", "codecs", stored.data.codec)]
-    if not stored.data.path:
-        used.append(("data.dataset", "datasets", stored.data.dataset))
-    for key, kind, name in used:
-        if lacking and name not in ("", "auto") and name not in catalogue.names(kind):
-            raise ConfigError(
-                f"{key}={name}, which the run uses, was not found: "
-                f"give plugins={','.join(stored.plugins)} again"
-            )
 
 
 def _fill(section: Any, values: Mapping[Any, Any], passed_over: bool, prefix: str = "") -> None:

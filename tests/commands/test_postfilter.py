@@ -10,7 +10,7 @@ import soundfile
 
 import seqkit
 from seqkit.api import run_files
-from seqkit.api.training_config import compose_training
+from seqkit.compose import compose_training
 from seqkit.config import SampleConfig
 from seqkit.data.sound import Frames
 from seqkit.data.sound.postfilter import OFF, Postfilter

@@ -1,18 +1,20 @@
 """Recipes and overrides: every real one composes, every wrong one is named."""
 
+import dataclasses
 import re
 from pathlib import Path
 
 import pytest
 
 from seqkit import compose
+from seqkit.compose.arguments import with_given
 from seqkit.compose.recipes import described
 from seqkit.config import Config
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError
 from tests.compose.conftest import composed
 
-RECIPES = sorted(file.stem for file in disk.config_dir("recipes").glob("*.yaml"))
+RECIPES = sorted(file.stem for file in disk.recipes_dir().glob("*.yaml"))
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
@@ -21,18 +23,12 @@ def test_every_recipe_composes(recipe: str) -> None:
     assert described([])[recipe]
 
 
-@pytest.mark.thorough(keep=8)
-@pytest.mark.parametrize(
-    "group", [path.parent.name + "=" + path.stem for path in disk.config_dir("conf").glob("*/*")]
-)
-def test_every_choice_of_a_group_composes(group: str) -> None:
-    composed(["recipe=shakespeare", group], [])
-
-
 @pytest.mark.parametrize(("given", "steps"), [("1e3", 1000), ("2E+2", 200), ("50", 50)])
 def test_whole_numbers_may_be_written_as_powers_of_ten(given: str, steps: int) -> None:
     assert composed(["recipe=shakespeare", f"train.max_steps={given}"], []).train.max_steps == steps
-    runs = compose.sweep(["recipe=shakespeare", f"train.max_steps={given},7", "optimizer.lr=1e-3"])
+    runs, _ = compose.sweep(
+        ["recipe=shakespeare", f"train.max_steps={given},7", "optimizer.lr=1e-3"]
+    )
     assert [composed(run, []).train.max_steps for run in runs] == [steps, 7]
     assert composed(runs[0], []).optimizer.lr == 0.001
 
@@ -61,7 +57,7 @@ def test_a_value_of_another_type_is_refused_in_a_line(argument: str, said: str) 
         ("steps=2", "did you mean train.max_steps"),
         ("count=20", "unknown key count. --help"),  # out, until and account are no guesses
         ("recipe=shakespear", "did you mean shakespeare"),
-        ("optimizer=adam", "no optimizer named adam: did you mean adamw? There are: adamw, sgd"),
+        ("optimizer=sgd", "that is gone: give optimizer.kind=sgd optimizer.weight_decay=0"),
         ("data=audio", "data=audio: that is gone: give data.kind=audio"),
         ("recipe=null", "no recipe named null"),
         ("train.max_steps=0", "at least 1"),
@@ -102,7 +98,7 @@ def test_awkward_text_is_literal(value: str) -> None:
     arguments = ["recipe=shakespeare", *(f"{key}={value}" for key in keys)]
     config = composed(arguments, [])
     assert (config.prompt, config.data.path, config.data.column) == (value, [value], value)
-    (run,) = compose.sweep(arguments)
+    ((run,), _) = compose.sweep(arguments)
     again = composed(run, [])
     assert (again.prompt, again.data.path, again.data.column) == (value, [value], value)
 
@@ -111,7 +107,7 @@ def test_awkward_text_is_literal(value: str) -> None:
 def test_a_split_needs_no_brackets_and_is_no_sweep(value: str) -> None:
     words = ["recipe=shakespeare", f"data.split={value}"]
     assert composed(words, []).data.split == [0.8, 0.1, 0.1]
-    (run,) = compose.sweep([*words, "seed=1"])
+    ((run,), _) = compose.sweep([*words, "seed=1"])
     assert composed(run, []).data.split == [0.8, 0.1, 0.1]
 
 
@@ -134,13 +130,30 @@ def test_a_budget_of_time_lifts_a_recipes_steps_and_not_those_that_are_given(
 def test_a_run_that_goes_on_by_the_clock_keeps_the_steps_that_limit_it() -> None:
     def goes_on(own: list[str]) -> int | None:
         words = ["run_dir=a", "resume=auto", "train.max_minutes=20"]
-        asked, before = compose.compose(words, []), composed(["recipe=shakespeare", *own], [])
-        return compose.going_on(asked, before, words).config.train.max_steps
+        asked, before = composed(words, []), composed(["recipe=shakespeare", *own], [])
+        return with_given(before, asked, compose.given_keys(words)).train.max_steps
 
     assert goes_on(["train.max_steps=5000", "train.max_minutes=10"]) == 5000
     assert goes_on(["train.max_minutes=10"]) is None
     assert goes_on([]) is None  # its recipe's steps
 
 
-def test_conf_adds_nothing_to_the_defaults_of_the_schema() -> None:
+def test_without_a_recipe_all_keys_have_their_defaults() -> None:
     assert composed([], []) == Config()
+
+
+def test_given_keys_come_before_the_runs_own() -> None:
+    stored = Config(recipe="x", seed=3, run_dir="old", overwrite=True, quiet=True, plugins=["p"])
+    stored.train.max_steps = 7
+    given_ = Config(run_dir="new", resume="auto", prompt="To be", length=9, seed=4)
+    stored.prompt_file, stored.seconds, stored.resume = "file", 2.0, "force"
+    merged = with_given(
+        dataclasses.replace(stored), given_, ["run_dir", "resume", "prompt", "length"]
+    )
+    assert (merged.recipe, merged.seed, merged.train.max_steps) == ("x", 3, 7)
+    assert (merged.run_dir, merged.resume, merged.plugins) == ("new", "auto", [])
+    assert (merged.overwrite, merged.quiet) == (False, False)
+    assert (merged.prompt, merged.prompt_file) == ("To be", None)
+    assert (merged.length, merged.seconds) == (9, None)
+    given_.train.max_steps = 8
+    assert with_given(merged, given_, ["train.max_steps"]).train.max_steps == 8

@@ -1,14 +1,12 @@
 """A config is read as it was written; what is no config is refused in a line."""
 
-import dataclasses
-
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from seqkit.config import Config, DataConfig
-from seqkit.foundation.config_file import from_values, to_yaml, with_given
+from seqkit.foundation.config_file import from_values, to_yaml
 from seqkit.foundation.errors import ConfigError
 
 FILE = "runs/a/config.yaml"
@@ -59,22 +57,3 @@ def test_what_is_no_config_is_named(content: bytes, said: str) -> None:
     assert said in message
     assert "\n" not in message
     assert len(message) < 300
-
-
-def test_given_keys_come_before_the_runs_own() -> None:
-    stored = Config(recipe="x", seed=3, run_dir="old", overwrite=True, quiet=True, plugins=["p"])
-    stored.train.max_steps = 7
-    given_ = Config(run_dir="new", resume="auto", prompt="To be", length=9, seed=4)
-    stored.prompt_file, stored.seconds, stored.resume = "file", 2.0, "force"
-    merged = with_given(
-        dataclasses.replace(stored), given_, ["run_dir", "resume", "prompt", "length"]
-    )
-    assert (merged.recipe, merged.seed, merged.train.max_steps) == ("x", 3, 7)
-    assert (merged.run_dir, merged.resume, merged.plugins) == ("new", "auto", [])
-    assert (merged.overwrite, merged.quiet) == (False, False)
-    assert (merged.prompt, merged.prompt_file) == ("To be", None)
-    assert (merged.length, merged.seconds) == (9, None)
-    given_.train.max_steps = 8
-    assert with_given(merged, given_, ["train.max_steps"]).train.max_steps == 8
-    with pytest.raises(ConfigError, match="data=: a group is chosen when a run starts"):
-        with_given(merged, given_, ["data"])
