@@ -225,11 +225,6 @@ class Model(Generic[Content]):
         return self._reader.logits(self._encode("content", content), state)
 
     @_own_settings()
-    def activations(self, content: Content) -> Floats:
-        """What each cell holds when a symbol is predicted, (N, L, H): tanh(c); h but for LSTMs."""
-        return self._reader.activations(self._encode("content", content))
-
-    @_own_settings()
     def state(
         self, content: Content | None = None, *, state: ModelState | None = None
     ) -> ModelState:

@@ -25,7 +25,6 @@ class SymbolReader:
     def __init__(self, network: CharRNN, codec: Codec) -> None:
         self._network = network
         self._codec = codec
-        self._shape = network.config.num_layers, network.config.hidden_size
 
     def after(self, symbols: npt.NDArray[Any], begin: ModelState) -> ModelState:
         """The state after symbols (N,)."""
@@ -41,24 +40,12 @@ class SymbolReader:
         """Logits (N + 1, V) of what follows the first n symbols (N,)."""
 
         def row(chunk: Chunk) -> Tensor:
-            return chunk.trace.logits[:, 0, : self._codec.size].float()
+            return chunk.logits[:, 0, : self._codec.size].float()
 
         rows, after = self._rows(symbols, beginning(state, self._network.config, self._codec), row)
         # One more input gives the row of what follows, whichever symbol does.
         last, _ = self._rows(np.zeros(1, symbols.dtype), after, row)
         return np.concatenate([*rows, *last])
-
-    def activations(self, symbols: Symbols) -> Floats:
-        """Of every cell (N, L, H), before each of the symbols (N,), from the zero state."""
-        network = self._network.runnable_weights(dtype=torch.float32)
-        layers, _ = self._shape
-
-        def row(chunk: Chunk) -> Tensor:
-            h = [network.activations(chunk.trace, layer) for layer in range(layers)]
-            return torch.stack(h, 1)[:, :, 0]
-
-        rows, _ = self._rows(symbols, beginning(None, self._network.config, self._codec), row)
-        return np.concatenate([np.zeros((0, *self._shape), np.float32), *rows])
 
     @torch.inference_mode()
     def _rows(
@@ -74,7 +61,7 @@ class SymbolReader:
         scored = scoring.Scored(self._network, part, start)
         for chunk in scoring.chunks(scored, protocols.streaming(part), begin_state=state):
             rows.append(row(chunk).cpu().numpy())
-            after = kept(chunk.trace.after, int(symbols[chunk.places[-1, 0]]))
+            after = kept(chunk.after, int(symbols[chunk.places[-1, 0]]))
         return rows, after
 
     def dynamic_nats(self, symbols: Symbols, settings: DynamicConfig) -> Floats:

@@ -18,7 +18,7 @@ from seqkit.evaluation.score import Score, Tally
 from seqkit.foundation.errors import CheckpointError
 from seqkit.foundation.threads import shared_cores
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.network import RunnableWeights, Trace, cross_entropy
+from seqkit.model.network import RunnableWeights, cross_entropy
 from seqkit.model.persistent_lstm import launch
 from seqkit.model.state import State
 from seqkit.symbols import IGNORED, Floats, Integers
@@ -82,7 +82,8 @@ class Chunk:
     segments (B,): their rows in the table.
     places, counted, nats (T, B): of each symbol the place in the part, whether it counts, and its
         nats, 0 where it does not.
-    targets (T, B), trace: what the nats were made of, and the state after the last step.
+    targets (T, B), logits (T, B, V): what the nats were made of.
+    after: the state after the last step.
     """
 
     segments: Integers
@@ -90,7 +91,8 @@ class Chunk:
     counted: npt.NDArray[np.bool_]
     nats: Tensor
     targets: Tensor
-    trace: Trace
+    logits: Tensor
+    after: State
 
     def counted_nats(self) -> tuple[Integers, Floats]:
         """Places (n,) and nats (n,) of the symbols that count."""
@@ -164,12 +166,11 @@ def _chunks(
             fed = torch.from_numpy(inputs).to(device)
             wanted = torch.from_numpy(targets).to(device)
             with shared_cores(device):
-                trace = network.traced(fed, state, conditions=conditions)
+                logits, state = network(fed, state, conditions=conditions)
                 if model.config.ends:  # which are no symbols of the part
-                    trace = trace._replace(logits=trace.logits[..., : model.config.symbols])
-                each = cross_entropy(trace.logits, wanted, "none")
-            state = trace.after
-            yield Chunk(group, places, counted, each, wanted, trace)
+                    logits = logits[..., : model.config.symbols]
+                each = cross_entropy(logits, wanted, "none")
+            yield Chunk(group, places, counted, each, wanted, logits, state)
 
 
 def _groups(rows: Integers, device: torch.device) -> Iterator[Integers]:

@@ -128,7 +128,7 @@ def _run(
         unwatched = Scored(scored.model, scored.part, scored.start)
         for chunk in scoring.chunks(unwatched, again, begin_state=final[row - 1]):
             _fill(stretch, chunk)
-            final[row] = _on_host(chunk.trace.after)
+            final[row] = _on_host(chunk.after)
     return final.get(len(rows) - 1)
 
 
@@ -138,7 +138,7 @@ def _fill(stretch: Stretch, chunk: Chunk) -> None:
     places = places - stretch.begin
     stretch.nats[places] = nats
     if most := stretch.likeliest.shape[1]:
-        logits = chunk.trace.logits[torch.from_numpy(chunk.counted).to(chunk.nats.device)]
+        logits = chunk.logits[torch.from_numpy(chunk.counted).to(chunk.nats.device)]
         expected = logits.topk(most)
         chances = (expected.values - logits.logsumexp(-1)[:, None]).exp()
         stretch.likeliest[places] = expected.indices.cpu().numpy()
@@ -150,7 +150,7 @@ def _states_at(chunk: Chunk, places: Integers) -> dict[int, State]:
     reached = chunk.places[-1] + 1 == places[chunk.segments]
     return {
         int(chunk.segments[lane]): _on_host(
-            State(*(values[:, lane : lane + 1] for values in chunk.trace.after))
+            State(*(values[:, lane : lane + 1] for values in chunk.after))
         )
         for lane in np.flatnonzero(reached).tolist()
     }

@@ -32,7 +32,7 @@ KEYS: dict[str, str] = {
     "licence": "give it in the README.md that you upload with hf upload",
     "sample.engine=onnx": "sample.engine=wasm runs LSTMs on a CPU, and torch is exact",
     "sample.engine=fused": "sample.engine=cuda_graph generates on a GPU, any number of streams",
-    "neuron": "what a cell does is shown by Model.activations, from Python",
+    "neuron": "Model.state, from Python, gives what all cells hold after a text",
     "data.symbols_per_sample": "a sample is one symbol, of data.levels=1024 at most",
     "sample.repetition_penalty": "a higher temperature=… repeats less",
     "sample.retry": "takes=8 makes eight sounds and keeps the best",

@@ -162,11 +162,6 @@ class Steps(NamedTuple):
             return values[::places]
         return torch.cat([values[:1], values[places - self.fed :: places]])
 
-    def of_inputs(self, values: Tensor) -> Tensor:
-        """What each input sees of values (N, …) of the steps, (T, …)."""
-        spread = values.repeat_interleave(self.grid.shape[-1], 0)
-        return spread[self.fed : self.fed + self.inputs]
-
 
 def rows_of(symbols: Tensor, size: int) -> Tensor:
     """Where symbols (…, P) stand in a table that has `size` rows for each of the P places."""

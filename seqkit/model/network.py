@@ -19,24 +19,6 @@ from seqkit.model.state import State
 from seqkit.symbols import IGNORED
 
 _NEVER = -10_000.0  # the logit of a symbol without any probability, in every float format
-_SMALLEST = 1e-30  # a gate that is shut further than that lets no float through
-
-
-class Trace(NamedTuple):
-    """A call of T steps, with what happened inside.
-
-    before (L, B, H), x: the state, and what the bottom layer reads in each step that is made.
-    outputs: of each layer h (N, B, H), from the bottom.
-    steps: what belongs to which step, if one makes several symbols; else N is T.
-    logits (T, B, V), after (L, B, H): what a call returns.
-    """
-
-    before: State
-    x: Tensor
-    outputs: list[Tensor]
-    steps: Steps | None
-    logits: Tensor
-    after: State
 
 
 class RunnableWeights(NamedTuple):
@@ -128,19 +110,6 @@ class RunnableWeights(NamedTuple):
             Logits (T, B, V) of the symbol after each input, and the state after the last step. A
             packed head rounds V up; what is beyond V has no probability.
         """
-        trace = self.traced(symbols, state, masks, resets, input_mask, conditions)
-        return trace.logits, trace.after
-
-    def traced(
-        self,
-        symbols: Tensor,
-        state: State,
-        masks: Tensor | None = None,
-        resets: Tensor | None = None,
-        input_mask: Tensor | None = None,
-        conditions: Conditions = NO_CONDITIONS,
-    ) -> Trace:
-        """Run T steps as a call does, and keep every layer's outputs; of a stack only the top's."""
         steps = None  # of a symbol each
         read, known, separators = symbols[..., None], conditions, resets
         if self.frame is not None:
@@ -160,7 +129,7 @@ class RunnableWeights(NamedTuple):
         else:
             logits = self.frame.logits(x, steps, predicted, self.head_weight, self.head_bias)
         after = State(h, c, past, state.frame if steps is None else steps.after)
-        return Trace(state, bottom, outputs, steps, logits, after)
+        return logits, after
 
     def _run(
         self, x: Tensor, state: State, masks: Tensor | None, resets: Tensor | None
@@ -231,27 +200,6 @@ class RunnableWeights(NamedTuple):
         packed = self.layers[0].w.shape[1]
         size = packed if resets is None else self.config.input_rows
         return hot(numbers, size, self.head_weight.dtype)
-
-    def activations(self, trace: Trace, layer: int) -> Tensor:
-        """What the cells of a layer hold after each input, (T, B, H).
-
-        Of an LSTM that is tanh(c), of the other cells, which have no c, it is h. A fused call gives
-        every h, but only the last c. So tanh(c) is found from h_t = sigmoid(o_t) * tanh(c_t), where
-        the output gate o_t takes a product with a quarter of the layer's weights.
-        """
-        values, steps, before = trace.outputs[layer], trace.steps, trace.before
-        if self.config.cell == "lstm":
-            y, h = values, before.h[layer][None].to(values.dtype)
-            made = len(y) - len(trace.x)  # steps of which the state before is what they made
-            x = trace.outputs[layer - 1][made:] if layer else trace.x
-            x = F.pad(x, (0, self.layers[layer].w.shape[1] - x.shape[-1]))
-            last = torch.cat([h, y[made:-1]])[: len(x)]
-            w, u, b, d = (part[3 * y.shape[-1] :] for part in self.layers[layer])  # of i, f, g, o
-            gate = (x @ w.T + b + last @ u.T + d).sigmoid()
-            values = (y[made:] / gate.clamp(min=_SMALLEST)).clamp(-1, 1)
-            if made:
-                values = torch.cat([before.c[layer][None].to(y.dtype).tanh(), values])
-        return values if steps is None else steps.of_inputs(values)
 
     def _layer_by_layer(
         self, x: Tensor, h: Tensor, c: Tensor, masks: Tensor | None, resets: Tensor | None

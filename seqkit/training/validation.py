@@ -213,7 +213,7 @@ class _Predicted(NamedTuple):
     def of(cls, chunk: scoring.Chunk) -> "_Predicted":
         """What is kept of it."""
         nats = float(chunk.nats.double().sum())
-        return cls(nats, chunk.trace.logits.float(), chunk.targets)
+        return cls(nats, chunk.logits.float(), chunk.targets)
 
     def nats(self, temperature: float) -> float:
         """In all, if the logits are divided by a temperature."""

@@ -154,17 +154,6 @@ def test_a_state_goes_on_where_it_was_handed_back(text: Model[Any]) -> None:
     assert text.nats("").shape == (0,)
 
 
-def test_activations_are_those_from_which_each_symbol_is_predicted(text: Model[Any]) -> None:
-    content = "a small letter"
-    found = text.activations(content)
-    assert found.shape == (14, 2, 24)
-    assert text.char_rnn.config.cell == "lstm"
-    for place in range(14):
-        state = text.state(content[: place + 1])  # has yet to see the last of these symbols
-        np.testing.assert_allclose(found[place], np.tanh(state.c), atol=1e-5)
-    assert text.activations("").shape == (0, 2, 24)
-
-
 def test_generation_goes_on_from_a_state(text: Model[Any]) -> None:
     straight = text.generate("a small letter", length=30, seed=2)
     state = text.state("a small ")
