@@ -10,7 +10,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
 
 import numpy as np
 
@@ -191,27 +191,10 @@ class Model(Generic[Content]):
         """-ln p (N,) of symbols (N,), each given those before it, and the state after them."""
         return self._reader.nats(symbols.astype(symbol_dtype(self.codec.size)), state)
 
-    @overload
-    def nats(
-        self,
-        content: Content,
-        *,
-        state: ModelState | None = ...,
-        return_state: Literal[False] = ...,
-    ) -> Floats: ...
-
-    @overload
-    def nats(
-        self, content: Content, *, state: ModelState | None = ..., return_state: Literal[True]
-    ) -> tuple[Floats, ModelState]: ...
-
     @_own_settings()
-    def nats(
-        self, content: Content, *, state: ModelState | None = None, return_state: bool = False
-    ) -> Floats | tuple[Floats, ModelState]:
+    def nats(self, content: Content, *, state: ModelState | None = None) -> Floats:
         """-ln p (N,) of each symbol, given those before it."""
-        nats, after = self._reader.nats(self._encode("content", content), state)
-        return (nats, after) if return_state else nats
+        return self._reader.nats(self._encode("content", content), state)[0]
 
     @_own_settings()
     def dynamic_nats(self, content: Content, dynamic: DynamicConfig | None = None) -> Floats:

@@ -53,7 +53,7 @@ class Loaded:
         asked: Any = {**keys, "include_prompt": False, "sample": self._sample}
         if lines:
             if nats:
-                _, state = self.model.nats(prompt, return_state=True)
+                state = self.model.state(prompt)
             drawn = _gathered(self.model.stream_symbols(prompt, **asked), np.concatenate)
             yield from self._lines(drawn, state, nats)
             return

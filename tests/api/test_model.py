@@ -142,10 +142,10 @@ def test_nats_are_those_of_the_logits(text: Model[Any]) -> None:
 
 def test_a_state_goes_on_where_it_was_handed_back(text: Model[Any]) -> None:
     whole = text.nats("a small letter")
-    first, state = text.nats("a small ", return_state=True)
+    first, state = text.nats("a small "), text.state("a small ")
     assert isinstance(state, ModelState)
     assert state.h.shape == (2, 24)
-    second, after = text.nats("letter", state=state, return_state=True)
+    second, after = text.nats("letter", state=state), text.state("letter", state=state)
     np.testing.assert_allclose(np.concatenate([first, second]), whole, atol=1e-6)
     for one, other in zip(after[:2], text.state("a small letter")[:2], strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
