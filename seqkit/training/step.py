@@ -103,36 +103,16 @@ class TrainingStep:
         self._asked += 1
         return count
 
-    def capture(self) -> str | None:
+    def capture(self) -> None:
         """Record the update as one CUDA graph, which `run` then replays.
 
         It leaves everything that the training depends on as it was.
-
-        Returns:
-            Why these are two graphs, with the sum over the processes between them; None if one.
 
         Raises:
             RuntimeError: an operation of the step cannot be captured.
         """
         with self._untouched():
-            try:
-                self._recorded = GraphedCall(self._advance, self._device, _WARM)
-                return None
-            except RuntimeError as error:
-                if self._ranks.alone or isinstance(error, torch.OutOfMemoryError):
-                    raise
-                reason = str(error)
-            before, after = (
-                GraphedCall(part, self._device, _WARM) for part in (self._learn, self._update)
-            )
-
-            def in_parts() -> None:
-                before()
-                self._sum()
-                after()
-
-            self._recorded = in_parts
-        return reason
+            self._recorded = GraphedCall(self._advance, self._device, _WARM)
 
     def _advance(self) -> None:
         self._learn()

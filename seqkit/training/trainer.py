@@ -198,12 +198,12 @@ class Trainer:
         if self._lanes.has_separators and not self.model.config.resets_in_one_call:
             return "calls that are cut where documents begin run without a CUDA graph"
         try:
-            reason = self._step.capture()
+            self._step.capture()
         except torch.OutOfMemoryError:
             raise
         except RuntimeError as error:
             return f"no CUDA graph, the operations are launched one by one: {error}"
-        return reason and f"two CUDA graphs, with the sum of gradients between them: {reason}"
+        return None
 
     def leave_persistent_kernel(self) -> None:
         """Go on with cuDNN, from the last step that was made. All processes have to call it."""
