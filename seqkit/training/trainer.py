@@ -1,7 +1,6 @@
 """The training loop: it computes and yields events, and neither prints nor writes."""
 
 import dataclasses
-import gc
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -24,7 +23,6 @@ from seqkit.training.events import (
     TrainingProgress,
     read_numbers,
 )
-from seqkit.training.kernel_choice import without_persistent
 from seqkit.training.schedule import Clock, learning_rate
 from seqkit.training.step import Plan, TrainingStep
 from seqkit.training.validation import Validation
@@ -66,14 +64,11 @@ class Trainer:
         self._limit = min(limits, default=None)  # None: only time ends the training
         self._time = clock or Clock(train.max_minutes)
         self._rate = 0.0  # of the last update
-        self._begin(plan)
-
-    def _begin(self, plan: Plan) -> None:
         self._plan, self.execution = plan, plan.execution
-        self._step = TrainingStep(self.model, self._lanes, plan, self._ranks)
+        self._step = TrainingStep(model, lanes, plan, ranks)
         self._validation = Validation(
-            self._part, self._lanes.start, plan.execution, self._step.weights,
-            calibrate=plan.train.calibrate, ranks=self._ranks,
+            validation, lanes.start, plan.execution, self._step.weights,
+            calibrate=train.calibrate, ranks=ranks,
         )  # fmt: skip
 
     @property
@@ -120,7 +115,7 @@ class Trainer:
         Raises:
             DivergedError: the loss is no longer finite, or every gradient explodes.
             GaveUpError: the persistent kernel gave up. `state` is that before the step in which it
-                did, and `leave_persistent_kernel` goes on from there.
+                did.
         """
         progress = self.progress
         self._time.start()
@@ -204,15 +199,6 @@ class Trainer:
         except RuntimeError as error:
             return f"no CUDA graph, the operations are launched one by one: {error}"
         return None
-
-    def leave_persistent_kernel(self) -> None:
-        """Go on with cuDNN, from the last step that was made. All processes have to call it."""
-        values, tensors = self.state()
-        del self._step, self._validation  # there may not be memory for two
-        gc.collect()  # a step with a CUDA graph refers to itself
-        execution = without_persistent(self.execution, self.model, self._lanes)
-        self._begin(dataclasses.replace(self._plan, execution=execution))
-        self.restore(values, tensors)
 
     def update(self) -> None:
         """One step: batch, forward, loss, backward, clip, and the update of the weights."""
