@@ -216,7 +216,7 @@ def initialise_run_folder(training: Training, saver: Saver, notice: Notice) -> N
         if claim.saved is None:
             folder.clear()  # a run that overwrite=true replaces
         else:
-            resume.set_aside(claim.damaged)
+            resume.set_aside(folder, claim.saved)
         if training.judged_anew:
             resume.keep_best(folder, notice)
     if claim.saved is None or claim.changed:

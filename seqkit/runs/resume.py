@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from seqkit.config import ARITHMETIC_KEYS, Config, as_data_asks, values_of
 from seqkit.data import elsewhere
@@ -28,14 +28,7 @@ MAY_CHANGE = PLACE_KEYS | {
 """Keys that say where, how long and how fast a run trains; all else shapes what it learns."""
 
 
-class LastState(NamedTuple):
-    """The state that a run goes on from, and the damaged ones that were passed over."""
-
-    checkpoint: Checkpoint
-    damaged: Sequence[Path]
-
-
-def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], None]) -> LastState:
+def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], None]) -> Checkpoint:
     """The newest whole checkpoint with a training state: `last`, else `previous`.
 
     One that is damaged is passed over, with a notice. Nothing is changed before `set_aside`.
@@ -44,7 +37,6 @@ def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], Non
         CheckpointError: there is none, or all are damaged.
         UnreadableError: one of them cannot be read now, though it may be whole.
     """
-    damaged: list[Path] = []
     reasons: list[str] = []
     for file in map(files.checkpoint, STATES):
         try:
@@ -55,11 +47,10 @@ def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], Non
             raise
         except CheckpointError as error:
             reasons.append(str(error))
-            damaged += [file] if file.exists() else []
             continue
         for reason in reasons:
             notice(f"{reason}; going on from {file.name}")
-        return LastState(saved, damaged)
+        return saved
     best = files.checkpoint("best")
     instead = f"with another run_dir, init_from={best} begins with its best weights"
     raise CheckpointError(
@@ -67,10 +58,14 @@ def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], Non
     )
 
 
-def set_aside(damaged: Sequence[Path]) -> None:
-    """Give damaged checkpoints a name with the time, beside those to come. Raises OutputError."""
-    for file in damaged:
-        disk.rename(file, file.with_name(f"{file.stem}.damaged_{time.strftime('%Y%m%d_%H%M%S')}"))
+def set_aside(files: RunFiles, found: Checkpoint) -> None:
+    """Give a damaged `last`, in whose place another was found, a name with the time.
+
+    Raises OutputError.
+    """
+    last = files.checkpoint("last")
+    if found.file.name != last.name and last.exists():
+        disk.rename(last, last.with_name(f"last.damaged_{time.strftime('%Y%m%d_%H%M%S')}"))
 
 
 def keep_best(files: RunFiles, notice: Callable[[str], None]) -> None:

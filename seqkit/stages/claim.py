@@ -2,7 +2,7 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,14 +20,12 @@ class Claim:
 
     config: what is asked for, filled up with what the run decides.
     saved: the state that it goes on from; None if it starts.
-    damaged: checkpoints that are newer than that, and cannot be read.
     changed: the keys in which the config differs from the run's so far.
     """
 
     folder: RunFolder
     config: Config
     saved: Checkpoint | None = None
-    damaged: Sequence[Path] = ()
     changed: tuple[str, ...] = ()
 
     @property
@@ -79,13 +77,13 @@ def claimed(config: Config, session: Session) -> Iterator[Claim]:
             if config.resume == "force" and not goes_on:
                 raise CheckpointError(f"resume=force: {folder.path} holds no run to go on with")
             if goes_on:
-                last = resume.find_last(folder, session.catalogue, session.notice)
+                saved = resume.find_last(folder, session.catalogue, session.notice)
             elif ranks.leads:
                 folder.check_new(config)
         if goes_on:
-            config = _filled_up(config, last.checkpoint, session)
-            changed = resume.differences(config, last.checkpoint.settings)
-            yield Claim(folder, config, last.checkpoint, last.damaged, changed)
+            config = _filled_up(config, saved, session)
+            changed = resume.differences(config, saved.settings)
+            yield Claim(folder, config, saved, changed)
         else:
             yield Claim(folder, config)
 

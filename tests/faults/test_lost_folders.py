@@ -52,7 +52,7 @@ def test_another_run_under_the_name_of_the_folder_stays(
     ended(training)
     assert contents(place if way == "name" else other) == before
     left = find_last(RunFiles(own), Catalogue(), print)  # the folder may have left between renames
-    assert left.checkpoint.metrics["step"] >= 35
+    assert left.metrics["step"] >= 35
 
 
 def test_a_run_that_is_moved_before_its_first_checkpoint_is_not_begun_again(
@@ -65,4 +65,4 @@ def test_a_run_that_is_moved_before_its_first_checkpoint_is_not_begun_again(
     assert f"{place / '.lock'} is no longer the file that this training holds" in ended(training)
     assert not place.exists()
     left = find_last(RunFiles(own), Catalogue(), print)
-    assert left.checkpoint.metrics["step"] == 0
+    assert left.metrics["step"] == 0

@@ -36,17 +36,17 @@ def test_the_newest_whole_checkpoint_is_found(tmp_path: Path) -> None:
     folder, told = RunFolder(tmp_path / "run"), list[str]()
     save_all(folder, 1, 2)
     found = find_last(folder, Catalogue(), told.append)
-    assert (found.checkpoint.metrics["step"], told) == (2, [])
+    assert (found.metrics["step"], told) == (2, [])
     last = cut(folder, "last")
     found = find_last(folder, Catalogue(), told.append)
-    assert found.checkpoint.metrics["step"] == 1
+    assert found.metrics["step"] == 1
     assert told[0].endswith("; going on from previous.safetensors")
     assert last.exists()  # nothing is changed before the training begins
-    resume.set_aside(found.damaged)
+    resume.set_aside(folder, found)
     assert not last.exists()
     assert len([*folder.checkpoints.glob("last.damaged_*")]) == 1
     found = find_last(folder, Catalogue(), told.append)  # as after a kill in a save
-    assert found.checkpoint.metrics["step"] == 1
+    assert found.metrics["step"] == 1
     cut(folder, "previous")
     with pytest.raises(CheckpointError, match="the run cannot go on: "):
         find_last(folder, Catalogue(), told.append)
@@ -71,9 +71,9 @@ def test_a_kill_within_a_save_leaves_a_whole_checkpoint(
         dying.setattr(Path, "replace", killed)
         with pytest.raises(SystemError):
             save_all(folder, 3)
-    assert find_last(folder, Catalogue(), print).checkpoint.metrics["step"] == 2
+    assert find_last(folder, Catalogue(), print).metrics["step"] == 2
     save_all(folder, 3)
-    assert find_last(folder, Catalogue(), print).checkpoint.metrics["step"] == 3
+    assert find_last(folder, Catalogue(), print).metrics["step"] == 3
     previous = read_checkpoint(folder.checkpoint("previous"), Catalogue())
     assert previous.metrics["step"] == 2
 
