@@ -100,9 +100,6 @@ class TrainConfig:
         "and the step changes no weights; 0: no limit",
         minimum=0,
     )
-    clip_value: float = option(
-        0.0, "largest size of each element of the gradient; 0: no limit", minimum=0
-    )
     precision: str = option(
         "auto",
         "precision of the matrix products; auto takes the device's fastest",

@@ -37,6 +37,7 @@ KEYS: dict[str, str] = {
     "sample.repetition_penalty": "a higher temperature=… repeats less",
     "sample.retry": "takes=8 makes eight sounds and keeps the best",
     "shape": "python -m benchmarks.steps SHAPE, in a clone of the repository",
+    "train.clip_value": "train.clip_norm bounds the norm of the whole gradient",
     "train.teacher_symbols": "examples/teachers.py has --symbols",
     "train.teachers": "examples/teachers.py trains a network on what others say",
     "to": "hf upload, of huggingface_hub, shares a checkpoint",

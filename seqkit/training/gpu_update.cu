@@ -23,14 +23,14 @@ struct Piece {
 // How an update goes. `stays`: nothing changes; `skips`: the parameters do not.
 struct Decision {
   bool stays, skips;
-  float bound, divisor, rate, step_size, second_root;
+  float divisor, rate, step_size, second_root;
 };
 
 struct Arguments {
   const Piece *pieces;
   const int2 *chunks;     // piece and chunk of each block of `update_parameters`
   const float *gradient;  // flat
-  double *partials;       // (2, blocks of `measure_gradient`)
+  double *partials;       // of each block of `measure_gradient`
   unsigned *arrived;      // 0 before and after
   Decision *decision;
   const float *rate;      // the learning rate
@@ -43,14 +43,10 @@ struct Arguments {
   long long length;       // of the flat gradient
   int pieces_count;
   float beta1, beta2, rest1, rest2, log1, log2;  // of AdamW's decays: 1 - decay, its logarithm
-  float momentum, clip_value, clip_norm;
+  float momentum, clip_norm;
   float exploded;         // a longer gradient, without the scale, makes no update
   int patience;           // steps without an overflow after which the scale is doubled
 };
-
-__device__ __forceinline__ float clipped(float gradient, float bound) {
-  return gradient > bound ? bound : gradient < -bound ? -bound : gradient;  // NaN stays NaN
-}
 
 // The sum over the block's threads, always in the same order; all of them get it.
 __device__ __forceinline__ double block_sum(double value, double *scratch) {
@@ -65,26 +61,24 @@ __device__ __forceinline__ double block_sum(double value, double *scratch) {
   return sum;
 }
 
-// `whole`, `bounded`: the norm before and after single values are clipped.
-__device__ Decision decide(const Arguments &a, float whole, float bounded) {
+__device__ Decision decide(const Arguments &a, float norm) {
   const float scale = *a.scale;
   const int growth = a.growth ? *a.growth + 1 : 0;
   Decision d = {};
   d.stays = a.gave_up && *a.gave_up;
-  const bool overflow = a.growth && !isfinite(whole);
+  const bool overflow = a.growth && !isfinite(norm);
   d.rate = *a.rate;
 #if ADAM
   const float steps = *a.pieces[0].steps + 1.0f;
   d.step_size = d.rate / -expm1f(steps * a.log1);
   d.second_root = sqrtf(-expm1f(steps * a.log2));
 #endif
-  d.bound = a.clip_value * scale;
-  const float over = a.clip_norm > 0 ? bounded / a.clip_norm : 0;
-  const bool exploded = bounded > a.exploded * scale;  // infinite too; NaN is not
+  const float over = a.clip_norm > 0 ? norm / a.clip_norm : 0;
+  const bool exploded = norm > a.exploded * scale;  // infinite too; NaN is not
   if ((overflow || exploded) && !d.stays) *a.left_out += 1;
   d.skips = d.stays || overflow || exploded;
   d.divisor = over <= scale ? scale : over;  // without a scale, NaN goes on to the parameters
-  *a.norm = whole / scale;
+  *a.norm = norm / scale;
   if (!a.growth || d.stays) return d;
   if (overflow) {
     *a.scale = fmaxf(scale * 0.5f, 1.0f);
@@ -100,40 +94,31 @@ __device__ Decision decide(const Arguments &a, float whole, float bounded) {
 extern "C" __global__ void __launch_bounds__(THREADS) measure_gradient(const Arguments a) {
   __shared__ double scratch[THREADS];
   __shared__ bool last, skips;
-  float whole = 0.0f, bounded = 0.0f;
-  const float bound = a.clip_value * *a.scale;
+  float squares = 0.0f;
 #pragma unroll 4
   for (long long i = blockIdx.x * THREADS + threadIdx.x; i < a.length / 4;
        i += (long long)gridDim.x * THREADS) {
     const float4 four = ((const float4 *)a.gradient)[i];
     const float values[4] = {four.x, four.y, four.z, four.w};
 #pragma unroll
-    for (int k = 0; k < 4; k++) {
-      whole += values[k] * values[k];
-      const float value = a.clip_value > 0 ? clipped(values[k], bound) : values[k];
-      bounded += value * value;
-    }
+    for (int k = 0; k < 4; k++) squares += values[k] * values[k];
   }
-  const double sums[2] = {block_sum(whole, scratch), block_sum(bounded, scratch)};
+  const double sum = block_sum(squares, scratch);
   if (threadIdx.x == 0) {
-    a.partials[blockIdx.x] = sums[0];
-    a.partials[gridDim.x + blockIdx.x] = sums[1];
+    a.partials[blockIdx.x] = sum;
     __threadfence();
     last = atomicAdd(a.arrived, 1) == gridDim.x - 1;
   }
   __syncthreads();
   if (!last) return;
   __threadfence();
-  double totals[2];
-  for (int k = 0; k < 2; k++) {
-    double sum = 0.0;
-    for (int i = threadIdx.x; i < gridDim.x; i += THREADS)
-      sum += *(volatile double *)(a.partials + k * gridDim.x + i);
-    totals[k] = block_sum(sum, scratch);
-  }
+  double part = 0.0;
+  for (int i = threadIdx.x; i < gridDim.x; i += THREADS)
+    part += *(volatile double *)(a.partials + i);
+  const double total = block_sum(part, scratch);
   if (threadIdx.x == 0) {
     *a.arrived = 0;
-    const Decision d = decide(a, (float)sqrt(totals[0]), (float)sqrt(totals[1]));
+    const Decision d = decide(a, (float)sqrt(total));
     *a.decision = d;
     skips = d.skips;
   }
@@ -166,9 +151,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) update_parameters(const Ar
     if (i >= p.count) continue;
     float value = values[k];
     if (!d.skips) {
-      float gradient = gradients[k];
-      if (a.clip_value > 0) gradient = clipped(gradient, d.bound);
-      gradient /= d.divisor;
+      float gradient = gradients[k] / d.divisor;
 #if ADAM
       value -= d.rate * p.decay * value;
       const float mean = a.beta1 * firsts[k] + a.rest1 * gradient;

@@ -46,7 +46,7 @@ class GpuUpdate:
         weights: on a GPU.
         optimizer: AdamW or SGD; its moments exist.
         tensors: rate, norm, scale, growth, left_out and gave_up, as gpu_update.cu explains them.
-        settings: clip_value, clip_norm, exploded and patience.
+        settings: clip_norm, exploded and patience.
 
         Raises:
             DeviceError: this PyTorch cannot compile kernels for this GPU.
@@ -67,7 +67,7 @@ class GpuUpdate:
             "pieces": torch.from_numpy(pieces.view(np.uint8)).to(device),
             "chunks": places,
             "gradient": weights.flat_gradient,
-            "partials": torch.zeros(2 * _BLOCKS_MEASURING, dtype=torch.float64, device=device),
+            "partials": torch.zeros(_BLOCKS_MEASURING, dtype=torch.float64, device=device),
             "arrived": torch.zeros(1, dtype=torch.int32, device=device),
             "decision": torch.zeros(_DECISION, dtype=torch.uint8, device=device),
             "share": None if average is None else average.share,

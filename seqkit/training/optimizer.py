@@ -42,7 +42,7 @@ class OptimizerStep:
         gave_up: not zero where nothing is to change; read on a GPU.
         """
         self._weights = weights
-        self._clip_value, self._clip_norm = train.clip_value, train.clip_norm
+        self._clip_norm = train.clip_norm
         self._exploded = _EXPLODED * max(1.0, train.clip_norm) if train.clip_norm else math.inf
         self._optimizer = make_optimizer(optimizer, weights.parameters)
         self._scaled = scaled
@@ -61,8 +61,8 @@ class OptimizerStep:
             return None
         tensors = {"rate": rate, "norm": self.norm, "scale": self.scale, "gave_up": self._gave_up}
         tensors |= {"left_out": self.left_out, "growth": self._growth if self._scaled else None}
-        settings = {"clip_value": self._clip_value, "clip_norm": self._clip_norm}
-        settings |= {"exploded": self._exploded, "patience": _PATIENCE}
+        settings = {"clip_norm": self._clip_norm, "exploded": self._exploded}
+        settings["patience"] = _PATIENCE
         try:
             return GpuUpdate(self._weights, self._optimizer, tensors, settings)
         except DeviceError:  # a PyTorch without NVRTC
@@ -81,10 +81,10 @@ class OptimizerStep:
     def update(self) -> None:
         """Update the parameters, and what is made from them: the weights that run, the average.
 
-        The gradient's elements are bounded, and then its norm, as in Pascanu et al. (2013). The
-        latter and the loss scale make up one divisor. Where a gradient overflowed fp16 or exploded,
-        the parameters stay as they are: AdamW would take a clipped one for a direction as good as
-        any other. NaN has not exploded: without a scale it shows in the parameters.
+        The gradient's norm is bounded, as in Pascanu et al. (2013): that and the loss scale make up
+        one divisor. Where a gradient overflowed fp16 or exploded, the parameters stay as they are:
+        AdamW would take a clipped one for a direction as good as any other. NaN has not exploded:
+        without a scale it shows in the parameters.
         """
         if self._on_gpu is not None:
             self._on_gpu()
@@ -95,15 +95,12 @@ class OptimizerStep:
             self._weights.average.update()
 
     def _update_by_pytorch(self) -> None:
-        value, bound = self._clip_value, self._clip_norm
+        bound = self._clip_norm
         norm = torch.linalg.vector_norm(self._weights.flat_gradient)
         torch.div(norm, self.scale, out=self.norm)
         overflow = None
         if self._scaled:  # 1 if the norm is not finite, in fewer kernels than isfinite takes
             overflow = norm.clamp(max=torch.finfo(norm.dtype).max).ne(norm).to(norm.dtype)
-        if value:
-            self._weights.flat_gradient.clamp_(-value * self.scale, value * self.scale)
-            norm = torch.linalg.vector_norm(self._weights.flat_gradient)
         skipped = overflow
         if bound:
             exploded = norm.gt(self._exploded * self.scale).to(norm.dtype)

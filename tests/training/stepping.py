@@ -44,7 +44,6 @@ def step(
     device: str = "cpu",
     documents: int = 1,
     optimizer: OptimizerConfig | None = None,
-    clip_value: float = 0.0,
     clip_norm: float = 5.0,
     symbols: np.ndarray | None = None,
     sound: bool = False,
@@ -64,7 +63,7 @@ def step(
         weights = torch.from_numpy(draw.normal(0, 0.4, (CODES, LOOKBACK)))
         model.set_linear_predictor(LinearPredictor(torch.linspace(-1, 1, V), weights))
     lanes = Lanes(part, 0, B, T)
-    train = TrainConfig(batch_size=B, sequence_length=T, clip_value=clip_value, clip_norm=clip_norm)
+    train = TrainConfig(batch_size=B, sequence_length=T, clip_norm=clip_norm)
     plan = Plan(optimizer or OptimizerConfig(), train, 5, execution, errors() if sound else None)
     return model, TrainingStep(model, lanes, plan)
 

@@ -18,7 +18,6 @@ def updater(
     kind: str = "adamw",
     *,
     scaled: bool = False,
-    value: float = 0.0,
     norm: float = 0.0,
     momentum: float = 0.9,
     average: float = 0.0,
@@ -31,7 +30,7 @@ def updater(
     model = CharRNN(config, torch.Generator().manual_seed(1)).to(device)
     weights = TrainingWeights(model, execution, separators=False, average=average)
     optimizer = OptimizerConfig(kind=kind, weight_decay=0.1, momentum=momentum)
-    train = TrainConfig(clip_value=value, clip_norm=norm)
+    train = TrainConfig(clip_norm=norm)
     return OptimizerStep(optimizer, train, weights, scaled=scaled, gave_up=gave_up), weights
 
 
@@ -44,8 +43,8 @@ def values_of(weights: TrainingWeights) -> list[torch.Tensor]:
     return [own.detach().clone() for own in weights.parameters]
 
 
-def test_gradients_are_clipped_by_value_and_then_by_norm() -> None:
-    made, weights = updater("sgd", value=0.5, norm=1.0)
+def test_gradients_are_clipped_by_their_norm() -> None:
+    made, weights = updater("sgd", norm=1.0)
     before = values_of(weights)
     fill(weights, 3.0)
     weights.gradients[0].zero_()
@@ -53,7 +52,7 @@ def test_gradients_are_clipped_by_value_and_then_by_norm() -> None:
     made.set_rate(0.1)
     made.update()
     assert float(made.norm) == pytest.approx(3.0 * count**0.5)
-    clipped = 1.0 / count**0.5  # each is 0.5, and their norm, 0.5 * count ** 0.5, above the bound
+    clipped = 1.0 / count**0.5  # of each, so that their norm is 1
     changed = (before[-1] - weights.parameters[-1].detach()).tolist()  # a bias, without decay
     assert changed == pytest.approx([0.1 * clipped] * len(changed), rel=1e-4)
 

@@ -42,18 +42,17 @@ def scaled(stepper: TrainingStep, scale: float) -> TrainingStep:
 
 @pytest.mark.thorough(keep=8)
 @pytest.mark.parametrize("kind", ["adamw", "sgd"])
-@pytest.mark.parametrize(("value", "norm"), [(0.0, 0.0), (0.0, 0.3), (0.01, 0.0), (0.01, 0.3)])
+@pytest.mark.parametrize("norm", [0.0, 0.3])
 @pytest.mark.parametrize("scale", [0.0, 4096.0])
 @pytest.mark.parametrize("documents", [1, 9])
 def test_an_update_is_what_pytorch_makes_of_the_mean_loss(
-    kind: str, value: float, norm: float, scale: float, documents: int
+    kind: str, norm: float, scale: float, documents: int
 ) -> None:
     model, stepper = step(
         Execution("layerwise", "fp32", B),
         "cpu",
         documents,
         OptimizerConfig(kind=kind, weight_decay=0.1),
-        clip_value=value,
         clip_norm=norm,
     )
     if scale:
@@ -77,8 +76,6 @@ def test_an_update_is_what_pytorch_makes_of_the_mean_loss(
         cross_entropy(logits, window.targets).backward()  # type: ignore[no-untyped-call]
         expected = torch.nn.utils.get_total_norm([w.grad for w in weights if w.grad is not None])
         assert stepper.gradient_norm == pytest.approx(float(expected), rel=1e-4)
-        if value:
-            torch.nn.utils.clip_grad_value_(weights, value)
         torch.nn.utils.clip_grad_norm_(weights, norm or 1e9)
         optimizer.step()
     for a, b in zip(model.parameters(), reference.parameters(), strict=True):
