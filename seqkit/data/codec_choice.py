@@ -14,11 +14,12 @@ from seqkit.data import codecs
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, TextCodec
 from seqkit.data.codecs.channels import angles, merged
 from seqkit.data.codecs.characters import counts_of
-from seqkit.data.files import BadFileError, Meter, head, is_text
+from seqkit.data.files import BadFileError, Watch, head, is_text
 from seqkit.data.sound.reader import SoundReader
 from seqkit.data.sound_encoder import SHORTEST, Loudness, emphases_of, measure, share
 from seqkit.data.source import Source
 from seqkit.data.text_encoder import pieces_of
+from seqkit.foundation.console import Progress
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.wording import first_of
 from seqkit.symbols import Integers
@@ -28,7 +29,7 @@ _CONSTANT = 0.999  # of its peak's square: the mean square of a sound that does 
 
 
 def choose_codec(
-    source: Source, meter: Meter, codec: Codec | None = None, grow: bool = False
+    source: Source, progress: Progress, codec: Codec | None = None, grow: bool = False
 ) -> Codec:
     """The codec of the files: the given one, grown if that is asked for, or one as configured.
 
@@ -38,10 +39,10 @@ def choose_codec(
     """
     chosen = codec
     if source.is_sound:
-        chosen = codec or _quantiser(source, meter)
+        chosen = codec or _quantiser(source, progress)
     elif codec is None or grow:
         assert codec is None or isinstance(codec, TextCodec)
-        chosen = _of_text(source, meter, codec)
+        chosen = _of_text(source, progress, codec)
     assert chosen is not None
     kind, config = chosen.kind, source.config
     if kind != "text" and config.document != "file":
@@ -65,7 +66,7 @@ def nothing_left(source: Source, left_out: Mapping[str, str]) -> DataError:
     return DataError(f"{source.located}: nothing is left to learn from{why and ': '}{why}")
 
 
-def _of_text(source: Source, meter: Meter, codec: TextCodec | None) -> TextCodec:
+def _of_text(source: Source, progress: Progress, codec: TextCodec | None) -> TextCodec:
     """The codec of a text, or the given one, grown by what is new in it."""
     most = source.config.max_vocabulary
     kind = type(codec) if codec else _text_codec_kind(source)
@@ -73,15 +74,15 @@ def _of_text(source: Source, meter: Meter, codec: TextCodec | None) -> TextCodec
         return Bytes()
     bad, characters = dict[str, str](), codec is None and kind is Characters
     if characters or source.config.on_bad_file == "skip":
-        counts = _survey(source, meter, kind.kind, bad)
+        counts = _survey(source, progress, kind.kind, bad)
         if len(bad) == len(source.files) or (characters and not counts.any()):  # or all line ends
             raise nothing_left(source, bad)
         if characters:
             return Characters.from_counts(counts, most)
     what = "fit" if codec is None else "grown"
-    shown = meter.shown("finding the characters", source.bytes)
-    with codecs.failures(kind, what), shown:
-        pieces = _pieces(source, meter, kind.kind, bad)
+    shown = progress("finding the characters", source.bytes, unit="B")
+    with codecs.failures(kind, what), shown as bar:
+        pieces = _pieces(source, bar.add, kind.kind, bad)
         try:
             made = kind.fit(pieces, most) if codec is None else codec.grown(pieces, most)
         except ValueError as error:
@@ -111,28 +112,28 @@ def _begins_as_text(file: Path, encoding: str) -> bool:
     return False
 
 
-def _survey(source: Source, meter: Meter, kind: str, bad: dict[str, str]) -> Integers:
+def _survey(source: Source, progress: Progress, kind: str, bad: dict[str, str]) -> Integers:
     """How often each code point occurs in the files that can be read; `bad` gets the others."""
     counts = np.zeros(sys.maxunicode + 1, np.int64)
-    with meter.shown("finding the characters", source.bytes):
+    with progress("finding the characters", source.bytes, unit="B") as bar:
         for name, file in source.documents.items():
-            pieces = pieces_of(file, kind, source.config, meter.add)
+            pieces = pieces_of(file, kind, source.config, bar.add)
             with source.left_out(name, bad):
                 counts += counts_of(piece for piece in pieces if isinstance(piece, str))
     return counts
 
 
 def _pieces(
-    source: Source, meter: Meter, kind: str, bad: Mapping[str, str]
+    source: Source, count: Watch, kind: str, bad: Mapping[str, str]
 ) -> Iterator[str | bytes]:
     """The content of all files that are not bad."""
     for name, file in source.documents.items():
         if name not in bad:
             with source.left_out(name, {}):
-                yield from pieces_of(file, kind, source.config, meter.add)
+                yield from pieces_of(file, kind, source.config, count)
 
 
-def _quantiser(source: Source, meter: Meter) -> Quantiser:
+def _quantiser(source: Source, progress: Progress) -> Quantiser:
     """The quantiser that the keys ask for; the gain takes a pass over all files.
 
     Raises:
@@ -154,13 +155,13 @@ def _quantiser(source: Source, meter: Meter) -> Quantiser:
     if config.gain != "none" or config.emphasis != "none":
         if codec.channels > 1 and codec.bands > 1:
             sums = np.zeros((3, codec.bands))
-            with meter.shown("comparing the channels", source.bytes):
+            with progress("comparing the channels", source.bytes, unit="B") as bar:
                 for name, file in source.documents.items():
                     with source.left_out(name, {}):
-                        sums += share(file, rate, config, meter.add)
+                        sums += share(file, rate, config, bar.add)
             spec["band_angles"] = angles(sums, merged(codec.bands, rate))
             codec = kind.from_spec(spec)
-        gains, emphases = _cheapest(codec, _loudness(source, codec, meter), source)
+        gains, emphases = _cheapest(codec, _loudness(source, codec, progress), source)
         chosen: dict[str, Any] = {"gain": gains[0], "emphasis": emphases[0]}
         if codec.bands > 1:
             chosen = {"band_gains": gains, "band_emphases": emphases}
@@ -169,14 +170,14 @@ def _quantiser(source: Source, meter: Meter) -> Quantiser:
     return codec
 
 
-def _loudness(source: Source, codec: Quantiser, meter: Meter) -> Loudness:
+def _loudness(source: Source, codec: Quantiser, progress: Progress) -> Loudness:
     """How loud the recordings are, at the codec's rate. Raises DataError where all are silent."""
     rate, bad = codec.sample_rate, dict[str, str]()
     loudness = Loudness.of_nothing(source.config, rate)
-    with meter.shown("measuring the level", source.bytes):
+    with progress("measuring the level", source.bytes, unit="B") as bar:
         for name, file in source.documents.items():
             with source.left_out(name, bad):
-                loudness.include(measure(file, rate, source.config, codec.turns, meter.add))
+                loudness.include(measure(file, rate, source.config, codec.turns, bar.add))
     if loudness.silent:
         raise nothing_left(source, dict.fromkeys(source.files, "silent") | bad)
     return loudness

@@ -23,13 +23,14 @@ from seqkit.data import codecs
 from seqkit.data.codec_choice import choose_codec, nothing_left
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.files import Findings, Meter, Sink, digest_of
+from seqkit.data.files import Findings, Sink, digest_of
 from seqkit.data.sound_encoder import encode_sound
 from seqkit.data.source import Source
 from seqkit.data.text_encoder import encode_text, pieces_of
 from seqkit.foundation import disk
+from seqkit.foundation.console import Progress
 from seqkit.foundation.errors import DataError, OutputError
-from seqkit.foundation.session import Notice
+from seqkit.foundation.session import Session
 from seqkit.foundation.wording import first_of
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
@@ -45,21 +46,14 @@ Facts = dict[str, Any]
 
 
 def load(
-    source: Source,
-    *,
-    cache: Path,
-    meter: Meter,
-    notice: Notice,
-    codec: Codec | None = None,
-    grow: bool = False,
+    source: Source, cache: Path, session: Session, codec: Codec | None = None, grow: bool = False
 ) -> Corpus:
     """The corpus of files, and of those that are chosen in folders.
 
     Args:
         source: the files, and the keys by which they are read.
         cache: the folder for encoded data.
-        meter: shows how far they were read.
-        notice: is told where the cache cannot be written to.
+        session: is shown how far they were read, and told where the cache cannot be written to.
         codec: encode with this one; by default one as configured, which fits them.
         grow: give that codec symbols for what is new in a text.
 
@@ -67,23 +61,23 @@ def load(
         DataError: a file cannot be read, or changed; or nothing is left.
         ConfigError: keys that do not fit the codec.
     """
-    folder = cache / "corpora"
+    folder, progress = cache / "corpora", session.progress
     if codec is None or grow:
-        codec = _fitted(source, folder, meter, codec)
+        codec = _fitted(source, folder, progress, codec)
     else:
-        codec = choose_codec(source, meter, codec)
+        codec = choose_codec(source, progress, codec)
     keys = _OF_SOUND if source.is_sound else _OF_TEXT
     settings = {key: getattr(source.config, key) for key in keys}
     place = folder / _digest(source, settings, codec.kind, *_parts_of(codec))
-    kept = _kept(place, meter)
+    kept = _kept(place, progress)
     if kept is None:
         try:
-            kept = _written(place, source, codec, meter)
+            kept = _written(place, source, codec, progress)
             evict(cache)
         except OutputError as error:
-            notice(f"{error}; the data stay in memory")
+            session.notice(f"{error}; the data stay in memory")
             memory = io.BytesIO()
-            layout = encode(source, codec, memory, meter)
+            layout = encode(source, codec, memory, progress)
             kept = np.frombuffer(memory.getbuffer(), symbol_dtype(codec.size)), *layout
     return _corpus_of(source, codec, *kept)
 
@@ -97,7 +91,7 @@ def evict(cache: Path) -> None:
                 remove(path)
 
 
-def _fitted(source: Source, folder: Path, meter: Meter, codec: Codec | None) -> Codec:
+def _fitted(source: Source, folder: Path, progress: Progress, codec: Codec | None) -> Codec:
     """The codec for the files, as it was found before or is found now; a given one grows."""
     config, name = {**asdict(source.config), "path": []}, source.config.codec
     given = [] if codec is None else _parts_of(codec)
@@ -106,7 +100,7 @@ def _fitted(source: Source, folder: Path, meter: Meter, codec: Codec | None) -> 
     with contextlib.suppress(ValueError):  # a plug-in's codec may have changed
         if known := _read(memory):
             return codecs.from_spec(known[1]["codec"], source.catalogue)
-    spec = codecs.spec_of(choose_codec(source, meter, codec, grow=True))
+    spec = codecs.spec_of(choose_codec(source, progress, codec, grow=True))
     with contextlib.suppress(OutputError):
         _save(memory, np.zeros(0, np.int64), {"codec": spec})
     return codecs.from_spec(spec, source.catalogue)
@@ -128,22 +122,22 @@ def _parts_of(codec: Codec) -> list[Any]:
         return [codec.to_spec(), codecs.fingerprint(type(codec))]
 
 
-def _kept(place: Path, meter: Meter) -> tuple[Symbols, Integers, Facts] | None:
+def _kept(place: Path, progress: Progress) -> tuple[Symbols, Integers, Facts] | None:
     """What the cache has of a corpus; None if it is not there, or damaged."""
     known, file = _read(place), place.with_suffix(".npy")
     if known is None:
         return None
     try:
         symbols = np.asarray(np.load(file, mmap_mode="r"))
-        with meter.shown("checking the cache", file.stat().st_size):
-            whole = digest_of(file, meter.add) == known[1].pop("digest")
+        with progress("checking the cache", file.stat().st_size, unit="B") as bar:
+            whole = digest_of(file, bar.add) == known[1].pop("digest")
     except (DataError, OSError, EOFError, ValueError, KeyError):
         return None
     return (symbols, *known) if whole else None
 
 
 def _written(
-    place: Path, source: Source, codec: Codec, meter: Meter
+    place: Path, source: Source, codec: Codec, progress: Progress
 ) -> tuple[Symbols, Integers, Facts]:
     """Encode the files into the cache. Raises OutputError and as `encode` does."""
     file, dtype = place.with_suffix(".npy"), symbol_dtype(codec.size)
@@ -151,7 +145,7 @@ def _written(
         header = {"descr": dtype.str, "fortran_order": False, "shape": (0,)}
         np.lib.format.write_array_header_1_0(stream, header)
         begin = stream.tell()
-        starts, facts = encode(source, codec, stream, meter)
+        starts, facts = encode(source, codec, stream, progress)
         header["shape"] = ((stream.tell() - begin) // dtype.itemsize,)
         stream.seek(0)
         np.lib.format.write_array_header_1_0(stream, header)
@@ -176,7 +170,9 @@ def _read(place: Path) -> tuple[Integers, Facts] | None:
         return None
 
 
-def encode(source: Source, codec: Codec, stream: Sink, meter: Meter) -> tuple[Integers, Facts]:
+def encode(
+    source: Source, codec: Codec, stream: Sink, progress: Progress
+) -> tuple[Integers, Facts]:
     """Write the symbols of all documents to a stream, one after the other.
 
     Returns:
@@ -186,21 +182,21 @@ def encode(source: Source, codec: Codec, stream: Sink, meter: Meter) -> tuple[In
         DataError: a file cannot be read, or changed; or nothing is left of all.
         OutputError: the disk is full, or cannot be written to.
     """
-    with meter.shown("hashing", source.bytes):
-        sha256 = {name: digest_of(file, meter.add) for name, file in source.files.items()}
+    with progress("hashing", source.bytes, unit="B") as bar:
+        sha256 = {name: digest_of(file, bar.add) for name, file in source.files.items()}
     config, findings = source.config, Findings()
     sizes, documents, parts = list[Integers](), list[tuple[str, int]](), dict[int, int]()
     size = 0
-    with meter.shown("encoding", source.bytes):
+    with progress("encoding", source.bytes, unit="B") as bar:
         for name, file in source.documents.items():
             begin, lengths, found = stream.tell(), np.zeros(0, np.int64), Findings()
             with source.left_out(name, findings.unreadable):
                 if isinstance(codec, Quantiser):
-                    encoded = encode_sound(name, file, codec, config, stream, meter.add)
+                    encoded = encode_sound(name, file, codec, config, stream, bar.add)
                 else:
                     if config.on_bad_file == "skip":  # what no vocabulary has may come first
                         deque(pieces_of(file, codec.kind, config, lambda size: None), maxlen=0)
-                    encoded = encode_text(file, codec, config, stream, meter.add)
+                    encoded = encode_text(file, codec, config, stream, bar.add)
                 lengths, found = encoded
             findings.merge(found)
             if not lengths.any():

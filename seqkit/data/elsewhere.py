@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from seqkit.config import DataConfig
-from seqkit.data.files import Meter, stamp
+from seqkit.data.files import stamp
 from seqkit.data.text_encoder import line_of
 from seqkit.foundation import disk
 from seqkit.foundation.console import Notice, Progress, unseen
@@ -46,7 +46,7 @@ def fetch(data: DataConfig, cache: Path, notice: Notice, progress: Progress = un
     """
     _check_keys(data)
     if data.of_rows:
-        rows = [_fetch_rows(n, data, cache, notice, Meter(progress)) for n in data.path]
+        rows = [_fetch_rows(n, data, cache, notice, progress) for n in data.path]
         return replace(data, path=[*map(str, rows)])
     urls = {path for path in data.path if is_remote(path)}
     copies = {url: fetch_url(url, cache, notice, progress) for url in urls}
@@ -167,7 +167,9 @@ def _failures_told(name: str, extra: str) -> Iterator[None]:
         raise DataError(f"{name}: cannot be read: {said}") from error
 
 
-def _fetch_rows(name: str, data: DataConfig, cache: Path, notice: Notice, meter: Meter) -> Path:
+def _fetch_rows(
+    name: str, data: DataConfig, cache: Path, notice: Notice, progress: Progress
+) -> Path:
     """The file of rows that a data set's column was copied to, now or before.
 
     `name` is one on the hub, or a folder or file on the disk. Raises as `fetch`.
@@ -178,12 +180,12 @@ def _fetch_rows(name: str, data: DataConfig, cache: Path, notice: Notice, meter:
         return copy
     with (
         _failures_told(name, "hf"),
-        meter.shown(f"reading {copy.name}", 0),
+        progress(f"reading {copy.name}", unit="B") as bar,
         disk.atomic_write(copy) as stream,
     ):
         for row in _rows(name, _builder(name, data), data):
             count += 1
-            meter.add(stream.write(line_of(row)))
+            bar.add(stream.write(line_of(row)))
         if not count:
             raise DataError(f"{name}: the split {data.hf_split} has no text in {data.column}")
     notice(f"{name}: {counted(count, 'row')}, each a document, kept as {copy}")

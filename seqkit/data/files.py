@@ -1,7 +1,6 @@
 """Files: what they hold, what the first bytes and the status tell, and which cannot be read."""
 
 import codecs
-import contextlib
 import difflib
 import hashlib
 import math
@@ -13,7 +12,6 @@ from pathlib import Path
 
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.foundation import disk
-from seqkit.foundation.console import Bar, Progress, unseen
 from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.wording import counted, first_of
@@ -164,29 +162,6 @@ def is_text(begin: bytes, encoding: str) -> bool:
         if not begin.translate(None, _TEXT_BYTES):
             return True
     return bool(wide_encoding(begin))
-
-
-class Meter:
-    """Counts bytes, and shows them while something is read."""
-
-    def __init__(self, progress: Progress = unseen) -> None:
-        self._progress = progress
-        self._bar: Bar | None = None
-        self._read = 0
-
-    @contextlib.contextmanager
-    def shown(self, title: str, total: int) -> Iterator[None]:
-        """Show what is added within the block, of `total` bytes."""
-        with self._progress(title, total, unit="B") as self._bar:
-            self._read = 0
-            yield
-        self._bar = None
-
-    def add(self, count: int) -> None:
-        """So many more bytes were read."""
-        self._read += count
-        if self._bar:
-            self._bar.update(self._read)
 
 
 @dataclass

@@ -9,7 +9,6 @@ from seqkit.data import codecs, corpus_cache, datasets, labels
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located
-from seqkit.data.files import Meter
 from seqkit.data.labels import Labels
 from seqkit.data.source import Source
 from seqkit.data.text_encoder import check_encoding
@@ -54,12 +53,9 @@ def load_corpus(data: DataConfig, session: Session, known: Known | None = None) 
     codec, catalogue = known.codec, session.catalogue
     if isinstance(codec, Quantiser):
         check_same(data, codec, known.config)
-    cache, notice = disk.cache_dir(), session.notice
-    source = find(data, codec, catalogue, Folders(cache, notice, session.progress, known.samples))
-    meter = Meter(session.progress)
-    corpus = corpus_cache.load(
-        source, cache=cache, meter=meter, notice=notice, codec=codec, grow=known.grow
-    )
+    folders = Folders(disk.cache_dir(), session.notice, session.progress, known.samples)
+    source = find(data, codec, catalogue, folders)
+    corpus = corpus_cache.load(source, folders.cache, session, codec, known.grow)
     for note in corpus.notes:
         session.notice(note)
     if not data.label:

@@ -6,7 +6,6 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from seqkit.data.files import Meter
 from seqkit.foundation import disk
 from seqkit.foundation.console import Notice, Progress, unseen
 from seqkit.foundation.errors import DataError
@@ -36,7 +35,7 @@ def read_streams(
     """
     new = [path for path in dict.fromkeys(paths) if is_pipe(path)]
     each = ((path, _name_of(path), stream_blocks(path)) for path in new)
-    files = {path: keep(name, read, cache, notice, Meter(progress)) for path, name, read in each}
+    files = {path: keep(name, read, cache, notice, progress) for path, name, read in each}
     return [files.get(path, path) for path in paths]
 
 
@@ -62,7 +61,9 @@ def stream_blocks(place: str) -> Iterator[bytes]:
         raise DataError(f"{shown}: cannot be read: {disk.describe(error)}") from error
 
 
-def keep(name: str, blocks: Iterable[bytes], cache: Path, notice: Notice, meter: Meter) -> str:
+def keep(
+    name: str, blocks: Iterable[bytes], cache: Path, notice: Notice, progress: Progress = unseen
+) -> str:
     """Write what can be read once to a file of the cache, called so: its path. Raises OutputError.
 
     `notice` is told.
@@ -71,11 +72,11 @@ def keep(name: str, blocks: Iterable[bytes], cache: Path, notice: Notice, meter:
     notice(f"reading {name}")
     digest, size = hashlib.sha256(), 0
     with disk.scratch(streams / name) as (file, temporary):
-        with meter.shown(f"reading {name}", 0):
+        with progress(f"reading {name}", unit="B") as bar:
             for block in blocks:
                 size += file.write(block)
                 digest.update(block)
-                meter.add(len(block))
+                bar.add(len(block))
         file.sync()
         kept = streams / digest.hexdigest() / name
         if not kept.exists():  # read again, it stays the file that was encoded

@@ -53,6 +53,11 @@ class Bar:
         self._tqdm: Any = None
         self._begun = self._said = 0.0
 
+    def add(self, count: int) -> None:
+        """Show that so many more are completed."""
+        self._completed += count
+        self.update(self._completed)
+
     def update(self, completed: int, *readings: str, total: int | None = None) -> None:
         """Show how many are completed, with readings such as a loss; `total` where it changed."""
         self._total = self._total if total is None else total

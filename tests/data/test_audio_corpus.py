@@ -11,12 +11,12 @@ from seqkit.data import corpus_cache
 from seqkit.data.codecs import MuLaw, Quantiser
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
-from seqkit.data.files import Meter
 from seqkit.data.sound import Wave
 from seqkit.data.sound.resample import resampled
 from seqkit.data.source import Source
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import DataError
+from seqkit.foundation.session import Session
 
 RATE = 8000
 
@@ -32,9 +32,7 @@ def load(
     config = DataConfig(**{"kind": "audio", **settings})  # type: ignore[arg-type]
     located = Located(path, path.name, test=test)
     source = Source.of(config, located, "audio", Catalogue())
-    return corpus_cache.load(
-        source, cache=cache, meter=Meter(), notice=lambda text: None, codec=given
-    )
+    return corpus_cache.load(source, cache, Session(Catalogue(), lambda text: None), given)
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from seqkit.data import corpus_cache
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Located
-from seqkit.data.files import Meter
 from seqkit.data.source import Source
 from seqkit.data.text_encoder import check_encoding
 from seqkit.foundation.catalogue import Catalogue
+from seqkit.foundation.session import Session
 
 
 def load(path: Path, cache: Path, codec: Codec | None = None, **settings: object) -> Corpus:
@@ -28,6 +28,4 @@ def load_located(
     config = DataConfig(**{"kind": "text", **settings})  # type: ignore[arg-type]
     check_encoding(config.encoding)
     source = Source.of(config, located, codec.kind if codec else config.kind, Catalogue())
-    return corpus_cache.load(
-        source, cache=cache, meter=Meter(), notice=lambda text: None, codec=codec, grow=grow
-    )
+    return corpus_cache.load(source, cache, Session(Catalogue(), lambda text: None), codec, grow)
