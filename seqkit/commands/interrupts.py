@@ -2,6 +2,7 @@
 
 import contextlib
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -63,6 +64,7 @@ class Interrupts:
         self._at_once = at_once
         self._insisting_from = 0.0  # on the monotonic clock
         self._before: dict[signal.Signals, Any] = {}
+        self._unraisable = sys.unraisablehook
 
     def failure(self, message: str) -> SeqkitError:
         """What to raise for the first signal."""
@@ -74,9 +76,11 @@ class Interrupts:
             for number in SIGNALS:
                 if signal.getsignal(number) not in (signal.SIG_IGN, None):
                     self._before[number] = signal.signal(number, self._handle)
+            sys.unraisablehook = self._raise_later
         return self
 
     def __exit__(self, *error: object) -> None:
+        sys.unraisablehook = self._unraisable
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
@@ -114,3 +118,11 @@ class Interrupts:
                 raise KeyboardInterrupt
         elif time.monotonic() >= self._insisting_from:
             raise InsistedInterrupt
+
+    def _raise_later(self, lost: "sys.UnraisableHookArgs") -> None:
+        """Send a signal again that came within a `__del__`, where Python drops all exceptions."""
+        if self.received is None or not issubclass(lost.exc_type, KeyboardInterrupt):
+            self._unraisable(lost)
+            return
+        number, self.received = self.received, None
+        threading.Timer(0.01, signal.raise_signal, (number,)).start()

@@ -26,6 +26,21 @@ def test_a_signal_is_held_until_the_block_has_ended() -> None:
     assert done == ["saved"]
 
 
+class Finalised:
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        time.sleep(0.01)  # where the signal is raised
+
+
+def test_a_signal_within_a_finaliser_is_not_lost(capsys: pytest.CaptureFixture[str]) -> None:
+    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
+        Finalised()
+        for _ in range(1000):
+            time.sleep(0.01)
+    assert interrupts.received is signal.SIGTERM
+    assert capsys.readouterr().err == ""
+
+
 def test_two_ctrl_c_in_a_moment_still_save(text_file: Path, tmp_path: Path) -> None:
     training = start(tmp_path / "a", text_file, "train.max_steps=100000")
     wait_for_steps(tmp_path / "a", 20)
