@@ -115,7 +115,7 @@ COMMANDS = {
     "play": Command(
         "open models to a browser and to plain HTTP, on this machine",
         "play checkpoint=etude",
-        ("checkpoint", "device", "host", "port", "runs", "sample"),
+        ("checkpoint", "device", "port", "runs", "sample"),
         meanings={
             "checkpoint": "offer this one alone, named as elsewhere; by default all runs in runs=, "
             "and the ready-made models",

@@ -1,6 +1,5 @@
 """`play`: a server on this machine, of a page and of plain HTTP, behind which models run."""
 
-import ipaddress
 import secrets
 import socket
 from pathlib import Path
@@ -14,6 +13,7 @@ from seqkit.runs import named_checkpoint
 from seqkit.runs.layout import find_runs, runs_below
 from seqkit.runs.named_checkpoint import load_checkpoint
 
+_HERE = "127.0.0.1"
 _CONNECTIONS = 128  # at once; each of them may send a few megabytes
 _SENT = 1 << 16  # bytes on their way to a client: what more it does not read is not made
 _GRACE = 1  # seconds for what is being sent when the server ends
@@ -48,14 +48,11 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         while not loads(names[0]):
             names.pop(0)
     token = secrets.token_urlsafe(18)
-    with _listening(config.host, config.port) as listener:
-        if not ipaddress.ip_address(listener.getsockname()[0]).is_loopback:
-            console.notice("others may ask, too: whoever knows the token, which is sent openly")
-        host = f"[{config.host}]" if ":" in config.host else config.host
-        stdout.write(f"http://{host}:{listener.getsockname()[1]}/?token={token}")
+    with _listening(config.port) as listener:
+        stdout.write(f"http://{_HERE}:{listener.getsockname()[1]}/?token={token}")
         console.notice("open this link in a browser; Ctrl-C ends the server")
         settings = uvicorn.Config(
-            Gate(server.app(), config.host, token), http="h11", ws="none", lifespan="off",
+            Gate(server.app(), token), http="h11", ws="none", lifespan="off",
             log_level="critical", access_log=False, server_header=False,
             limit_concurrency=_CONNECTIONS, timeout_graceful_shutdown=_GRACE,
         )  # fmt: skip
@@ -71,13 +68,12 @@ def _offered(config: Config) -> list[str]:
     return [*map(str, runs), *named_checkpoint.ready_made()]
 
 
-def _listening(host: str, port: int) -> socket.socket:
-    """A socket that listens. Raises ConfigError where none can."""
+def _listening(port: int) -> socket.socket:
+    """A socket that listens, for this machine alone. Raises ConfigError where none can."""
     try:
-        [address, *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        listener = socket.create_server(address[4][:2], family=address[0])
-    except (OSError, UnicodeError) as error:
-        fault = f"host={host} port={port}: {getattr(error, 'strerror', None) or error}"
+        listener = socket.create_server((_HERE, port))
+    except OSError as error:
+        fault = f"port={port}: {error.strerror}"
         raise ConfigError(f"{fault}: give another port, or port=0 for any that is free") from error
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SENT)  # of its connections, too
     return listener

@@ -128,11 +128,6 @@ class Config:
         "which part of the checkpoint's own data to evaluate",
         choices=("validation", "test"),
     )
-    host: str = option(
-        "127.0.0.1",
-        "play: the address or name of this machine to listen at; at others than 127.0.0.1 and "
-        "localhost whoever knows the token may ask, and it is sent unencrypted",
-    )
     port: int = option(
         8000, "play: the port to listen at; 0 for any that is free", minimum=0, maximum=65535
     )
