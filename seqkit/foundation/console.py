@@ -95,8 +95,7 @@ class Bar:
     def draw(self) -> None:
         """Show it on the terminal, below what was written meanwhile."""
         if self._tqdm is not None:
-            with contextlib.suppress(OSError, ValueError):
-                self._tqdm.refresh()
+            self._tqdm.refresh()
         elif self._terminal is not None:
             put(self._terminal, f"{self._title} …")
 
@@ -108,8 +107,7 @@ class Bar:
     def close(self) -> None:
         """End it."""
         if self._tqdm is not None:
-            with contextlib.suppress(OSError, ValueError):
-                self._tqdm.close()
+            self._tqdm.close()
 
 
 def put(stream: TextIO, text: str) -> None:
