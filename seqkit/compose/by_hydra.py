@@ -27,7 +27,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from seqkit.config import Config, bands_of
 from seqkit.foundation import dropped
-from seqkit.foundation.config_file import filled
+from seqkit.foundation.config_file import fill
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import nearest
 
@@ -59,13 +59,12 @@ def composed(values: Mapping[str, object], recipes: Mapping[str, Path]) -> Confi
             for key, value in values.items():
                 OmegaConf.update(content, key, value)
             found: Any = OmegaConf.to_container(content, resolve=True)
-        except (HydraException, OmegaConfBaseException, ValueError) as error:
+            config = Config()
+            fill(config, found, passed_over=False)
+        except (HydraException, OmegaConfBaseException, ConfigError, ValueError) as error:
             said = str(error).strip().partition("\n")[0]
             raise ConfigError(f"recipe={name}: {said}") from error
-    try:
-        return filled(found, passed_over=False)
-    except ConfigError as error:
-        raise ConfigError(f"recipe={name}: {error}") from error
+    return config
 
 
 @contextlib.contextmanager

@@ -31,26 +31,20 @@ def from_values(saved: Mapping[str, Any], file: str) -> Config:
         ConfigError: it is none; the message begins with `file`.
     """
     try:
-        config = filled(saved, passed_over=True)
+        config = Config()
+        fill(config, saved, passed_over=True)
         check(config)
     except ConfigError as error:
         raise ConfigError(f"{file}: {error}") from error
     return config
 
 
-def filled(values: Mapping[Any, Any], passed_over: bool) -> Config:
-    """The config with these values, which are not checked yet.
+def fill(section: Any, values: Mapping[Any, Any], passed_over: bool, prefix: str = "") -> None:
+    """Set the fields of a dataclass to values, which are not checked yet.
 
     Raises:
         ConfigError: a key is not known, or was dropped and is not `passed_over`.
     """
-    config = Config()
-    _fill(config, values, passed_over)
-    return config
-
-
-def _fill(section: Any, values: Mapping[Any, Any], passed_over: bool, prefix: str = "") -> None:
-    """Set the fields of a dataclass. Raises ConfigError."""
     fields = {item.name: item.type for item in dataclasses.fields(section)}
     for key, value in values.items():
         name = f"{prefix}{key}"
@@ -69,7 +63,7 @@ def _fill(section: Any, values: Mapping[Any, Any], passed_over: bool, prefix: st
                 raise ConfigError(f"{prefix}{key}: it contains a NUL character")
             setattr(section, key, _as_typed(value, fields[key]))
         elif isinstance(value, Mapping):
-            _fill(getattr(section, key), value, passed_over, f"{key}.")
+            fill(getattr(section, key), value, passed_over, f"{key}.")
         else:
             raise ConfigError(f"{key}: expected keys and values, got {type(value).__name__}")
 

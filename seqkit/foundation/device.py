@@ -151,26 +151,23 @@ def has_fast_bf16() -> bool:
     return any(capabilities.get(name, False) for name in ("avx512_bf16", "amx_tile"))
 
 
-def choose_precision(name: str, device: torch.device) -> str:
-    """fp32, bf16 or fp16; auto takes the one in which the device runs an LSTM fastest.
+def candidate_precisions(name: str, device: torch.device) -> list[str]:
+    """fp32, bf16 or fp16, from which a training may choose, the plainest first.
 
-    cuDNN's persistent LSTM kernels are fp16 only. Processors with AVX512-BF16 or AMX multiply bf16
-    about twice as fast as fp32; others only emulate it.
+    auto takes those in which the device runs an LSTM fastest: cuDNN's persistent LSTM kernels are
+    fp16 only. Processors with AVX512-BF16 or AMX multiply bf16 about twice as fast as fp32; others
+    only emulate it.
 
     Raises:
         ConfigError: fp16 on a CPU.
     """
-    if name == "auto":
-        return "fp16" if device.type == "cuda" else "bf16" if has_fast_bf16() else "fp32"
     if name == "fp16" and device.type == "cpu":
         raise ConfigError("train.precision=fp16: a CPU trains in bf16 or fp32")
-    return name
-
-
-def candidate_precisions(name: str, device: torch.device) -> list[str]:
-    """The precisions a training may choose from, the plainest first: see `choose_precision`."""
-    chosen = choose_precision(name, device)
-    return ["fp16", "bf16"] if name == "auto" and device.type == "cuda" else [chosen]
+    if name != "auto":
+        return [name]
+    if device.type == "cuda":
+        return ["fp16", "bf16"]
+    return ["bf16" if has_fast_bf16() else "fp32"]
 
 
 def set_deterministic(wanted: bool) -> None:

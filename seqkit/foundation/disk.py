@@ -7,12 +7,9 @@ or is moved and removed by name. Every failure is an OutputError that names the 
 import contextlib
 import functools
 import os
-import platform
-import re
 import secrets
 import shutil
 import time
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Self
@@ -22,7 +19,6 @@ from seqkit.foundation.wording import byte_count
 
 _LONGEST = 100  # bytes of the file's own name in a temporary one; a name has at most 255
 _LEASE = 24 * 3600.0  # seconds
-_HALF = re.compile(r"\..*\.([0-9a-f]{4})\.(\d+)\.[0-9a-f]{4}\.half\.tmp", re.S)
 
 
 def cache_dir() -> Path:
@@ -122,7 +118,7 @@ def atomic_write(path: Path, overwrite: bool = True, size: int = 0) -> Iterator[
 def scratch(path: Path, size: int = 0) -> Iterator[tuple[OutputFile, Path]]:
     """A new file beside `path`, and its name, for as long as the block lasts.
 
-    It is removed when the block ends; after a kill, by the next process that writes there. Raises
+    It is removed when the block ends; after a kill, by whoever writes there a day later. Raises
     OutputError. `path` and `size` are as in `atomic_write`.
     """
     with _failures(path):
@@ -139,43 +135,25 @@ def scratch(path: Path, size: int = 0) -> Iterator[tuple[OutputFile, Path]]:
 
 
 def half_of(path: Path) -> Path:
-    """A new name beside `path`, for what is to take its place; it tells who writes it."""
+    """A new name beside `path`, for what is to take its place."""
     name = os.fsencode(path.name)[:_LONGEST].decode("utf-8", "ignore")
-    return path.with_name(f".{name}.{_host()}.{os.getpid()}.{secrets.token_hex(2)}.half.tmp")
+    return path.with_name(f".{name}.{secrets.token_hex(4)}.half.tmp")
 
 
 @functools.cache  # once a process: of its own files it leaves none
-def clear_halves(folder: Path) -> None:
+def clear_halves(folder: Path, age: float = _LEASE) -> None:
     """Remove from a folder, an absolute path, what killed processes were writing, if it can.
 
-    What another host left has to be a day old.
+    What somebody wrote to in the last `age` seconds may still be written.
     """
     for path in folder.glob(".*.half.tmp"):
-        if (found := _HALF.fullmatch(path.name)) is None:
-            continue
         with contextlib.suppress(OSError):
-            old = time.time() > path.stat().st_mtime + _LEASE
-            if not (old or (found[1] == _host() and _has_ended(int(found[2])))):
+            if time.time() < path.stat().st_mtime + age:
                 continue
         if path.is_dir():
             remove_folder(path)
         else:
             _unlink(path)
-
-
-def _host() -> str:
-    """A few digits that tell this host from most others."""
-    return f"{zlib.crc32(platform.node().encode()) & 0xFFFF:04x}"
-
-
-def _has_ended(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return True
-    except OSError:  # another user's
-        return False
-    return False
 
 
 def create(path: Path, overwrite: bool = False) -> OutputFile:

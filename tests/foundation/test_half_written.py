@@ -1,7 +1,7 @@
-"""What a killed process was writing is removed by the next one, and nothing else is."""
+"""What a killed process was writing is removed, and nothing else is."""
 
 import os
-import platform
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.foundation import disk
+from seqkit.runs.folder import RunFolder
 from tests.conftest import environment
 
 pytestmark = pytest.mark.faults
@@ -33,31 +34,26 @@ def _forgetful() -> None:
     disk.clear_halves.cache_clear()
 
 
-def test_a_file_stays_while_its_process_lives_and_goes_once_it_is_killed(tmp_path: Path) -> None:
+def test_a_killed_runs_file_goes_once_the_run_goes_on(trained: Path, tmp_path: Path) -> None:
+    shutil.copytree(trained, tmp_path / "run")
+    place = tmp_path / "run" / "checkpoints"
     with subprocess.Popen(
-        [sys.executable, "-c", WRITING, str(tmp_path / "a.txt")], env=environment(),
+        [sys.executable, "-c", WRITING, str(place / "last.safetensors")], env=environment(),
         stdout=subprocess.PIPE, text=True,
     ) as writing:  # fmt: skip
         assert writing.stdout is not None
         assert writing.stdout.readline() == "written\n"
-        disk.clear_halves(tmp_path)
-        (half,) = tmp_path.glob("*.half.tmp")
+        (half,) = place.glob("*.half.tmp")
         assert half.read_text() == "half"
         writing.send_signal(signal.SIGKILL)
     assert half.exists()
-    disk.clear_halves.cache_clear()
-    with disk.atomic_write(tmp_path / "b.txt") as stream:
-        stream.write(b"whole")
-    assert [file.name for file in tmp_path.iterdir()] == ["b.txt"]
+    with RunFolder(tmp_path / "run").claimed():
+        assert not half.exists()
 
 
 @pytest.mark.parametrize(("age", "left"), [(0, True), (23, True), (25, False)])
-def test_another_hosts_file_is_kept_for_a_day(
-    age: int, left: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(platform, "node", lambda: "elsewhere")
-        half = disk.half_of(tmp_path / "recordings")
+def test_what_is_not_whole_is_kept_for_a_day(age: int, left: bool, tmp_path: Path) -> None:
+    half = disk.half_of(tmp_path / "recordings")
     half.mkdir()
     then = time.time() - 3600 * age
     os.utime(half, (then, then))
