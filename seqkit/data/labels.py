@@ -133,13 +133,8 @@ def distinct(labels: Integers) -> tuple[Integers, Integers]:
 
     They are in the order of their last label, and of those before it where that is the same.
     """
-    order = np.lexsort(labels.T)
-    ordered = labels[order]
-    begins = np.ones(len(ordered), bool)
-    begins[1:] = (ordered[1:] != ordered[:-1]).any(1)
-    places = np.empty(len(ordered), np.int64)
-    places[order] = np.cumsum(begins) - 1
-    return ordered[begins], places
+    rows, places = np.unique(labels[:, ::-1], axis=0, return_inverse=True)
+    return rows[:, ::-1], places.ravel()  # NumPy 2.0.0 keeps a dimension
 
 
 def of_files(
