@@ -19,7 +19,7 @@ from torch import Tensor
 from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.config import DynamicConfig
 from seqkit.evaluation import protocols
-from seqkit.evaluation.score import Score, Tally
+from seqkit.evaluation.score import Score, total
 from seqkit.evaluation.scoring import Scored
 from seqkit.foundation.threads import shared_cores
 from seqkit.model.char_rnn import CharRNN
@@ -89,10 +89,7 @@ class Learner:
 
 def evaluate(scored: Scored, settings: DynamicConfig) -> Score:
     """The score of a model that learns what it reads: all symbols of the part count."""
-    tally = Tally(scored.part)
-    for places, found in nats(scored, settings):
-        tally.add(places, found)
-    return tally.score()
+    return total(scored.part, nats(scored, settings))
 
 
 def nats(scored: Scored, settings: DynamicConfig) -> Iterator[tuple[Integers, Floats]]:

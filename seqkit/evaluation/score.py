@@ -10,6 +10,7 @@ The interval says nothing of another training: seeds differ, too.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,21 +65,11 @@ class Score:
         return [float(bound) for bound in np.quantile(losses, _WITHIN)]
 
 
-class Tally:
-    """Adds up the nats of a part's symbols as they come, in any order."""
-
-    def __init__(self, part: Part) -> None:
-        """Nothing is counted yet."""
-        count = min(len(part), _BLOCKS)
-        self._begins = np.arange(count) * len(part) // count
-        self._symbols = np.diff(self._begins, append=len(part))
-        self._nats = np.zeros(count)
-
-    def add(self, places: Integers, nats: Floats) -> None:
-        """Count the nats (n,) of the symbols at these places (n,) of the part."""
-        blocks = np.searchsorted(self._begins, places, side="right") - 1
-        np.add.at(self._nats, blocks, nats.astype(np.float64))
-
-    def score(self) -> Score:
-        """What was counted."""
-        return Score(self._nats.copy(), self._symbols)
+def total(part: Part, found: Iterable[tuple[Integers, Floats]]) -> Score:
+    """The score of a part: its places (n,) and the nats (n,) of their symbols, in any order."""
+    count = min(len(part), _BLOCKS)
+    begins, sums = np.arange(count) * len(part) // count, np.zeros(count)
+    for places, nats in found:
+        blocks = np.searchsorted(begins, places, side="right") - 1
+        np.add.at(sums, blocks, nats.astype(np.float64))
+    return Score(sums, np.diff(begins, append=len(part)))

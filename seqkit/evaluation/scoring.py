@@ -14,7 +14,7 @@ from torch import Tensor
 from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.evaluation.protocols import LANES
-from seqkit.evaluation.score import Score, Tally
+from seqkit.evaluation.score import Score, total
 from seqkit.foundation.errors import CheckpointError
 from seqkit.foundation.threads import shared_cores
 from seqkit.model.char_rnn import CharRNN
@@ -69,10 +69,7 @@ class Scored:
 @torch.inference_mode()
 def evaluate(scored: Scored, segments: Integers) -> Score:
     """The score of a part in the segments that a function of `protocols` returned for it."""
-    tally = Tally(scored.part)
-    for chunk in chunks(scored, segments):
-        tally.add(*chunk.counted_nats())
-    return tally.score()
+    return total(scored.part, (chunk.counted_nats() for chunk in chunks(scored, segments)))
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import torch
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring
 from seqkit.evaluation.protocols import LANES
-from seqkit.evaluation.score import Score, Tally
+from seqkit.evaluation.score import Score, total
 from seqkit.evaluation.scoring import CHUNK, Chunk, Scored
 from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers, symbol_dtype
@@ -57,10 +57,7 @@ class Stretch:
 
 def evaluate(scored: Scored) -> Score:
     """The score of a part whose documents are streamed from the zero state to their ends."""
-    tally = Tally(scored.part)
-    for stretch in stretches(scored):
-        tally.add(np.arange(stretch.begin, stretch.end), stretch.nats)
-    return tally.score()
+    return total(scored.part, ((np.arange(x.begin, x.end), x.nats) for x in stretches(scored)))
 
 
 def stretches(scored: Scored, likeliest: int = 0) -> Iterator[Stretch]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seqkit.data.corpus import Part
-from seqkit.evaluation.score import Score, Tally
+from seqkit.evaluation.score import Score, total
 from seqkit.symbols import Floats
 
 RNG = np.random.default_rng(5)
@@ -13,10 +13,9 @@ RNG = np.random.default_rng(5)
 @pytest.mark.parametrize("length", [1, 31, 33, 75_003])
 def test_every_symbol_is_counted_once(length: int) -> None:
     nats = np.random.default_rng(1).exponential(size=length).astype(np.float32)
-    tally = Tally(Part.of(np.zeros(length, np.uint8)))
-    for some in np.array_split(np.random.default_rng(2).permutation(length), 7):
-        tally.add(some, nats[some])
-    score = tally.score()
+    drawn = np.array_split(np.random.default_rng(2).permutation(length), 7)
+    part = Part.of(np.zeros(length, np.uint8))
+    score = total(part, ((some, nats[some]) for some in drawn))
     assert score.symbols == length
     assert score.loss == pytest.approx(nats.mean(), rel=1e-5)
     assert (score.interval is None) == (length < 32)
