@@ -71,7 +71,7 @@ def _of_sound(
     heard = SoundPart(corpus.whole, codec)
     levels = sound.levels_before_gain(heard)
     with progress("listening", len(paths), unit="files") as bar:
-        clipped, silent = sound.of_files(paths, bar.update)
+        clipped = sound.clipped_share(paths, bar.update)
     facts = {
         "seconds": len(corpus.whole) / codec.symbol_rate,
         "sample_rate": codec.sample_rate,
@@ -81,6 +81,5 @@ def _of_sound(
         "silence": levels.silence,
         "snr_db": corpus.snr,
         "clipped": clipped,
-        "silent": [*map(str, silent)],
     }
-    return {"sound": facts}, sound.faults(levels, heard, clipped, silent)
+    return {"sound": facts}, sound.faults(levels, heard, clipped)

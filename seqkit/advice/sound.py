@@ -12,7 +12,7 @@ from seqkit.data.files import BadFileError
 from seqkit.data.sound import Wave
 from seqkit.data.sound.part import SoundPart
 from seqkit.data.sound.reader import SoundReader
-from seqkit.foundation.wording import counted, duration, first_of
+from seqkit.foundation.wording import duration
 
 _FULL_SCALE = 32767 / 32768  # as far as 16 bits reach
 _QUIET = 0.03  # of full scale: the 256 levels of mu-law come to 95 within it
@@ -28,22 +28,19 @@ _SILENT = -70.0  # decibels of full scale at which a frame is silent, whatever t
 _MOST = 1 << 23  # samples that are read before a training, for the memory and the time
 
 
-def of_files(files: Sequence[Path], watch: Callable[[int], None]) -> tuple[float, list[Path]]:
-    """The share of samples that are clipped, and the files in which nothing is heard.
+def clipped_share(files: Sequence[Path], watch: Callable[[int], None]) -> float:
+    """The share of samples at full scale in files, each of which is read as far as it can be.
 
-    Each is read as far as it can be; `watch` is told how many were.
+    `watch` is told how many were.
     """
-    silent, clipped, samples = list[Path](), 0, 0
+    clipped, samples = 0, 0
     for number, file in enumerate(files, 1):
         with contextlib.suppress(BadFileError):
-            is_silent = True
             for frames in SoundReader(file).all_channels():
                 samples += frames.size
                 clipped += int((np.abs(frames) >= _FULL_SCALE).sum())
-                is_silent = is_silent and not np.ptp(frames, axis=0).any()
-            silent += [file] * is_silent
         watch(number)
-    return clipped / max(samples, 1), silent
+    return clipped / max(samples, 1)
 
 
 def decibels(amplitude: float) -> float:
@@ -94,11 +91,11 @@ def levels_before_gain(sound: SoundPart) -> Levels:
 
 def faults_of(sound: SoundPart) -> list[Fault]:
     """The faults of the sound as a model will hear it, the worst first."""
-    return faults(levels_before_gain(sound), sound, 0.0, [])
+    return faults(levels_before_gain(sound), sound, 0.0)
 
 
-def faults(levels: Levels, sound: SoundPart, clipped: float, silent: Sequence[Path]) -> list[Fault]:
-    """The faults of sound with these levels, and of its files, the worst first."""
+def faults(levels: Levels, sound: SoundPart, clipped: float) -> list[Fault]:
+    """The faults of sound with these levels, and such a share of clipped samples, worst first."""
     seconds = len(sound.part) / sound.codec.symbol_rate
     if levels.swing == 0:
         constant = f"the sound is a constant, {levels.offset:.3g}"
@@ -130,10 +127,5 @@ def faults(levels: Levels, sound: SoundPart, clipped: float, silent: Sequence[Pa
             clipped > _CLIPPED,
             f"{clipped:.1%} of the samples are clipped: record it again at a lower level, or the "
             "model learns the distortion, too",
-        ),
-        (
-            silent,
-            f"{counted(len(silent), 'file')} left out, since nothing is heard, such as "
-            f"{first_of(silent, 1)}",
         ),
     )

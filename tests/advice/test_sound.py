@@ -26,7 +26,7 @@ def leave(path: Path, wave: Wave, rate: int = RATE) -> Path:
     return path
 
 
-def test_clipped_samples_are_counted_and_silent_files_named(tmp_path: Path) -> None:
+def test_clipped_samples_are_counted(tmp_path: Path) -> None:
     clipped = NOISE.copy()
     clipped[100:110], clipped[300:302] = 1, -1
     files = [
@@ -35,9 +35,8 @@ def test_clipped_samples_are_counted_and_silent_files_named(tmp_path: Path) -> N
         tmp_path / "c.wav",
     ]
     files[2].write_bytes(b"no sound at all")
-    share, silent = sound.of_files(files, lambda done: None)
+    share = sound.clipped_share(files, lambda done: None)
     assert share == pytest.approx(12 / (2 * len(NOISE)))
-    assert silent == [tmp_path / "b.wav"]
 
 
 @pytest.mark.parametrize(
@@ -63,8 +62,8 @@ def test_the_faults_that_a_training_tells(wave: Wave, said: str, tmp_path: Path)
 def test_a_gain_mends_what_is_quiet_and_clipping_is_told() -> None:
     levels, codec = levels_of(0.02 * NOISE, RATE), MuLaw(256, RATE, 100.0)
     heard = SoundPart(Part.of(codec.encode(0.02 * NOISE)), codec)
-    assert not sound.faults(levels, heard, 0.0, [])
-    (told,) = sound.faults(levels, heard, 0.02, [])
+    assert not sound.faults(levels, heard, 0.0)
+    (told,) = sound.faults(levels, heard, 0.02)
     assert "2.0% of the samples are clipped" in str(told)
 
 
