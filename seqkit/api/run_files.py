@@ -123,14 +123,14 @@ def sample(
         sampling = dataclasses.replace(sampling, seed=seed)
     closing, streams = training.closing, training.closing.streams if best else 1
     request = dataclasses.replace(
-        request, streams=streams, sampling=sampling, ending=ending, novel=False, judged=False
+        request, streams=streams, sampling=sampling, ending=ending, novel=False
     )
     corpus, slow = training.corpus, training.conditions.slow
-    recording, index = (training.conditions.recording, best.index) if best else (None, None)
     trained = Trained(
-        *(model, corpus.codec, slow, recording, corpus.labels),
+        *(model, corpus.codec, slow),
+        labels=corpus.labels,
         notices=training.notices,
-        index=index,
+        index=best.index if best else None,
     )
     blocks = continue_prompt(trained, closing.prompt, request, notice=notice)
     return finish(trained, request, closing.prompt, blocks, notice=notice, recites=recites)

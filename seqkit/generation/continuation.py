@@ -132,7 +132,7 @@ def finish(
     if request.takes > 1:
         blocks = listening.best(trained, blocks, notice)
     blocks = novel.told(blocks, trained.index, prompt, recites or (lambda s: notice(s.words)))
-    if recording is None or request.takes > 1 or not request.judged:
+    if recording is None or request.takes > 1:
         return blocks
     return listening.judged(
         blocks, trained, recording, lambda stream, said: notice(f"stream {stream} {said.words}")

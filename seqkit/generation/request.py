@@ -80,8 +80,6 @@ class Request:
     """The codes that sound follows, (frames,), if none are to be written."""
     extra: int = 0
     """How much of the length is made for a choice of where a loop begins; 0 for no loop."""
-    judged: bool = True
-    """Whether a notice says of each stream of sound if it is like the recording."""
     novel: bool = False
     """Whether what recites the training data is drawn again."""
 
