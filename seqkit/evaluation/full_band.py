@@ -87,8 +87,8 @@ def hear(wave: Wave) -> FullBand:
     edges, rows = _edges(), []
     for power in _powers(wave):
         means = [power[:, a:b].mean(1) for a, b in itertools.pairwise(edges)]
-        partials = np.sort(10 * np.log10(power[:, _PARTIALS] + _NOTHING), 1)
-        contrast = _percentile(partials, _HIGH) - _percentile(partials, _LOW)
+        partials = 10 * np.log10(power[:, _PARTIALS] + _NOTHING)
+        contrast = np.subtract(*np.quantile(partials, (_HIGH, _LOW), 1))
         level = 10 * np.log10(power.sum(1) + _NOTHING)
         rows.append([*10 * np.log10(np.stack(means) + _FLOOR), contrast, level])
     table = np.concatenate(rows, 1).astype(np.float64)  # (40, frames)
@@ -115,14 +115,6 @@ def _powers(wave: Wave) -> Iterator[Floats]:
     for begin in range(0, len(windows), _FRAMES):
         spectrum = np.fft.rfft(windows[begin : begin + _FRAMES] * hann(_SIZE))
         yield np.square(np.abs(spectrum)) / np.float32(_HOP**2)
-
-
-def _percentile(ordered: Floats, share: float) -> Floats:
-    """Of each row of ordered values (n, m), between neighbours by their distance, (n,)."""
-    place = share * (ordered.shape[1] - 1)
-    below = int(place)
-    low, high = ordered[:, below], ordered[:, below + 1]
-    return low + np.float32(place - below) * (high - low)
 
 
 def _edges() -> npt.NDArray[np.int64]:
