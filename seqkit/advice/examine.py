@@ -32,7 +32,7 @@ def examine(
         paths = [*search.named([*map(Path, config.data.path)]).values()]
         left_out += search.left_out.total()
     if isinstance(codec, Quantiser):
-        about, faults = _of_sound(corpus, codec, paths, progress)
+        about, faults = _of_sound(config, corpus, codec, paths, progress)
     else:
         about, faults = _of_text(config, corpus, paths, progress)
     judged = validation if len(validation) else corpus.whole  # as the run's report does
@@ -65,7 +65,7 @@ def _of_text(
 
 
 def _of_sound(
-    corpus: Corpus, codec: Quantiser, paths: Sequence[Path], progress: Progress
+    config: Config, corpus: Corpus, codec: Quantiser, paths: Sequence[Path], progress: Progress
 ) -> tuple[dict[str, Any], list[Fault]]:
     """Of the sound and of its files; a data set may have none of its own here."""
     heard = SoundPart(corpus.whole, codec)
@@ -82,4 +82,4 @@ def _of_sound(
         "snr_db": corpus.snr,
         "clipped": clipped,
     }
-    return {"sound": facts}, sound.faults(levels, heard, clipped)
+    return {"sound": facts}, sound.faults(levels, heard, config.data, clipped)

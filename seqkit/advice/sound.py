@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from seqkit.advice.faults import Fault, told
+from seqkit.config import DataConfig
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Wave
-from seqkit.data.sound.part import SoundPart
+from seqkit.data.sound.part import SoundPart, wave_without_silence
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation.wording import duration
 
@@ -21,10 +22,8 @@ _SILENCE = 0.5
 _OFFSET = 0.05  # of the swing
 _CLIPPED = 0.001
 _BLOCK = 1 << 16  # samples read at a time
-_FRAMES = 50  # a second; each is silent or not
 _LOWEST = -120.0  # decibels; what is quieter counts as this
-_BELOW_PEAK = 50.0  # decibels below the loudest swing at which a frame is silent
-_SILENT = -70.0  # decibels of full scale at which a frame is silent, whatever the rest is
+_TRIM = 40  # decibels, of `data.trim_silence`
 _MOST = 1 << 23  # samples that are read before a training, for the memory and the time
 
 
@@ -55,7 +54,7 @@ class Levels:
     peak: the largest distance from 0.
     swing: half the distance from the lowest to the highest sample, which no offset changes.
     offset: the mean, the constant (DC) on which the sound rides.
-    silence: the share of silent frames of 20 ms, their own offset taken out.
+    silence: the share that `data.trim_silence=40` leaves out, the offset taken away.
     """
 
     peak: float
@@ -66,15 +65,14 @@ class Levels:
 
 def levels_of(wave: Wave, sample_rate: int) -> Levels:
     """The levels of samples (N,), of which there are `sample_rate` in a second."""
-    swing = float(np.ptp(wave)) / 2
-    size = min(max(1, sample_rate // _FRAMES), len(wave))
-    frames = wave[: len(wave) // size * size].reshape(-1, size)
-    bound = max(_SILENT, decibels(swing) - _BELOW_PEAK)
+    offset = float(wave.mean(dtype=np.float64))
+    begins = np.zeros(1, np.int64)
+    loud = wave_without_silence(wave - np.float32(offset), begins, sample_rate, _TRIM)
     return Levels(
         peak=float(np.abs(wave).max()),
-        swing=swing,
-        offset=float(wave.mean(dtype=np.float64)),
-        silence=float((frames.std(1) <= 10 ** (bound / 20)).mean()),
+        swing=float(np.ptp(wave)) / 2,
+        offset=offset,
+        silence=1 - len(loud) / len(wave),
     )
 
 
@@ -89,13 +87,16 @@ def levels_before_gain(sound: SoundPart) -> Levels:
     return levels_of(wave - np.float32(codec.silence), codec.sample_rate)
 
 
-def faults_of(sound: SoundPart) -> list[Fault]:
+def faults_of(sound: SoundPart, data: DataConfig) -> list[Fault]:
     """The faults of the sound as a model will hear it, the worst first."""
-    return faults(levels_before_gain(sound), sound, 0.0)
+    return faults(levels_before_gain(sound), sound, data, 0.0)
 
 
-def faults(levels: Levels, sound: SoundPart, clipped: float) -> list[Fault]:
-    """The faults of sound with these levels, and such a share of clipped samples, worst first."""
+def faults(levels: Levels, sound: SoundPart, data: DataConfig, clipped: float) -> list[Fault]:
+    """The faults of sound with these levels, read by these keys, the worst first.
+
+    `clipped` is the share of its samples that are.
+    """
     seconds = len(sound.part) / sound.codec.symbol_rate
     if levels.swing == 0:
         constant = f"the sound is a constant, {levels.offset:.3g}"
@@ -114,9 +115,10 @@ def faults(levels: Levels, sound: SoundPart, clipped: float) -> list[Fault]:
             {"gain": "peak"},
         ),
         (
-            levels.silence > _SILENCE,
-            f"{levels.silence:.0%} of the sound is silence, which the model will make, too: cut it "
-            f"out; {left} are left",
+            levels.silence > _SILENCE and not data.trim_silence,
+            f"{levels.silence:.0%} of the sound is silence, which the model will make, too: leave "
+            f"it out with data.trim_silence={_TRIM}; {left} are left",
+            {"trim_silence": float(_TRIM)},
         ),
         (
             abs(levels.offset) > _OFFSET * levels.swing,

@@ -84,7 +84,7 @@ def read_data(claim: Claim, session: Session) -> TrainingData:
         other = grown(other, corpus, bool(config.model.ends), config.fixed_seed, notice)
     if saved is None:
         require_cut(config.data, corpus.name, len(corpus.files), len(corpus.whole.starts))
-        _tell_faults(corpus, notice)
+        _tell_faults(corpus, config.data, notice)
     training, validation, _ = corpus.split(config.data.split)
     require_enough(config, corpus, training)
     corpus = _with_counts(corpus, training, notice)
@@ -142,9 +142,9 @@ def _known(data: DataConfig, saved: Checkpoint | None, other: Checkpoint | None)
     return Known(start.codec, start.labels, config, grow=saved is None and grows, samples=not saved)
 
 
-def _tell_faults(corpus: Corpus, notice: Notice) -> None:
+def _tell_faults(corpus: Corpus, data: DataConfig, notice: Notice) -> None:
     if isinstance(corpus.codec, Quantiser):
-        for fault in sound.faults_of(SoundPart(corpus.whole, corpus.codec))[:_MOST_FAULTS]:
+        for fault in sound.faults_of(SoundPart(corpus.whole, corpus.codec), data)[:_MOST_FAULTS]:
             notice(str(fault))
     elif corpus.whole.is_constant:
         notice(CONSTANT)

@@ -45,7 +45,7 @@ def test_clipped_samples_are_counted(tmp_path: Path) -> None:
         (NOISE, ""),
         (NOISE[:RATE], "the sound is short, 1.0 s: 10 s is the least"),
         (0.02 * NOISE, "the sound is quiet, -40 dB of full scale"),
-        (np.append(NOISE, np.zeros(3 * len(NOISE))), "75% of the sound is silence"),
+        (np.append(NOISE, np.zeros(3 * len(NOISE))), "74% of the sound is silence"),
         (0.2 * NOISE + 0.3, "a constant offset (DC) of 0.3"),
         (np.full(len(NOISE), 0.3), "the sound is a constant, 0.3"),
     ],
@@ -54,21 +54,24 @@ def test_the_faults_that_a_training_tells(wave: Wave, said: str, tmp_path: Path)
     data = DataConfig(path=[str(leave(tmp_path / "a.wav", wave))])
     corpus = load_corpus(data, Session(Catalogue(), lambda text: None))
     assert isinstance(corpus.codec, MuLaw)
-    faults = sound.faults_of(SoundPart(corpus.whole, corpus.codec))
+    faults = sound.faults_of(SoundPart(corpus.whole, corpus.codec), data)
     assert len(faults) == bool(said)
     assert said in "".join(map(str, faults))
+    data.trim_silence = 40  # which cures silence
+    cured = sound.faults_of(SoundPart(corpus.whole, corpus.codec), data)
+    assert cured == (faults if "silence" not in said else [])
 
 
 def test_a_gain_mends_what_is_quiet_and_clipping_is_told() -> None:
     levels, codec = levels_of(0.02 * NOISE, RATE), MuLaw(256, RATE, 100.0)
     heard = SoundPart(Part.of(codec.encode(0.02 * NOISE)), codec)
-    assert not sound.faults(levels, heard, 0.0)
-    (told,) = sound.faults(levels, heard, 0.02)
+    assert not sound.faults(levels, heard, DataConfig(), 0.0)
+    (told,) = sound.faults(levels, heard, DataConfig(), 0.02)
     assert "2.0% of the samples are clipped" in str(told)
 
 
 def test_silence_is_what_lies_far_below_the_rest_whatever_its_offset() -> None:
     noise = np.random.default_rng(0).normal(0, 1, 8000).astype(np.float32)
-    for loud, rest, silence in ((0.1, 0.2 + 1e-4 * noise, 0.5), (0.1, 0.01 * noise, 0)):
-        assert levels_of(np.append(loud * noise, rest), RATE).silence == silence
-    assert levels_of(1e-5 * noise, RATE).silence == 1  # below -70 dB, whatever the rest is
+    for rest, silence in ((1e-4 * noise, 0.35), (0.01 * noise, 0)):  # 0.3 s of a pause are kept
+        found = levels_of(np.append(0.1 * noise, rest) + np.float32(0.2), RATE).silence
+        assert found == pytest.approx(silence)
