@@ -31,15 +31,14 @@ _DATASETS = Path(__file__).parents[1] / "data" / "datasets"
 
 
 class Entry(NamedTuple):
-    """A name, where it comes from (in words), and what gives what it names."""
+    """Where a name comes from, in words, and what gives what it names."""
 
-    name: str
     source: str
     load: Callable[[], object]
 
 
 class Catalogue:
-    """All that can be named: seqkit's own, installed packages' and the user's modules'.
+    """All that can be named: seqkit's own, then the user's modules', then installed packages'.
 
     Installed plug-ins are imported when something of theirs is used; the user's modules at once.
     """
@@ -53,58 +52,56 @@ class Catalogue:
         """
         check_list("plugins", modules, str)
         self.modules = tuple(dict.fromkeys(modules))
-        self._given = {kind: list[Entry]() for kind in _KINDS}
-        for name in self.modules:
-            for kind, entries in _of_module(name).items():
-                for entry in entries:
-                    _load(kind, entry)
-                self._given[kind] += entries
+        self._given = {kind: dict[str, Entry]() for kind in _KINDS}
+        for module in self.modules:
+            for kind, entries in _of_module(module).items():
+                for name, entry in entries.items():
+                    _load(kind, name, entry)
+                self._given[kind] = entries | self._given[kind]
 
     def names(self, kind: Kind) -> list[str]:
         """All names of a kind, sorted."""
-        return sorted({entry.name for entry in self.entries[kind]})
+        return sorted(self._entries[kind])
 
     def find(self, kind: Kind, name: str) -> Any:
         """What a name stands for: of datasets an object with `locate`, of codecs a class.
 
-        seqkit's own names come first: to look among installed packages takes time.
+        To look among installed packages takes time: it is done for a name that seqkit has not.
 
         Raises:
-            ConfigError: nothing has the name, two plug-ins have it, or one fails.
+            ConfigError: nothing has the name, or what has it fails.
         """
-        own = [entry for entry in _own(kind) if entry.name == name]
-        matches = own or [entry for entry in self.entries[kind] if entry.name == name]
-        what = _KINDS[kind]
-        if not matches:
+        entry = _own(kind).get(name) or self._entries[kind].get(name)
+        if entry is None:
             names = self.names(kind)
             raise ConfigError(
-                f"no {what} named {name}{nearest(name, names)} There are {', '.join(names)}, and "
-                "those of your own from an installed package or plugins=MODULE"
+                f"no {_KINDS[kind]} named {name}{nearest(name, names)} There are "
+                f"{', '.join(names)}, and those of your own from an installed package or "
+                "plugins=MODULE"
             )
-        if len(matches) > 1:
-            sources = " and in ".join(entry.source for entry in matches)
-            raise ConfigError(f"the {what} {name} is in {sources}: rename or uninstall one of them")
-        return _load(kind, matches[0])
+        return _load(kind, name, entry)
 
     @functools.cached_property
-    def entries(self) -> dict[Kind, list[Entry]]:
-        """Every name with its source, by kind; a name may come twice."""
+    def _entries(self) -> dict[Kind, dict[str, Entry]]:
+        """What every name stands for, by kind; of several with one name the first counts."""
         from importlib.metadata import entry_points
 
         installed = entry_points()  # all at once: it reads what every installed package says
-        entries = {kind: [*_own(kind), *self._given[kind]] for kind in _KINDS}
+        entries = {}
         for kind in _KINDS:
-            for point in installed.select(group=f"seqkit.{kind}"):
-                source = f"the package {point.dist.name if point.dist else point.value}"
-                entries[kind].append(Entry(point.name, source, point.load))
+            packages = {
+                point.name: Entry(f"the package {point.dist and point.dist.name}", point.load)
+                for point in installed.select(group=f"seqkit.{kind}")
+            }
+            entries[kind] = packages | self._given[kind] | _own(kind)
         return entries
 
 
-def _own(kind: Kind) -> list[Entry]:
+def _own(kind: Kind) -> dict[str, Entry]:
     modules = (file.stem for file in _DATASETS.glob("[a-z]*.py"))
     datasets = {name: f"seqkit.data.datasets.{name}" for name in modules}
     named = _OWN_CODECS if kind == "codecs" else datasets
-    return [Entry(name, "seqkit", partial(_imported, place)) for name, place in named.items()]
+    return {name: Entry("seqkit", partial(_imported, place)) for name, place in named.items()}
 
 
 def _imported(place: str) -> Any:
@@ -114,7 +111,7 @@ def _imported(place: str) -> Any:
     return getattr(loaded, name) if name else loaded
 
 
-def _of_module(name: str) -> dict[Kind, list[Entry]]:
+def _of_module(name: str) -> dict[Kind, dict[str, Entry]]:
     """What a module has, which is looked for in the current folder, too. Raises ConfigError."""
     here, source = str(Path.cwd()), f"plugins={name}"
     if here not in sys.path and "" not in sys.path:  # the console script has not put it there
@@ -123,20 +120,21 @@ def _of_module(name: str) -> dict[Kind, list[Entry]]:
         module = importlib.import_module(name)
     except (Exception, SystemExit) as error:
         raise ConfigError(f"{source}: cannot be imported: {of_plugin(error)}") from error
-    entries: dict[Kind, list[Entry]] = {}
+    entries: dict[Kind, dict[str, Entry]] = {}
     for kind in _KINDS:
         named = getattr(module, kind.upper(), {})
         if not isinstance(named, Mapping):
             raise ConfigError(f"{source}: {kind.upper()} is not a mapping of names to objects")
-        entries[kind] = [Entry(str(key), source, partial(named.__getitem__, key)) for key in named]
+        load = named.__getitem__
+        entries[kind] = {str(key): Entry(source, partial(load, key)) for key in named}
     if not (hasattr(module, "DATASETS") or hasattr(module, "CODECS")):
         raise ConfigError(f"{source}: the module has neither DATASETS nor CODECS")
     return entries
 
 
-def _load(kind: Kind, entry: Entry) -> Any:
+def _load(kind: Kind, name: str, entry: Entry) -> Any:
     """What an entry names, checked. Raises ConfigError with the plug-in's name."""
-    label = f"the {_KINDS[kind]} {entry.name} of {entry.source}"
+    label = f"the {_KINDS[kind]} {name} of {entry.source}"
     try:
         loaded: Any = entry.load()
     except (Exception, SystemExit) as error:
@@ -148,6 +146,6 @@ def _load(kind: Kind, entry: Entry) -> Any:
     bases = tuple(map(_imported, _CODEC_BASES))
     if not isinstance(loaded, type) or not issubclass(loaded, bases):
         raise ConfigError(f"{label} is not a subclass of TextCodec or Quantiser")
-    if (own := getattr(loaded, "name", None)) != entry.name:
+    if (own := getattr(loaded, "name", None)) != name:
         raise ConfigError(f"{label} calls itself {own!r}: the two names must be the same")
     return loaded

@@ -139,8 +139,8 @@ class RunFolder(RunFiles):
         """Own the folder, and clear half files away."""
         self._lock = FolderLock(self.lock)
         self._lock.take()
-        for folder in (self.path, self.checkpoints):  # a killed run's: nobody else writes here
-            disk.clear_halves(folder.absolute(), age=0)
+        for folder in (self.path, self.checkpoints, self.samples):
+            disk.clear_halves(folder.absolute(), age=0)  # of a run that was killed
 
     def check_own(self) -> None:
         """Raise OutputError where this folder is not this training's any more."""

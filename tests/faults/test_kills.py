@@ -119,7 +119,7 @@ def test_a_killed_training_ends_as_if_it_never_had_been(
 
 
 @pytest.mark.thorough
-def test_a_killed_command_leaves_nothing_that_the_next_one_does_not_clear(
+def test_a_killed_command_leaves_nothing_that_one_a_day_later_does_not_clear(
     amount: Amount, chance: random.Random, trained: Path, tmp_path: Path
 ) -> None:
     lines = commands.lines(trained, tmp_path)
@@ -133,5 +133,7 @@ def test_a_killed_command_leaves_nothing_that_the_next_one_does_not_clear(
         killed = start(given, chance.randrange(calls), tmp_path)
         _, said = killed.communicate()
         assert killed.returncode == -signal.SIGKILL, said
+        for half in tmp_path.rglob("*.half.tmp"):
+            os.utime(half, (0, 0))
         finish(given, tmp_path)
         assert not list(tmp_path.rglob("*.tmp")), given

@@ -92,10 +92,11 @@ def test_an_installed_package_is_imported_when_it_is_used(write: Write) -> None:
         catalogue.find("datasets", "faulty")
 
 
-def test_a_module_cannot_take_the_name_of_another_or_of_a_package(write: Write) -> None:
-    install(write, "pkg_d", "[seqkit.datasets]\nsquares = pkg_d\n")
+def test_of_several_with_one_name_the_first_counts(write: Write) -> None:
+    install(write, "pkg_d", "[seqkit.datasets]\nsquares = pkg_d\netude = pkg_d\n")
+    write("pkg_d/__init__.py", "locate = 3\n")
     write("mine.py", DATASETS)
     write("yours.py", DATASETS)
-    said = "squares is in plugins=mine and in plugins=yours and in the package pkg_d: rename"
-    with pytest.raises(ConfigError, match=said):
-        Catalogue(["mine", "yours", "mine"]).find("datasets", "squares")
+    found = Catalogue(["yours", "mine"]).find("datasets", "squares")
+    assert type(found).__module__ == "yours"
+    assert Catalogue().find("datasets", "etude").__name__ == "seqkit.data.datasets.etude"
