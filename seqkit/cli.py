@@ -15,7 +15,7 @@ from seqkit import commands
 from seqkit.commands import COMMANDS
 from seqkit.commands.interrupts import SIGNALS, ended_by_signals
 from seqkit.foundation import driver, processes, stdout
-from seqkit.foundation.console import Console
+from seqkit.foundation.console import Console, put
 from seqkit.foundation.errors import (
     ConfigError,
     InterruptedRunError,
@@ -31,38 +31,26 @@ if TYPE_CHECKING:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command line and return its exit code."""
-    words = sys.argv[1:] if arguments is None else arguments
+    """Run one command line and return its exit code; an expected failure is said on stderr."""
     try:
         with stdout.reserved():
-            return _exit_code(words)
+            return _main(sys.argv[1:] if arguments is None else arguments)
     except BrokenPipeError:
         return 0
-
-
-def _exit_code(arguments: list[str]) -> int:
-    """What a command line comes to; an expected failure is said in a line on stderr."""
-    try:
-        return _main(arguments)
-    except SeqkitError as error:
-        if not processes.own_rank().leads:
-            if isinstance(error, (StoppedError, InterruptedRunError)):
-                return error.exit_code  # the launcher ends it: rank 0 tells
-            processes.let_first_speak()
-        if shows_tracebacks() and sys.stderr is not None:
-            traceback.print_exception(error)
-        _report(str(error))
-        return error.exit_code
     except KeyboardInterrupt:
         if processes.own_rank().leads:
             _report("interrupted")
         return 130
-    except BrokenPipeError:
-        raise
-    except (OSError, MemoryError) as error:
-        failure = expected(error)
-        _report(str(failure))
-        return failure.exit_code
+    except (SeqkitError, OSError, MemoryError) as error:
+        failure = error if isinstance(error, SeqkitError) else expected(error)
+    if not processes.own_rank().leads:
+        if isinstance(failure, (StoppedError, InterruptedRunError)):
+            return failure.exit_code  # the launcher ends it: rank 0 tells
+        processes.let_first_speak()
+    if shows_tracebacks() and sys.stderr is not None:
+        traceback.print_exception(failure)
+    _report(str(failure))
+    return failure.exit_code
 
 
 def entry() -> NoReturn:
@@ -121,21 +109,16 @@ def _main(arguments: list[str]) -> int:
         if options.cfg:
             raise ConfigError("--cfg prints one config: leave --multirun out")
         return _multirun(command, words, options.config_dir)
-    composed = _composed(command, words, options.config_dir)
+    from seqkit import compose  # which takes a while, and Hydra more if it is needed
+
+    made = compose.compose_training if command == "train" else compose.compose
+    composed = made(words, options.config_dir)
     if options.cfg:
         from seqkit.foundation.config_file import to_yaml
 
         stdout.write(to_yaml(composed.config).rstrip("\n"))
         return 0
-    return _run(command, composed, words)
-
-
-def _composed(command: str, words: list[str], config_dirs: list[Path]) -> "Composed":
-    """The config of a command."""
-    from seqkit import compose  # which takes a while, and Hydra more if it is needed
-
-    made = compose.compose_training if command == "train" else compose.compose
-    return made(words, config_dirs)
+    return _run(command, composed, compose.given_keys(words))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -155,12 +138,9 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(command: str, composed: "Composed", words: Sequence[str]) -> int:
-    from seqkit import compose
-
+def _run(command: str, composed: "Composed", keys: Sequence[str]) -> int:
     config, catalogue = composed
     console = Console(config.quiet or not processes.own_rank().leads)
-    keys = compose.given_keys(words)
     if ignored := [key for key in keys if not commands.reads(command, key)]:
         console.notice(f"{command} does not read {', '.join(ignored)}")
     with console.progress("seqkit: starting"):
@@ -185,7 +165,5 @@ def _multirun(command: str, words: list[str], config_dirs: list[Path]) -> int:
 
 
 def _report(message: str) -> None:
-    if sys.stderr is None:  # closed before the program began: print would go to stdout
-        return
-    with contextlib.suppress(OSError):
-        print(f"seqkit: error: {processes.named(visible(message))}", file=sys.stderr)
+    if sys.stderr is not None:  # else closed before the program began
+        put(sys.stderr, f"seqkit: error: {processes.named(visible(message))}\n")
