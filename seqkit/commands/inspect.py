@@ -4,6 +4,8 @@ import dataclasses
 import json
 from typing import Any
 
+import yaml
+
 from seqkit.config import Config
 from seqkit.foundation import stdout
 from seqkit.foundation.catalogue import Catalogue
@@ -13,7 +15,7 @@ from seqkit.runs.named_checkpoint import load_checkpoint
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
-    """Print a checkpoint's model, codec, data, metrics and settings."""
+    """Print a checkpoint's model, codec, data, metrics and settings, as YAML or JSON."""
     saved = load_checkpoint(config.checkpoint, catalogue, console)
     summary: dict[str, Any] = {
         "digest": saved.digest,
@@ -27,7 +29,9 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         "training_state": saved.training is not None,
         "config": saved.config,
     }
-    text = json.dumps(summary) if config.json else "\n".join(_lines(summary))
+    text = json.dumps(summary)
+    if not config.json:
+        text = yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=True).rstrip("\n")
     stdout.write(text)
 
 
@@ -37,14 +41,3 @@ def _shorten(spec: dict[str, Any]) -> dict[str, Any]:
         characters = "".join(map(chr, spec["vocabulary"]))
         spec = {**spec, "size": len(characters), "vocabulary": characters}
     return spec
-
-
-def _lines(values: dict[str, Any], prefix: str = "") -> list[str]:
-    lines = []
-    for name, value in values.items():
-        if isinstance(value, dict):
-            lines += _lines(value, f"{prefix}{name}.")
-        else:
-            shown = repr(value) if isinstance(value, str) else value
-            lines.append(f"{prefix + name:30} {shown}")
-    return lines
