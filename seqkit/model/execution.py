@@ -3,7 +3,6 @@
 Checkpoints refer to these names. A new kernel gets a new name, and the old ones keep their meaning.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,16 +55,12 @@ class Execution:
         return DTYPES[self.precision]
 
     @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> "Execution":
-        """Of what a checkpoint keeps: all values by name.
-
-        Raises:
-            ValueError: it holds something else, for instance a kernel of a later version.
-        """
+    def from_record(cls, record: Any) -> "Execution | None":
+        """Of what a checkpoint keeps; None of all else, as of a kernel of a later version."""
         try:
             return cls(str(record["kernel"]), str(record["precision"]), int(record["lanes"]))
-        except (KeyError, TypeError, OverflowError) as error:
-            raise ValueError(f"not an execution: {dict(record)}") from error
+        except (KeyError, TypeError, ValueError, OverflowError):
+            return None
 
 
 def plainest_kernel(config: ModelConfig) -> str:

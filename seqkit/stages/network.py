@@ -132,7 +132,7 @@ def _begin_with(features: Floats, model: CharRNN) -> None:
 def execution(data: TrainingData, model: CharRNN, lanes: Lanes, session: Session) -> Execution:
     """How the network runs: as the run did before if it can, else by the rule."""
     trained = (data.saved and data.saved.training) or {}
-    before = kernel_choice.saved_execution(trained)
+    before = Execution.from_record(trained.get("execution"))
     if before is not None and trained.get("processes", 1) != session.ranks.rank.size:
         before = dataclasses.replace(before, lanes=kernel_choice.width(model, lanes))
     device_of = model.head.weight.device

@@ -3,8 +3,7 @@
 import dataclasses
 import itertools
 import statistics
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection
 
 import torch
 from torch import Tensor
@@ -199,12 +198,3 @@ def _refusal(model: CharRNN, execution: Execution) -> str | None:
 
 def _on_gpu(model: CharRNN) -> bool:
     return model.head.weight.device.type == "cuda"
-
-
-def saved_execution(values: Mapping[str, Any] | None) -> Execution | None:
-    """The execution in the values that a trainer's `state` returned, if any."""
-    record: Any = (values or {}).get("execution")
-    try:
-        return Execution.from_record(record)
-    except (TypeError, ValueError):
-        return None
