@@ -34,15 +34,10 @@ def shape_of(data: TrainingData) -> ModelConfig:
         check_model(model)
         return model
     size = corpus.codec.size + bool(wanted.ends)
-    if wanted.vocabulary_size and wanted.vocabulary_size < size:
+    asked = wanted.vocabulary_size or size
+    if asked < size or (wanted.ends and asked > size):
         raise ConfigError(
-            f"model.vocabulary_size={wanted.vocabulary_size}: the data has {size} symbols; "
-            "give at least as many, or 0"
-        )
-    if wanted.ends and wanted.vocabulary_size > size:
-        raise ConfigError(
-            f"model.vocabulary_size={wanted.vocabulary_size}: with model.ends=true there are "
-            f"{size} logits: leave it out"
+            f"model.vocabulary_size={asked}: the data has {size} symbols to predict: leave it out"
         )
     codec, lookback = corpus.codec, wanted.lookback
     if lookback and not isinstance(codec, Quantiser):
@@ -55,7 +50,7 @@ def shape_of(data: TrainingData) -> ModelConfig:
         )
     shape = dataclasses.replace(
         wanted,
-        vocabulary_size=wanted.vocabulary_size or size,
+        vocabulary_size=asked,
         symbols_per_step=wanted.symbols_per_step or frame,
         lookback=lookback,
         labels=corpus.labels.sizes if corpus.labels else [],
@@ -94,11 +89,6 @@ def lay_out(data: TrainingData, model: ModelConfig, session: Session) -> Lanes:
         wanted = f"train.batch_size={train.batch_size}"
         session.notice(
             f"the data is short: {counted(lanes.batch_size, 'lane')} in place of {wanted}"
-        )
-    if lanes.has_separators and not model.resets_in_one_call:
-        session.notice(
-            f"model.cell={model.cell} cannot start a document inside a fused call: the calls are "
-            "cut where documents begin, which takes longer"
         )
     return lanes
 

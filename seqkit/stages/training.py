@@ -261,7 +261,7 @@ def _restore(trainer: Trainer, claim: Claim, data: TrainingData) -> bool:
     tensors = {name: torch.tensor(values) for name, values in saved.training_tensors.items()}
     trainer.restore(saved.training or {}, tensors, averaged=averaged)
     others = saved.data.get("sha256") != data.corpus.sha256
-    judged_anew = others or resume.reads_otherwise(claim.changed) or trainer.scores_otherwise
+    judged_anew = others or resume.reads_otherwise(claim.changed)
     if judged_anew:
         trainer.progress.forget_best()
     return judged_anew

@@ -90,12 +90,6 @@ class Trainer:
         return self._time.elapsed.seconds
 
     @property
-    def scores_otherwise(self) -> bool:
-        """Whether the validations so far scored another share of the part."""
-        before = self.progress.scored or len(self._validation)
-        return self.progress.best_loss is not None and before != self._validation.scored
-
-    @property
     def finished(self) -> bool:
         """Whether all steps are done, the time is up, or patience has run out."""
         patience = self._plan.train.patience

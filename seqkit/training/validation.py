@@ -104,8 +104,6 @@ class Validation:
         Raises:
             DivergedError: the loss is not finite.
         """
-        if self.scored != (progress.scored or len(self)):
-            progress.forget_best()
         progress.scored = self.scored
         choice = self._ranks.shared(lambda: self._attempt(watch))
         if isinstance(choice, GaveUpError):

@@ -1,12 +1,8 @@
 """A validation finds the better weights, and the temperature that suits them."""
 
-import copy
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
@@ -16,7 +12,6 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution, plainest_kernel
 from seqkit.training import validation
 from seqkit.training.events import Event, Validated
-from seqkit.training.trainer import Trainer
 from seqkit.training.validation import Validation, calibrated
 from seqkit.training.weights import TrainingWeights
 from tests.training.test_trainer import trainer
@@ -82,23 +77,6 @@ def test_of_a_long_part_the_same_temperature_and_losses_are_found() -> None:
         assert chosen.losses["raw"] == pytest.approx(plain.loss, rel=1e-6)
 
 
-State = tuple[dict[str, Any], dict[str, Tensor]]
-
-
-def kept(training: Trainer) -> State:
-    """What a checkpoint would hold."""
-    values, tensors = training.state()
-    copied = {name: copy.copy(value) for name, value in values.items()}
-    return copied, {name: tensor.clone() for name, tensor in tensors.items()}
-
-
-def restored(training: Trainer, other: Trainer, state: State) -> Trainer:
-    """The training, with the weights of another one and a state of it."""
-    training.model.load_state_dict(other.model.state_dict())
-    training.restore(*state)
-    return training
-
-
 def scored(events: list[Event]) -> set[tuple[int, int]]:
     """What validations have scored, and of how much."""
     return {(event.scored, event.total) for event in events if isinstance(event, Validated)}
@@ -114,17 +92,3 @@ def test_of_a_long_part_as_much_is_scored_however_long_it_takes(
     assert training.progress.scored == 4096
     short = trainer(valid=4096, max_steps=10, max_minutes=minutes)
     assert scored(list(short.run())) == {(4096, 4096)}
-
-
-def test_a_loss_on_another_share_of_the_part_is_not_compared(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """As a training of an earlier version has it, whose validations scored what it had time for."""
-    first = trainer(valid=20_000, max_steps=20)
-    list(first.run())
-    first.progress.best_loss = 1e-9
-    state = kept(first)
-    monkeypatch.setattr(validation, "SCORED", 4096)
-    second = restored(trainer(valid=20_000, max_steps=40), first, state)
-    assert scored(list(second.run())) == {(4096, 20_000)}
-    assert second.progress.best_loss > 1e-3  # type: ignore[operator]
