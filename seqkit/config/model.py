@@ -6,10 +6,7 @@ from seqkit.config.data import HIGHEST_RATE
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import option
 
-ARITHMETIC_KEYS = (
-    *("dropout", "output_dropout", "input_dropout", "weight_drop"),
-    *("backend", "cell_clip"),
-)
+ARITHMETIC_KEYS = ("dropout", "output_dropout", "input_dropout", "weight_drop", "backend")
 """Keys of the model that say how it trains and runs, and not which weights it has."""
 TEMPERATURE = 0.8
 """Of samples, where neither the command line nor a recipe has one."""
@@ -27,9 +24,6 @@ class ModelConfig:
         "what trains the layers: cudnn (on a CPU oneDNN), persistent (seqkit's kernel; "
         "docs/how/kernel.md), auto (the fastest of these), or the equations step by step",
         choices=("auto", "cudnn", "persistent", "unrolled"),
-    )
-    cell_clip: float = option(
-        0.0, "keep the LSTM's c within ± this, with model.backend=unrolled; 0: no limit", minimum=0
     )
     num_layers: int = option(2, "L, the depth of the stack", minimum=1)
     hidden_size: int = option(512, "H, the width of every layer", minimum=1)
@@ -103,11 +97,6 @@ class ModelConfig:
     skip_connections: bool = option(
         False, "compute the logits from the sum of all layers' outputs, not from the top layer's"
     )
-    autotune: bool = option(
-        True,
-        "on a GPU whose layers cuDNN runs, time fp16 and bf16 before training and take the faster; "
-        "false: fp16",
-    )
 
     @property
     def symbols(self) -> int:
@@ -123,11 +112,6 @@ class ModelConfig:
     def input_rows(self) -> int:
         """The different symbols of a step, each with "none yet" if there are several."""
         return self.frame * (self.vocabulary_size + (self.frame > 1))
-
-    @property
-    def clip(self) -> float:
-        """The bound on the LSTM's c that holds with this backend; 0: none."""
-        return self.cell_clip if self.backend == "unrolled" else 0.0
 
     @property
     def unit_dropout(self) -> list[float]:
@@ -217,13 +201,6 @@ class DynamicConfig:
 
 def check_model(model: ModelConfig) -> None:
     """Check that a network can be run as it is asked for. Raises ConfigError."""
-    if model.cell_clip and (model.cell, model.backend) != ("lstm", "unrolled"):
-        raise ConfigError(
-            f"model.cell_clip={model.cell_clip:g}: PyTorch's fused calls have no such clamp: "
-            "give model.backend=unrolled"
-            if model.cell == "lstm"
-            else f"model.cell_clip={model.cell_clip:g}: the cell {model.cell} has no c to clamp"
-        )
     for key in ("conditions", "labels", "lookback"):
         if (value := getattr(model, key)) and model.input != "embedding":
             raise ConfigError(

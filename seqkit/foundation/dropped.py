@@ -4,6 +4,9 @@ Whoever types one is told so (exit code 2). The configs of older checkpoints may
 passed over.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 COMMANDS: dict[str, str] = {
     "bench": "python -m benchmarks.steps SHAPE, in a clone of the repository",
     "compress": "examples/compress.py packs a text with a model",
@@ -35,6 +38,8 @@ KEYS: dict[str, str] = {
     "sample.engine=fused": "sample.engine=cuda_graph generates on a GPU, any number of streams",
     "neuron": "Model.state, from Python, gives what all cells hold after a text",
     "data.symbols_per_sample": "a sample is one symbol, of data.levels=1024 at most",
+    "model.autotune": "train.deterministic=true times no precisions either",
+    "model.cell_clip": "train.clip_norm bounds the gradient, and nothing the cells",
     "sample.repetition_penalty": "a higher temperature=… repeats less",
     "sample.retry": "takes=8 makes eight sounds and keeps the best",
     "shape": "python -m benchmarks.steps SHAPE, in a clone of the repository",
@@ -49,3 +54,8 @@ KEYS: dict[str, str] = {
 def instead(key: str, value: object = None) -> str | None:
     """What to use instead of a key, or of this value of it; None: neither is gone."""
     return KEYS.get(key) or KEYS.get(f"{key}={value}")
+
+
+def without(group: str, values: Mapping[str, object]) -> dict[str, Any]:
+    """The values of a group, such as `model.`, but for keys that are gone."""
+    return {key: value for key, value in {**values}.items() if not instead(f"{group}{key}")}

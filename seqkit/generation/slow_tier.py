@@ -12,6 +12,7 @@ from seqkit.config import ModelConfig
 from seqkit.data.codecs import Quantiser
 from seqkit.data.sound.pitch import PitchBook
 from seqkit.data.sound.slow_codes import Codebook
+from seqkit.foundation import dropped
 from seqkit.foundation.randomness import uniforms
 from seqkit.foundation.settings import check_section
 from seqkit.generation.engine import Engine, generate_blocks
@@ -80,7 +81,7 @@ class SlowTier:
         Raises:
             KeyError, TypeError, ValueError, RuntimeError, ConfigError: they are something else.
         """
-        config = ModelConfig(**record["writer"])
+        config = ModelConfig(**dropped.without("model.", record["writer"]))
         check_section(config, "slow.writer.")
         weights = {k.removeprefix(_WRITER): v for k, v in tensors.items() if k.startswith(_WRITER)}
         if {name: part.shape for name, part in weights.items()} != shapes(config):

@@ -94,18 +94,14 @@ def unrolled(
     c: "Tensor",
     *,
     resets: "Tensor | None" = None,
-    cell_clip: float = 0.0,
 ) -> Outputs:
-    """A layer's equations, step by step, on any device and in any dtype.
-
-    `cell_clip` above 0 keeps the LSTM's c in ±cell_clip. For shapes see above.
-    """
+    """A layer's equations, step by step, on any device and in any dtype. For shapes see above."""
     from torch import stack
 
     wx = x @ weights.w.T + weights.b
     y = []
     for t in range(len(x)):
-        h, c = cell_step(cell, wx[t], h @ weights.u.T + weights.d, h, c, cell_clip=cell_clip)
+        h, c = cell_step(cell, wx[t], h @ weights.u.T + weights.d, h, c)
         if resets is not None:
             over = resets[t, :, None]
             h, c = h.masked_fill(over, 0), c.masked_fill(over, 0)
@@ -114,15 +110,13 @@ def unrolled(
 
 
 def cell_step(
-    cell: str, wx: "Tensor", uh: "Tensor", h: "Tensor", c: "Tensor", *, cell_clip: float
+    cell: str, wx: "Tensor", uh: "Tensor", h: "Tensor", c: "Tensor"
 ) -> "tuple[Tensor, Tensor]":
     """The next h and c (B, H), from wx = w x_t + b and uh = u h_{t-1} + d and the last h and c."""
     match cell:
         case "lstm":
             i, f, g, o = (wx + uh).chunk(4, -1)
             c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-            if cell_clip:
-                c = c.clamp(-cell_clip, cell_clip)
             return o.sigmoid() * c.tanh(), c
         case "gru":
             (wr, wz, wn), (ur, uz, un) = wx.chunk(3, -1), uh.chunk(3, -1)

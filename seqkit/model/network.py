@@ -211,7 +211,7 @@ class RunnableWeights(NamedTuple):
             inputs = (weights, x, h[index], c[index])
             match self.kernel:
                 case "unrolled":
-                    out = cells.unrolled(cell, *inputs, resets=resets, cell_clip=self.config.clip)
+                    out = cells.unrolled(cell, *inputs, resets=resets)
                 case "persistent" | "grid":
                     assert self.failed is not None
                     out = persistent_layer(

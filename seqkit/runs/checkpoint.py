@@ -22,7 +22,7 @@ from seqkit.data.labels import Labels
 from seqkit.data.sound.postfilter import OFF, Postfilter
 from seqkit.evaluation.recited import Index
 from seqkit.evaluation.recording import Recording
-from seqkit.foundation import disk, machine
+from seqkit.foundation import disk, dropped, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.config_file import from_values
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
@@ -230,7 +230,7 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
         _check_record(record)
         stored = safetensors.numpy.load(content)
         tensors = _in_full(stored)
-        model = ModelConfig(**record["model"])
+        model = ModelConfig(**dropped.without("model.", record["model"]))
         check_section(model, "model.")
         codec = _codec(path, record, catalogue)
         if model.symbols < codec.size or (model.ends and model.symbols > codec.size):

@@ -23,7 +23,7 @@ PLACE_KEYS = {"data.path", "data.pattern"}
 """Keys that say where the data is: its digest tells whether it is the same."""
 MAY_CHANGE = PLACE_KEYS | {
     *("train.max_steps", "train.max_epochs", "train.max_minutes", "train.patience"),
-    *("train.validate_every", "train.checkpoint_every", "model.backend", "model.autotune"),
+    *("train.validate_every", "train.checkpoint_every", "model.backend"),
 }
 """Keys that say where, how long and how fast a run trains; all else shapes what it learns."""
 

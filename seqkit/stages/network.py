@@ -28,7 +28,6 @@ def shape_of(data: TrainingData) -> ModelConfig:
     if data.start is not None:
         model = dataclasses.replace(
             data.start.model,
-            autotune=wanted.autotune,
             **{key: getattr(wanted, key) for key in ARITHMETIC_KEYS},
         )
         check_model(model)
@@ -131,7 +130,7 @@ def execution(data: TrainingData, model: CharRNN, lanes: Lanes, session: Session
         lanes,
         precisions=device.candidate_precisions(data.config.train.precision, device_of),
         # Two trials may end differently: what is to repeat bit by bit takes the first precision.
-        timed=data.config.model.autotune and not data.config.train.deterministic,
+        timed=not data.config.train.deterministic,
         before=before,
     )
     if chosen != before and (before or model.head.weight.is_cuda):

@@ -144,11 +144,3 @@ def test_nothing_crosses_a_separator(cell: str, device: str) -> None:
     assert not dx[:3].any()
     assert not dx[5:].any()
     assert not dh.any()
-
-
-def test_a_clip_keeps_the_cell_state_in_its_range() -> None:
-    case = Case("lstm")
-    free = unrolled("lstm", case.weights, case.x, case.h, case.c)
-    clipped = unrolled("lstm", case.weights, case.x, case.h, case.c, cell_clip=0.3)
-    assert (free.c.abs() > 0.5).any()
-    assert (clipped.c.abs() <= 0.3).all()

@@ -83,7 +83,7 @@ def naive(model: CharRNN, symbols: Tensor, codes: Tensor) -> Tensor:
             for index, layer in enumerate(model.layers):
                 w, u, b, d = cells.weights_of(layer)
                 h, c = state[index]
-                h, c = cells.cell_step(config.cell, x @ w.T + b, h @ u.T + d, h, c, cell_clip=0)
+                h, c = cells.cell_step(config.cell, x @ w.T + b, h @ u.T + d, h, c)
                 state[index], x = (h, c), h
         else:
             drawn = [*drawn, fed + 1]

@@ -41,7 +41,6 @@ class PreparedStep:
         """`size` is the codec's V; logits that the model has beyond it are left out."""
         self.config = model.config
         self._cell = model.config.cell
-        self._clip = model.config.clip
         self._skips = model.config.skip_connections
         self._dtype = dtype
         layers = [cells.weights_of(layer) for layer in model.layers]
@@ -60,7 +59,7 @@ class PreparedStep:
         self._hidden = [self._matrix(layer.u) for layer in layers]
         self._biases = [(self._prepared(layer.b), self._prepared(layer.d)) for layer in layers]
         self._fused_cell: Callable[..., tuple[Tensor, Tensor, Tensor]] | None = None
-        if self._table.is_cuda and self._cell == "lstm" and not self._clip:
+        if self._table.is_cuda and self._cell == "lstm":
             # PyTorch's own: one kernel for biases, gates and both new values, if it is there.
             self._fused_cell = getattr(torch.ops.aten, "_thnn_fused_lstm_cell", None)
         self.places = model.config.frame
@@ -226,7 +225,7 @@ class PreparedStep:
         if self._fused_cell is not None:
             h, c, _ = self._fused_cell(inputs, hidden, c, b, d)
             return h, c
-        return cells.cell_step(self._cell, inputs + b, hidden + d, h, c, cell_clip=self._clip)
+        return cells.cell_step(self._cell, inputs + b, hidden + d, h, c)
 
 
 class TorchEngine:

@@ -34,7 +34,6 @@ static struct {
   float probabilities[BLOCK];                         // of the symbols, at temperature 1
 } io;
 static int L, H, V, K, P, M, E, known, skips;         // known: symbols of the input, V or more
-static float clip;                                    // of c; 0: none
 static Table input, coded, labelled, predicted;       // of P (known + 1), …, P known rows of 4 H
 static Factors of_input, of_predicted;                // if E, of which those tables are made
 static double *sums;                                  // of a row of them
@@ -84,10 +83,10 @@ EXPORT int state_size(void) { return 4 * (2 * L * H + P * K + (P + 4) / 4 * 4); 
 
 // Lay a network out in memory; its weights go to the address that is returned, and then to `fill`.
 EXPORT void *arrange(int layers, int units, int symbols, int rows, int codes, int labels,
-                     int lookback, int has_skips, float limit, int places, int size_of_z,
+                     int lookback, int has_skips, int places, int size_of_z,
                      int width) {
   L = layers; H = units; V = symbols; known = rows; K = lookback;
-  P = places; M = size_of_z; E = width; skips = has_skips; clip = limit;
+  P = places; M = size_of_z; E = width; skips = has_skips;
   top = (unsigned long)&__heap_base;
   void *begin = take(0);
   if (E) of_input = factors(P * (known + 1));
@@ -260,7 +259,6 @@ static void advance(float *h, float *c) {
     f4 *i = (f4 *)(gates + k), *now = (f4 *)(c + k);   // then come f, g and o
     f4 input_gate = sigmoid(*i), forget = sigmoid(i[H / 4]), output = sigmoid(i[3 * H / 4]);
     *now = forget * *now + input_gate * tangent(i[2 * H / 4]);
-    if (clip > 0) *now = clamp(*now, -clip, clip);
     *(f4 *)(h + k) = output * tangent(*now);
   }
 }

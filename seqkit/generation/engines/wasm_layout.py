@@ -78,7 +78,7 @@ def pack(model: Network, size: int, labels: Floats | None = None) -> tuple[list[
     hidden, lookback, z = config.hidden_size, config.lookback, config.head_size
     shape = config.num_layers, hidden + -hidden % _ALIGNED, size, config.vocabulary_size
     read = config.conditions, 0 if chosen is None else len(chosen), lookback + -lookback % 4
-    rest = int(config.skip_connections), config.clip, config.frame, z + -z % _ALIGNED
+    rest = int(config.skip_connections), config.frame, z + -z % _ALIGNED
     return [*shape, *read, *rest, width * factored], content
 
 

@@ -110,13 +110,6 @@ def test_blocks_may_be_cut_anywhere_in_a_step(places: int) -> None:
         assert np.array_equal(one, other)
 
 
-def test_a_clip_of_the_cell_values_is_kept() -> None:
-    model = network(1, 12, 9)
-    model.config.backend, model.config.cell_clip = "unrolled", 0.05
-    _, after = WasmEngine(model, 9).score(np.zeros((20, 1), np.int64), model.zero_state(1))
-    assert np.abs(after.c).max() == np.float32(0.05)
-
-
 @pytest.mark.parametrize("places", [1, 4])
 @pytest.mark.parametrize("sampling", RULES)
 def test_symbols_are_drawn_by_the_rule(sampling: Sampling, places: int) -> None:
