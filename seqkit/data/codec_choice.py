@@ -1,9 +1,9 @@
 """The codec of files: passes over them before they are encoded."""
 
 import contextlib
-import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,7 @@ from seqkit.config import HIGHEST_RATE, bands_of
 from seqkit.data import codecs
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, TextCodec
 from seqkit.data.codecs.channels import angles, merged
-from seqkit.data.codecs.characters import counts_of
-from seqkit.data.files import BadFileError, Watch, head, is_text
+from seqkit.data.files import BadFileError, head, is_text
 from seqkit.data.sound.reader import SoundReader
 from seqkit.data.sound_encoder import SHORTEST, Loudness, emphases_of, measure, share
 from seqkit.data.source import Source
@@ -22,7 +21,6 @@ from seqkit.data.text_encoder import pieces_of
 from seqkit.foundation.console import Progress
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.wording import first_of
-from seqkit.symbols import Integers
 
 _FAINTER, _EMPTY = 1e3, 1e7  # times the size, and the power, of a band: 60 and 70 dB
 _CONSTANT = 0.999  # of its peak's square: the mean square of a sound that does not change
@@ -59,7 +57,9 @@ def choose_codec(
 
 def nothing_left(source: Source, left_out: Mapping[str, str]) -> DataError:
     """That there is nothing to learn from; `left_out` says why, of files by their names."""
-    why = first_of([f"{source.files[name]} ({reason})" for name, reason in left_out.items()])
+    reasons = [f"{error.file} ({error.reason})" for error in source.search.errors]
+    reasons += [f"{source.files[name]} ({reason})" for name, reason in left_out.items()]
+    why = first_of(reasons)
     if "silent" in left_out.values():
         why += f": give a recording in which at least {SHORTEST * 1000:g} ms can be heard"
         why += ", or one of its channels alone, data.channel=0"  # opposite ones mix to silence
@@ -68,21 +68,13 @@ def nothing_left(source: Source, left_out: Mapping[str, str]) -> DataError:
 
 def _of_text(source: Source, progress: Progress, codec: TextCodec | None) -> TextCodec:
     """The codec of a text, or the given one, grown by what is new in it."""
-    most = source.config.max_vocabulary
-    kind = type(codec) if codec else _text_codec_kind(source)
-    if kind is Bytes:
-        return Bytes()
-    bad, characters = dict[str, str](), codec is None and kind is Characters
-    if characters or source.config.on_bad_file == "skip":
-        counts = _survey(source, progress, kind.kind, bad)
-        if len(bad) == len(source.files) or (characters and not counts.any()):  # or all line ends
-            raise nothing_left(source, bad)
-        if characters:
-            return Characters.from_counts(counts, most)
+    config = source.config
+    kind = type(codec) if codec else kind_of_text(source)
     what = "fit" if codec is None else "grown"
     shown = progress("finding the characters", source.bytes, unit="B")
     with codecs.failures(kind, what), shown as bar:
-        pieces = _pieces(source, bar.add, kind.kind, bad)
+        read = (pieces_of(file, kind.kind, config, bar.add) for file in source.documents.values())
+        pieces, most = chain.from_iterable(read), config.max_vocabulary
         try:
             made = kind.fit(pieces, most) if codec is None else codec.grown(pieces, most)
         except ValueError as error:
@@ -92,7 +84,7 @@ def _of_text(source: Source, progress: Progress, codec: TextCodec | None) -> Tex
     return made
 
 
-def _text_codec_kind(source: Source) -> type[TextCodec]:
+def kind_of_text(source: Source) -> type[TextCodec]:
     """The class of codecs for the files, as the keys ask for it, or by their content."""
     config = source.config
     if config.codec != "auto":
@@ -110,27 +102,6 @@ def _begins_as_text(file: Path, encoding: str) -> bool:
     with contextlib.suppress(BadFileError):
         return is_text(head(file), encoding)
     return False
-
-
-def _survey(source: Source, progress: Progress, kind: str, bad: dict[str, str]) -> Integers:
-    """How often each code point occurs in the files that can be read; `bad` gets the others."""
-    counts = np.zeros(sys.maxunicode + 1, np.int64)
-    with progress("finding the characters", source.bytes, unit="B") as bar:
-        for name, file in source.documents.items():
-            pieces = pieces_of(file, kind, source.config, bar.add)
-            with source.left_out(name, bad):
-                counts += counts_of(piece for piece in pieces if isinstance(piece, str))
-    return counts
-
-
-def _pieces(
-    source: Source, count: Watch, kind: str, bad: Mapping[str, str]
-) -> Iterator[str | bytes]:
-    """The content of all files that are not bad."""
-    for name, file in source.documents.items():
-        if name not in bad:
-            with source.left_out(name, {}):
-                yield from pieces_of(file, kind, source.config, count)
 
 
 def _quantiser(source: Source, progress: Progress) -> Quantiser:
@@ -156,9 +127,8 @@ def _quantiser(source: Source, progress: Progress) -> Quantiser:
         if codec.channels > 1 and codec.bands > 1:
             sums = np.zeros((3, codec.bands))
             with progress("comparing the channels", source.bytes, unit="B") as bar:
-                for name, file in source.documents.items():
-                    with source.left_out(name, {}):
-                        sums += share(file, rate, config, bar.add)
+                for file in source.documents.values():
+                    sums += share(file, rate, config, bar.add)
             spec["band_angles"] = angles(sums, merged(codec.bands, rate))
             codec = kind.from_spec(spec)
         gains, emphases = _cheapest(codec, _loudness(source, codec, progress), source)
@@ -172,14 +142,13 @@ def _quantiser(source: Source, progress: Progress) -> Quantiser:
 
 def _loudness(source: Source, codec: Quantiser, progress: Progress) -> Loudness:
     """How loud the recordings are, at the codec's rate. Raises DataError where all are silent."""
-    rate, bad = codec.sample_rate, dict[str, str]()
+    rate = codec.sample_rate
     loudness = Loudness.of_nothing(source.config, rate)
     with progress("measuring the level", source.bytes, unit="B") as bar:
-        for name, file in source.documents.items():
-            with source.left_out(name, bad):
-                loudness.include(measure(file, rate, source.config, codec.turns, bar.add))
+        for file in source.documents.values():
+            loudness.include(measure(file, rate, source.config, codec.turns, bar.add))
     if loudness.silent:
-        raise nothing_left(source, dict.fromkeys(source.files, "silent") | bad)
+        raise nothing_left(source, dict.fromkeys(source.documents, "silent"))
     return loudness
 
 
@@ -215,10 +184,5 @@ def _cheapest(
 
 def _common_rate(source: Source) -> int:
     """The sample rate of most files."""
-    rates, bad = Counter[int](), dict[str, str]()
-    for name, file in source.documents.items():
-        with source.left_out(name, bad):
-            rates[SoundReader(file).sample_rate] += 1
-    if not rates:
-        raise nothing_left(source, bad)
+    rates = Counter(SoundReader(file).sample_rate for file in source.documents.values())
     return max(rates, key=lambda rate: (rates[rate], rate))

@@ -183,8 +183,8 @@ class Corpus:
         """
         whole, begins = self.whole, self.whole.starts[self.whole.starts < end]
         lengths, order = np.diff(np.append(begins, end)), np.arange(len(begins))
-        labels = np.zeros((len(begins), 1), int) if whole.labels is None else whole.labels
-        kinds = distinct(labels[: len(begins)])[1]
+        labels = None if whole.labels is None else whole.labels[: len(begins)]
+        kinds = np.zeros(len(begins), int) if labels is None else distinct(labels)[1]
         if self.whole_documents:
             order = np.random.default_rng(0).permutation(order)
         edges = np.zeros((4, len(begins)), np.int64)  # in each document, of the parts
@@ -205,8 +205,7 @@ class Corpus:
             sizes = (stop - begin)[kept]
             symbols = stretches(whole.symbols, (begins + begin)[kept], (begins + stop)[kept])
             starts = np.cumsum(sizes) - sizes
-            own = None if whole.labels is None else labels[: len(begins)][kept]
-            parts.append(Part(symbols, starts, labels=own))
+            parts.append(Part(symbols, starts, labels=None if labels is None else labels[kept]))
         return parts[0], parts[1], parts[2]
 
     def _places(self, end: int, training: float, validation: float, test: float) -> tuple[int, int]:

@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 
 from seqkit.data import codecs
-from seqkit.data.codec_choice import choose_codec, nothing_left
+from seqkit.data.codec_choice import choose_codec, kind_of_text, nothing_left
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.files import Findings, Sink, digest_of
+from seqkit.data.files import BadFileError, Findings, Sink, digest_of
+from seqkit.data.sound.reader import SoundReader
 from seqkit.data.sound_encoder import encode_sound
 from seqkit.data.source import Source
 from seqkit.data.text_encoder import encode_text, pieces_of
@@ -61,6 +62,17 @@ def load(
         DataError: a file cannot be read, or changed; or nothing is left.
         ConfigError: keys that do not fit the codec.
     """
+    try:
+        return _loaded(source, cache, session, codec, grow)
+    except BadFileError as error:
+        if len(source.files) == 1 or source.config.on_bad_file == "skip":
+            raise
+        raise error.refusal() from error
+
+
+def _loaded(
+    source: Source, cache: Path, session: Session, codec: Codec | None, grow: bool
+) -> Corpus:
     folder, progress = cache / "corpora", session.progress
     if codec is None or grow:
         codec = _fitted(source, folder, progress, codec)
@@ -80,6 +92,36 @@ def load(
             layout = encode(source, codec, memory, progress)
             kept = np.frombuffer(memory.getbuffer(), symbol_dtype(codec.size)), *layout
     return _corpus_of(source, codec, *kept)
+
+
+def leave_out(source: Source, codec: Codec | None, cache: Path, progress: Progress) -> None:
+    """Read all files once, and put those that cannot be read down as errors of the search.
+
+    That is kept in the cache until a file changes. Raises DataError if no file is left.
+    """
+    config = source.config
+    kind = "audio" if source.is_sound else codec.kind if codec else kind_of_text(source).kind
+    keys = config.encoding, config.channel, config.channels
+    memory = cache / "corpora" / _digest(source, kind, keys)
+    known = _read(memory)
+    reasons = {} if known is None else known[1]
+    if known is None:
+        with progress("looking for what cannot be read", source.bytes, unit="B") as bar:
+            for name, file in source.files.items():
+                try:
+                    if source.is_sound:
+                        deque(
+                            SoundReader(file).frames_of(config.channels, config.channel), maxlen=0
+                        )
+                    else:
+                        deque(pieces_of(file, kind, config, bar.add), maxlen=0)
+                except BadFileError as error:
+                    reasons[name] = error.reason
+        with contextlib.suppress(OutputError):
+            _save(memory, np.zeros(0, np.int64), reasons)
+    source.search.errors += [BadFileError(source.files[name], reasons[name]) for name in reasons]
+    if not source.documents:
+        raise nothing_left(source, {})
 
 
 def evict(cache: Path) -> None:
@@ -189,15 +231,11 @@ def encode(
     size = 0
     with progress("encoding", source.bytes, unit="B") as bar:
         for name, file in source.documents.items():
-            begin, lengths, found = stream.tell(), np.zeros(0, np.int64), Findings()
-            with source.left_out(name, findings.unreadable):
-                if isinstance(codec, Quantiser):
-                    encoded = encode_sound(name, file, codec, config, stream, bar.add)
-                else:
-                    if config.on_bad_file == "skip":  # what no vocabulary has may come first
-                        deque(pieces_of(file, codec.kind, config, lambda size: None), maxlen=0)
-                    encoded = encode_text(file, codec, config, stream, bar.add)
-                lengths, found = encoded
+            begin = stream.tell()
+            if isinstance(codec, Quantiser):
+                lengths, found = encode_sound(name, file, codec, config, stream, bar.add)
+            else:
+                lengths, found = encode_text(file, codec, config, stream, bar.add)
             findings.merge(found)
             if not lengths.any():
                 stream.seek(begin)
@@ -209,17 +247,17 @@ def encode(
             size += int(lengths.sum())
     source.check_unchanged()
     if not sizes:
-        raise nothing_left(source, findings.unreadable | findings.left_out)
+        raise nothing_left(source, findings.left_out)
     edges = np.concatenate([np.zeros(1, np.int64), *sizes])
     starts = np.cumsum(edges, out=edges)[:-1]
     skipped, errors = findings.skipped, len(source.search.errors)
     if isinstance(codec, Quantiser):
-        skipped = len(findings.unreadable) + len(findings.left_out) + errors
-    notes, other = findings.notes(source.files, codec), _other_files(sha256, config.sha256)
+        skipped = len(findings.left_out) + errors
+    notes, other = findings.notes(source.documents, codec), _other_files(sha256, config.sha256)
     return starts, {
         "sha256": source.sha256_of(sha256),
         "skipped": skipped,
-        "unreadable_files": len(findings.unreadable) + errors,
+        "unreadable_files": errors,
         "notes": [*notes, other] if other else notes,
         "files": documents,
         "validation_start": parts.get(1),
@@ -233,7 +271,6 @@ def _corpus_of(
 ) -> Corpus:
     """The corpus of encoded files; `facts` as `encode` gives them."""
     located, frame = source.located, codec.phases if isinstance(codec, Quantiser) else 1
-    notes = source.notes(codec, facts["unreadable_files"])
     files = tuple((name, count) for name, count in facts["files"])
     return Corpus(
         Part(symbols, starts, frame=frame),
@@ -244,7 +281,7 @@ def _corpus_of(
         licence=located.licence,
         citation=located.citation,
         stand_in=located.path if located.stands_in else None,
-        **facts | {"notes": (*facts["notes"], *notes), "files": files},
+        **facts | {"notes": (*facts["notes"], *source.notes(codec)), "files": files},
     )
 
 

@@ -168,7 +168,6 @@ def is_text(begin: bytes, encoding: str) -> bool:
 class Findings:
     """Of any files, which go by their names; those of several files are merged.
 
-    unreadable: the files that were left out because they cannot be read, and why.
     left_out: the recordings that hold nothing to learn from, and why.
     converted: how many recordings were brought to another form.
     clipped: samples beyond full scale.
@@ -178,7 +177,6 @@ class Findings:
         one's own does not tell.
     """
 
-    unreadable: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     converted: Counter[str] = field(default_factory=Counter)
     clipped: int = 0
@@ -202,19 +200,12 @@ class Findings:
     def notes(self, files: Mapping[str, Path], codec: Codec) -> list[str]:
         """What the user is told about these files, by their names."""
         if isinstance(codec, Quantiser):
-            parts = [*self._of_sound(files), *self._unreadable(files)]
-            read = len(files) - len(self.unreadable) - len(self.left_out)
-            told = f"{read} of {counted(len(files), 'file')} of sound read"
+            parts = [*self._of_sound(files)]
+            told = (
+                f"{len(files) - len(self.left_out)} of {counted(len(files), 'file')} of sound read"
+            )
             return ["; ".join([told, *parts])] if parts else []
-        return [*self._unreadable(files), *self._of_text()]
-
-    def _unreadable(self, files: Mapping[str, Path]) -> Iterator[str]:
-        if self.unreadable:
-            each = [
-                f"{files[name]} ({why.removeprefix('cannot be read: ')})"
-                for name, why in self.unreadable.items()
-            ]
-            yield f"{len(each)} of {len(files)} files cannot be read: {'; '.join(each)}"
+        return [*self._of_text()]
 
     def _of_sound(self, files: Mapping[str, Path]) -> Iterator[str]:
         for what, count in self.converted.items():

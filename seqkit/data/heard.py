@@ -38,20 +38,19 @@ def hear(source: Source, rate: int) -> Wave:
 
     Raises DataError: a file cannot be read, or nothing is left.
     """
-    config, bad, left, waves = source.config, dict[str, str](), _MOST * rate, list[Wave]()
-    for name, file in source.documents.items():
+    config, left, waves = source.config, _MOST * rate, list[Wave]()
+    for file in source.documents.values():
         kept, room = [np.zeros(0, np.float32)], left
-        with source.left_out(name, bad):
-            for block in SoundReader(file).resampled(rate, channel=config.channel):
-                kept.append(block[:room, 0])
-                room = max(room - len(block), 0)
-                if not room:
-                    break
-            wave = np.concatenate(kept)
-            if len(wave) >= SHORTEST * rate and np.abs(wave).max() >= SILENT:
-                waves.append(wave)
-                left = room
+        for block in SoundReader(file).resampled(rate, channel=config.channel):
+            kept.append(block[:room, 0])
+            room = max(room - len(block), 0)
+            if not room:
+                break
+        wave = np.concatenate(kept)
+        if len(wave) >= SHORTEST * rate and np.abs(wave).max() >= SILENT:
+            waves.append(wave)
+            left = room
     if not waves:
-        raise nothing_left(source, dict.fromkeys(source.files, "silent") | bad)
+        raise nothing_left(source, dict.fromkeys(source.documents, "silent"))
     starts = np.cumsum([0, *(len(wave) for wave in waves[:-1])])
     return wave_without_silence(np.concatenate(waves), starts, rate, config.trim_silence)

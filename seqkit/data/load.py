@@ -73,7 +73,10 @@ def find(data: DataConfig, codec: Codec | None, catalogue: Catalogue, folders: F
     kind = _kind(data, codec, catalogue)
     located = _locate(data, catalogue, folders)
     check_encoding(data.encoding)
-    return Source.of(data, located, kind, catalogue)
+    source = Source.of(data, located, kind, catalogue)
+    if data.on_bad_file == "skip":
+        corpus_cache.leave_out(source, codec, folders.cache, folders.progress)
+    return source
 
 
 def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:

@@ -153,7 +153,7 @@ def encode_sound(
     elif peak < SILENT:
         why = "silent"
     if why:
-        return np.zeros(0, np.int64), Findings({}, {name: why}, findings.converted)
+        return np.zeros(0, np.int64), Findings({name: why}, findings.converted)
     return np.array([size], np.int64), findings
 
 

@@ -1,8 +1,7 @@
 """The files of a data set, and what tells that they changed."""
 
-import contextlib
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +10,7 @@ from seqkit.config import DataConfig
 from seqkit.data.codecs import Codec
 from seqkit.data.datasets import Located
 from seqkit.data.file_search import Search, is_folder
-from seqkit.data.files import BadFileError, stamp
+from seqkit.data.files import stamp
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import DataError
 
@@ -65,14 +64,14 @@ class Source:
     def documents(self) -> dict[str, Path]:
         """The files in the order of the documents: the data set's own parts come last.
 
+        Those that cannot be read are not among them: see `corpus_cache.leave_out`.
         Sound stands in an order that depends on nothing but the names and looks random, so that a
         split takes some of everything.
         """
-        part_of = self.located.part_of
+        part_of, bad = self.located.part_of, {error.file for error in self.search.errors}
+        names = sorted((name for name, file in self.files.items() if file not in bad), key=part_of)
         if self.is_sound:
-            names = sorted(self.files, key=lambda name: (part_of(name), _rank(name)))
-        else:
-            names = sorted(self.files, key=part_of)  # stable: by name within a part
+            names.sort(key=lambda name: (part_of(name), _rank(name)))
         return {name: self.files[name] for name in names}
 
     @cached_property
@@ -101,33 +100,12 @@ class Source:
         listing = "".join(f"{sha256}  {name}\n" for name, sha256 in of_files.items())
         return hashlib.sha256(listing.encode("utf-8", "surrogateescape")).hexdigest()
 
-    def notes(self, codec: Codec, unreadable: int) -> list[str]:
-        """What the user is told of the choice of files, of which so many cannot be read.
-
-        The search left some of these out.
-        """
+    def notes(self, codec: Codec) -> list[str]:
+        """What the user is told of the choice of files."""
         notes, search = list[str](), self.search
         if codec.kind == "bytes" and (self.config.kind, self.config.codec) == ("auto", "auto"):
             notes.append("not text: read as bytes, as with data.kind=bytes")
         of_folder = not self.is_sound and any(map(is_folder, self.located.paths))
         if of_folder or search.left_out or search.errors:
-            bad = 0 if self.is_sound else unreadable - len(search.errors)
-            notes.append(search.note(len(self.files) - bad))
+            notes.append(search.note(len(self.documents)))
         return notes
-
-    @contextlib.contextmanager
-    def left_out(self, name: str, bad: dict[str, str]) -> Iterator[None]:
-        """Put down why a file cannot be read, where such files are to be left out.
-
-        Raises:
-            DataError: they are not; it says how to go on without the file.
-        """
-        try:
-            yield
-        except BadFileError as error:
-            if self.config.on_bad_file == "skip":
-                bad[name] = error.reason
-            elif len(self.files) == 1:
-                raise
-            else:
-                raise error.refusal() from error

@@ -107,6 +107,8 @@ def test_what_a_killed_process_wrote_is_no_copy(text: Path, cache: Path, tmp_pat
     )
     assert done.returncode == -signal.SIGKILL
     assert ".tmp" in copies(cache) and ".npy" not in copies(cache)
+    for path in (cache / "corpora").glob(".*.tmp"):
+        os.utime(path, (0, 0))  # a day later it goes
     corpus = read(text)
     assert corpus.codec.decode(corpus.whole.symbols) == WORDS * 5
     assert copies(cache) == {".npy", ".npz"}
@@ -143,6 +145,14 @@ def test_what_fails_midway_leaves_no_symbols(
 
     monkeypatch.setattr(text_encoder, "blocks", failing)
     data = DataConfig(path=[str(folder)], kind=kind, on_bad_file="skip")
-    corpus = load_corpus(data, Session(Catalogue(), lambda text: None))
+    session = Session(Catalogue(), lambda text: None)
+    if kind == "text":  # it could be read when bad files were looked for
+        with pytest.raises(BadFileError, match=r"b\.txt: cannot be read: input/output error"):
+            load_corpus(data, session)
+        assert not [*cache.rglob("*.npy")]
+        monkeypatch.undo()
+        monkeypatch.setenv("SEQKIT_CACHE_DIR", str(cache))
+        (folder / "b.txt").write_bytes(b"bad \xff")
+    corpus = load_corpus(data, session)
     assert corpus.codec.decode(corpus.whole.symbols) in (b"a" * 10 + b"c" * 10, "a" * 10 + "c" * 10)
     assert (corpus.whole.starts.tolist(), corpus.unreadable_files) == ([0, 10], 1)

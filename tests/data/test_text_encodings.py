@@ -27,8 +27,8 @@ def test_files_that_are_not_text_are_left_out_whole(
     assert skipped.codec.decode(skipped.whole.symbols) == "aaaccc"
     assert skipped.whole.starts.tolist() == [0, 3]
     assert skipped.codec.to_spec()["vocabulary"] == [ord("a"), ord("c")]
-    told = f"1 of 3 files cannot be read: {folder / 'b'} (byte 13 (0xfc) is not utf-8)"
-    assert skipped.notes == (told, "2 files of text taken")
+    told = f"1 cannot be read: {folder / 'b'} (byte 13 (0xfc) is not utf-8)"
+    assert skipped.notes == (f"2 files of text taken; {told}",)
     assert (skipped.skipped, skipped.unreadable_files) == (0, 1)
     with pytest.raises(DataError, match=refused):  # the cache does not mistake one for the other
         load(folder, tmp_path / "cache", codec=skipped.codec, unknown="skip")

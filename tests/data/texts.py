@@ -10,6 +10,7 @@ from seqkit.data.datasets import Located
 from seqkit.data.source import Source
 from seqkit.data.text_encoder import check_encoding
 from seqkit.foundation.catalogue import Catalogue
+from seqkit.foundation.console import unseen
 from seqkit.foundation.session import Session
 
 
@@ -28,4 +29,6 @@ def load_located(
     config = DataConfig(**{"kind": "text", **settings})  # type: ignore[arg-type]
     check_encoding(config.encoding)
     source = Source.of(config, located, codec.kind if codec else config.kind, Catalogue())
+    if config.on_bad_file == "skip":
+        corpus_cache.leave_out(source, codec, cache, unseen)
     return corpus_cache.load(source, cache, Session(Catalogue(), lambda text: None), codec, grow)
