@@ -9,6 +9,7 @@ import errno
 import hashlib
 import json
 import logging
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from seqkit.foundation.errors import ConfigError, DataError, OutputError, Seqkit
 from seqkit.foundation.wording import counted
 
 _TIMEOUT = 30.0  # seconds that a web server may take for the next bytes
+_BARRED = re.compile(r"(^|/)\.|\0")  # hidden, outside the folder, or a name that no file has
 
 
 def absolute(data: DataConfig) -> list[str]:
@@ -93,13 +95,13 @@ def copy_of_url(url: str, cache: Path) -> Path:
 
 
 def fetch_url(url: str, cache: Path, notice: Notice, progress: Progress = unseen) -> Path:
-    """The copy of a URL's file, brought up to date.
+    """The copy of a URL's file, or of all files of its folder, brought up to date.
 
-    A copy of a web page counts for a week; other stores are asked whether the file has changed.
+    A copy of a web page counts for a week; other stores are asked what has changed.
 
     Raises:
         ConfigError: what reads such URLs is not installed.
-        DataError: there is no such file, or it cannot be read.
+        DataError: there is no such file or folder, or it cannot be read.
         OutputError: the disk of the cache is full.
     """
     copy = copy_of_url(url, cache)
@@ -112,16 +114,26 @@ def fetch_url(url: str, cache: Path, notice: Notice, progress: Progress = unseen
         except ValueError as error:
             raise ConfigError(f"{url}: {error}") from error
         store.invalidate_cache()
-        if not url.startswith("http") and store.info(place)["type"] == "directory":
-            raise DataError(f"{url}: a folder: give data.path=URL for each of its files")
-        disk.make_folder(copy.parent)
+        names = {place: copy.name}
+        if not url.startswith("http") and (about := store.info(place))["type"] == "directory":
+            root = str(about["name"]).rstrip("/")
+            inside = {each: each.removeprefix(root).lstrip("/") for each in store.find(place)}
+            kept = {each: name for each, name in inside.items() if not _BARRED.search(name)}
+            names = {each: f"{copy.name}/{name}" for each, name in kept.items()}
+            if not names:
+                raise DataError(f"{url}: the folder holds no file")
         copies = WholeFileCacheFileSystem(
             fs=store, cache_storage=str(copy.parent), check_files=True,
-            cache_mapper=lambda _: copy.name, skip_instance_cache=True,
+            cache_mapper=names.__getitem__, skip_instance_cache=True,
         )  # fmt: skip
-        files = OpenFiles([OpenFile(copies, place)], fs=copies)
-        with progress(f"fetching {copy.name}", 1, unit="files") as bar, files:
-            bar.update(1)
+        with progress(f"fetching {copy.name}", len(names), unit="files") as bar:
+            for each, name in names.items():
+                disk.make_folder((copy.parent / name).parent)
+                with OpenFiles([OpenFile(copies, each)], fs=copies):
+                    bar.add(1)
+    for file in {*copy.rglob("*")} - {copy.parent / name for name in names.values()}:
+        if file.is_file():  # the store has it no more
+            disk.remove(file)
     notice(f"{url}: read from its copy, {copy}")
     return copy
 

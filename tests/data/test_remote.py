@@ -6,12 +6,13 @@ import threading
 import time
 from pathlib import Path
 
+import fsspec
 import pytest
 
 from seqkit.config import DataConfig
 from seqkit.data import elsewhere
 from seqkit.foundation.errors import ConfigError, DataError
-from tests.data.stores import CONTENT, Site
+from tests.data.stores import CONTENT, Site, files_in
 
 
 def fetch(url: str, cache: Path, told: list[str] | None = None) -> Path:
@@ -41,17 +42,37 @@ def aged(known: Path) -> str:
     return json.dumps(entries)
 
 
-def test_a_store_is_asked_what_changed_and_a_folder_is_refused(tmp_path: Path) -> None:
-    cache, file = tmp_path / "cache", tmp_path / "corpus" / "a.txt"
-    file.parent.mkdir()
-    for content in ("one", "another"):
-        file.write_text(content)
-        assert fetch(f"file://{file}", cache).read_text() == content
-    with pytest.raises(DataError, match=r"corpus: a folder: give data\.path=URL for each"):
-        fetch(f"file://{file.parent}", cache)
+def test_files_and_folders_of_a_store_are_kept_up_to_date(tmp_path: Path) -> None:
+    folder, cache = tmp_path / "corpus", tmp_path / "cache"
+    for name in ("a.txt", "deep/b.txt", ".hidden/d.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+
+    def copied() -> dict[str, str]:
+        copy = fetch(f"file://{folder}", cache)
+        assert copy.name == "corpus"
+        return {str(path.relative_to(copy)): path.read_text() for path in files_in(copy)}
+
+    assert copied() == {name: name for name in ("a.txt", "deep/b.txt")}
+    (folder / "a.txt").unlink()
+    (folder / "deep/b.txt").write_text("another")
+    assert copied() == {"deep/b.txt": "another"}
+    assert fetch(f"file://{folder}/deep/b.txt", cache).read_text() == "another"
+    (folder / "deep/b.txt").write_text("a third")
+    assert fetch(f"file://{folder}/deep/b.txt", cache).read_text() == "a third"
+    (folder / "deep/b.txt").unlink()
+    with pytest.raises(DataError, match="corpus: the folder holds no file"):
+        copied()
 
 
-def test_names_of_a_url_lead_nowhere_else(tmp_path: Path) -> None:
+def test_names_of_a_store_and_of_a_url_lead_nowhere_else(tmp_path: Path) -> None:
+    memory = fsspec.filesystem("memory")
+    memory.store.clear()
+    for name in ("/bucket/ok.txt", "/bucket/a/../../../out.txt", "/bucket/.hidden"):
+        memory.store[name] = fsspec.implementations.memory.MemoryFile(memory, name, b"x")
+    copy = fetch("memory://bucket", tmp_path / "cache")
+    assert [path.name for path in files_in(copy)] == ["ok.txt"]
+    assert not [*tmp_path.rglob("out.txt")]
     for url in ("memory://bucket/..", "http://x/%00", "s3://"):
         assert elsewhere.copy_of_url(url, tmp_path).name == "data"
 
