@@ -110,7 +110,7 @@ def chunks(
         scored: the model and the part.
         segments: as in `evaluate`.
         network: the model's, in another precision than fp32 or for another kernel than the
-            plainest; the kernel has to keep what every layer makes.
+            plainest.
         begin_state: (L, 1, H), of the table's first segment; by default zeros.
 
     Raises:
