@@ -11,7 +11,7 @@ import json
 import time
 import zipfile
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -109,12 +109,10 @@ def leave_out(source: Source, codec: Codec | None, cache: Path, progress: Progre
         with progress("looking for what cannot be read", source.bytes, unit="B") as bar:
             for name, file in source.files.items():
                 try:
+                    read: Iterator[object] = pieces_of(file, kind, config, bar.add)
                     if source.is_sound:
-                        deque(
-                            SoundReader(file).frames_of(config.channels, config.channel), maxlen=0
-                        )
-                    else:
-                        deque(pieces_of(file, kind, config, bar.add), maxlen=0)
+                        read = SoundReader(file).frames_of(config.channels, config.channel)
+                    deque(read, maxlen=0)
                 except BadFileError as error:
                     reasons[name] = error.reason
         with contextlib.suppress(OutputError):

@@ -20,7 +20,6 @@ from seqkit.symbols import IGNORED, Integers, Symbols
 _FEWEST_STEPS = 8  # in an epoch, if need be with fewer lanes
 _SHIFTS = 1 << 32  # a stream of draws that no sample has
 _BLOCK = 1 << 24  # symbols copied to a device at a time
-_MOST_COPIED = 1 << 24  # bytes of a part; of a longer one, each step reads what it needs
 
 
 @dataclass(frozen=True)
@@ -149,8 +148,7 @@ class Lanes:
         self.has_separators = len(part.starts) > 1
         """Whether any window has resets."""
         self._part = part
-        long = part.symbols.nbytes > _MOST_COPIED
-        self._symbols = None if long else _as_tensor(part.symbols)
+        self._symbols: Tensor | None = None  # on another device; here each step reads its own
         self._conditions = Conditions(  # of the part: (N,) and (D, K)
             None if part.codes is None else _as_tensor(part.codes),
             None if part.labels is None else torch.from_numpy(part.labels),

@@ -10,7 +10,6 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from seqkit.data import lanes as lanes_of
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes, Window
 from seqkit.foundation.errors import ConfigError, DataError
@@ -129,14 +128,13 @@ def test_a_part_of_less_than_two_windows_is_refused() -> None:
 
 
 @pytest.mark.parametrize("shift_seed", [None, 3])
-def test_of_a_long_part_that_is_mapped_each_step_reads_what_it_needs(
-    shift_seed: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_of_a_part_that_is_mapped_each_step_reads_what_it_needs(
+    shift_seed: int | None, tmp_path: Path
 ) -> None:
     whole = part(7, 23, 1, 300)
     np.save(tmp_path / "symbols.npy", whole.symbols)
     mapped = np.asarray(np.load(tmp_path / "symbols.npy", mmap_mode="r"))
     plain = Lanes(whole, START, 3, 4, shift_seed)
-    monkeypatch.setattr(lanes_of, "_MOST_COPIED", 0)
     long = Lanes(dataclasses.replace(whole, symbols=mapped), START, 3, 4, shift_seed)
     for moved in (False, True):
         if moved:
