@@ -104,6 +104,7 @@ def test_compress(
     assert Path("back.txt").read_text() == text
 
 
+@pytest.mark.thorough
 def test_teachers(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     runs = [f"run{seed}" for seed in (1, 2)]
     for seed, folder in enumerate(runs):
@@ -144,6 +145,7 @@ def test_training_loop(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFix
     assert float(lines[2].split()[-1]) < losses[0] / 2
 
 
+@pytest.mark.thorough
 def test_search(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     words = ["text.txt", "--trials", "2", *SMALL, "train.max_steps=2"]
     for trials in (2, 4):  # the second search adds to the first

@@ -27,6 +27,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.thorough
 def test_all_commands_take_bands(folder: Path, run: Run) -> None:
     takes, trained = f"data.path={folder / 'takes'}", f"checkpoint={folder / 'run'}"
     run.ok(*KEYS, takes, f"run_dir={folder / 'run'}")

@@ -142,6 +142,7 @@ def test_one_hot_symbols_get_no_labels_later(run: Run, tmp_path: Path) -> None:
         assert refused.code == 2 and "learnt no labels" in refused.err
 
 
+@pytest.mark.thorough
 def test_sound_told_by_codes_says_its_label_and_ends(run: Run, tmp_path: Path) -> None:
     rate, time = 4000, np.arange(1200) / 4000
     (tmp_path / "notes").mkdir()

@@ -76,6 +76,7 @@ def saved_recording(file: Path) -> Recording:
     return found
 
 
+@pytest.mark.thorough
 def test_a_training_chooses_keeps_and_tells_it(
     learnt: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

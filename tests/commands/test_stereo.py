@@ -19,6 +19,7 @@ STEREO = (
 FEW = ("train.max_steps=3", "model.hidden_size=8", "seconds=0.1")
 
 
+@pytest.mark.thorough
 def test_a_stereo_recording_becomes_stereo_files_and_is_scored(run: Run, tmp_path: Path) -> None:
     noise = np.random.default_rng(0).uniform(-1, 1, (4 * RATE, 2))
     soundfile.write(tmp_path / "take.wav", noise, RATE)

@@ -22,7 +22,7 @@ from tests.conftest import environment
         ("draw_streams", ["generation/engines/draw"], 4),
         ("dropout_masks", ["training/dropout_masks"], 7),
         ("gather", ["kernels/gather"], 4),
-        ("update_parameters", ["training/gpu_update"], 26),
+        ("update_parameters", ["training/gpu_update"], 25),
     ],
 )
 def test_the_sources_of_all_kernels_are_read(kernel: str, files: list[str], count: int) -> None:

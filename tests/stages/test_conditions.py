@@ -30,6 +30,7 @@ def recording(wave: Wave, folder: Path, trim_silence: float = 0.0) -> Recording:
     return recording_of(source_of(data, Session(Catalogue(), lambda text: None)), 8000)
 
 
+@pytest.mark.thorough
 def test_a_linear_prediction_is_found_in_the_first_minutes(tmp_path: Path) -> None:
     codec = MuLaw(256, 1000)
     wave = 0.5 * np.sin(np.arange(700 * 1000) * 0.7)
@@ -54,6 +55,7 @@ def test_silence_that_is_not_learnt_is_not_compared_with(tmp_path: Path) -> None
     assert np.median(trimmed.heard.level) > np.median(whole.heard.level) + 20
 
 
+@pytest.mark.thorough
 def test_of_a_long_recording_the_first_minutes_are_compared_with(tmp_path: Path) -> None:
     loud, quiet = np.tile(NOISE, 600), 0.01 * np.tile(NOISE, 30)
     found = recording(np.concatenate([loud, quiet]), tmp_path)

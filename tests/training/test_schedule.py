@@ -138,6 +138,7 @@ def test_a_number_of_steps_limits_it_too() -> None:
     check_rates(machine.rates)
 
 
+@pytest.mark.thorough
 def test_samples_on_the_way_take_a_tenth_of_the_budget() -> None:
     def count(event: type[Event], **train: object) -> int:
         machine = Machine(validation=0.5)  # that long for the sample after it

@@ -23,6 +23,7 @@ def test_a_string_sounds_at_its_pitch_and_dies_away(hertz: float, rate: int, pic
     assert tone[-1] == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dataset", [etude, etude_32k])
 def test_it_is_written_once(dataset: ModuleType, tmp_path: Path) -> None:
     told = list[str]()
