@@ -109,12 +109,12 @@ def fastest(
     every = max(_FINEST, _VALIDATED // lanes)
     best: dict[str, Any] = {"lanes": lanes, "steps": None, "rate": rate, "tried": []}
     common = [*MODEL, *keys, f"train.batch_size={lanes}", f"train.validate_every={every}"]
-    symbols = lanes * compose.compose(common, []).config.train.sequence_length
+    symbols = lanes * compose.compose(common, []).train.sequence_length
     for factor in (2.0, 0.5):
         tried = rate if factor == 2.0 else rate / 2
         while time.monotonic() < until:
             limit = [f"train.max_steps={math.ceil(best['steps'][-1])}"] if best["steps"] else []
-            config = compose.compose([*common, *limit, f"optimizer.lr={tried}"], []).config
+            config = compose.compose([*common, *limit, f"optimizer.lr={tried}"], [])
             corpus = load_corpus(config.data, Session(Catalogue(), _say))
             found = curve(config, corpus, targets[-1], until)
             steps = steps_to(found, targets[-1])

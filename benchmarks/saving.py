@@ -42,8 +42,8 @@ def report(keys: Sequence[str], rounds: int = 7) -> str:
     """
     with tempfile.TemporaryDirectory() as name:
         words = ["recipe=shakespeare", *keys, f"run_dir={Path(name) / 'run'}"]
-        config, catalogue = compose(words, [])
-        with set_up(config, Session(catalogue, _tell)) as training:
+        config = compose(words, [])
+        with set_up(config, Session(Catalogue(config.plugins), _tell)) as training:
             assert training is not None
             training.trainer.prepare()
             training.folder.make()

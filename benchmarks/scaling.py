@@ -86,7 +86,7 @@ def main(arguments: Sequence[str]) -> None:
     """Print what a shape and keys come to."""
     shape, *keys = arguments
     fixed = [f"train.max_steps={STEPS}", "train.validate_every=0", *SHAPES[shape].split()]
-    config = compose.compose([*fixed, *keys], []).config
+    config = compose.compose([*fixed, *keys], [])
     with joined(processes.own_rank()) as ranks:
         found = measured(config, ranks, config.train.max_steps or STEPS)
         if ranks.leads:

@@ -93,7 +93,7 @@ def measure(shape: str, keys: Sequence[str]) -> dict[str, Any]:
     """
     if shape not in SHAPES:
         raise ConfigError(f"{shape}: no such shape. There are: {', '.join(SHAPES)}")
-    config = compose.compose([*SHAPES[shape].split(), *keys], []).config
+    config = compose.compose([*SHAPES[shape].split(), *keys], [])
     chosen = device.choose_device(config.device)
     generates = shape.startswith("generate")
     timed = generation_rows(config, chosen) if generates else rows(config, chosen)

@@ -8,13 +8,15 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import seqkit
 from seqkit import commands
 from seqkit.commands import COMMANDS
 from seqkit.commands.interrupts import SIGNALS, ended_by_signals
+from seqkit.config import Config
 from seqkit.foundation import driver, processes, stdout
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, put
 from seqkit.foundation.errors import (
     ConfigError,
@@ -25,9 +27,6 @@ from seqkit.foundation.errors import (
     shows_tracebacks,
 )
 from seqkit.foundation.wording import visible
-
-if TYPE_CHECKING:
-    from seqkit.compose import Composed
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -112,13 +111,13 @@ def _main(arguments: list[str]) -> int:
     from seqkit import compose  # which takes a while, and Hydra more if it is needed
 
     made = compose.compose_training if command == "train" else compose.compose
-    composed = made(words, options.config_dir)
+    config = made(words, options.config_dir)
     if options.cfg:
         from seqkit.foundation.config_file import to_yaml
 
-        stdout.write(to_yaml(composed.config).rstrip("\n"))
+        stdout.write(to_yaml(config).rstrip("\n"))
         return 0
-    return _run(command, composed, compose.given_keys(words))
+    return _run(command, config, compose.given_keys(words))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -138,8 +137,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(command: str, composed: "Composed", keys: Sequence[str]) -> int:
-    config, catalogue = composed
+def _run(command: str, config: Config, keys: Sequence[str]) -> int:
+    catalogue = Catalogue(config.plugins)
     console = Console(config.quiet or not processes.own_rank().leads)
     if ignored := [key for key in keys if not commands.reads(command, key)]:
         console.notice(f"{command} does not read {', '.join(ignored)}")

@@ -23,6 +23,7 @@ from seqkit.compose import compose_training
 from seqkit.config import Config
 from seqkit.data.datasets import etude
 from seqkit.foundation import disk
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
 from seqkit.stages import learn_slow_tier
 from seqkit.stages.training import set_up
@@ -90,11 +91,11 @@ def losses(recipe: str, folder: Path) -> list[float]:
     data.mkdir()
     words = [f"recipe={recipe}", *write_data(recipe, data), f"run_dir={folder / 'run'}"]
     words += ["seed=1", "device=cpu", "train.precision=fp32"]
-    config, catalogue = compose_training(words, [])
+    config = compose_training(words, [])
     shrink(config)
     found: list[float] = []
     fewer = mock.patch.multiple(learn_slow_tier, _STEPS=WRITING, _STEPS_WITH_LABELS=WRITING)
-    with fewer, one_thread(), set_up(config, Session(catalogue, lambda notice: None)) as training:
+    with fewer, one_thread(), set_up(config, Session(Catalogue(), lambda notice: None)) as training:
         assert training is not None
         for event in training.trainer.run():
             if isinstance(event, Trained):

@@ -14,6 +14,7 @@ from seqkit.api.run_files import save_closing_sample
 from seqkit.api.run_training import run_training
 from seqkit.data import streams
 from seqkit.foundation import disk, machine, processes
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.session import Session
 from seqkit.foundation.settings import check_list, check_type
@@ -97,9 +98,9 @@ def train(
     words += [f"data.path={place}" for place in _places(data, text)]
     check_list("plugins", plugins, str)
     check_list("config_dirs", config_dirs, str | os.PathLike)
-    config, catalogue = compose.compose_training(
-        [*words, *([f"plugins={','.join(plugins)}"] if plugins else [])], [*map(Path, config_dirs)]
-    )
+    words += [f"plugins={','.join(plugins)}"] if plugins else []
+    config = compose.compose_training(words, [*map(Path, config_dirs)])
+    catalogue = Catalogue(config.plugins)
     if config.run_dir:  # whatever the program's folder is, while it trains
         config.run_dir = str(Path(config.run_dir).absolute())
     config.runs = str(Path(config.runs).absolute())

@@ -120,9 +120,9 @@ def _of_recipe(catalogue: Catalogue, recipe: str, *words: str) -> Config:
     """The config of a recipe with words; of one in a `--config-dir`, unknown here, the defaults."""
     plugins = [f"plugins={','.join(catalogue.modules)}"] if catalogue.modules else []
     try:
-        return compose.compose([f"recipe={recipe}", *words, *plugins], []).config
+        return compose.compose([f"recipe={recipe}", *words, *plugins], [])
     except ConfigError:
-        return compose.compose([*words, *plugins], []).config
+        return compose.compose([*words, *plugins], [])
 
 
 def _shown_data(facts: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from seqkit import compose
 from seqkit.commands.interrupts import Interrupts
 from seqkit.config import Config
 from seqkit.foundation import disk, machine, threads
+from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.foundation.wording import aligned, command_line, counted, duration
@@ -101,8 +102,10 @@ def run(words: Sequence[str], config_dirs: list[Path]) -> int:
         SeqkitError: a key or value is not valid, or a job cannot be started.
     """
     lines, own = compose.sweep(words)
-    configs = [compose.compose(line, config_dirs).config for line in lines]
-    sweep = compose.compose(own, config_dirs).config
+    configs = [compose.compose(line, config_dirs) for line in lines]
+    sweep = compose.compose(own, config_dirs)
+    for config in configs:
+        Catalogue(config.plugins)  # which refuses a faulty plug-in
     if not all(config.recipe for config in configs):
         raise ConfigError("no recipe: a sweep needs one, also to go on: give recipe=NAME")
     slots = min(sweep.gpus or sweep.jobs or 1, len(lines))

@@ -1,7 +1,6 @@
 """Arguments and recipes become a checked config; Hydra is imported where a recipe is chosen."""
 
 from seqkit.compose.arguments import FREE_TEXT as FREE_TEXT
-from seqkit.compose.arguments import Composed as Composed
 from seqkit.compose.arguments import compose as compose
 from seqkit.compose.arguments import compose_training as compose_training
 from seqkit.compose.arguments import given_keys as given_keys

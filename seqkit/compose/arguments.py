@@ -9,13 +9,12 @@ import shlex
 import typing
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from seqkit import config as schema
 from seqkit.compose.recipes import recipe_files
 from seqkit.config import Config
 from seqkit.foundation import dropped
-from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import KEYED, nearest, read_value
 
@@ -40,15 +39,8 @@ _LISTS = [name for name, item in schema.options() if typing.get_origin(item.type
 _BETWEEN = re.compile(r",(?![^\[]*\])")  # commas that are in no brackets
 
 
-class Composed(NamedTuple):
-    """A checked config, and what can be named in it: its `plugins` are in the catalogue."""
-
-    config: Config
-    catalogue: Catalogue
-
-
-def compose(arguments: Iterable[str], config_dirs: list[Path]) -> Composed:
-    """One config from `key=value` arguments, and the catalogue that it was made with.
+def compose(arguments: Iterable[str], config_dirs: list[Path]) -> Config:
+    """One checked config from `key=value` arguments.
 
     Args:
         arguments: as the shell hands them over.
@@ -56,8 +48,7 @@ def compose(arguments: Iterable[str], config_dirs: list[Path]) -> Composed:
             Recipes are looked for in a folder itself and in its `recipe` and `recipes`.
 
     Raises:
-        ConfigError: an unknown key or recipe, a wrong type, a value out of range, or a faulty
-            plug-in.
+        ConfigError: an unknown key or recipe, a wrong type, or a value out of range.
     """
     given, items = _separate(arguments), dict(schema.options())
     values = {
@@ -75,10 +66,10 @@ def compose(arguments: Iterable[str], config_dirs: list[Path]) -> Composed:
     if config.train.max_minutes > 0:
         _lift_steps(config, [key for key, _ in given])
     schema.check(config)
-    return Composed(config, Catalogue(config.plugins))
+    return config
 
 
-def compose_training(arguments: Sequence[str], config_dirs: list[Path]) -> Composed:
+def compose_training(arguments: Sequence[str], config_dirs: list[Path]) -> Config:
     """As `compose`, but a run that is to go on without a recipe has its own settings.
 
     Raises:
@@ -86,14 +77,12 @@ def compose_training(arguments: Sequence[str], config_dirs: list[Path]) -> Compo
         CheckpointError: the run's settings cannot be read.
     """
     _refuse_keys_of_others(arguments)
-    composed = compose(arguments, config_dirs)
-    asked = composed.config
+    asked = compose(arguments, config_dirs)
     if asked.recipe or not asked.run_dir or asked.resume == "never":
-        return composed
+        return asked
     from seqkit.runs.resume import read_config  # which takes half a second
 
-    going_on = with_given(read_config(Path(asked.run_dir)), asked, given_keys(arguments))
-    return composed._replace(config=going_on)
+    return with_given(read_config(Path(asked.run_dir)), asked, given_keys(arguments))
 
 
 def with_given(stored: Config, given: Config, keys: Collection[str]) -> Config:

@@ -18,28 +18,28 @@ from seqkit.foundation.session import Session
 
 
 def config_of(recipe: str) -> Config:
-    return compose([f"recipe={recipe}"], []).config
+    return compose([f"recipe={recipe}"], [])
 
 
 @pytest.mark.parametrize("key", ["data.kind=bytes", "data.max_vocabulary=20", "data.newline=lf"])
 def test_a_recipe_for_gpus_is_given_what_it_does_otherwise(key: str, text_file: Path) -> None:
     given = ["recipe=shakespeare", f"data.path={text_file}", "data.unknown=skip", key]
-    config = compose(given, []).config
+    config = compose(given, [])
     corpus = load_corpus(config.data, Session(Catalogue(), lambda text: None))
     found = advise(config, len(corpus.whole), corpus, torch.device("cuda"), config_of)
     assert found is not None
     words = shlex.split(found["command"])[3:]
     assert words[0] == f"recipe={found['recipe']}" != "recipe=shakespeare"
-    assert compose(words, []).config.data == config.data
+    assert compose(words, []).data == config.data
 
 
 def test_on_a_cpu_the_network_is_as_large_as_the_data_and_the_time_allow(text_file: Path) -> None:
     def units(symbols: int, *words: str) -> int:
-        config = compose(["recipe=shakespeare", f"data.path={text_file}", *words], []).config
+        config = compose(["recipe=shakespeare", f"data.path={text_file}", *words], [])
         corpus = load_corpus(config.data, Session(Catalogue(), lambda text: None))
         found = advise(config, symbols, corpus, torch.device("cpu"), config_of)
         assert found is not None
-        composed = compose(shlex.split(found["command"])[3:], []).config
+        composed = compose(shlex.split(found["command"])[3:], [])
         assert composed.train.max_minutes == (config.train.max_minutes or 6)
         assert composed.train.max_steps is None
         return composed.model.hidden_size

@@ -24,7 +24,7 @@ def examined(run: Run, *words: str | Path) -> dict[str, Any]:
 
 def composed(found: dict[str, Any]) -> DataConfig:
     """How the command line that is recommended reads the data."""
-    return compose(shlex.split(found["recommendation"]["command"])[3:], []).config.data
+    return compose(shlex.split(found["recommendation"]["command"])[3:], []).data
 
 
 def test_a_text_is_examined_and_the_command_line_trains(run: Run, tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_a_text_is_examined_and_the_command_line_trains(run: Run, tmp_path: Path
     small = [word for word in SMALL if word.partition("=")[0] in ("length", "device")]
     run.ok(*words, *small, f"run_dir={tmp_path / 'run'}", "train.max_steps=2")
     made = (tmp_path / "run" / "config.yaml").read_text()
-    network = compose(words, []).config.model  # of the checkpoint that it starts from
+    network = compose(words, []).model  # of the checkpoint that it starts from
     assert "init_from=shakespeare" in words and f"hidden_size: {network.hidden_size}" in made
 
 
@@ -62,7 +62,7 @@ def test_the_command_line_reads_the_data_as_the_doctor_did(
         soundfile.write(file, NOISE, 8000, format="WAV")
     words = [f"recipe={recipe}", f"data.path={file}", *keys]
     found = examined(run, *words)
-    assert composed(found) == compose(words, []).config.data
+    assert composed(found) == compose(words, []).data
     command = shlex.split(found["recommendation"]["command"])
     assert sum(word.startswith("data.") for word in command) == 1 + len(keys)
 

@@ -22,7 +22,7 @@ def examined(run: Run, *words: str) -> tuple[dict[str, Any], DataConfig, Result]
     done = run.ok("doctor", *words, "json=true", "device=cpu", "train.max_minutes=0.05")
     found = json.loads(done.out)
     command = shlex.split(found["recommendation"]["command"])[3:]
-    return found, compose(command, []).config.data, done
+    return found, compose(command, []).data, done
 
 
 def test_line_ends_of_windows_are_advised_against_and_mended(run: Run, tmp_path: Path) -> None:

@@ -110,8 +110,8 @@ def test_a_training_chooses_keeps_and_tells_it(
         ((f"run_dir={folder}", "resume=auto", "train.max_steps=30"), USUAL),
         ((*words, f"init_from={folder}", f"run_dir={tmp_path / 'other'}"), OFF),
     ):
-        config, catalogue = compose_training([*given], [])
-        with set_up(config, Session(catalogue, print)) as training:
+        config = compose_training([*given], [])
+        with set_up(config, Session(Catalogue(), print)) as training:
             assert training is not None
             assert training.checkpoint().postfilter == training.best().postfilter == expected
     run.ok(f"run_dir={folder}", "resume=auto", "train.max_steps=30")

@@ -108,7 +108,7 @@ def test_streams_that_cannot_fit_are_refused(run: Run, trained: Path) -> None:
 
 @pytest.mark.parametrize("name", recipe_files([]))
 def test_a_shipped_recipe_is_not_refused_where_it_runs(name: str) -> None:
-    config = compose([f"recipe={name}"], []).config
+    config = compose([f"recipe={name}"], [])
     model = replace(config.model, vocabulary_size=config.model.vocabulary_size or 256)
     train = config.train
     needed = of_training(config, model, train.batch_size, train.sequence_length, "fp32")
