@@ -162,13 +162,13 @@ class Console:
     ) -> Iterator[Bar]:
         """A line about something long, animated on a terminal; elsewhere one every ten seconds."""
         bar = Bar(title, total, completed, unit, self._terminal, self.notice)
-        with self._above_bar():
-            self._bars.append(bar)
-        try:
+        try:  # a signal may come as soon as it is drawn
+            with self._above_bar():
+                self._bars.append(bar)
             yield bar
         finally:
             with self._above_bar():
-                self._bars.remove(bar)
+                self._bars = [other for other in self._bars if other is not bar]
                 bar.close()
 
     @contextlib.contextmanager
