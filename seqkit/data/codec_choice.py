@@ -1,10 +1,8 @@
 """The codec of files: passes over them before they are encoded."""
 
-import contextlib
 from collections import Counter
 from collections.abc import Mapping
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,7 @@ from seqkit.config import HIGHEST_RATE, bands_of
 from seqkit.data import codecs
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, TextCodec
 from seqkit.data.codecs.channels import angles, merged
-from seqkit.data.files import BadFileError, head, is_text
+from seqkit.data.files import head, is_text
 from seqkit.data.sound.reader import SoundReader
 from seqkit.data.sound_encoder import SHORTEST, Loudness, emphases_of, measure, share
 from seqkit.data.source import Source
@@ -93,15 +91,8 @@ def kind_of_text(source: Source) -> type[TextCodec]:
         return kind
     raw = config.kind == "bytes"
     if config.kind == "auto":
-        raw = not any(_begins_as_text(file, config.encoding) for file in source.files.values())
+        raw = not any(is_text(head(file), config.encoding) for file in source.files.values())
     return Bytes if raw else Characters
-
-
-def _begins_as_text(file: Path, encoding: str) -> bool:
-    """Whether data.kind=auto takes a file for text: if it is in another encoding, that is told."""
-    with contextlib.suppress(BadFileError):
-        return is_text(head(file), encoding)
-    return False
 
 
 def _quantiser(source: Source, progress: Progress) -> Quantiser:

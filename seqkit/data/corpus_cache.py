@@ -89,8 +89,8 @@ def _loaded(
         except OutputError as error:
             session.notice(f"{error}; the data stay in memory")
             memory = io.BytesIO()
-            layout = encode(source, codec, memory, progress)
-            kept = np.frombuffer(memory.getbuffer(), symbol_dtype(codec.size)), *layout
+            found = encode(source, codec, memory, progress)
+            kept = np.frombuffer(memory.getbuffer(), symbol_dtype(codec.size)), *found
     return _corpus_of(source, codec, *kept)
 
 
