@@ -30,7 +30,7 @@ from seqkit.stages.training import set_up
 from seqkit.training.events import Trained, Validated
 
 FILE = Path(__file__).with_name("golden_losses.json")
-RECIPES = sorted(file.stem for file in disk.recipes_dir().glob("*.yaml"))
+RECIPES = sorted(file.stem for file in disk.config_dir("recipes").glob("*.yaml"))
 FALLING = 40  # steps after the warm-up
 WRITING = 10  # steps of the network that writes codes, which no loss here depends on
 TOLERANCE = 5e-4

@@ -1,4 +1,4 @@
-"""A recipe becomes a Config: Hydra composes it with those that it starts from.
+"""A recipe and files of conf/ become a Config: Hydra composes them.
 
 Hydra keeps its state in the process, and a program that calls seqkit may be an application of Hydra
 itself: that state is put back.
@@ -26,7 +26,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from seqkit.config import Config, bands_of
-from seqkit.foundation import dropped
+from seqkit.foundation import disk, dropped
 from seqkit.foundation.config_file import fill
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import nearest
@@ -36,26 +36,31 @@ _UNKNOWN_RATE = 8000
 """Hertz for which samples are counted if files keep their own rates."""
 
 
-def composed(values: Mapping[str, object], recipes: Mapping[str, Path]) -> Config:
-    """The config of the recipe that is named and of other keys, not yet checked as a whole.
+def composed(
+    choices: Mapping[str, str], values: Mapping[str, object], recipes: Mapping[str, Path]
+) -> Config:
+    """The config of files that are chosen and of other keys, not yet checked as a whole.
 
     Args:
-        values: of the keys that are given, `recipe` among them, which recipes may refer to.
+        choices: a file's name for `recipe` or a folder of conf/.
+        values: of the keys that are given, which recipes may refer to.
         recipes: the file of each recipe.
 
     Raises:
-        ConfigError: there is no such recipe, it cannot be read, or it has a key that is not known.
+        ConfigError: there is no such file, it cannot be read, or it has a key that is not known.
     """
-    name = str(values["recipe"])
-    if name not in recipes:
-        there = f"There are: {', '.join(recipes)}"
-        raise ConfigError(f"no recipe named {name}{nearest(name, [*recipes])} {there}")
+    for group, name in choices.items():
+        files = recipes if group == "recipe" else _files(group)
+        if name not in files:
+            there = f"There are: {', '.join(files)}"
+            raise ConfigError(f"no {group} named {name}{nearest(name, [*files])} {there}")
+    chosen = [f"{group}={name}" for group, name in choices.items()]
     with _hydra() as store:
         store.store("schema", dataclasses.asdict(Config()))
-        store.store("config", {"defaults": ["schema", {"recipe": name}]})
-        _store(name, recipes)
+        if recipe := choices.get("recipe"):
+            _store(recipe, recipes)
         try:
-            content = hydra.compose("config")
+            content = hydra.compose("config", chosen)
             for key, value in values.items():
                 OmegaConf.update(content, key, value)
             found: Any = OmegaConf.to_container(content, resolve=True)
@@ -63,13 +68,17 @@ def composed(values: Mapping[str, object], recipes: Mapping[str, Path]) -> Confi
             fill(config, found, passed_over=False)
         except (HydraException, OmegaConfBaseException, ConfigError, ValueError) as error:
             said = str(error).strip().partition("\n")[0]
-            raise ConfigError(f"recipe={name}: {said}") from error
+            raise ConfigError(f"{' '.join(chosen)}: {said}") from error
     return config
+
+
+def _files(group: str) -> dict[str, Path]:
+    return {file.stem: file for file in sorted(disk.config_dir("conf").glob(f"{group}/*.yaml"))}
 
 
 @contextlib.contextmanager
 def _hydra() -> Iterator[ConfigStore]:
-    """Hydra without files in the block. What others stored and registered is put back."""
+    """Hydra over conf/ in the block. What others stored and registered is put back."""
     with _TURN:
         before = Singleton.get_state()
         try:
@@ -78,7 +87,7 @@ def _hydra() -> Iterator[ConfigStore]:
             store.repo = {"hydra": store.repo["hydra"]}
             OmegaConf.register_new_resolver("seqkit.frames", _frames, replace=True)
             OmegaConf.register_new_resolver("seqkit.symbols", _symbols, replace=True)
-            with hydra.initialize(config_path=None, version_base="1.3"):
+            with hydra.initialize_config_dir(str(disk.config_dir("conf")), version_base="1.3"):
                 yield store
         finally:
             Singleton.set_state(before)

@@ -24,7 +24,7 @@ def recipe_files(config_dirs: Sequence[Path]) -> dict[str, Path]:
         if not folder.is_dir():
             raise ConfigError(f"--config-dir {folder}: no such folder")
         folders += [folder / "recipe", folder / "recipes", folder]
-    folders.append(disk.recipes_dir())
+    folders.append(disk.config_dir("recipes"))
     for point in entry_points(group="seqkit.recipes"):
         folders += _folders(point.value)
     files = [file for folder in folders for file in folder.glob("*.yaml") if file.is_file()]

@@ -29,11 +29,11 @@ def cache_dir() -> Path:
     return Path(base) / "seqkit"
 
 
-def recipes_dir() -> Path:
-    """The folder of seqkit's recipes: inside the installed package, else beside it (a checkout)."""
+def config_dir(name: str) -> Path:
+    """The folder `conf` or `recipes`: inside the installed package, else beside it (a checkout)."""
     package = Path(__file__).resolve().parents[1]
-    inside = package / "recipes"
-    return inside if inside.is_dir() else package.parent / "recipes"
+    inside = package / name
+    return inside if inside.is_dir() else package.parent / name
 
 
 def describe(error: OSError) -> str:

@@ -27,8 +27,6 @@ KEYS: dict[str, str] = {
     "launcher.partition": "give SBATCH_PARTITION, a variable of Slurm, to --multirun",
     "search": "--multirun trains every combination; examples/search.py searches with Optuna",
     "data.label_column": "data.label=folder: put the rows of each label into a folder of its name",
-    "optimizer=adamw": "give optimizer.kind=adamw, which is the default",
-    "optimizer=sgd": "give optimizer.kind=sgd optimizer.weight_decay=0",
     "data.quantiser": "it is called data.codec now",
     "ensemble": "examples/teachers.py measures several checkpoints together",
     "learn": "evaluate protocol=dynamic measures a model that learns from the text it reads",

@@ -14,13 +14,19 @@ from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError
 from tests.compose.conftest import composed
 
-RECIPES = sorted(file.stem for file in disk.recipes_dir().glob("*.yaml"))
+RECIPES = sorted(file.stem for file in disk.config_dir("recipes").glob("*.yaml"))
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_every_recipe_composes(recipe: str) -> None:
     assert composed([f"recipe={recipe}"], []).recipe == recipe
     assert described([])[recipe]
+
+
+def test_every_choice_of_a_group_composes() -> None:
+    for file in disk.config_dir("conf").glob("*/*.yaml"):
+        config = composed(["recipe=shakespeare", f"{file.parent.name}={file.stem}"], [])
+        assert config.optimizer.kind == file.stem
 
 
 @pytest.mark.parametrize(("given", "steps"), [("1e3", 1000), ("2E+2", 200), ("50", 50)])
@@ -57,7 +63,7 @@ def test_a_value_of_another_type_is_refused_in_a_line(argument: str, said: str) 
         ("steps=2", "did you mean train.max_steps"),
         ("count=20", "unknown key count. --help"),  # out, until and account are no guesses
         ("recipe=shakespear", "did you mean shakespeare"),
-        ("optimizer=sgd", "that is gone: give optimizer.kind=sgd optimizer.weight_decay=0"),
+        ("optimizer=adam", "no optimizer named adam: did you mean adamw? There are: adamw, sgd"),
         ("data=audio", "data=audio: that is gone: give data.kind=audio"),
         ("recipe=null", "no recipe named null"),
         ("train.max_steps=0", "at least 1"),

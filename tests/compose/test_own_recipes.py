@@ -33,7 +33,7 @@ def test_own_recipes_come_first(tmp_path: Path, place: str) -> None:
 
 
 def test_a_recipe_starts_from_another_and_is_overridden_by_keys(tmp_path: Path) -> None:
-    text = "defaults: [shakespeare]\noptimizer: {kind: sgd}\nmodel: {hidden_size: 33}\n"
+    text = "defaults: [shakespeare, override /optimizer: sgd]\nmodel: {hidden_size: 33}\n"
     (tmp_path / "mine.yaml").write_text(text)
     config = composed(["recipe=mine", "model.num_layers=3", "optimizer.lr=1e-3"], [tmp_path])
     assert (config.model.hidden_size, config.model.num_layers, config.model.dropout) == (33, 3, 0.1)
