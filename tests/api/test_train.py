@@ -99,6 +99,7 @@ def test_an_observer_that_fails_leaves_a_run_that_goes_on(text_file: Path, tmp_p
     assert seen[0].step == 4
 
 
+@pytest.mark.thorough
 def test_a_save_that_fails_meanwhile_ends_the_training(
     text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

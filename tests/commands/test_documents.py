@@ -64,6 +64,7 @@ def test_a_list_goes_to_one_file(run: Run, listed: Path, trained: Path, tmp_path
     assert len([*tmp_path.iterdir()]) == 21  # other text has a file for each
 
 
+@pytest.mark.thorough
 def test_what_is_known_of_a_list_counts_for_others(run: Run, listed: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.txt"
     other.write_text("aa\nbb\n\nb")
@@ -120,6 +121,7 @@ def test_ends_may_be_left_out(run: Run, listed: Path, tmp_path: Path) -> None:
     assert len(made) == 30
 
 
+@pytest.mark.thorough
 def test_lines_have_the_labels_of_their_files(run: Run, tmp_path: Path) -> None:
     for name, said in (("one", "ab\nba\n"), ("two", "cd\ndc\n")):
         (tmp_path / "in" / name).mkdir(parents=True)

@@ -103,6 +103,7 @@ def test_it_is_scored_with_the_labels_of_its_data(run: Run, learnt: Path, tmp_pa
     assert refused.code == 3 and "does not know the label hill" in refused.err
 
 
+@pytest.mark.thorough
 def test_fine_tuning_adds_labels(run: Run, learnt: Path, tmp_path: Path) -> None:
     folder = texts(tmp_path / "more", air="fog ", **WORDS)
     words = ["train.max_steps=2", f"init_from={learnt}", f"run_dir={tmp_path / 'tuned'}"]

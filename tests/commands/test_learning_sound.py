@@ -43,6 +43,7 @@ def test_likeness_ranks_etude_trained_untrained_and_noise(
     )
 
 
+@pytest.mark.thorough
 def test_another_recording_is_heard_in_full(learnt: Path, run: Run) -> None:
     words = ("protocol=spectral", "seconds=0.2", "device=cpu", f"checkpoint={learnt / 'run'}")
     own = run.json("evaluate", *words)

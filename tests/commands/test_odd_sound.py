@@ -51,6 +51,7 @@ def test_a_recording(
     assert made.exists() == (code == 0)
 
 
+@pytest.mark.thorough
 def test_silence_is_not_validated_on(run: Run, tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", np.pad(tone(16, 8000), (0, 8000)), 8000)
     kept = tmp_path / "run"

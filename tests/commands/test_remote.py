@@ -46,6 +46,7 @@ def test_a_run_keeps_the_url_of_its_data(run: Run, served: Site, tmp_path: Path)
     assert served.got == [NOVEL]  # once for all of them
 
 
+@pytest.mark.thorough
 def test_a_run_that_goes_on_elsewhere_fetches_its_data_once(
     run: Run, served: Site, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

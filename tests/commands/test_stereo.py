@@ -39,6 +39,7 @@ def test_a_stereo_recording_becomes_stereo_files_and_is_scored(run: Run, tmp_pat
     assert windowed["window"] == 256  # whole frames
 
 
+@pytest.mark.thorough
 def test_channels_that_cancel_out_are_refused(run: Run, tmp_path: Path) -> None:
     noise = np.random.default_rng(0).uniform(-1, 1, 4 * 32_000)
     soundfile.write(tmp_path / "take.wav", np.stack([noise, -0.95 * noise], axis=1), 32_000)

@@ -130,6 +130,7 @@ def test_a_killed_process_ends_the_run_unless_it_may_start_again(
     assert saved(folder).training
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize(
     ("other", "said"),
     [

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import SMALL, environment
 
 APPLICATION = """
@@ -48,6 +50,7 @@ print("kept")
 """
 
 
+@pytest.mark.thorough
 def test_training_inside_an_application_of_hydra_leaves_it_as_it_was(
     text_file: Path, tmp_path: Path
 ) -> None:

@@ -90,6 +90,7 @@ def state(run: Path) -> tuple[dict[str, object], dict[str, torch.Tensor]]:
     return {key: value for key, value in progress.items() if "seconds" not in key}, tensors
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("kind", ["text", "sound"])
 def test_a_killed_training_ends_as_if_it_never_had_been(
     kind: str, amount: Amount, chance: random.Random, tmp_path: Path

@@ -60,6 +60,7 @@ def test_the_place_is_what_torchrun_says(monkeypatch: pytest.MonkeyPatch) -> Non
     assert not own_rank().leads
 
 
+@pytest.mark.thorough
 def test_what_the_operating_system_refused_one_process_is_told_once(
     text_file: Path, tmp_path: Path
 ) -> None:

@@ -50,6 +50,7 @@ def note_of(slow: SlowTier, code: int) -> int:
     return int((frames == code).sum((0, 2)).argmax())
 
 
+@pytest.mark.thorough
 def test_it_writes_the_notes_in_their_order(slow: SlowTier) -> None:
     rows = slow.written(CODEC, NOTHING, writing(2, 3))(0, 400 * HOP)
     assert not torch.is_inference_mode_enabled()

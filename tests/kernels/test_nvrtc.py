@@ -151,6 +151,7 @@ def test_where_nothing_can_be_kept_every_process_compiles(cache: Path) -> None:
     assert compiler.calls == 2
 
 
+@pytest.mark.thorough
 def test_processes_may_write_at_once(cache: Path) -> None:
     """Each finds whole code, however often all of them make entries anew."""
     program = (

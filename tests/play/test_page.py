@@ -119,6 +119,7 @@ def test_sound_is_the_commands_to_the_last_sample(
     assert len(np.unique(samples)) > 3
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "postfilter"),
     [
@@ -209,6 +210,7 @@ def test_each_character_is_coloured_by_its_surprise(opened: Opened) -> None:
     assert page.ask("document.querySelectorAll('#written span').length") == 2
 
 
+@pytest.mark.thorough
 def test_prompts_that_cannot_be_read_are_told_and_the_page_lives_on(opened: Opened) -> None:
     page = opened("shakespeare")
     fill(page, prompt="To be ☃日☃", length=50)

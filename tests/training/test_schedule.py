@@ -102,6 +102,7 @@ def test_it_ends_on_time_however_fast_the_machine_is(
     ]
 
 
+@pytest.mark.thorough
 def test_a_stop_is_not_counted_and_what_was_before_it_is() -> None:
     machine = Machine()
     first = machine.training()
