@@ -39,6 +39,7 @@ from seqkit.runs.tensorboard import TensorBoard
 from seqkit.stages.training import Training
 from seqkit.training.events import CheckpointDue, Stepped, Trained
 from seqkit.training.footprint import SMALLER
+from seqkit.training.giving_up import run_or_fall_back
 
 _PACE_KNOWN = 20  # steps
 
@@ -64,8 +65,8 @@ def run_training(
         StoppedError: `stop` gave a reason.
         DataError: the data cannot be read any more. The state is saved if this process is alone.
         DivergedError: the loss is not finite any more.
-        DeviceError: the persistent kernel gave up. The state before the step in which it did is
-            saved.
+        DeviceError: the persistent kernel, asked for by name, gave up. The state before the step in
+            which it did is saved.
     """
     trainer = training.trainer
     with machine.memory_errors(SMALLER):
@@ -92,7 +93,7 @@ class _Running:
         stop: Callable[[], str | None],
     ) -> None:
         """As `run_training`; `saver` is open. Of several processes the first has observers."""
-        self._training, self._saver, self._stop = training, saver, stop
+        self._training, self._saver, self._notice, self._stop = training, saver, notice, stop
         self._followers: Sequence[Observer] = [self._contribute]
         if training.ranks.leads:
             folder, config = training.folder, training.config
@@ -121,7 +122,7 @@ class _Running:
         with shared_cores(self._training.device, exactly=threads) as adapt:
             try:
                 reported = False
-                for event in trainer.run(self._watch):
+                for event in run_or_fall_back(trainer, self._watch, self._notice):
                     adapt()
                     self.tell(event)
                     reported = reported or isinstance(event, Trained)
@@ -133,7 +134,7 @@ class _Running:
                 raise
             except GaveUpError as error:
                 left = self._save_and_stop("an error of the GPU")
-                raise DeviceError(f"{error}: train with model.backend=cudnn\n{left}") from error
+                raise DeviceError(f"{error}\n{left}") from error
             except DataError as error:
                 if not ranks.leads:  # rank 0 tells of it
                     raise

@@ -83,6 +83,16 @@ def _kernel(model: CharRNN, lanes: Lanes, precisions: Collection[str]) -> str:
     clusters = Execution("persistent", "fp16", width(model, lanes))
     if "persistent" in usable and "fp16" in precisions and not _refusal(model, clusters):
         return "persistent"
+    return _cudnn_kernel(model, lanes)
+
+
+def without_persistent(execution: Execution, model: CharRNN, lanes: Lanes) -> Execution:
+    """The execution with cuDNN in place of the persistent kernel."""
+    return dataclasses.replace(execution, kernel=_cudnn_kernel(model, lanes))
+
+
+def _cudnn_kernel(model: CharRNN, lanes: Lanes) -> str:
+    usable = usable_kernels(model.config, separators=lanes.has_separators)
     several = model.config.num_layers > 1 and lanes.widest >= _STACKED_FROM
     return "stacked" if several and "stacked" in usable else plainest_kernel(model.config)
 

@@ -1,6 +1,7 @@
 """The training loop: it computes and yields events, and neither prints nor writes."""
 
 import dataclasses
+import gc
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ from seqkit.training.events import (
     TrainingProgress,
     read_numbers,
 )
+from seqkit.training.kernel_choice import without_persistent
 from seqkit.training.schedule import Clock, learning_rate
 from seqkit.training.step import Plan, TrainingStep
 from seqkit.training.validation import Validation
@@ -64,11 +66,14 @@ class Trainer:
         self._limit = min(limits, default=None)  # None: only time ends the training
         self._time = clock or Clock(train.max_minutes)
         self._rate = 0.0  # of the last update
+        self._begin(plan)
+
+    def _begin(self, plan: Plan) -> None:
         self._plan, self.execution = plan, plan.execution
-        self._step = TrainingStep(model, lanes, plan, ranks)
+        self._step = TrainingStep(self.model, self._lanes, plan, self._ranks)
         self._validation = Validation(
-            validation, lanes.start, plan.execution, self._step.weights,
-            calibrate=train.calibrate, ranks=ranks,
+            self._part, self._lanes.start, plan.execution, self._step.weights,
+            calibrate=plan.train.calibrate, ranks=self._ranks,
         )  # fmt: skip
 
     @property
@@ -109,7 +114,7 @@ class Trainer:
         Raises:
             DivergedError: the loss is no longer finite, or every gradient explodes.
             GaveUpError: the persistent kernel gave up. `state` is that before the step in which it
-                did.
+                did, and `leave_persistent_kernel` goes on from there.
         """
         progress = self.progress
         self._time.start()
@@ -193,6 +198,15 @@ class Trainer:
         except RuntimeError as error:
             return f"no CUDA graph, the operations are launched one by one: {error}"
         return None
+
+    def leave_persistent_kernel(self) -> None:
+        """Go on with cuDNN, from the last step that was made. All processes have to call it."""
+        values, tensors = self.state()
+        del self._step, self._validation  # there may not be memory for two
+        gc.collect()  # a step with a CUDA graph refers to itself
+        execution = without_persistent(self.execution, self.model, self._lanes)
+        self._begin(dataclasses.replace(self._plan, execution=execution))
+        self.restore(values, tensors)
 
     def update(self) -> None:
         """One step: batch, forward, loss, backward, clip, and the update of the weights."""

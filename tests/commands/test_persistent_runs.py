@@ -66,6 +66,21 @@ def test_a_kernel_asked_for_that_gives_up_ends_the_run_with_5_and_its_state_save
     assert same(straight, broken)
 
 
+@pytest.mark.gpu
+def test_cudnn_goes_on_by_itself_as_it_does_when_asked_to(
+    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    itself, asked = tmp_path / "itself", tmp_path / "asked"
+    given = [*PERSISTENT, f"data.path={text_file}"]
+    with monkeypatch.context() as patch:
+        give_up(patch)
+        said = run.ok(*given, f"run_dir={itself}").err
+        assert run(*given, f"run_dir={asked}", "model.backend=persistent").code == 5
+    assert said.count("in vain: cuDNN goes on after step 24") == 1
+    run.ok(*given, f"run_dir={asked}", "model.backend=cudnn", "resume=auto")
+    assert same(itself, asked)
+
+
 def test_a_training_whose_kernel_gave_up_has_lost_nothing(
     run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,10 +102,8 @@ def test_a_training_whose_kernel_gave_up_has_lost_nothing(
 
     with monkeypatch.context() as patch:
         patch.setattr(TrainingStep, "run", unmade)
-        stopped = run(*given, f"run_dir={broken}")
-    assert stopped.code == 5
-    assert stopped.err.count("in vain: train with model.backend=cudnn") == 1
-    run.ok(*given, f"run_dir={broken}", "model.backend=cudnn", "resume=auto")
+        said = run.ok(*given, f"run_dir={broken}").err
+    assert said.count("in vain: cuDNN goes on after step 24") == 1
     assert same(straight, broken)
     states = [saved(folder).training_tensors for folder in (straight, broken)]
     assert all(np.array_equal(states[0][name], states[1][name]) for name in states[0])

@@ -195,9 +195,9 @@ def test_more_processes_than_lanes_are_refused(text_file: Path, tmp_path: Path, 
 def test_a_kernel_that_gives_up_in_one_process_ends_all_with_the_state_saved(
     text_file: Path, tmp_path: Path
 ) -> None:
-    def ended(folder: str, module: str = "seqkit") -> tuple[int, str]:
+    def ended(folder: str, module: str = "seqkit", backend: str = "persistent") -> tuple[int, str]:
         words = [*PERSISTENT, f"data.path={text_file}", f"run_dir={tmp_path / folder}"]
-        words += ["model.backend=persistent"]
+        words += [f"model.backend={backend}"]
         training = started(2, *words, "resume=auto", module=module)
         _, said = training.communicate(timeout=600)
         return training.returncode, said
@@ -212,3 +212,6 @@ def test_a_kernel_that_gives_up_in_one_process_ends_all_with_the_state_saved(
     assert code == 0, said
     assert f"going on at step {STEP}" in said
     assert same(tmp_path / "straight", tmp_path / "broken")
+    code, said = ended("itself", "tests.commands.giving_up", "auto")
+    assert code == 0, said
+    assert said.count(f"in vain: cuDNN goes on after step {STEP}") == 1
