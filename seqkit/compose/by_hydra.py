@@ -50,10 +50,7 @@ def composed(
         ConfigError: there is no such file, it cannot be read, or it has a key that is not known.
     """
     for group, name in choices.items():
-        files = recipes if group == "recipe" else _files(group)
-        if name not in files:
-            there = f"There are: {', '.join(files)}"
-            raise ConfigError(f"no {group} named {name}{nearest(name, [*files])} {there}")
+        _check_named(group, name, recipes if group == "recipe" else _files(group))
     chosen = [f"{group}={name}" for group, name in choices.items()]
     with _hydra() as store:
         store.store("schema", dataclasses.asdict(Config()))
@@ -70,6 +67,13 @@ def composed(
             said = str(error).strip().partition("\n")[0]
             raise ConfigError(f"{' '.join(chosen)}: {said}") from error
     return config
+
+
+def _check_named(group: str, name: str, files: Mapping[str, Path], place: str = "") -> None:
+    """Raise ConfigError, which begins with the place, where no file has the name."""
+    if name not in files:
+        there = f"There are: {', '.join(files)}"
+        raise ConfigError(f"{place}no {group} named {name}{nearest(name, [*files])} {there}")
 
 
 def _files(group: str) -> dict[str, Path]:
@@ -114,8 +118,10 @@ def _store(name: str, recipes: Mapping[str, Path], above: tuple[str, ...] = ()) 
             "recipe of your own another name than the one that it starts from"
         )
     content = _read(recipes[name])
-    for base in content.get("defaults") or []:
-        if isinstance(base, str) and base in recipes:
+    bases = content.get("defaults")
+    for base in bases if isinstance(bases, list) else ():
+        if isinstance(base, str) and base != "_self_":
+            _check_named("recipe", base, recipes, f"{recipes[name]}: ")
             _store(base, recipes, (*above, name))
     ConfigStore.instance().store(name, content, group="recipe", package="_global_")
 

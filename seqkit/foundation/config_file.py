@@ -58,6 +58,9 @@ def fill(section: Any, values: Mapping[Any, Any], passed_over: bool, prefix: str
             hint = nearest(name, [known for known, _ in options()])
             raise ConfigError(f"unknown key {name[:_LONGEST]}{hint}")
         if not dataclasses.is_dataclass(fields[key]):
+            for inner in value if isinstance(value, Mapping) else ():  # a group of earlier versions
+                if said := dropped.instead(f"{name}.{inner}"):
+                    raise ConfigError(f"{name}.{inner}: that is gone: {said}")
             texts = value if isinstance(value, list) else [value]
             if any("\0" in text for text in texts if isinstance(text, str)):
                 raise ConfigError(f"{prefix}{key}: it contains a NUL character")

@@ -26,7 +26,8 @@ KEYS: dict[str, str] = {
     "launcher.minutes": "give SBATCH_TIMELIMIT, a variable of Slurm, to --multirun",
     "launcher.partition": "give SBATCH_PARTITION, a variable of Slurm, to --multirun",
     "search": "--multirun trains every combination; examples/search.py searches with Optuna",
-    "data.label_column": "data.label=folder: put the rows of each label into a folder of its name",
+    "data.label_column": "write the rows of each label as files into a folder of its name, and "
+    "give data.label=folder without data.kind=hf",
     "data.quantiser": "it is called data.codec now",
     "ensemble": "examples/teachers.py measures several checkpoints together",
     "learn": "evaluate protocol=dynamic measures a model that learns from the text it reads",
@@ -37,7 +38,7 @@ KEYS: dict[str, str] = {
     "neuron": "Model.state, from Python, gives what all cells hold after a text",
     "data.symbols_per_sample": "a sample is one symbol, of data.levels=1024 at most",
     "model.autotune": "train.deterministic=true times no precisions either",
-    "model.cell_clip": "train.clip_norm bounds the gradient, and nothing the cells",
+    "model.cell_clip": "nothing bounds the cells; train.clip_norm bounds the gradient",
     "sample.repetition_penalty": "a higher temperature=… repeats less",
     "sample.retry": "takes=8 makes eight sounds and keeps the best",
     "shape": "python -m benchmarks.steps SHAPE, in a clone of the repository",
@@ -50,8 +51,8 @@ KEYS: dict[str, str] = {
 
 
 def instead(key: str, value: object = None) -> str | None:
-    """What to use instead of a key, or of this value of it; None: neither is gone."""
-    return KEYS.get(key) or KEYS.get(f"{key}={value}")
+    """What to use instead of a key, its group, or this value of it; None: none of them is gone."""
+    return KEYS.get(key) or KEYS.get(key.partition(".")[0]) or KEYS.get(f"{key}={value}")
 
 
 def without(group: str, values: Mapping[str, object]) -> dict[str, Any]:

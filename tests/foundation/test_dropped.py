@@ -19,7 +19,21 @@ def test_a_dropped_key_names_what_to_use_instead(run: Run, name: str) -> None:
     assert dropped.KEYS[name] in run.fails_in_a_line(2, "recipe=toy_sentence", argument)
 
 
-def test_a_recipe_is_told_of_a_dropped_key(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "old.yaml").write_text("# @package _global_\nsample: {retry: 1}\n")
+@pytest.mark.parametrize(
+    ("content", "key"),
+    [
+        ("sample: {retry: 1}", "sample.retry"),
+        ("launcher: {minutes: 5}", "launcher.minutes"),
+        ("search: {trials: 5}", "search"),
+    ],
+)
+def test_a_recipe_is_told_of_a_dropped_key(
+    run: Run, tmp_path: Path, content: str, key: str
+) -> None:
+    (tmp_path / "old.yaml").write_text(f"# @package _global_\n{content}\n")
     said = run.fails_in_a_line(2, f"--config-dir={tmp_path}", "recipe=old")
-    assert dropped.KEYS["sample.retry"] in said
+    assert dropped.KEYS[key] in said
+
+
+def test_a_key_of_a_dropped_group_names_what_to_use_instead(run: Run) -> None:
+    assert dropped.KEYS["search"] in run.fails_in_a_line(2, "recipe=toy_sentence", "search.kind=x")
