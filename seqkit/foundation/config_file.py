@@ -9,10 +9,10 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
-from seqkit.config import Config, check, options
+from seqkit.config import Config, ModelConfig, check, options
 from seqkit.foundation import dropped
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.settings import nearest
+from seqkit.foundation.settings import check_section, nearest
 
 _LONGEST = 60  # characters of an unknown key
 
@@ -39,36 +39,46 @@ def from_values(saved: Mapping[str, Any], file: str) -> Config:
     return config
 
 
-def fill(section: Any, values: Mapping[Any, Any], passed_over: bool, prefix: str = "") -> None:
+def network_from(saved: object) -> ModelConfig:
+    """The network's keys that a checkpoint holds. Raises ConfigError as `from_values` does."""
+    model = ModelConfig()
+    fill(model, saved, passed_over=True, prefix="model.")
+    check_section(model, "model.")
+    return model
+
+
+def fill(section: Any, values: object, passed_over: bool, prefix: str = "") -> None:
     """Set the fields of a dataclass to values, which are not checked yet.
 
     Raises:
-        ConfigError: a key is not known, or was dropped and is not `passed_over`.
+        ConfigError: a key is not known, or was dropped and is not `passed_over`; one that changed
+            the network never is.
     """
+    if not isinstance(values, Mapping):
+        group = prefix.removesuffix(".")
+        raise ConfigError(f"{group}: expected keys and values, got {type(values).__name__}")
     fields = {item.name: item.type for item in dataclasses.fields(section)}
     for key, value in values.items():
         name = f"{prefix}{key}"
         if passed_over and name == "launcher" and isinstance(value, Mapping):
             continue  # before 0.3.0 launcher was a group
         if said := dropped.instead(name, value):
-            if passed_over:
+            if passed_over and not (value and name in dropped.OF_NETWORK):
                 continue
             raise ConfigError(f"{name}: that is gone: {said}")
         if key not in fields:
             hint = nearest(name, [known for known, _ in options()])
             raise ConfigError(f"unknown key {name[:_LONGEST]}{hint}")
-        if not dataclasses.is_dataclass(fields[key]):
-            for inner in value if isinstance(value, Mapping) else ():  # a group of earlier versions
-                if said := dropped.instead(f"{name}.{inner}"):
-                    raise ConfigError(f"{name}.{inner}: that is gone: {said}")
-            texts = value if isinstance(value, list) else [value]
-            if any("\0" in text for text in texts if isinstance(text, str)):
-                raise ConfigError(f"{prefix}{key}: it contains a NUL character")
-            setattr(section, key, _as_typed(value, fields[key]))
-        elif isinstance(value, Mapping):
+        if dataclasses.is_dataclass(fields[key]):
             fill(getattr(section, key), value, passed_over, f"{key}.")
-        else:
-            raise ConfigError(f"{key}: expected keys and values, got {type(value).__name__}")
+            continue
+        for inner in value if isinstance(value, Mapping) else ():  # a group of earlier versions
+            if said := dropped.instead(f"{name}.{inner}"):
+                raise ConfigError(f"{name}.{inner}: that is gone: {said}")
+        texts = value if isinstance(value, list) else [value]
+        if any("\0" in text for text in texts if isinstance(text, str)):
+            raise ConfigError(f"{name}: it contains a NUL character")
+        setattr(section, key, _as_typed(value, fields[key]))
 
 
 def _as_typed(value: object, kind: Any) -> object:

@@ -1,11 +1,8 @@
 """Commands and keys of earlier versions that are gone, each with what to use instead.
 
 Whoever types one is told so (exit code 2). The configs of older checkpoints may hold them: they are
-passed over.
+passed over, but for those that change a network or how it goes on learning.
 """
-
-from collections.abc import Mapping
-from typing import Any
 
 COMMANDS: dict[str, str] = {
     "bench": "python -m benchmarks.steps SHAPE, in a clone of the repository",
@@ -48,13 +45,12 @@ KEYS: dict[str, str] = {
     "to": "hf upload, of huggingface_hub, shares a checkpoint",
 }
 """By the key, or by key=value where one value of a key is gone."""
+OF_NETWORK = ("model.cell_clip",)
+"""Keys with which, unless they are 0, a network gives other numbers: it is not read."""
+OF_TRAINING = ("data.label_column", "train.clip_value", "train.teachers")
+"""Keys with which, unless they are 0 or empty, a run learns otherwise: it does not go on."""
 
 
 def instead(key: str, value: object = None) -> str | None:
     """What to use instead of a key, its group, or this value of it; None: none of them is gone."""
     return KEYS.get(key) or KEYS.get(key.partition(".")[0]) or KEYS.get(f"{key}={value}")
-
-
-def without(group: str, values: Mapping[str, object]) -> dict[str, Any]:
-    """The values of a group, such as `model.`, but for keys that are gone."""
-    return {key: value for key, value in {**values}.items() if not instead(f"{group}{key}")}

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from seqkit.conditions import StreamConditions, Written
-from seqkit.config import ModelConfig
 from seqkit.data.codecs import Quantiser
 from seqkit.data.sound.pitch import PitchBook
 from seqkit.data.sound.slow_codes import Codebook
-from seqkit.foundation import dropped
+from seqkit.foundation.config_file import network_from
 from seqkit.foundation.randomness import uniforms
-from seqkit.foundation.settings import check_section
 from seqkit.generation.engine import Engine, generate_blocks
 from seqkit.generation.labelled import Choice
 from seqkit.generation.sampling import Sampling, guided
@@ -81,8 +79,7 @@ class SlowTier:
         Raises:
             KeyError, TypeError, ValueError, RuntimeError, ConfigError: they are something else.
         """
-        config = ModelConfig(**dropped.without("model.", record["writer"]))
-        check_section(config, "slow.writer.")
+        config = network_from(record["writer"])
         weights = {k.removeprefix(_WRITER): v for k, v in tensors.items() if k.startswith(_WRITER)}
         if {name: part.shape for name, part in weights.items()} != shapes(config):
             raise ValueError("weights that do not fit the writer of codes")

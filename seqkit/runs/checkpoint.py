@@ -22,11 +22,11 @@ from seqkit.data.labels import Labels
 from seqkit.data.sound.postfilter import OFF, Postfilter
 from seqkit.evaluation.recited import Index
 from seqkit.evaluation.recording import Recording
-from seqkit.foundation import disk, dropped, machine
+from seqkit.foundation import disk, machine
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.config_file import from_values
+from seqkit.foundation.config_file import from_values, network_from
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
-from seqkit.foundation.settings import check_section, check_type
+from seqkit.foundation.settings import check_type
 from seqkit.generation.request import Trained
 from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.arrays import Network, NetworkArrays, count_fixed, count_parameters, shapes
@@ -230,8 +230,7 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
         _check_record(record)
         stored = safetensors.numpy.load(content)
         tensors = _in_full(stored)
-        model = ModelConfig(**dropped.without("model.", record["model"]))
-        check_section(model, "model.")
+        model = network_from(record["model"])
         codec = _codec(path, record, catalogue)
         if model.symbols < codec.size or (model.ends and model.symbols > codec.size):
             raise ValueError(f"{model.symbols} logits for {codec.size} symbols")

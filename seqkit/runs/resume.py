@@ -8,7 +8,7 @@ from typing import Any
 
 from seqkit.config import ARITHMETIC_KEYS, Config, as_data_asks, values_of
 from seqkit.data import elsewhere
-from seqkit.foundation import disk
+from seqkit.foundation import disk, dropped
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.config_file import from_values
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
@@ -35,7 +35,8 @@ def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], Non
 
     Raises:
         CheckpointError: there is none, or all are damaged.
-        UnreadableError: one of them cannot be read now, though it may be whole.
+        UnreadableError: one of them cannot be read now, though it may be whole; or the run learned
+            with a key that is gone.
     """
     reasons: list[str] = []
     for file in map(files.checkpoint, STATES):
@@ -43,6 +44,7 @@ def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], Non
             saved = checkpoint.load(file, catalogue)
             if saved.training is None:
                 raise CheckpointError(f"{file}: it holds no training state")
+            _require_kept(saved)
         except UnreadableError:
             raise
         except CheckpointError as error:
@@ -56,6 +58,18 @@ def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], Non
     raise CheckpointError(
         f"the run cannot go on: {'; '.join(reasons)}: {instead if peek(best) else 'train anew'}"
     )
+
+
+def _require_kept(saved: Checkpoint) -> None:
+    """Raise UnreadableError where a run learned with a key that is gone."""
+    for name in dropped.OF_TRAINING:
+        group, _, key = name.partition(".")
+        values = saved.config.get(group)
+        if isinstance(values, dict) and values.get(key):
+            raise UnreadableError(
+                f"{saved.file}: it learned with {name}, which is gone: {dropped.KEYS[name]}; a new "
+                f"run begins with its weights by init_from={saved.file}"
+            )
 
 
 def set_aside(files: RunFiles, found: Checkpoint) -> None:

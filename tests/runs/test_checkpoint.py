@@ -15,7 +15,7 @@ import torch
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import Characters
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.errors import CheckpointError
+from seqkit.foundation.errors import CheckpointError, UnreadableError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
@@ -141,6 +141,24 @@ def test_a_well_signed_file_of_nonsense_is_refused(
     example().save(path)
     with pytest.raises(CheckpointError):
         assert checkpoint.load(path, Catalogue()).settings
+
+
+@dataclasses.dataclass
+class Clamped(ModelConfig):
+    """The network's keys before 0.3.0."""
+
+    cell_clip: float = 0.0
+
+
+def test_a_network_whose_cells_were_clamped_is_refused(tmp_path: Path) -> None:
+    path, original = tmp_path / "a.safetensors", example()
+    for clip in (0.0, 0.05):
+        original.model = Clamped(**dataclasses.asdict(example().model) | {"cell_clip": clip})
+        original.save(path)
+        if not clip:
+            assert checkpoint.load(path, Catalogue()).model == example().model
+    with pytest.raises(UnreadableError, match=r"model\.cell_clip: that is gone: nothing bounds"):
+        checkpoint.load(path, Catalogue())
 
 
 def test_weights_of_another_shape_are_refused(tmp_path: Path) -> None:
