@@ -136,11 +136,10 @@ class RunFolder(RunFiles):
                 raise OutputError(f"run_dir={self.path}: another training was here: start again")
 
     def _acquire(self) -> None:
-        """Own the folder, and clear half files away."""
+        """Own the folder, and clear half checkpoints away: nobody else writes any."""
         self._lock = FolderLock(self.lock)
         self._lock.take()
-        for folder in (self.path, self.checkpoints, self.samples):
-            disk.clear_halves(folder.absolute(), age=0)  # of a run that was killed
+        disk.clear_halves(self.checkpoints.absolute(), age=0)  # of a run that was killed
 
     def check_own(self) -> None:
         """Raise OutputError where this folder is not this training's any more."""

@@ -9,6 +9,7 @@ import torch
 
 from seqkit.config import Config, ModelConfig
 from seqkit.data.codecs import Characters
+from seqkit.foundation import disk
 from seqkit.foundation.errors import OutputError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
@@ -60,6 +61,21 @@ def test_two_trainings_never_share_a_folder(tmp_path: Path) -> None:
             pass
     with folder.claimed():
         folder.make()
+
+
+def test_what_others_write_beside_the_checkpoints_is_left_to_them(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    with folder.claimed():
+        folder.make()
+        folder.save(checkpoint(1))
+    others = [disk.half_of(place / "a.wav") for place in (folder.path, folder.samples)]
+    killed = disk.half_of(folder.checkpoint("last"))
+    for half in (*others, killed):
+        half.touch()
+    disk.clear_halves.cache_clear()  # as another process
+    with RunFolder(folder.path).claimed():
+        assert not killed.exists()
+        assert all(half.exists() for half in others)
 
 
 def test_places_where_no_folder_can_be_are_refused(tmp_path: Path) -> None:
