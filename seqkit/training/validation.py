@@ -82,10 +82,6 @@ class Validation:
         self.scored = int((end - begin).sum())
         """How many symbols of the part are scored."""
 
-    def __len__(self) -> int:
-        """The symbols of the part."""
-        return len(self._part)
-
     def model(self) -> CharRNN:
         """What the last validation chose; before any, the average if there is one."""
         weights, temperature = self._chosen
@@ -128,7 +124,7 @@ class Validation:
             improved=improved,
             best_loss=progress.best_loss,
             scored=self.scored,
-            total=len(self),
+            total=len(self._part),
             since=progress.since,
         )
 
