@@ -97,7 +97,8 @@ def _loaded(
 def leave_out(source: Source, codec: Codec | None, cache: Path, progress: Progress) -> None:
     """Read all files once, and put those that cannot be read down as errors of the search.
 
-    That is kept in the cache until a file changes. Raises DataError if no file is left.
+    That is kept in the cache until a file changes, unless the operating system refused one, which
+    may pass. Raises DataError if no file is left.
     """
     config = source.config
     kind = "audio" if source.is_sound else codec.kind if codec else kind_of_text(source).kind
@@ -106,6 +107,7 @@ def leave_out(source: Source, codec: Codec | None, cache: Path, progress: Progre
     known = _read(memory)
     reasons = {} if known is None else known[1]
     if known is None:
+        passing = False
         with progress("looking for what cannot be read", source.bytes, unit="B") as bar:
             for name, file in source.files.items():
                 try:
@@ -115,8 +117,10 @@ def leave_out(source: Source, codec: Codec | None, cache: Path, progress: Progre
                     deque(read, maxlen=0)
                 except BadFileError as error:
                     reasons[name] = error.reason
+                    passing = passing or isinstance(error.__cause__, OSError)
         with contextlib.suppress(OutputError):
-            _save(memory, np.zeros(0, np.int64), reasons)
+            if not passing:
+                _save(memory, np.zeros(0, np.int64), reasons)
     source.search.errors += [BadFileError(source.files[name], reasons[name]) for name in reasons]
     if not source.documents:
         raise nothing_left(source, {})

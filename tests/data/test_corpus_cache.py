@@ -1,5 +1,7 @@
 """What the cache has of a text is used only as it was written, and nothing depends on it."""
 
+import contextlib
+import errno
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -124,6 +126,32 @@ def test_what_is_old_goes(text: Path, cache: Path) -> None:
     read(text)
     assert not before & {*(cache / "corpora").iterdir()}
     assert copies(cache) == {".npy", ".npz"}
+
+
+@pytest.mark.parametrize("passing", [False, True])
+def test_an_error_of_reading_that_may_pass_is_not_kept(
+    passing: bool, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, read = tmp_path / "folder", Path.open
+    folder.mkdir()
+    for name in "ab":
+        (folder / f"{name}.txt").write_text(name * 10)
+    if not passing:
+        (folder / "b.txt").write_bytes(b"bad \xff")
+    data = DataConfig(path=[str(folder)], kind="text", on_bad_file="skip")
+    opened, tried = list[str](), Session(Catalogue(), lambda text: None)
+
+    def failing(file: Path, *arguments: Any, **more: Any) -> Any:
+        opened.append(file.name)
+        if passing and file.name == "b.txt" and opened.count("b.txt") > 1:  # after the first look
+            raise OSError(errno.EIO, "Input/output error")
+        return read(file, *arguments, **more)
+
+    with monkeypatch.context() as context:
+        context.setattr(Path, "open", failing)
+        with contextlib.suppress(BadFileError):  # what cannot be read has no digest either
+            assert load_corpus(data, tried).unreadable_files == 1
+    assert load_corpus(data, tried).unreadable_files == (0 if passing else 1)
 
 
 @pytest.mark.parametrize("kind", ["bytes", "text"])
