@@ -129,10 +129,9 @@ def leave_out(source: Source, codec: Codec | None, cache: Path, progress: Progre
 def evict(cache: Path) -> None:
     """Remove old corpora and kernels: most of them are of no use any more."""
     for path in chain.from_iterable((cache / name).glob("*") for name in ("corpora", "kernels")):
-        with contextlib.suppress(OSError, OutputError):
+        with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > _OLD:
-                remove = disk.remove_folder if path.is_dir() else disk.remove
-                remove(path)
+                disk.discard(path)
 
 
 def _fitted(source: Source, folder: Path, progress: Progress, codec: Codec | None) -> Codec:

@@ -81,7 +81,7 @@ class Download:
             disk.rename(aside, path)
         finally:
             disk.remove(packed)
-            disk.remove_folder(aside)
+            disk.discard(aside)
 
     def _unpack(self, packed: Path, folder: Path) -> None:
         """Write the files of the archive. Raises ValueError for others than are expected."""

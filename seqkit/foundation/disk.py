@@ -128,7 +128,7 @@ def scratch(path: Path, size: int = 0) -> Iterator[tuple[OutputFile, Path]]:
         require_space(path, size)
     with contextlib.ExitStack() as stack:
         temporary = half_of(path)
-        stack.callback(_unlink, temporary)  # also if a signal comes while it is made
+        stack.callback(discard, temporary)  # also if a signal comes while it is made
         with _failures(path):
             stream = stack.enter_context(OutputFile(open_file(temporary, "xb"), path))
         yield stream, temporary
@@ -150,10 +150,7 @@ def clear_halves(folder: Path, age: float = _LEASE) -> None:
         with contextlib.suppress(OSError):
             if time.time() < path.stat().st_mtime + age:
                 continue
-        if path.is_dir():
-            remove_folder(path)
-        else:
-            _unlink(path)
+        discard(path)
 
 
 def create(path: Path, overwrite: bool = False) -> OutputFile:
@@ -205,15 +202,13 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def remove_folder(path: Path) -> None:
-    """Remove a folder with all that is in it, as far as that goes."""
-    shutil.rmtree(path, ignore_errors=True)
-
-
-def _unlink(path: Path) -> None:
-    """Remove a file, if that can be done."""
-    with contextlib.suppress(OSError):
-        path.unlink(missing_ok=True)
+def discard(path: Path) -> None:
+    """Remove a file, or a folder with all that is in it, as far as that goes."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
 
 
 def require_space(path: Path, size: int) -> None:
