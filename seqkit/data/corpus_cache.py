@@ -13,7 +13,7 @@ import zipfile
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from itertools import chain
+from itertools import accumulate, chain, starmap
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +30,13 @@ from seqkit.data.source import Source
 from seqkit.data.text_encoder import encode_text, pieces_of
 from seqkit.foundation import disk
 from seqkit.foundation.console import Progress
-from seqkit.foundation.errors import DataError, OutputError
+from seqkit.foundation.errors import ConfigError, DataError, OutputError
 from seqkit.foundation.session import Session
+from seqkit.foundation.settings import check_type
 from seqkit.foundation.wording import first_of
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
-_FORMAT = 16  # of the cached files; what is chosen otherwise changes their key, too
+_FORMAT = 17  # of the cached files; what is chosen otherwise changes their key, too
 _OF_BOTH = ("on_bad_file", "sha256")
 _OF_SOUND = (*_OF_BOTH, "channel")
 _OF_TEXT = (*_OF_BOTH, "unknown", "newline", "leave_out", "document", "encoding", "kind")
@@ -104,8 +105,8 @@ def leave_out(source: Source, codec: Codec | None, cache: Path, progress: Progre
     kind = "audio" if source.is_sound else codec.kind if codec else kind_of_text(source).kind
     keys = config.encoding, config.channel, config.channels
     memory = cache / "corpora" / _digest(source, kind, keys)
-    known = _read(memory)
-    reasons = {} if known is None else known[1]
+    known = _read(memory, dict.fromkeys(source.files, str))
+    reasons = dict.fromkeys(source.files, "") if known is None else known[1]
     if known is None:
         passing = False
         with progress("looking for what cannot be read", source.bytes, unit="B") as bar:
@@ -121,7 +122,8 @@ def leave_out(source: Source, codec: Codec | None, cache: Path, progress: Progre
         with contextlib.suppress(OutputError):
             if not passing:
                 _save(memory, np.zeros(0, np.int64), reasons)
-    source.search.errors += [BadFileError(source.files[name], reasons[name]) for name in reasons]
+    bad = [(file, reasons[name]) for name, file in source.files.items() if reasons[name]]
+    source.search.errors += starmap(BadFileError, bad)
     if not source.documents:
         raise nothing_left(source, {})
 
@@ -141,7 +143,7 @@ def _fitted(source: Source, folder: Path, progress: Progress, codec: Codec | Non
     kind = None if codec or name == "auto" else codecs.find(name, source.catalogue)
     memory = folder / _digest(source, config, given, kind and codecs.fingerprint(kind))
     with contextlib.suppress(ValueError):  # a plug-in's codec may have changed
-        if known := _read(memory):
+        if known := _read(memory, {"codec": dict}):
             return codecs.from_spec(known[1]["codec"], source.catalogue)
     spec = codecs.spec_of(choose_codec(source, progress, codec, grow=True))
     with contextlib.suppress(OutputError):
@@ -167,14 +169,16 @@ def _parts_of(codec: Codec) -> list[Any]:
 
 def _kept(place: Path, progress: Progress) -> tuple[Symbols, Integers, Facts] | None:
     """What the cache has of a corpus; None if it is not there, or damaged."""
-    known, file = _read(place), place.with_suffix(".npy")
+    kinds = {"sha256": str, "notes": list[str], "counts": list[int], "skipped": int}
+    known = _read(place, kinds | {"snr": float | None, "digest": str})
     if known is None:
         return None
+    file = place.with_suffix(".npy")
     try:
         symbols = np.asarray(np.load(file, mmap_mode="r"))
         with progress("checking the cache", file.stat().st_size, unit="B") as bar:
-            whole = digest_of(file, bar.add) == known[1].pop("digest")
-    except (DataError, OSError, EOFError, ValueError, KeyError):
+            whole = digest_of(file, bar.add) == known[1]["digest"]
+    except (DataError, OSError, EOFError, ValueError):
         return None
     return (symbols, *known) if whole else None
 
@@ -204,13 +208,16 @@ def _save(place: Path, starts: Integers, facts: Facts) -> None:
         stream.write(content.getbuffer())
 
 
-def _read(place: Path) -> tuple[Integers, Facts] | None:
-    """What `_save` kept; None if it is not there, or damaged."""
+def _read(place: Path, kinds: Mapping[str, Any]) -> tuple[Integers, Facts] | None:
+    """What `_save` kept, values of these kinds; None if it is not there, or damaged, or another."""
     try:
         with place.with_suffix(".npz").open("rb") as stream, np.load(stream) as kept:
-            return kept["starts"], json.loads(kept["facts"].tobytes())  # checksums are compared
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            starts, facts = kept["starts"], json.loads(kept["facts"].tobytes())  # by checksums
+        for name, kind in kinds.items():
+            check_type(name, facts[name], kind)
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, ConfigError):
         return None
+    return starts, facts
 
 
 def encode(
@@ -219,7 +226,7 @@ def encode(
     """Write the symbols of all documents to a stream, one after the other.
 
     Returns:
-        Where the documents start, (D,), and what is known of them beside: arguments of `Corpus`.
+        Where the documents start, (D,), and what `_corpus_of` needs beside.
 
     Raises:
         DataError: a file cannot be read, or changed; or nothing is left of all.
@@ -228,8 +235,7 @@ def encode(
     with progress("hashing", source.bytes, unit="B") as bar:
         sha256 = {name: digest_of(file, bar.add) for name, file in source.files.items()}
     config, findings = source.config, Findings()
-    sizes, documents, parts = list[Integers](), list[tuple[str, int]](), dict[int, int]()
-    size = 0
+    sizes = list[Integers]()  # of the documents of each file
     with progress("encoding", source.bytes, unit="B") as bar:
         for name, file in source.documents.items():
             begin = stream.tell()
@@ -241,28 +247,17 @@ def encode(
             if not lengths.any():
                 stream.seek(begin)
                 stream.truncate()
-                continue
             sizes.append(lengths[lengths > 0])
-            documents.append((name, len(sizes[-1])))
-            parts.setdefault(source.located.part_of(name), size)
-            size += int(lengths.sum())
     source.check_unchanged()
-    if not sizes:
-        raise nothing_left(source, findings.left_out)
     edges = np.concatenate([np.zeros(1, np.int64), *sizes])
+    if len(edges) == 1:
+        raise nothing_left(source, findings.left_out)
     starts = np.cumsum(edges, out=edges)[:-1]
-    skipped, errors = findings.skipped, len(source.search.errors)
-    if isinstance(codec, Quantiser):
-        skipped = len(findings.left_out) + errors
-    notes, other = findings.notes(source.documents, codec), _other_files(sha256, config.sha256)
     return starts, {
         "sha256": source.sha256_of(sha256),
-        "skipped": skipped,
-        "unreadable_files": errors,
-        "notes": [*notes, other] if other else notes,
-        "files": documents,
-        "validation_start": parts.get(1),
-        "test_start": parts.get(2),
+        "counts": [len(each) for each in sizes],
+        "skipped": findings.skipped + len(findings.left_out),
+        "notes": [*findings.notes(source.documents, codec), *_other_files(sha256, config.sha256)],
         "snr": findings.snr,
     }
 
@@ -272,28 +267,38 @@ def _corpus_of(
 ) -> Corpus:
     """The corpus of encoded files; `facts` as `encode` gives them."""
     located, frame = source.located, codec.phases if isinstance(codec, Quantiser) else 1
-    files = tuple((name, count) for name, count in facts["files"])
+    counts, bad = facts["counts"], len(source.search.errors)
+    firsts = accumulate(counts, initial=0)  # the number of each file's first document
+    files = [file for file in zip(source.documents, counts, firsts, strict=False) if file[1]]
+    begins = {located.part_of(name): int(starts[first]) for name, _, first in reversed(files)}
     return Corpus(
         Part(symbols, starts, frame=frame),
         codec,
         located.name,
-        bytes=source.bytes,
+        facts["sha256"],
+        source.bytes,
+        skipped=facts["skipped"] + bad * source.is_sound,
+        unreadable_files=bad,
+        notes=(*facts["notes"], *source.notes(codec)),
+        files=tuple((name, count) for name, count, _ in files),
         whole_documents=(source.is_sound or source.config.cuts_files) and len(starts) > 1,
         licence=located.licence,
         citation=located.citation,
         stand_in=located.path if located.stands_in else None,
-        **facts | {"notes": (*facts["notes"], *source.notes(codec)), "files": files},
+        validation_start=begins.get(1),
+        test_start=begins.get(2),
+        snr=facts["snr"],
     )
 
 
-def _other_files(of_files: Mapping[str, str], meant: list[str]) -> str:
-    """That files have none of the sums that are meant; empty if they do."""
+def _other_files(of_files: Mapping[str, str], meant: list[str]) -> Iterator[str]:
+    """That files have none of the sums that are meant; nothing if they do."""
     others = {name: sha256 for name, sha256 in of_files.items() if meant and sha256 not in meant}
     if not others:
-        return ""
+        return
     found = first_of([f"{name} ({sha256[:_SHOWN]}…)" for name, sha256 in others.items()])
     expected = first_of([f"{sha256[:_SHOWN]}…" for sha256 in meant])
-    return (
+    yield (
         f"{found}: another sha256 than data.sha256 has ({expected}): another edition, or other "
         "line ends? Losses compare with published ones only on the same text"
     )
