@@ -25,7 +25,7 @@ from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.files import BadFileError, Findings, Sink, digest_of
 from seqkit.data.sound.reader import SoundReader
-from seqkit.data.sound_encoder import encode_sound
+from seqkit.data.sound_encoder import encode_sound, frames_of
 from seqkit.data.source import Source
 from seqkit.data.text_encoder import encode_text, pieces_of
 from seqkit.foundation import disk
@@ -114,7 +114,8 @@ def leave_out(source: Source, codec: Codec | None, cache: Path, progress: Progre
                 try:
                     read: Iterator[object] = pieces_of(file, kind, config, bar.add)
                     if source.is_sound:
-                        read = SoundReader(file).frames_of(config.channels, config.channel)
+                        sound = SoundReader(file)
+                        read = frames_of(sound, sound.sample_rate, config.channels, config, bar.add)
                     deque(read, maxlen=0)
                 except BadFileError as error:
                     reasons[name] = error.reason

@@ -81,9 +81,9 @@ class Search:
         return named
 
     def note(self, taken: int) -> str:
-        """What was taken and left, in one line."""
+        """What was taken and left, in one line; of sound what was left: its reader counts it."""
         what = _WORDS[self.kind] if taken == 1 else _WORDS[self.kind].replace("file", "files")
-        parts = [f"{taken} {what} taken", self._left_out()]
+        parts = ["" if self.kind == "audio" else f"{taken} {what} taken", self._left_out()]
         if self.errors:
             parts.append(f"{len(self.errors)} cannot be read: {self._unreadable()}")
         return "; ".join(filter(None, parts))

@@ -77,7 +77,7 @@ def share(file: Path, rate: int, config: DataConfig, count: Watch) -> Sums:
     """
     bands = bands_of(config.bands, rate)
     split, sums = filter_bank.splitter(bands, config.channels), np.zeros((3, bands))
-    for frames in _frames(SoundReader(file), rate, config.channels, config, count):
+    for frames in frames_of(SoundReader(file), rate, config.channels, config, count):
         left, right = split(frames).astype(np.float64).transpose(2, 0, 1)
         sums += [np.square(left).sum(0), np.square(right).sum(0), (left * right).sum(0)]
     return sums
@@ -96,7 +96,7 @@ def measure(
     loudness, columns = Loudness.of_nothing(config, rate), bands * config.channels
     times, before = np.full(len(loudness.peak), float(columns)), np.zeros((1, columns), np.float32)
     times[0] = 1
-    for frames in _frames(SoundReader(file), rate, config.channels, config, count):
+    for frames in frames_of(SoundReader(file), rate, config.channels, config, count):
         sums = []
         rows = split(frames)
         sounds = [emphasised(rows, share, before) if share else rows for share in emphases]
@@ -133,7 +133,7 @@ def encode_sound(
     size, peak = 0, 0.0
     analyse, read = codec.analyser(), codec.reader()
     heard = np.zeros((codec.delay, channels), np.float32)  # what is not decoded yet
-    for frames in codec.padded(_frames(recording, rate, channels, config, count)):
+    for frames in codec.padded(frames_of(recording, rate, channels, config, count)):
         values = analyse(frames)
         with codecs.failures(type(codec), "encode"):
             symbols = codec.encoded(frames, values)
@@ -157,7 +157,7 @@ def encode_sound(
     return np.array([size], np.int64), findings
 
 
-def _frames(
+def frames_of(
     recording: SoundReader, rate: int, channels: int, config: DataConfig, count: Watch
 ) -> Iterator[Frames]:
     """The samples (n, C) of a file, in blocks, whose share of its bytes is told as read."""

@@ -1,5 +1,7 @@
 """Recordings become symbols: whole, in place, and with every fault and change reported."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,7 @@ from seqkit.data.sound import Wave
 from seqkit.data.sound.resample import resampled
 from seqkit.data.source import Source
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.console import unseen
+from seqkit.foundation.console import Bar, unseen
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.session import Session
 
@@ -101,7 +103,7 @@ def test_rates_and_channels_are_brought_together_and_told(tmp_path: Path) -> Non
     assert len(corpus.whole) == 4 * wave.size
     assert corpus.skipped == 2
     told, left_out = corpus.notes
-    assert left_out == "6 files of sound taken; left out: 1 not sound"
+    assert left_out == "left out: 1 not sound"
     clipped = int((np.abs(4 * wave) > 1).sum())
     for said in (
         "4 of 6 files of sound read",
@@ -153,10 +155,35 @@ def test_a_bad_file_ends_it_or_is_left_out(folder: Path, tmp_path: Path) -> None
         assert len(corpus.whole) == sum(noise(0.2 + n / 50).size for n in range(12))
         assert (len(corpus.whole.starts), corpus.skipped) == (12, 2)
         (told,) = corpus.notes
-        said = "12 files of sound taken; left out: 1 not sound; 2 cannot be read: "
-        assert told.startswith(said)
+        assert told.startswith("left out: 1 not sound; 2 cannot be read: ")
         assert "nan.wav (sample 20000 is not finite (nan))" in told
         assert "text.wav (cannot be read as sound" in told
+
+
+def test_what_is_left_out_of_sound_is_counted_once(folder: Path, tmp_path: Path) -> None:
+    soundfile.write(folder / "silent.wav", np.zeros(2000), RATE)
+    (folder / "text.wav").write_text("a text")
+    read, left_out = load(folder, tmp_path / "cache", on_bad_file="skip").notes
+    assert read.startswith("12 of 13 files of sound read; 1 left out (silent): ")
+    assert left_out.startswith("left out: 1 not sound; 1 cannot be read: ")
+
+
+def test_how_far_bad_files_were_looked_for_is_shown(folder: Path, tmp_path: Path) -> None:
+    shown = list[int]()
+
+    class Watched(Bar):
+        def update(self, completed: int, *readings: str, total: int | None = None) -> None:
+            shown.append(completed)
+
+    @contextlib.contextmanager
+    def progress(title: str, *amounts: object, **more: object) -> Iterator[Bar]:
+        yield Watched(title)
+
+    config = DataConfig(kind="audio", on_bad_file="skip")
+    source = Source.of(config, Located(folder, "clips"), "audio", Catalogue())
+    corpus_cache.leave_out(source, None, tmp_path / "cache", progress)
+    assert len(shown) >= 12
+    assert (shown, shown[-1]) == (sorted(shown), source.bytes)
 
 
 def test_what_holds_no_sound_is_refused(tmp_path: Path) -> None:
