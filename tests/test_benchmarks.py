@@ -82,6 +82,7 @@ def printed(*words: str) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.thorough
 def test_a_training_shape_has_its_rows_ratios_and_what_others_published() -> None:
     found = printed("mycaffe", "train.batch_size=2", "train.sequence_length=4")
     rows = {row["name"]: row for row in found["rows"]}

@@ -44,6 +44,7 @@ def test_commands_and_keys_are_those_of_the_program(site: Path) -> None:
     assert "<code>model.lookback</code>" in keys
 
 
+@pytest.mark.thorough
 @needs_browser
 def test_pages_fit_a_telephone_and_ask_for_nothing(site: Path, tmp_path: Path) -> None:
     with browser(tmp_path) as page:

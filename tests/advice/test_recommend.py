@@ -33,6 +33,7 @@ def test_a_recipe_for_gpus_is_given_what_it_does_otherwise(key: str, text_file: 
     assert compose(words, []).data == config.data
 
 
+@pytest.mark.thorough
 def test_on_a_cpu_the_network_is_as_large_as_the_data_and_the_time_allow(text_file: Path) -> None:
     def units(symbols: int, *words: str) -> int:
         config = compose(["recipe=shakespeare", f"data.path={text_file}", *words], [])

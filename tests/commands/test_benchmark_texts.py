@@ -3,6 +3,8 @@
 import hashlib
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import SENTENCE, SMALL, Run
 
 FAST = (*SMALL, "train.max_steps=4", "train.validate_every=2", "train.max_minutes=0")
@@ -13,6 +15,7 @@ def spaced(text: str) -> str:
     return " ".join(text.replace(" ", "_"))
 
 
+@pytest.mark.thorough
 def test_penn_treebank_is_read_by_its_protocol(run: Run, tmp_path: Path) -> None:
     sizes = {"train": 30, "valid": 5, "test": 7}
     for part, count in sizes.items():

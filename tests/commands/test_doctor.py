@@ -110,6 +110,7 @@ def test_misuse_is_refused_in_a_line(text_file: Path, run: Run, tmp_path: Path) 
         assert said in run.fails_in_a_line(code, "doctor", *words)
 
 
+@pytest.mark.thorough
 def test_a_training_tells_the_faults_of_sound(run: Run, tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", 0.02 * NOISE[:8000] + 0.1, 8000)
     words = ["recipe=wav_generation", f"data.path={tmp_path / 'a.wav'}", *SMALL]

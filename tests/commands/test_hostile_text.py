@@ -29,6 +29,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.thorough
 def test_samples_of_a_training_and_of_generate(text: Path, run: Run) -> None:
     words = [*TINY, f"data.path={text}", "run_dir=run", "train.max_steps=4"]
     shown = rows([*words, "train.validate_every=2"], text.parent)

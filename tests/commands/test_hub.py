@@ -21,6 +21,7 @@ def words(tmp_path: Path) -> tuple[str, ...]:
     )
 
 
+@pytest.mark.thorough
 def test_rows_learn_what_as_many_files_learn(
     run: Run, words: tuple[str, ...], tmp_path: Path
 ) -> None:

@@ -75,6 +75,7 @@ def test_on_a_cpu_a_checkpoint_is_used_without_pytorch(
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.thorough
 def test_so_does_the_library_until_it_reads() -> None:
     done = completed([sys.executable, "-c", _LIBRARY])
     assert done.returncode == 0, done.stderr
@@ -87,6 +88,7 @@ def test_so_does_a_server() -> None:
         assert "libtorch" not in Path(f"/proc/{own.process.pid}/maps").read_text()
 
 
+@pytest.mark.thorough
 def test_what_asks_for_pytorch_gets_it() -> None:
     words = ["generate", "checkpoint=shakespeare", "length=9", "sample.engine=torch", "device=cpu"]
     code = _COMMAND.replace("assert not {", "assert {")

@@ -55,6 +55,7 @@ def test_another_recording_is_heard_in_full(learnt: Path, run: Run) -> None:
     assert full["heard"] == "too short: a verdict needs 5 s of sound"
 
 
+@pytest.mark.thorough
 def test_a_training_has_one_verdict_which_all_say_again(
     learnt: Path, run: Run, tmp_path: Path
 ) -> None:

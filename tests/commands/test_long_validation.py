@@ -18,6 +18,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.thorough
 def test_the_share_of_a_large_part_that_is_scored_is_named(
     run: Run, large: Path, tmp_path: Path
 ) -> None:

@@ -14,6 +14,8 @@ from seqkit.symbols import Floats
 from tests.commands.conftest import RATE, TINY
 from tests.conftest import Run, process
 
+pytestmark = pytest.mark.thorough
+
 
 def midi(path: Path, *messages: object) -> Path:
     """A file whose ticks are hundredths of a second."""

@@ -23,6 +23,8 @@ from seqkit.symbols import Floats
 from tests.commands.conftest import RATE, TINY
 from tests.conftest import Run, saved, summary_of
 
+pytestmark = pytest.mark.thorough
+
 USUAL = Postfilter(2.0, 6.0, louder=-2.0)
 
 

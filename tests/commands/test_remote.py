@@ -94,6 +94,7 @@ def test_what_cannot_be_had_ends_a_training(
     assert "Traceback" not in done
 
 
+@pytest.mark.thorough
 def test_a_stop_while_fetching_leaves_no_copy(served: Site, cache: Path, tmp_path: Path) -> None:
     came, go_on = threading.Event(), threading.Event()
     served.cut = 1000

@@ -4,6 +4,8 @@ import contextlib
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Run, start, wait_for_steps
 
 
@@ -24,6 +26,7 @@ def test_a_run_leaves_its_report(trained: Path, run: Run) -> None:
     assert written.sub("", (trained / "report.html").read_text()) == written.sub("", before)
 
 
+@pytest.mark.thorough
 def test_a_run_that_goes_on_and_one_that_was_killed(
     text_file: Path, tmp_path: Path, run: Run
 ) -> None:

@@ -73,6 +73,7 @@ def test_two_processes_leave_one_run_like_that_of_one(
     }
 
 
+@pytest.mark.thorough
 def test_two_processes_stop_together_and_one_goes_on(
     text_file: Path, tmp_path: Path, run: Run
 ) -> None:
@@ -181,6 +182,7 @@ def test_one_voice_tells_of_a_wrong_key_and_prints_what_is_no_training(
     assert all("leave torchrun out" in said for _, _, said in swept)
 
 
+@pytest.mark.thorough
 def test_more_processes_than_lanes_are_refused(text_file: Path, tmp_path: Path, port: int) -> None:
     words = (f"data.path={text_file}", "run_dir=run", "train.batch_size=1")
     first, second = by_hand(tmp_path, port, words, words)

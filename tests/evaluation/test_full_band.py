@@ -55,6 +55,7 @@ def wasserstein(one: Floats, other: Floats) -> float:
     return float(np.abs(np.quantile(one, shares) - np.quantile(other, shares)).mean())
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("frames", [2048, 37])
 def test_the_distances_are_the_formulas(frames: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(full_band, "_FRAMES", frames)

@@ -140,6 +140,7 @@ def test_a_wav_with_any_header_is_read_or_refused(
             load_corpus(data, Session(Catalogue(), lambda said: None))
 
 
+@pytest.mark.thorough
 def test_any_recipe_is_read_or_refused(
     trained: Path, tmp_path: Path, amount: Amount, chance: random.Random
 ) -> None:

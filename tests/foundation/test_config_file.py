@@ -15,6 +15,7 @@ TEXT = st.text(
 )  # surrogates, too
 
 
+@pytest.mark.thorough
 @given(TEXT, st.lists(TEXT), st.floats(1e-9, 1.0))
 def test_what_is_written_is_read_to_the_letter(prompt: str, paths: list[str], rate: float) -> None:
     config = Config(recipe="x", prompt=prompt, data=DataConfig(path=paths))

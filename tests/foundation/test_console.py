@@ -12,6 +12,7 @@ from tests.terminal import on_terminal
 from tests.warm_python import python
 
 
+@pytest.mark.thorough
 def test_the_bar_of_a_training_keeps_to_its_row_at_every_width(
     text_file: Path, tmp_path: Path
 ) -> None:

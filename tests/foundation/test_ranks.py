@@ -11,6 +11,7 @@ from seqkit.foundation.ranks import joined
 from tests.conftest import TINY, completed, torchrun
 
 
+@pytest.mark.thorough
 def test_three_processes_agree() -> None:
     done = completed(torchrun(3, "tests.several"))
     assert done.returncode == 0, done.stderr

@@ -20,6 +20,8 @@ from seqkit.stages.conditions import coded, learn_codes
 from seqkit.stages.learn_slow_tier import learn_writer
 from seqkit.symbols import Symbols
 
+pytestmark = pytest.mark.thorough
+
 RATE = 2000
 HOP = RATE // 50
 CODEC = MuLaw(256, RATE)

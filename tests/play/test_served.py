@@ -75,6 +75,7 @@ def test_sound_is_what_the_server_makes(visit: Visit, server: Server) -> None:
     assert np.array_equal(heard(page)[1], np.frombuffer(made[44:], "<i2"))
 
 
+@pytest.mark.thorough
 def test_sound_goes_on_from_a_recording(visit: Visit, server: Server) -> None:
     page = visit("etude")
     fill(page, seed=5, length=1)

@@ -63,6 +63,7 @@ def test_of_a_long_recording_the_first_minutes_are_compared_with(tmp_path: Path)
     assert found.heard.level[0] > both.heard.level[0] + 20
 
 
+@pytest.mark.thorough
 def test_a_recording_is_compared_with_as_it_was_before_it_was_quantised(tmp_path: Path) -> None:
     time = np.arange(3 * 8000) / 8000
     wave = 0.5 * np.sin(2 * np.pi * 440 * time) * np.exp(-time)

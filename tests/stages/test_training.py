@@ -10,6 +10,7 @@ from seqkit.stages import conditions
 from tests.conftest import Run
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize(
     ("code", "said", "words"),
     [

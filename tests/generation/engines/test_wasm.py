@@ -117,6 +117,7 @@ def test_symbols_are_drawn_by_the_rule(sampling: Sampling, places: int) -> None:
     check_draws(WasmEngine(model, 33), model, 3, 200, sampling)
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("sampling", [Sampling(0.7), Sampling(top_k=8, top_p=0.8)])
 def test_symbols_are_as_frequent_as_their_probabilities(sampling: Sampling) -> None:
     model = flat(33)
