@@ -80,8 +80,9 @@ def main() -> None:
         return
     text = given.source.read_bytes().decode()
     given.target.write_bytes(packed := pack(model, text))
-    ideal = model.nats(text).sum(dtype=float) / math.log(2) / len(text)
-    print(f"{8 * len(packed) / len(text):.4f} bits per character, of the model's {ideal:.4f}")
+    count = max(1, len(text))
+    ideal = model.nats(text).sum(dtype=float) / math.log(2) / count
+    print(f"{8 * len(packed) / count:.4f} bits per character, of the model's {ideal:.4f}")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ passed over, but for those that change a network or how it goes on learning.
 
 COMMANDS: dict[str, str] = {
     "bench": "python -m benchmarks.steps SHAPE, in a clone of the repository",
-    "compress": "examples/compress.py packs a text with a model",
-    "decompress": "examples/compress.py unpacks what it packed",
+    "compress": "examples/compress.py, in a clone of the repository, packs a text with a model",
+    "decompress": "examples/compress.py, in a clone of the repository, unpacks what it packed",
     "prepare": "train with data.path=…: what was encoded stays in the cache, however large it is",
     "push": "hf upload USER/NAME CHECKPOINT checkpoint.safetensors, of huggingface_hub, shares it",
 }
@@ -16,12 +16,12 @@ KEYS: dict[str, str] = {
     "data=audio": "give data.kind=audio",
     "data=bytes": "give data.kind=bytes",
     "data=text": "give data.kind=text",
-    "launcher.account": "give SBATCH_ACCOUNT, a variable of Slurm, to --multirun",
+    "launcher.account": "Slurm reads it from the environment: SBATCH_ACCOUNT",
     "launcher.cpus": "a job of launcher=slurm has four cores",
-    "launcher.kind": "it is called launcher now",
-    "launcher.memory_gb": "give SBATCH_MEM_PER_NODE, a variable of Slurm, to --multirun",
-    "launcher.minutes": "give SBATCH_TIMELIMIT, a variable of Slurm, to --multirun",
-    "launcher.partition": "give SBATCH_PARTITION, a variable of Slurm, to --multirun",
+    "launcher.kind": "it is called launcher now: launcher=slurm",
+    "launcher.memory_gb": "Slurm reads it from the environment: SBATCH_MEM_PER_NODE",
+    "launcher.minutes": "Slurm reads it from the environment: SBATCH_TIMELIMIT",
+    "launcher.partition": "Slurm reads it from the environment: SBATCH_PARTITION",
     "search": "--multirun trains every combination; examples/search.py searches with Optuna",
     "data.label_column": "write the rows of each label as files into a folder of its name, and "
     "give data.label=folder without data.kind=hf",
@@ -37,7 +37,7 @@ KEYS: dict[str, str] = {
     "model.autotune": "train.deterministic=true times no precisions either",
     "model.cell_clip": "nothing bounds the cells; train.clip_norm bounds the gradient",
     "sample.repetition_penalty": "a higher temperature=… repeats less",
-    "sample.retry": "takes=8 makes eight sounds and keeps the best",
+    "sample.retry": "of sound, takes=8 makes eight and keeps the best",
     "shape": "python -m benchmarks.steps SHAPE, in a clone of the repository",
     "train.clip_value": "train.clip_norm bounds the norm of the whole gradient",
     "train.teacher_symbols": "examples/teachers.py has --symbols",
