@@ -156,6 +156,10 @@ def _run(words: list[str]) -> None:
     if words[0] == "-P":
         own, words = [], words[1:]
     option, what, *rest = words
+    import torch
+
+    # PyTorch makes its threads anew in a fork; where those of two GPUs do so at once, it fails.
+    torch.set_num_threads(torch.get_num_threads())
     given = os.environ.get("PYTHONPATH", "")
     sys.path[:0] = [*own, *filter(None, given.split(os.pathsep))]
     sys.argv = [option, *rest]
