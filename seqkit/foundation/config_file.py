@@ -65,7 +65,8 @@ def fill(section: Any, values: object, passed_over: bool, prefix: str = "") -> N
         if said := dropped.instead(name, value):
             if passed_over and not (value and name in dropped.OF_NETWORK):
                 continue
-            raise ConfigError(f"{name}: {value}: that is gone: {said}")
+            shown = name if dropped.instead(name) else f"{name}={value}"
+            raise ConfigError(f"{shown}: that is gone: {said}")
         if key not in fields:
             hint = nearest(name, [known for known, _ in options()])
             raise ConfigError(f"unknown key {name[:_LONGEST]}{hint}")

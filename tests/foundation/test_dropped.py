@@ -25,6 +25,7 @@ def test_a_dropped_key_names_what_to_use_instead(run: Run, name: str) -> None:
         ("sample: {retry: 1}", "sample.retry"),
         ("launcher: {minutes: 5}", "launcher.minutes"),
         ("search: {trials: 5}", "search"),
+        ("sample: {engine: onnx}", "sample.engine=onnx"),
     ],
 )
 def test_a_recipe_is_told_of_a_dropped_key(
@@ -32,7 +33,7 @@ def test_a_recipe_is_told_of_a_dropped_key(
 ) -> None:
     (tmp_path / "old.yaml").write_text(f"# @package _global_\n{content}\n")
     said = run.fails_in_a_line(2, f"--config-dir={tmp_path}", "recipe=old")
-    assert dropped.KEYS[key] in said
+    assert f"{key}: that is gone: {dropped.KEYS[key]}" in said
 
 
 def test_a_key_of_a_dropped_group_names_what_to_use_instead(run: Run) -> None:
