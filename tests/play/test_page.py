@@ -39,6 +39,16 @@ def finish(page: Page) -> None:
     assert page.errors == []
 
 
+def stop(page: Page) -> str:
+    """Press stop, and see that nothing more is written; what was written until then."""
+    page.point("#stop")
+    first = page.ask(WRITTEN)
+    assert page.ask(STATUS).startswith("Stopped: ")
+    page.ask("new Promise((done) => setTimeout(done, 200))")
+    assert page.ask(WRITTEN) == first
+    return str(first)
+
+
 @pytest.mark.parametrize("relaxed", [True, False])
 def test_text_is_the_commands_to_the_last_symbol(relaxed: bool, opened: Opened, run: Run) -> None:
     def without(html: str) -> str:
@@ -174,11 +184,7 @@ def test_stop_means_stop_and_a_seed_begins_again(opened: Opened) -> None:
     page.ask("document.querySelector('#length').value = ''; 0")
     page.point("#start")
     page.wait(f"{WRITTEN}.length > 3000")
-    page.point("#stop")
-    first = page.ask(WRITTEN)
-    assert page.ask(STATUS).startswith("Stopped: ")
-    page.ask("new Promise((done) => setTimeout(done, 200))")
-    assert page.ask(WRITTEN) == first
+    first = stop(page)
     fill(page, length=len(first))
     finish(page)
     assert page.ask(WRITTEN) == first

@@ -8,7 +8,7 @@ import pytest
 
 from tests.browser import Page, needs_browser
 from tests.play.conftest import Server, serving
-from tests.play.test_page import STATUS, TROUBLE, WRITTEN, fill, finish, heard
+from tests.play.test_page import STATUS, TROUBLE, WRITTEN, fill, finish, heard, stop
 
 pytestmark = needs_browser
 Visit = Callable[..., Page]
@@ -58,11 +58,7 @@ def test_stop_means_stop_and_a_knob_is_heard_at_once(visit: Visit) -> None:
     page.press("Home", 36)
     line = "the rain in spain stays mainly in the plain.\\n"
     page.wait(f"{WRITTEN}.slice(-600).includes('{line}'.repeat(9))")
-    page.point("#stop")
-    first = page.ask(WRITTEN)
-    assert page.ask(STATUS).startswith("Stopped: ")
-    page.ask("new Promise((done) => setTimeout(done, 200))")
-    assert page.ask(WRITTEN) == first
+    stop(page)
     assert page.errors == []
 
 
