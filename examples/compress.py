@@ -62,6 +62,8 @@ def unpack(model: Any, packed: bytes) -> str:
     for row in rows:
         row[:] = coder.decode(PER_LANE, reader.expected())
         reader.read(row)
+    if not coder.maybe_exhausted():
+        raise SystemExit("it was packed with another model, machine or PyTorch")
     return model.codec.decode(rows.T.ravel()[:length])
 
 
@@ -80,9 +82,8 @@ def main() -> None:
         return
     text = given.source.read_bytes().decode()
     given.target.write_bytes(packed := pack(model, text))
-    count = max(1, len(text))
-    ideal = model.nats(text).sum(dtype=float) / math.log(2) / count
-    print(f"{8 * len(packed) / count:.4f} bits per character, of the model's {ideal:.4f}")
+    ideal = model.nats(text).mean(dtype=float) / math.log(2)
+    print(f"{8 * len(packed) / len(text):.4f} bits per character, of the model's {ideal:.4f}")
 
 
 if __name__ == "__main__":

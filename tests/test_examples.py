@@ -102,6 +102,8 @@ def test_compress(
     assert printed.split()[-1] == f"{bits / len(text):.4f}"
     script(monkeypatch, capfd, "compress.py", str(trained), "packed", "back.txt", "--unpack")
     assert Path("back.txt").read_text() == text
+    with pytest.raises(SystemExit, match="it was packed with another model"):
+        script(monkeypatch, capfd, "compress.py", "shakespeare", "packed", "no.txt", "--unpack")
 
 
 @pytest.mark.thorough
