@@ -1,0 +1,68 @@
+"""How long windows are: long for tones, short for speech and drums.
+
+Of each length a codec is fitted to some seconds of the recording, with as many fewer codes as these
+are shorter: it would know a few seconds by heart. The error is the mean difference
+in decibels between these and what the codec makes of them, as few bands in short windows hear it
+(attacks), as many bands in long ones (partials), and as between the two. Of lengths that are
+nearly as good as the best the longest is taken: its frames are fewer, and are learnt from further
+back.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from seqkit.data.codecs.spectral.codec import SIZE, Spectral, excerpt
+from seqkit.data.codecs.spectral.transform import OVERLAP, Transform
+from seqkit.data.sound import Frames
+from seqkit.symbols import Floats
+
+_MIDDLE = 0.046  # seconds, the length of the middle one of three
+_HEARD = ((1 / 8, 16), (1 / 2, 48), (2, 160))  # windows of that length, and bands
+_FEWEST = 16  # values of a code
+_RANGE = 60.0  # decibels that are heard below the loudest
+_NEAR = 1.03  # of the least error
+_MEL = 700.0  # hertz, below which bands are as wide as each other
+
+
+class Windows(NamedTuple):
+    """The length N in samples that was chosen, and the error of each one in decibels."""
+
+    size: int
+    errors: dict[int, float]
+
+
+def choose(samples: Frames, sample_rate: int) -> Windows:
+    """The windows for samples (n, C), n > 0."""
+    middle = max(2 ** round(np.log2(sample_rate * _MIDDLE)), 64)
+    part = excerpt(samples, sample_rate)
+    values = max(round(SIZE * len(part) / len(samples)), _FEWEST)
+    errors = {}
+    for size in (middle // 2, middle, 2 * middle):
+        codec = Spectral.fit(part, sample_rate, size, values)
+        errors[size] = error(part, codec.decode(codec.encode(part)), sample_rate, middle)
+    least = min(errors.values())
+    return Windows(max(size for size in errors if errors[size] <= _NEAR * least), errors)
+
+
+def error(samples: Frames, made: Frames, sample_rate: int, middle: int) -> float:
+    """The decibels by which sounds (n, C) differ, heard around windows of `middle` samples."""
+    differences = []
+    for share, bands in _HEARD:
+        size = round(share * middle)
+        wanted = _levels(samples, size, sample_rate, bands)
+        heard = _levels(made[: len(samples)], size, sample_rate, bands)
+        differences.append(np.abs(wanted - heard).mean())
+    return float(np.mean(differences))
+
+
+def _levels(samples: Frames, size: int, sample_rate: int, bands: int) -> Floats:
+    """Decibels (F, C, bands) above what is not heard."""
+    transform = Transform(size)
+    spectra = transform.at(samples, np.arange(0, len(samples), size // OVERLAP))
+    top = np.log1p(sample_rate / 2 / _MEL)
+    hertz = _MEL * np.expm1(np.arange(bands) * top / bands)
+    edges = np.unique(np.rint(hertz * size / sample_rate).astype(int))
+    powers = np.add.reduceat(spectra.real**2 + spectra.imag**2, edges, -1)
+    least = powers.max(initial=0) * 10 ** (-_RANGE / 10) + 1e-12
+    return np.asarray(10 * np.log10(powers + least))

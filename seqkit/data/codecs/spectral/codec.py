@@ -1,0 +1,145 @@
+"""Sound as P codes of V a frame: magnitudes by a residual vector quantiser, phases found anew."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from seqkit.data.codecs.spectral.books import Books, decoded, encoded, fit
+from seqkit.data.codecs.spectral.layout import Layout
+from seqkit.data.codecs.spectral.phase import PhaseDecoder
+from seqkit.data.codecs.spectral.transform import OVERLAP, Rows, Spectra, Transform
+from seqkit.data.sound import Frames
+from seqkit.symbols import Integers
+
+CODES, SIZE = 4, 256
+SILENCE = 0
+"""The first code of a frame of silence; those after it mean nothing."""
+
+_FITTED = 16384  # frames
+_SHIFTS = 4  # places in a hop at which frames are taken of short recordings
+_AT_ONCE = 512  # frames
+_PARTS, _PART = 3, 4  # of an excerpt, of so many seconds
+_MOST_LIFT = 6.0  # decibels
+_MOST_ROW = 1e4  # of a value of a row
+
+
+@dataclass(frozen=True)
+class Spectral:
+    """Codes of a recording that it was fitted to, and back."""
+
+    layout: Layout
+    books: Books
+
+    @classmethod
+    def fit(cls, samples: Frames, sample_rate: int, size: int, values: int = SIZE) -> "Spectral":
+        """The codec for samples (n, C), n > 0, with windows of `size` N samples.
+
+        `values` is V, how many a code may have.
+        """
+        transform = Transform(size)
+        step = max(transform.hop // _SHIFTS, -(-len(samples) // _FITTED))
+        top = max(float(np.abs(part).max()) for part in _parts(transform, samples, step))
+        channels = samples.shape[1]
+        layout = Layout(size, sample_rate, channels, 20 * float(np.log10(max(top, 1e-5))))
+        parts = [layout.rows(part) for part in _parts(transform, samples, step)]
+        rows = np.concatenate([part[~layout.silent(part)] for part in parts])
+        codec = cls(layout, fit(rows if len(rows) else parts[0][:1], CODES, values))
+        return codec._levelled(excerpt(samples, sample_rate))
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> "Spectral":
+        """Rebuild one from `to_spec()`. Raises any exception for another spec."""
+        lift = tuple(float(decibels) for decibels in spec["lift"])
+        size, rate, channels = (int(spec[name]) for name in ("size", "sample_rate", "channels"))
+        layout = Layout(size, rate, channels, float(spec["top"]), lift)
+        right = size in range(16, 1 << 16, 8) and rate > 0 and channels in (1, 2)
+        if not (right and abs(layout.top) < 200 and all(abs(band) < 20 for band in lift)):
+            raise ValueError("no values of a spectral codec")
+        codec = cls(layout, Books.from_spec(spec["books"]))
+        if len(lift) not in (0, channels * len(layout.edges)):
+            raise ValueError(f"{len(lift)} bands of a spectral codec are lifted")
+        shape = CODES, SIZE, layout.columns
+        if codec.books.shape != shape or not (np.abs(codec._tables) < _MOST_ROW).all():
+            raise ValueError(f"the books of a spectral codec are not (P, V, columns) {shape}")
+        return codec
+
+    def to_spec(self) -> dict[str, Any]:
+        """A JSON object from which `from_spec` rebuilds this codec."""
+        one = self.layout
+        numbers = {"size": one.size, "sample_rate": one.sample_rate, "channels": one.channels}
+        return {**numbers, "top": one.top, "lift": [*one.lift], "books": self.books.to_spec()}
+
+    @property
+    def hop(self) -> int:
+        """R, the samples of a frame."""
+        return self.layout.size // OVERLAP
+
+    def encode(self, samples: Frames) -> Integers:
+        """The codes (F, P) of samples (n, C); F is n / R, rounded up."""
+        return self.encoder()(samples, True)
+
+    def decode(self, codes: Integers) -> Frames:
+        """The samples (F R, C) of codes (F, P)."""
+        return self.decoder()(codes, True)
+
+    def encoder(self) -> Callable[[Frames, bool], Integers]:
+        """A function that gives the codes of samples that come in pieces, the last one told."""
+        analyse = Transform(self.layout.size).analyser(self.layout.channels)
+
+        def encode(samples: Frames, last: bool) -> Integers:
+            rows = self.layout.rows(analyse(samples, last))
+            codes = encoded(rows, self._tables)
+            codes[self.layout.silent(rows)] = SILENCE
+            return codes
+
+        return encode
+
+    def decoder(self) -> Callable[[Integers, bool], Frames]:
+        """A function that gives the samples of codes that come in pieces, the last one told.
+
+        It keeps some frames back until it knows those after them.
+        """
+        decode = PhaseDecoder(self.layout.size, self.layout.channels)
+        return lambda codes, last: decode(self.targets(codes), last)
+
+    def targets(self, codes: Integers) -> Spectra:
+        """What `PhaseDecoder` makes sound of, for codes (F, P)."""
+        targets = self.layout.targets(decoded(codes, self._tables))
+        targets[codes[:, 0] == SILENCE] = 0
+        return targets
+
+    @cached_property
+    def _tables(self) -> Rows:
+        return self.books.tables()
+
+    def _levelled(self, samples: Frames) -> "Spectral":
+        """The same with bands as loud as in samples.
+
+        A mean of decibels is below the decibels of a mean, and magnitudes that no sound has lose
+        when sound is made of them.
+        """
+        analyse = Transform(self.layout.size).at
+        places = np.arange(0, len(samples), self.hop)
+        wanted = self.layout.powers(analyse(samples, places)).sum(0)
+        made = self.layout.powers(analyse(self.decode(self.encode(samples)), places)).sum(0)
+        least = np.float32(10 ** (self.layout.top / 10 - 9))
+        lift = 10 * np.log10((wanted + least) / (made + least))
+        lift = np.clip(lift, -_MOST_LIFT, _MOST_LIFT)
+        return replace(self, layout=replace(self.layout, lift=tuple(lift.reshape(-1).tolist())))
+
+
+def excerpt(samples: Frames, sample_rate: int) -> Frames:
+    """Some seconds of samples (n, C), from its beginning, middle and end."""
+    length = min(_PART * sample_rate, -(-len(samples) // _PARTS))
+    begins = np.linspace(0, len(samples) - length, _PARTS).astype(int)
+    return np.concatenate([samples[begin : begin + length] for begin in begins])
+
+
+def _parts(transform: Transform, samples: Frames, step: int) -> Iterator[Spectra]:
+    """The frames at every `step`-th of samples, some at once."""
+    places = np.arange(0, len(samples), step)
+    for begin in range(0, len(places), _AT_ONCE):
+        yield transform.at(samples, places[begin : begin + _AT_ONCE])

@@ -1,0 +1,162 @@
+"""Sound of magnitudes alone: first phases by their gradients, then a few rounds of Griffin-Lim.
+
+Phase follows from magnitude: along time it turns with the frequency that the slope over the bins
+tells, and along frequency with the place in the window that the slope over time tells (Průša and
+Søndergaard, "Real-time spectrogram inversion using phase gradient heap integration", 2016). Their
+heap visits the bins one by one. Here a frame is cut at its valleys: the peak of each region turns
+on from the frame before, and the bins around it follow along frequency, all regions at once. Where
+much more begins than there was before, regions are one, so that an attack is one.
+
+The phases are then made consistent by fast Griffin-Lim (Perraudin, Balazs and Søndergaard, 2013),
+over a block of frames and some after it, whose phases are kept and made better with the next block
+(as in RTISI-LA: Zhu, Beauregard and Wyse, 2007). Blocks are counted from the first frame, so that
+the samples are the same however the frames come.
+"""
+
+import numpy as np
+
+from seqkit.data.codecs.spectral.transform import OVERLAP, Hops, Rows, Spectra, Transform
+from seqkit.data.sound import Frames, hann
+from seqkit.symbols import Integers
+
+_BLOCK = 8  # frames that are made final at once
+_AHEAD = 8  # frames after them that are looked at
+_MOMENTUM = np.float32(0.99)
+_ONSET = np.float32(1)  # nepers by which a frame rises where regions are one
+_LEAST = np.float32(0.1)  # of the windows, up to which those that are missing are made up for
+_FAINT = 1e-7  # of N: a magnitude below which nothing is heard
+_TINY = np.float32(1e-20)
+# The Gauss window that is most like Hann's has a spread of 0.25645 N² (Průša et al., 2017).
+_TURN = 0.25 / (2 * 0.25645)  # radians a hop, per neper from the bin below to the one above
+_TILT = 0.25645 / (2 * 0.25)  # radians a bin, per neper from the frame before to the one after
+
+
+class PhaseDecoder:
+    """Samples of targets (n, C, bins) that come in pieces.
+
+    A target is a complex number: its size is the magnitude, and its angle what the phase of a
+    channel differs by from the phase that all channels have in common. That one is found for the
+    magnitudes of all channels together.
+    """
+
+    def __init__(self, size: int, channels: int, rounds: int = 4) -> None:
+        """`size` is N; `rounds` of Griffin-Lim are made for each block, so twice for a frame."""
+        self._transform, self._rounds = Transform(size), rounds
+        bins, hop = self._transform.bins, self._transform.hop
+        self._signs = (1 - 2 * (np.arange(bins) % 2)).astype(np.float32)  # N / 2 samples later
+        self._targets = np.zeros((0, channels, bins), np.complex64)
+        self._common = self._earlier = self._targets[:, :1]  # of the first of the targets
+        self._common_tail = np.zeros((OVERLAP - 1, 1, hop), np.float32)
+        self._tail = np.zeros((OVERLAP - 1, channels, hop), np.float32)
+        # Windows of frames that are not known yet are missing in the last hops.
+        squares = hann(size).reshape(OVERLAP, 1, hop) ** 2
+        self._known = np.maximum(squares[::-1].cumsum(0)[-2::-1] / squares.sum(0), _LEAST)
+        self._count = self._given = 0
+
+    def __call__(self, targets: Spectra, last: bool) -> Frames:
+        """The samples (m, C) that follow those given, as far as they are final.
+
+        After the last piece there are R samples of each frame.
+        """
+        self._targets = np.concatenate([self._targets, targets])
+        self._count += len(targets)
+        made = [self._tail[:0]]
+        while len(self._targets) > _BLOCK + _AHEAD:  # of one more the slope is needed
+            made.append(self._final(_BLOCK + _AHEAD, _BLOCK))
+        if last:
+            left = len(self._targets)
+            made += [self._final(left, left), self._tail] if left else [self._tail]
+        samples = np.concatenate(made).transpose(0, 2, 1).reshape(-1, self._tail.shape[1])
+        start = self._transform.before - self._given
+        self._given += len(samples)
+        end = start + self._count * self._transform.hop if last else len(samples)
+        return samples[max(start, 0) : max(end, 0)]
+
+    def _final(self, frames: int, final: int) -> Hops:
+        """The hops (`final`, C, R) of the first frames, when some `frames` are looked at."""
+        targets = self._targets[:frames]
+        sizes = _together(targets)
+        if frames > len(self._common):
+            begun = self._begun(frames)
+            self._common = np.concatenate([self._common, begun])
+            self._earlier = np.concatenate([self._earlier, begun])
+        for _ in range(self._rounds):
+            hops = self._transform.backward(self._common)
+            hops[: OVERLAP - 1] += self._common_tail
+            if frames > final:
+                hops[1 - OVERLAP :] /= self._known
+            consistent = self._transform.forward(hops)
+            ahead: Spectra = consistent + _MOMENTUM * (consistent - self._earlier)
+            self._earlier = consistent
+            self._common = ahead * (sizes / np.maximum(np.abs(ahead), _TINY))
+        turns = self._common[:final] / np.maximum(sizes[:final], _TINY)
+        turned = (targets[:final] * turns).astype(np.complex64)
+        common_hops = self._transform.backward(self._common[:final])
+        hops = self._transform.backward(turned)
+        common_hops[: OVERLAP - 1] += self._common_tail
+        hops[: OVERLAP - 1] += self._tail
+        self._common_tail, self._tail = common_hops[final:], hops[final:]
+        self._targets = self._targets[final:]
+        self._common, self._earlier = self._common[final:], self._earlier[final:]
+        return hops[:final]
+
+    def _begun(self, frames: int) -> Spectra:
+        """What the channels have in common, with first phases, of the targets that have none."""
+        known = len(self._common)
+        sizes = _together(self._targets[max(known - 1, 0) : frames + 1])
+        before, phase = sizes[:1], np.zeros(self._transform.bins, np.float32)
+        if known:
+            last, sizes = self._common[-1, 0] * self._signs, sizes[1:]
+            phase = np.arctan2(last.imag, last.real)
+        shown = np.concatenate([before, sizes, sizes[-1:]])[: frames - known + 2, 0]
+        logs = np.log(np.maximum(shown, np.float32(_FAINT * self._transform.size)))
+        phases = first_phases(logs, phase)[:, None]
+        turned = (np.cos(phases) + np.complex64(1j) * np.sin(phases)) * self._signs
+        return sizes[: frames - known] * turned
+
+
+def _together(targets: Spectra) -> Rows:
+    """The magnitudes (n, 1, bins) of all channels of targets (n, C, bins)."""
+    sizes: Rows = np.sqrt((targets.real**2 + targets.imag**2).sum(1, keepdims=True))
+    return sizes
+
+
+def first_phases(logs: Rows, phase: Rows) -> Rows:
+    """Phases (n, bins) of frames, in radians, as seen from the middle of each window.
+
+    Args:
+        logs: of magnitudes, (n + 2, bins): of the frame before, of the frames, of the one after.
+        phase: of the frame before, (bins,).
+    """
+    bins = logs.shape[1]
+    turns = np.pi / 2 * np.arange(bins) + 2 * _TURN * np.gradient(logs[:-1], axis=1)
+    turns = ((turns[1:] + turns[:-1]) / 2).astype(np.float32)
+    tilt = np.clip(-_TILT * (logs[2:] - logs[:-2]), -np.pi, np.pi)
+    along = np.zeros((len(tilt), bins), np.float32)
+    np.cumsum((tilt[:, 1:] + tilt[:, :-1]) / 2, 1, out=along[:, 1:])
+    roots = _roots(logs[1:-1], logs[:-2])
+    along -= np.take_along_axis(along, roots, 1)
+    phases = np.empty_like(along)
+    for row, (turn, root) in enumerate(zip(turns, roots, strict=True)):
+        phase = phases[row] = (phase + turn)[root] + along[row]
+    return phases
+
+
+def _roots(logs: Rows, earlier: Rows) -> Integers:
+    """Of each bin (n, bins) the one whose phase it follows, by the frames and those before them."""
+    bins = logs.shape[1]
+    rising = np.diff(logs, axis=1) > 0
+    edge = np.ones((len(logs), 1), bool)
+    peaks = np.flatnonzero(np.hstack([edge, rising]) & ~np.hstack([rising, ~edge])) % bins
+    starts = np.hstack([edge, rising[:, 1:] & ~rising[:, :-1], ~edge])
+    firsts = np.flatnonzero(starts)  # of each region, which begins in a valley and has one peak
+    was = np.maximum.reduceat(earlier.reshape(-1), firsts)
+    apart = firsts % bins == 0
+    apart[1:] |= logs.reshape(-1)[firsts[1:]] <= np.minimum(was[1:], was[:-1]) + _ONSET
+    joined = np.cumsum(apart) - 1
+    best = was == np.maximum.reduceat(was, np.flatnonzero(apart))[joined]
+    roots: Integers = np.zeros(joined[-1] + 1, np.int64)
+    roots[joined[best]] = peaks[best]  # the highest of those with most before
+    regions = np.cumsum(starts.reshape(-1)) - 1
+    followed: Integers = roots[joined[regions]].reshape(logs.shape)
+    return followed

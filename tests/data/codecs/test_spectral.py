@@ -1,0 +1,279 @@
+"""Sound as codes of frames: it comes back, in pieces as in one, whatever the sound."""
+
+import itertools
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from seqkit.data.codecs.spectral import CODES, SIZE, Spectral, choose
+from seqkit.data.codecs.spectral.books import Books, decoded, encoded, fit
+from seqkit.data.codecs.spectral.codec import SILENCE
+from seqkit.data.codecs.spectral.phase import PhaseDecoder, first_phases
+from seqkit.data.codecs.spectral.transform import Transform
+from seqkit.data.datasets.etude import compose, render
+from seqkit.data.sound import Frames
+from seqkit.symbols import Floats
+
+RATE, N = 16_000, 512
+PARTIALS = (220.0, 554.4, 1318.5)
+
+
+def tones(seconds: float = 2, rate: int = RATE) -> Frames:
+    time = np.arange(round(seconds * rate)) / rate
+    return column(sum((0.2 * np.sin(2 * np.pi * hertz * time) for hertz in PARTIALS), 0 * time))
+
+
+def noise(seconds: float = 2, rate: int = RATE, channels: int = 1) -> Frames:
+    draw = np.random.default_rng(3)
+    return 0.1 * draw.standard_normal((round(seconds * rate), channels), np.float32)
+
+
+def plucks(seconds: float = 4, rate: int = 44_100) -> Frames:
+    return column(render(compose(seconds), rate))
+
+
+def chords(seconds: float = 4, rate: int = 44_100) -> Frames:
+    """Saw-tooth waves, two of each note a little out of tune: all partials, no attacks."""
+    time = np.arange(round(seconds * rate)) / rate
+    wave = 0 * time
+    for hertz in (130.8, 131.2, 164.8, 165.3, 196.0, 196.6):
+        for place in range(1, int(12_000 / hertz)):
+            wave += np.sin(2 * np.pi * hertz * place * time) / place
+    return column(0.1 * wave)
+
+
+def drums(seconds: float = 4, rate: int = 44_100) -> Frames:
+    """A short click of noise eight times a second, and a drum under every fourth."""
+    draw = np.random.default_rng(0)
+    wave, time = np.zeros(round(seconds * rate) + rate), np.arange(rate // 2) / rate
+    for hit in range(round(8 * seconds)):
+        part = wave[hit * rate // 8 :][: len(time)]
+        part += 0.2 * draw.standard_normal(len(time)) * np.exp(-time / 0.015)
+        if hit % 4 == 0:
+            part += 0.8 * np.sin(2 * np.pi * (50 - 30 * time) * time) * np.exp(-time / 0.1)
+    return column(0.5 * wave[: round(seconds * rate)])
+
+
+def column(wave: Floats) -> Frames:
+    return wave.astype(np.float32)[:, None]
+
+
+def again(samples: Frames, rate: int = RATE, size: int = N) -> Frames:
+    """What a codec that was fitted to samples makes of them."""
+    codec = Spectral.fit(samples, rate, size)
+    return codec.decode(codec.encode(samples))[: len(samples)]
+
+
+def decibels(samples: Floats) -> float:
+    return float(10 * np.log10(np.square(samples).mean() + 1e-20))
+
+
+def octaves(wave: Floats, count: int = 6) -> Floats:
+    """The decibels of the highest octaves of a wave (n,)."""
+    power = np.square(np.abs(np.fft.rfft(wave)))
+    edges = [len(power) >> place for place in range(count, -1, -1)]
+    sums = [power[begin:end].sum() for begin, end in itertools.pairwise(edges)]
+    return np.asarray(10 * np.log10(np.array(sums) + 1e-20))
+
+
+def convergence(made: Frames, wanted: Floats, size: int) -> float:
+    """Spectral convergence in decibels (Sturmel and Daudet, 2011), without the ends."""
+    found = np.abs(Transform(size).analyser(1)(made, True))[: len(wanted)]
+    inside = slice(4, -4)
+    missed = np.linalg.norm((found - wanted)[inside]) / np.linalg.norm(wanted[inside])
+    return float(20 * np.log10(missed))
+
+
+def test_the_partials_of_a_tone_come_back_where_they_were_and_as_loud() -> None:
+    samples = tones()
+    found = [
+        np.abs(np.fft.rfft(sound[8000:16_000, 0] * np.hanning(8000)))
+        for sound in (samples, again(samples))
+    ]
+    for hertz in PARTIALS:
+        near = slice(round((hertz - 40) / 2), round((hertz + 40) / 2))  # bins of 2 Hz
+        peaks = [int(spectrum[near].argmax()) for spectrum in found]
+        assert abs(peaks[0] - peaks[1]) <= 2
+        powers = [np.square(spectrum[near]).sum() for spectrum in found]
+        assert abs(10 * np.log10(powers[1] / powers[0])) < 1
+
+
+def test_silence_is_a_code_of_its_own_and_is_decoded_to_zeros() -> None:
+    samples = np.concatenate([noise(1), np.zeros((RATE, 1), np.float32), noise(1)])
+    codec = Spectral.fit(samples, RATE, N)
+    codes = codec.encode(samples)
+    silent = codes[:, 0] == SILENCE
+    inside = slice(RATE // codec.hop + 4, 2 * RATE // codec.hop - 4)
+    assert silent[inside].all() and not silent[: RATE // codec.hop - 4].any()
+    made = codec.decode(codes)
+    assert not made[inside.start * codec.hop : inside.stop * codec.hop].any()
+    codes[silent, 1:] = 77  # the others mean nothing
+    assert np.array_equal(codec.decode(codes), made)
+    nothing = np.zeros((RATE, 1), np.float32)
+    assert not again(nothing).any()
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+def test_pieces_give_what_the_whole_gives(channels: int) -> None:
+    samples = noise(2, channels=channels)
+    codec = Spectral.fit(samples, RATE, N)
+    codes, encode = codec.encode(samples), codec.encoder()
+    sizes = np.random.default_rng(1).integers(0, 3000, 40)
+    parts = np.split(samples, np.minimum(np.cumsum(sizes), len(samples)))
+    assert len(codes) == -(-len(samples) // codec.hop)
+    assert np.array_equal(
+        np.concatenate([*(encode(part, False) for part in parts), encode(samples[:0], True)]), codes
+    )
+    made = codec.decode(codes)
+    assert made.shape == (len(codes) * codec.hop, channels)
+    for step in (1, 7, 16, 17, 33):
+        decode = codec.decoder()
+        pieces = [decode(codes[at : at + step], False) for at in range(0, len(codes), step)]
+        assert np.array_equal(np.concatenate([*pieces, decode(codes[:0], True)]), made)
+    late = len(codes) * codec.hop - sum(map(len, pieces))
+    assert late <= 19 * codec.hop  # so much is kept back, and no more
+
+
+@pytest.mark.parametrize("sound", [plucks, chords, drums])
+def test_phases_are_as_consistent_as_many_rounds_of_griffin_and_lims(
+    sound: Callable[[], Frames],
+) -> None:
+    torch, functional = pytest.importorskip("torch"), pytest.importorskip("torchaudio.functional")
+    size = 2048
+    wanted = np.abs(Transform(size).analyser(1)(sound(), True))
+    ours = PhaseDecoder(size, 1)(wanted.astype(np.complex64), True)
+    torch.manual_seed(0)
+    window, columns = torch.hann_window(size), torch.from_numpy(wanted[:, 0].T.copy())
+    theirs = functional.griffinlim(
+        columns, window, size, size // 4, size, 1.0, 32, 0.99, None, True
+    )
+    shifted = np.pad(theirs.numpy(), (size // 8, 0))[
+        :, None
+    ]  # to the middle of what a frame stands for
+    assert convergence(ours, wanted, size) < convergence(shifted, wanted, size) + 2
+
+
+def frames_at(wave: Floats) -> tuple[Floats, Floats]:
+    """The logarithms of six frames of a wave from sample 7808 on, and their phases (6, 513)."""
+    signs = 1 - 2 * (np.arange(513) % 2)
+    spectra = Transform(1024).analyser(1)(column(wave), True)[30:36, 0] * signs
+    return np.log(np.abs(spectra) + 1e-6).astype(np.float32), np.angle(spectra)
+
+
+def test_first_phases_of_a_tone_go_on_by_its_frequency() -> None:
+    logs, phases = frames_at(np.cos(2 * np.pi * 1234.5 * np.arange(16_384) / RATE))
+    found = first_phases(logs, phases[0].astype(np.float32))
+    missed = np.angle(np.exp(1j * (found - phases[1:-1])))
+    assert np.abs(missed[logs[1:-1] > logs.max() - 2]).max() < 0.2
+
+
+def test_first_phases_of_a_click_tell_its_place_whatever_was_before() -> None:
+    click = 7808 + 420  # which the window of the frame before sees at its end
+    logs, phases = frames_at(1.0 * (np.arange(16_384) == click))
+    before = np.random.default_rng(0).uniform(-np.pi, np.pi, 513).astype(np.float32)
+    found = np.diff(first_phases(logs[:3], before)[0])
+    slopes = np.angle(np.exp(1j * (found - np.diff(phases[1]))))
+    assert np.abs(slopes).max() < 0.3
+
+
+@pytest.mark.parametrize("rate", [8000, 192_000])
+def test_any_rate_does(rate: int) -> None:
+    samples = tones(1, rate)
+    size = choose(samples, rate).size
+    made = again(samples, rate, size)
+    assert abs(decibels(made) - decibels(samples)) < 1
+    assert 0.02 < size / rate < 0.14
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        noise(),
+        np.clip(20 * noise(), -1, 1),
+        np.full((RATE, 1), 0.3, np.float32),
+        tones(0.05),
+        noise(0.3),
+        tones()[:1],
+    ],
+    ids=["noise", "clipped", "constant", "few frames", "fewer frames than codes", "one sample"],
+)
+def test_odd_sounds_come_back_as_loud(samples: Frames) -> None:
+    made = again(samples)
+    assert made.shape == samples.shape and np.isfinite(made).all()
+    assert len(samples) == 1 or abs(decibels(made) - decibels(samples)) < 1.5
+
+
+def test_nothing_is_encoded_to_nothing() -> None:
+    codec = Spectral.fit(noise(), RATE, N)
+    codes = codec.encode(np.zeros((0, 1), np.float32))
+    assert codes.shape == (0, CODES) and codec.decode(codes).shape == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "share", [-1.0, 0.3, 0.0, None], ids=["opposed", "panned", "one channel", "apart"]
+)
+def test_channels_are_as_wide_as_they_were(share: float | None) -> None:
+    samples = noise(3, channels=2)
+    if share is not None:
+        samples[:, 1] = share * samples[:, 0]
+    made = again(samples)
+    for channel in range(2):
+        assert abs(decibels(made[:, channel]) - decibels(samples[:, channel])) < 1 or share == 0
+    widths = [
+        octaves(sound[:, 0] - sound[:, 1]) - octaves(sound[:, 0] + sound[:, 1])
+        for sound in (samples, made)
+    ]
+    assert np.abs(np.clip(widths[0], -15, 15) - np.clip(widths[1], -15, 15)).max() < 2
+
+
+def test_windows_are_long_for_tones_and_short_for_drums() -> None:
+    assert choose(chords(), 44_100).size > choose(drums(), 44_100).size
+
+
+def test_books_are_small_and_the_same_after_a_checkpoint() -> None:
+    samples = noise(2, 44_100, 2)
+    codec = Spectral.fit(samples, 44_100, 4096)
+    stored = json.dumps(codec.to_spec())
+    assert len(stored) < 1_500_000
+    codes, known = codec.encode(samples), Spectral.from_spec(json.loads(stored))
+    assert np.array_equal(known.decode(codes), codec.decode(codes))
+
+
+def test_eight_bits_are_enough_for_books() -> None:
+    draw = np.random.default_rng(0)
+    centres = draw.normal(0, 20, (3, 60)).astype(np.float32)
+    rows = centres[draw.integers(0, 3, 500)]
+    tables = fit(rows, 2, 8).tables()
+    missed = decoded(encoded(rows, tables), tables) - rows
+    assert np.sqrt(np.square(missed).mean()) < 0.2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"size": 500},
+        {"size": 1 << 30},
+        {"channels": 3},
+        {"sample_rate": 0},
+        {"top": float("nan")},
+        {"lift": [1.0]},
+        {"books": {}},
+    ],
+    ids=str,
+)
+def test_damaged_specs_are_refused(change: dict[str, object]) -> None:
+    spec = json.loads(json.dumps(Spectral.fit(noise(0.5), RATE, N).to_spec()))
+    with pytest.raises((ValueError, KeyError)):
+        Spectral.from_spec(spec | change)
+
+
+@pytest.mark.parametrize("name", Books._fields)
+def test_damaged_books_are_refused(name: str) -> None:
+    spec = json.loads(json.dumps(Spectral.fit(noise(0.5), RATE, N).to_spec()))
+    content, *shape = spec["books"][name]
+    for damaged in ([content[:-8], *shape], [content, shape[0] + 1, *shape[1:]], ["é", *shape]):
+        with pytest.raises(ValueError):
+            Spectral.from_spec(spec | {"books": spec["books"] | {name: damaged}})
+    assert spec["books"]["values"][2] == SIZE
