@@ -53,7 +53,7 @@ class Transform:
         return hops
 
     def at(self, samples: Frames, places: Integers) -> Spectra:
-        """The frames (F, C, bins) that stand for the samples (n, C) from places (F,) on, which rise."""
+        """The frames (F, C, bins) that stand for samples (n, C) from rising places (F,) on."""
         first, last = places[0] - self.before, places[-1] - self.before + self.size
         around = max(-first, 0), max(last - len(samples), 0)
         known = np.pad(samples[max(first, 0) : last], (around, (0, 0)))
