@@ -40,7 +40,7 @@ def choose(samples: Frames, sample_rate: int) -> Windows:
     errors = {}
     for size in (middle // 2, middle, 2 * middle):
         codec = Spectral.fit(part, sample_rate, size, values)
-        errors[size] = error(part, codec.decode(codec.encode(part)), sample_rate, middle)
+        errors[size] = error(part, codec.frames(codec.encode(part)), sample_rate, middle)
     least = min(errors.values())
     return Windows(max(size for size in errors if errors[size] <= _NEAR * least), errors)
 

@@ -1,22 +1,28 @@
-"""Sound as P codes of V a frame: magnitudes by a residual vector quantiser, phases found anew."""
+"""Sound as P symbols of V a frame: magnitudes by a residual vector quantiser, phases found anew.
+
+Symbols are flat, (F P,), and those of a frame follow each other, the coarsest first. Every document
+begins with a whole frame; SILENCE stands before it.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 
+from seqkit.data.codecs.base import checked_symbols
 from seqkit.data.codecs.spectral.books import Books, decoded, encoded, fit
 from seqkit.data.codecs.spectral.layout import Layout
 from seqkit.data.codecs.spectral.phase import PhaseDecoder
 from seqkit.data.codecs.spectral.transform import OVERLAP, Rows, Spectra, Transform
-from seqkit.data.sound import Frames
-from seqkit.symbols import Integers
+from seqkit.data.sound import Frames, Wave
+from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 CODES, SIZE = 4, 256
 SILENCE = 0
-"""The first code of a frame of silence; those after it mean nothing."""
+"""The first symbol of a frame of silence; those after it mean nothing."""
 
 _FITTED = 16384  # frames
 _SHIFTS = 4  # places in a hop at which frames are taken of short recordings
@@ -28,22 +34,31 @@ _MOST_ROW = 1e4  # of a value of a row
 
 @dataclass(frozen=True)
 class Spectral:
-    """Codes of a recording that it was fitted to, and back."""
+    """Symbols of a recording that it was fitted to, and back."""
+
+    kind: ClassVar[Literal["audio"]] = "audio"
+    name: ClassVar[str] = "spectral"
+    size: ClassVar[int] = SIZE
+    """V, the number of symbols."""
+    phases: ClassVar[int] = CODES
+    """P, the symbols of a frame."""
+    start: ClassVar[int] = SILENCE
+    """The symbol that stands before the first one of every document."""
 
     layout: Layout
     books: Books
 
     @classmethod
-    def fit(cls, samples: Frames, sample_rate: int, size: int, values: int = SIZE) -> "Spectral":
-        """The codec for samples (n, C), n > 0, with windows of `size` N samples.
+    def fit(cls, samples: Frames, sample_rate: int, window: int, values: int = SIZE) -> "Spectral":
+        """The codec for samples (n, C), n > 0, with windows of `window` N samples.
 
-        `values` is V, how many a code may have.
+        `values` is how many of the V symbols are used.
         """
-        transform = Transform(size)
+        transform = Transform(window)
         step = max(transform.hop // _SHIFTS, -(-len(samples) // _FITTED))
         top = max(float(np.abs(part).max()) for part in _parts(transform, samples, step))
         channels = samples.shape[1]
-        layout = Layout(size, sample_rate, channels, 20 * float(np.log10(max(top, 1e-5))))
+        layout = Layout(window, sample_rate, channels, 20 * float(np.log10(max(top, 1e-5))))
         parts = [layout.rows(part) for part in _parts(transform, samples, step)]
         rows = np.concatenate([part[~layout.silent(part)] for part in parts])
         codec = cls(layout, fit(rows if len(rows) else parts[0][:1], CODES, values))
@@ -70,40 +85,91 @@ class Spectral:
         """A JSON object from which `from_spec` rebuilds this codec."""
         one = self.layout
         numbers = {"size": one.size, "sample_rate": one.sample_rate, "channels": one.channels}
-        return {**numbers, "top": one.top, "lift": [*one.lift], "books": self.books.to_spec()}
+        return {
+            "name": self.name,
+            **numbers,
+            "top": one.top,
+            "lift": [*one.lift],
+            "books": self.books.to_spec(),
+        }
+
+    @property
+    def sample_rate(self) -> int:
+        """In hertz."""
+        return self.layout.sample_rate
+
+    @property
+    def channels(self) -> int:
+        """C, 1 or 2."""
+        return self.layout.channels
 
     @property
     def hop(self) -> int:
         """R, the samples of a frame."""
         return self.layout.size // OVERLAP
 
-    def encode(self, samples: Frames) -> Integers:
-        """The codes (F, P) of samples (n, C); F is n / R, rounded up."""
-        return self.encoder()(samples, True)
+    @property
+    def symbol_rate(self) -> float:
+        """Symbols of a second of sound."""
+        return self.phases * self.sample_rate / self.hop
 
-    def decode(self, codes: Integers) -> Frames:
-        """The samples (F R, C) of codes (F, P)."""
-        return self.decoder()(codes, True)
+    def symbols_of(self, samples: float) -> int:
+        """The symbols of so many samples of all channels, to the nearest frame."""
+        return round(samples / self.hop) * self.phases
 
-    def encoder(self) -> Callable[[Frames, bool], Integers]:
-        """A function that gives the codes of samples that come in pieces, the last one told."""
-        analyse = Transform(self.layout.size).analyser(self.layout.channels)
+    def samples_of(self, symbols: int) -> int:
+        """The samples of each channel in so many symbols, of whole frames."""
+        return symbols // self.phases * self.hop
 
-        def encode(samples: Frames, last: bool) -> Integers:
+    def encode(self, samples: Wave | Frames) -> Symbols:
+        """The symbols (F P,) of samples (n,), the same in all channels, or (n, C).
+
+        F is n / R, rounded up.
+        """
+        columns = samples[:, None] if samples.ndim == 1 else samples
+        return self.encoder()(np.broadcast_to(columns, (len(samples), self.channels)), True)
+
+    def decode(self, symbols: npt.ArrayLike) -> Wave:
+        """The wave (F R,) of symbols (F P,), of several channels their mean."""
+        wave: Wave = self.frames(symbols).mean(1)
+        return wave
+
+    def frames(self, symbols: npt.ArrayLike) -> Frames:
+        """The samples (F R, C) of symbols (F P,). Raises ConfigError for what are none."""
+        return self.reader()(symbols, True)
+
+    def encoder(self) -> Callable[[Frames, bool], Symbols]:
+        """A function that gives the symbols of samples (n, C) that come in pieces.
+
+        It is told which piece is the last.
+        """
+        analyse = Transform(self.layout.size).analyser(self.channels)
+
+        def encode(samples: Frames, last: bool) -> Symbols:
             rows = self.layout.rows(analyse(samples, last))
             codes = encoded(rows, self._tables)
             codes[self.layout.silent(rows)] = SILENCE
-            return codes
+            return codes.reshape(-1).astype(symbol_dtype(SIZE))
 
         return encode
 
-    def decoder(self) -> Callable[[Integers, bool], Frames]:
-        """A function that gives the samples of codes that come in pieces, the last one told.
+    def reader(self) -> Callable[[npt.ArrayLike, bool], Frames]:
+        """A function that gives the samples (n, C) of symbols that come in pieces (N,).
 
-        It keeps some frames back until it knows those after them.
+        It is told which piece is the last, and keeps up to 19 frames back until then. What a piece
+        holds of a frame that is not at its end is kept for the next one. Raises ConfigError for
+        what are no symbols.
         """
-        decode = PhaseDecoder(self.layout.size, self.layout.channels)
-        return lambda codes, last: decode(self.targets(codes), last)
+        decode, kept = PhaseDecoder(self.layout.size, self.channels), np.zeros(0, np.int64)
+
+        def read(symbols: npt.ArrayLike, last: bool) -> Frames:
+            nonlocal kept
+            known = np.concatenate([kept, checked_symbols(symbols, SIZE)])
+            whole = len(known) // CODES * CODES
+            kept = known[whole:]
+            return decode(self.targets(known[:whole].reshape(-1, CODES)), last)
+
+        return read
 
     def targets(self, codes: Integers) -> Spectra:
         """What `PhaseDecoder` makes sound of, for codes (F, P)."""
@@ -124,7 +190,7 @@ class Spectral:
         analyse = Transform(self.layout.size).at
         places = np.arange(0, len(samples), self.hop)
         wanted = self.layout.powers(analyse(samples, places)).sum(0)
-        made = self.layout.powers(analyse(self.decode(self.encode(samples)), places)).sum(0)
+        made = self.layout.powers(analyse(self.frames(self.encode(samples)), places)).sum(0)
         least = np.float32(10 ** (self.layout.top / 10 - 9))
         lift = 10 * np.log10((wanted + least) / (made + least))
         lift = np.clip(lift, -_MOST_LIFT, _MOST_LIFT)
