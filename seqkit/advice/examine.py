@@ -7,7 +7,7 @@ from typing import Any
 from seqkit.advice import sound, text
 from seqkit.advice.faults import Fault, require_enough
 from seqkit.config import Config
-from seqkit.data.codecs import Quantiser
+from seqkit.data.codecs import Quantiser, SoundCodec
 from seqkit.data.corpus import Corpus
 from seqkit.data.file_search import Search
 from seqkit.data.sound.part import SoundPart
@@ -31,7 +31,7 @@ def examine(
         search = Search(config.data, codec.kind)
         paths = [*search.named([*map(Path, config.data.path)]).values()]
         left_out += search.left_out.total()
-    if isinstance(codec, Quantiser):
+    if codec.kind == "audio":
         about, faults = _of_sound(config, corpus, codec, paths, progress)
     else:
         about, faults = _of_text(config, corpus, paths, progress)
@@ -65,7 +65,7 @@ def _of_text(
 
 
 def _of_sound(
-    config: Config, corpus: Corpus, codec: Quantiser, paths: Sequence[Path], progress: Progress
+    config: Config, corpus: Corpus, codec: SoundCodec, paths: Sequence[Path], progress: Progress
 ) -> tuple[dict[str, Any], list[Fault]]:
     """Of the sound and of its files; a data set may have none of its own here."""
     heard = SoundPart(corpus.whole, codec)
@@ -75,7 +75,7 @@ def _of_sound(
     facts = {
         "seconds": len(corpus.whole) / codec.symbol_rate,
         "sample_rate": codec.sample_rate,
-        "levels": codec.levels,
+        "levels": codec.levels if isinstance(codec, Quantiser) else None,
         "peak": levels.peak,
         "offset": levels.offset,
         "silence": levels.silence,

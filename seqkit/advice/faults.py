@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seqkit.config import Config
-from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import window_length
 from seqkit.foundation.errors import DataError
@@ -48,7 +47,7 @@ def require_enough(config: Config, corpus: Corpus, training: Part) -> None:
         return
     least, there = math.ceil(needed / config.data.split[0]), len(corpus.whole)
     wanted, has = f"{least:,} symbols", f"{there:,} symbols"
-    if isinstance(codec := corpus.codec, Quantiser):
+    if (codec := corpus.codec).kind == "audio":
         wanted, has = f"{least / codec.symbol_rate:.2g} s", f"{there / codec.symbol_rate:.2g} s"
     recipe = f"recipe={config.recipe}" if config.recipe else "this training"
     raise DataError(

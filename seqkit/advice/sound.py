@@ -9,6 +9,7 @@ import numpy as np
 
 from seqkit.advice.faults import Fault, told
 from seqkit.config import DataConfig
+from seqkit.data.codecs import Quantiser
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Wave
 from seqkit.data.sound.part import SoundPart, wave_without_silence
@@ -24,7 +25,7 @@ _CLIPPED = 0.001
 _BLOCK = 1 << 16  # samples read at a time
 _LOWEST = -120.0  # decibels; what is quieter counts as this
 _TRIM = 40  # decibels, of `data.trim_silence`
-_MOST = 1 << 23  # samples that are read before a training, for the memory and the time
+_MOST = 1 << 22  # samples that are read before a training, for the memory and the time
 
 
 def clipped_share(files: Sequence[Path], watch: Callable[[int], None]) -> float:
@@ -77,14 +78,15 @@ def levels_of(wave: Wave, sample_rate: int) -> Levels:
 
 
 def levels_before_gain(sound: SoundPart) -> Levels:
-    """The levels of a corpus before the gain, without what the quantiser adds to an offset.
+    """The levels of a corpus before the gain, without what a quantiser adds to an offset.
 
-    Of more than 8.4 million symbols some blocks are read that lie evenly among them.
+    Of more than 4.2 million samples some blocks are read that lie evenly among them.
     """
     codec = sound.codec
-    begins = range(0, len(sound), _BLOCK * -(-len(sound.part) // _MOST))
+    begins = range(0, len(sound), _BLOCK * -(-len(sound) // _MOST))
     wave = np.concatenate([sound[begin : begin + _BLOCK] for begin in begins])
-    return levels_of(wave - np.float32(codec.silence), codec.sample_rate)
+    silence = codec.silence if isinstance(codec, Quantiser) else 0.0
+    return levels_of(wave - np.float32(silence), codec.sample_rate)
 
 
 def faults_of(sound: SoundPart, data: DataConfig) -> list[Fault]:
@@ -101,7 +103,9 @@ def faults(levels: Levels, sound: SoundPart, data: DataConfig, clipped: float) -
     if levels.swing == 0:
         constant = f"the sound is a constant, {levels.offset:.3g}"
         return [Fault(f"{constant}: there is nothing to learn from it")]
-    loudest, left = levels.swing * sound.codec.gain, duration(seconds * (1 - levels.silence))
+    loudest, left = 1.0, duration(seconds * (1 - levels.silence))
+    if isinstance(sound.codec, Quantiser):
+        loudest = levels.swing * sound.codec.gain
     return told(
         (
             seconds < _LEAST,

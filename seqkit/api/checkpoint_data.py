@@ -8,7 +8,7 @@ from typing import Any
 
 from seqkit.config import Config, DataConfig
 from seqkit.data import elsewhere, streams
-from seqkit.data.codecs import Codec, Quantiser
+from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.elsewhere import is_remote
 from seqkit.data.file_search import Search
@@ -53,7 +53,7 @@ def asked_for(
         raise DataError(
             f"the checkpoint was trained without a {config.part} part: give data.path{sounds}"
         )
-    if isinstance(corpus.codec, Quantiser):
+    if corpus.codec.kind == "audio":
         sound = trimmed(SoundPart(part, corpus.codec), quiet)
         part = sound.part if saved.slow is None else coded(sound, saved.slow.codebook)
     return part, corpus

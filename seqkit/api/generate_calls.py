@@ -34,7 +34,7 @@ class GenerateKeys(TypedDict, total=False):
         label_strength: how much it counts, 1 by default.
         include_prompt: whether the result begins with the prompt, as it does by default.
         seed: of the draws; by default a new one, which the logger `seqkit` is told.
-        sample: the keys `sample.*`: engine, precision, unknown, postfilter.
+        sample: the keys `sample.*`: engine, precision, unknown.
     """
 
     length: int | None
@@ -95,7 +95,7 @@ class KeptEngine:
     ) -> Iterator[Integers]:
         """What follows a prompt, in blocks (N, S): see `continue_prompt`.
 
-        `trained` is always the same but for its postfilter, and that its network may be a module.
+        `trained` is always the same, but its network may be a module.
         Nothing else uses the engine until the last block, or until they are closed.
         """
         choice = None

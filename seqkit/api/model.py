@@ -225,7 +225,7 @@ class Model(Generic[Content]):
         asked = dataclasses.replace(config_of(keys), streams=1 if streams is None else streams)
         check(asked)
         config = with_seed(as_trained(asked, self._checkpoint.settings), _LOG.info)
-        saved = self._checkpoint.as_heard(config.sample)
+        saved = self._checkpoint
         symbols = self._encode("prompt", prompt, config.sample.unknown)
         config, codes = midi.follow(config, saved.codec, saved.slow, _LOG.info)
         length = self._medium.length(config.length, config.seconds)
@@ -235,8 +235,7 @@ class Model(Generic[Content]):
         blocks = self._engine.blocks(network, symbols, request, carried(begin))
         if streams is None:
             blocks = (block[:, 0] for block in blocks)
-        medium = medium_of(saved.codec, postfilter=saved.postfilter)
-        return medium, self._with_settings(itertools.chain([symbols], blocks))
+        return medium_of(saved.codec), self._with_settings(itertools.chain([symbols], blocks))
 
     def _with_settings(self, pieces: Iterator[Symbols | Integers]) -> Iterator[Symbols | Integers]:
         """The pieces; what is between them runs with the caller's settings."""

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from seqkit.api.run_files import draw, sample
-from seqkit.data.codecs import Quantiser
 from seqkit.foundation.session import Notice
 from seqkit.foundation.wording import counted
 from seqkit.generation.medium import save_sample
@@ -117,7 +116,7 @@ class Samples:
     def _judged(self, symbols: Integers) -> str:
         """Whether symbols (N,) of sound, but for the prompt, are like the recording."""
         recording, codec = self.training.conditions.recording, self.training.corpus.codec
-        if recording is None or not isinstance(codec, Quantiser):
+        if recording is None or codec.kind != "audio":
             return ""
         made = codec.decode(symbols[self.training.closing.prompt.size :])
         return f"it {recording.judged(made, codec.sample_rate).words}"

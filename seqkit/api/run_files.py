@@ -9,11 +9,9 @@ import numpy as np
 
 from seqkit.advice import run_page
 from seqkit.advice.text import repeated
-from seqkit.data.codecs import Quantiser
-from seqkit.data.sound import pictures, writer
-from seqkit.data.sound.postfilter import OFF
+from seqkit.data.codecs import SoundCodec
+from seqkit.data.sound import pictures
 from seqkit.data.sound.reader import SoundReader
-from seqkit.evaluation.postfilter_choice import choose
 from seqkit.evaluation.recited import Recital
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device
@@ -26,12 +24,12 @@ from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import save_sample
 from seqkit.generation.request import Request, Trained, request_of
 from seqkit.model.char_rnn import CharRNN
-from seqkit.runs.checkpoint import Checkpoint, load
+from seqkit.runs.checkpoint import Checkpoint
 from seqkit.stages.training import Training
 from seqkit.symbols import Symbols
 
 _SOUGHT = 60  # seconds of the data's sound of which the loudest one is shown
-_JUDGED = 60  # seconds of the closing sample by which a postfilter is chosen, and its verdict
+_JUDGED = 60  # seconds of the closing sample that the verdict is on
 
 
 def about_run(training: Training) -> dict[str, Any]:
@@ -170,7 +168,7 @@ def finish_closing_sample(training: Training, notice: Notice) -> None:
     """Judge it, if it is sound, draw it, and show it in the report."""
     codec, recording = training.corpus.codec, training.conditions.recording
     try:
-        if isinstance(codec, Quantiser):
+        if codec.kind == "audio":
             if recording is not None:
                 _judge(closing_file(training), codec, recording, training, notice)
             for file in (closing_file(training), training.folder.samples / "data.wav"):
@@ -181,28 +179,12 @@ def finish_closing_sample(training: Training, notice: Notice) -> None:
 
 
 def _judge(
-    file: Path, codec: Quantiser, recording: Recording, training: Training, notice: Notice
+    file: Path, codec: SoundCodec, recording: Recording, training: Training, notice: Notice
 ) -> None:
-    """Choose the run's postfilter by its closing sample, which then goes through it.
-
-    The verdict on what comes out is told, and kept for all who are to say it again.
-    """
+    """Tell whether the closing sample is like the recording, and keep that for all who ask."""
     frames, rate = np.concatenate([*SoundReader(file).all_channels()]), codec.sample_rate
     first = codec.samples_of(len(training.closing.prompt))
-    made = frames[first : first + _JUDGED * rate]
-    asked = training.config.sample.postfilter
-    postfilter, why = choose(recording, made, rate) if asked else (OFF, "")
-    said = recording.judged(postfilter.filtered(made, rate).mean(1), rate)
-    best, last = training.chosen, training.folder.checkpoint("last")
-    if best.postfilter != postfilter:
-        state = load(last, training.session.catalogue)
-        state.postfilter = best.postfilter = postfilter
-        state.save(last, training.folder.check_own)
-        training.folder.save_best(best)
-    if why:
-        notice(why)
-        with writer.create(file, rate, overwrite=True, channels=codec.channels) as output:
-            output.write(postfilter.filtered(frames, rate))
+    said = recording.judged(frames[first : first + _JUDGED * rate].mean(1), rate)
     notice(f"the closing sample {said.words}")
     if said.is_like is False:
         words = "doctor", f"run_dir={training.folder.path}"

@@ -11,7 +11,6 @@ import torch
 from seqkit.api import checkpoint_data
 from seqkit.commands import outputs
 from seqkit.config import Config
-from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.heard import digest, source_of
 from seqkit.data.load import check_same
@@ -45,7 +44,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     With protocol=spectral, print how much the model's sound is like all of that data.
     """
     out = outputs.result_file(config)
-    saved = load_checkpoint(config.checkpoint, catalogue, console).as_heard(config.sample)
+    saved = load_checkpoint(config.checkpoint, catalogue, console)
     chosen = device.choose_device(config.device)
     measured = _likeness if config.protocol == "spectral" else _prediction
     found, sha256, beside = measured(config, saved, catalogue, chosen, console)
@@ -111,7 +110,7 @@ def _likeness(
     heard in full, whatever the model can say of it.
     """
     codec = saved.codec
-    if not isinstance(codec, Quantiser):
+    if codec.kind != "audio":
         raise ConfigError("protocol=spectral measures sound, and this model writes text")
     recording, sha256 = saved.recording, str(saved.data.get("sha256"))
     if config.data.path:  # refused before anything is made

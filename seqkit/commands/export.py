@@ -31,7 +31,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         small = dataclasses.replace(saved, eight_bits=True, training=None, training_tensors={})
         small.save(out, overwrite=config.overwrite)
     else:
-        content = page_of(saved.as_heard(config.sample), out.stem)
+        content = page_of(saved, out.stem)
         with disk.atomic_write(out, config.overwrite, len(content)) as stream:
             stream.write(content)
     console.notice(f"written: {out}")

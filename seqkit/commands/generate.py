@@ -35,16 +35,14 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 
 
 def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Interrupts) -> None:
-    saved = load_checkpoint(config.checkpoint, catalogue, console).as_heard(config.sample)
+    saved = load_checkpoint(config.checkpoint, catalogue, console)
     chosen = driver.find_device(config.device, for_all=True)
     many = "takes" if config.takes > 1 else "streams"
     require_streams(saved.model, getattr(config, many), chosen, many)  # even names take memory
     drawn: list[str] = []  # told when nothing can fail any more
     config = with_seed(as_trained(config, saved.settings), drawn.append)
     config, codes = midi.follow(config, saved.codec, saved.slow, console.notice)
-    medium = medium_of(
-        saved.codec, saved.newline, config.sample.rate, config.loop, saved.postfilter
-    )
+    medium = medium_of(saved.codec, saved.newline, config.sample.rate, config.loop)
     length = medium.length(config.length, config.seconds)
     extra = loop.extra(config, saved.codec, length)
     listening.check(config.takes, length + extra, saved.codec, saved.recording)

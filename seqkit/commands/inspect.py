@@ -1,6 +1,5 @@
 """`inspect`: what a checkpoint holds."""
 
-import dataclasses
 import json
 from typing import Any
 
@@ -22,7 +21,6 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         "parameters": count_parameters(saved.model),
         "model": vars(saved.model),
         "codec": _shorten(saved.codec.to_spec()),
-        "postfilter": dataclasses.asdict(saved.postfilter),
         "metrics": saved.metrics,
         "data": saved.data,
         "versions": saved.versions,

@@ -11,7 +11,7 @@ from seqkit.advice.surprise import ALTERNATIVES, Surprise, contents_of
 from seqkit.api import checkpoint_data
 from seqkit.commands import outputs
 from seqkit.config import Config
-from seqkit.data.codecs import Codec, Quantiser
+from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
 from seqkit.evaluation import scoring
 from seqkit.evaluation.streaming import Stretch, stretches
@@ -35,7 +35,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     chosen = device.choose_device(config.device)
     part, corpus = checkpoint_data.asked_for(config, saved, catalogue, console)
     surprise = None
-    if isinstance(codec, Quantiser):
+    if codec.kind == "audio":
         shown = [*map(str, range(codec.size))]
     else:
         contents = contents_of(codec)

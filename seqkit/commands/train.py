@@ -8,7 +8,6 @@ from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.commands.sample_output import Sample
 from seqkit.config import Config
-from seqkit.data.codecs import Quantiser
 from seqkit.foundation import machine, processes, stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Bar, Console
@@ -72,7 +71,7 @@ def _print_sample(training: Training, console: Console) -> None:
         console.notice("stdout is closed: no closing sample is printed")
         return
     codec = training.corpus.codec
-    if isinstance(codec, Quantiser):  # text is seen as it is made
+    if codec.kind == "audio":  # text is seen as it is made
         seconds = closing.length / codec.symbol_rate
         console.notice(f"making the closing sample, {seconds:.3g} s of sound")
     with ended_by_signals() as interrupts, machine.memory_errors(SMALLER):

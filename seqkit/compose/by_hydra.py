@@ -2,11 +2,6 @@
 
 Hydra keeps its state in the process, and a program that calls seqkit may be an application of Hydra
 itself: that state is put back.
-
-Recipes may compute values of other keys, in the interpolations of OmegaConf:
-
-model.lookback: ${seqkit.frames:20}            frames in 20 ms of sound
-train.sequence_length: ${seqkit.symbols:16}    symbols in 16 ms, whole frames
 """
 
 import contextlib
@@ -22,18 +17,16 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.singleton import Singleton
 from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from seqkit.config import Config, bands_of
+from seqkit.config import Config
 from seqkit.foundation import disk, dropped
 from seqkit.foundation.config_file import fill
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import nearest
 
 _TURN = threading.RLock()
-_UNKNOWN_RATE = 8000
-"""Hertz for which samples are counted if files keep their own rates."""
 
 
 def composed(
@@ -89,25 +82,10 @@ def _hydra() -> Iterator[ConfigStore]:
             GlobalHydra.instance().clear()
             store = ConfigStore.instance()
             store.repo = {"hydra": store.repo["hydra"]}
-            OmegaConf.register_new_resolver("seqkit.frames", _frames, replace=True)
-            OmegaConf.register_new_resolver("seqkit.symbols", _symbols, replace=True)
             with hydra.initialize_config_dir(str(disk.config_dir("conf")), version_base="1.3"):
                 yield store
         finally:
             Singleton.set_state(before)
-
-
-def _frames(milliseconds: float, *, _root_: DictConfig) -> int:
-    """How many frames last so long, of a sample in each band."""
-    rate = _root_.data.sample_rate or _UNKNOWN_RATE
-    return round(milliseconds / 1000 * rate / bands_of(_root_.data.bands, rate))
-
-
-def _symbols(milliseconds: float, *, _root_: DictConfig) -> int:
-    """How many symbols these frames have."""
-    data = _root_.data
-    in_a_frame = bands_of(data.bands, data.sample_rate or _UNKNOWN_RATE) * int(data.channels)
-    return in_a_frame * _frames(milliseconds, _root_=_root_)
 
 
 def _store(name: str, recipes: Mapping[str, Path], above: tuple[str, ...] = ()) -> None:

@@ -4,11 +4,8 @@ The dataclasses are plain, and `check` checks types and ranges. docs/generated.p
 keys from them.
 """
 
-from seqkit.config.data import A_CODE as A_CODE
-from seqkit.config.data import BANDS as BANDS
 from seqkit.config.data import HIGHEST_RATE as HIGHEST_RATE
 from seqkit.config.data import DataConfig as DataConfig
-from seqkit.config.data import bands_of as bands_of
 from seqkit.config.model import ARITHMETIC_KEYS as ARITHMETIC_KEYS
 from seqkit.config.model import TEMPERATURE as TEMPERATURE
 from seqkit.config.model import DynamicConfig as DynamicConfig

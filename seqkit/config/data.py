@@ -6,11 +6,6 @@ from seqkit.foundation.settings import option
 
 HIGHEST_RATE = 384_000
 """Hertz of sound that is learnt and made; the highest that recorders of sound have."""
-BANDS = (1, 2, 4, 8)
-"""Bands that sound may be split into."""
-A_CODE = 100
-"""Hertz of sample rate and band, of which there is a multiple: so a code lasts whole frames."""
-_OF_A_BAND = 4000  # hertz of sample rate, with data.bands=auto
 
 
 @dataclass
@@ -87,35 +82,22 @@ class DataConfig:
     channel: str = option("mix", "the channel of sound to read, from 0; mix takes their mean")
     channels: int = option(
         1,
-        "channels of sound to learn and to make: 2 for stereo, which takes a quarter longer in "
-        "bands with data.gain or data.emphasis, and twice as long without",
+        "channels of sound to learn and to make: 2 for stereo, with data.codec=spectral",
         minimum=1,
         maximum=2,
     )
     codec: str = option(
         "auto",
-        "how text or samples become symbols: characters, bytes, mu_law, linear or a plug-in's; "
-        "auto goes by data.kind, and takes mu_law for sound",
+        "how text or sound becomes symbols: characters, bytes, mu_law or linear, each sample a "
+        "symbol, spectral, each of 40 to 170 frames a second four, or a plug-in's; auto goes by "
+        "data.kind, and takes mu_law for sound",
     )
     levels: int = option(256, "levels of the quantiser", minimum=2, maximum=1024)
     gain: str = option(
         "none",
-        "one factor for all sound, or for each band: none, or the one that makes the peak 1 or the "
+        "one factor for all sound that is quantised: none, or the one that makes the peak 1 or the "
         "RMS 0.1",
         choices=("none", "peak", "rms"),
-    )
-    emphasis: str = option(
-        "none",
-        "pre-emphasis of sound before it is quantised, which lowers the hiss of most sounds: none, "
-        "or auto for the one of which the quantiser costs least",
-        choices=("none", "auto"),
-    )
-    bands: str = option(
-        "1",
-        "bands that sound is split into, each of every n-th sample: a network then makes a symbol "
-        "of every band in turn; auto takes as many as have 4 kHz of sample rate each, if that "
-        "allows them",
-        choices=(*map(str, BANDS), "auto"),
     )
     label: str = option(
         "",
@@ -171,11 +153,3 @@ class DataConfig:
     def to_lf(self) -> bool:
         """Whether all line ends become LF."""
         return self.newline == "lf" or self.cuts_files
-
-
-def bands_of(bands: str, rate: int) -> int:
-    """K, how many bands `data.bands` makes of sound of a sample rate."""
-    if bands != "auto":
-        return int(bands)
-    fitting = (k for k in BANDS if k * _OF_A_BAND <= rate and rate % (A_CODE * k) == 0)
-    return max(fitting, default=1)

@@ -169,10 +169,6 @@ class SampleConfig:
         minimum=0,
         maximum=HIGHEST_RATE,
     )
-    postfilter: bool = option(
-        True,
-        "of sound: turn down hiss between its partials, if the training found that to be better",
-    )
 
 
 @dataclass

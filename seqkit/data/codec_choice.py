@@ -1,27 +1,35 @@
 """The codec of files: passes over them before they are encoded."""
 
 from collections import Counter
-from collections.abc import Mapping
-from itertools import chain
-from typing import Any
+from collections.abc import Iterator, Mapping
+from itertools import chain, islice
 
 import numpy as np
 
-from seqkit.config import HIGHEST_RATE, bands_of
+from seqkit.config import HIGHEST_RATE
 from seqkit.data import codecs
-from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, TextCodec
-from seqkit.data.codecs.channels import angles, merged
+from seqkit.data.codecs import (
+    Bytes,
+    Characters,
+    Codec,
+    Quantiser,
+    SoundCodec,
+    Spectral,
+    TextCodec,
+)
+from seqkit.data.codecs.spectral import choose
 from seqkit.data.files import head, is_text
+from seqkit.data.sound import Frames
 from seqkit.data.sound.reader import SoundReader
-from seqkit.data.sound_encoder import SHORTEST, Loudness, emphases_of, measure, share
+from seqkit.data.sound_encoder import SHORTEST, SILENT, Loudness, frames_of
 from seqkit.data.source import Source
 from seqkit.data.text_encoder import pieces_of
 from seqkit.foundation.console import Progress
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.wording import first_of
 
-_FAINTER, _EMPTY = 1e3, 1e7  # times the size, and the power, of a band: 60 and 70 dB
-_CONSTANT = 0.999  # of its peak's square: the mean square of a sound that does not change
+_FULL_RATE = 48_000  # hertz, beyond which nothing is heard
+_FITTED = 1 << 26  # samples that a codec is fitted to
 
 
 def choose_codec(
@@ -35,7 +43,7 @@ def choose_codec(
     """
     chosen = codec
     if source.is_sound:
-        chosen = codec or _quantiser(source, progress)
+        chosen = codec or _of_sound(source, progress)
     elif codec is None or grow:
         assert codec is None or isinstance(codec, TextCodec)
         chosen = _of_text(source, progress, codec)
@@ -95,82 +103,61 @@ def kind_of_text(source: Source) -> type[TextCodec]:
     return Bytes if raw else Characters
 
 
-def _quantiser(source: Source, progress: Progress) -> Quantiser:
-    """The quantiser that the keys ask for; the gain takes a pass over all files.
+def _of_sound(source: Source, progress: Progress) -> SoundCodec:
+    """The codec of sound that the keys ask for. Some take a pass over all files.
 
     Raises:
         DataError: a file cannot be read, none holds sound, or their rate is too high.
+        ConfigError: keys that do not fit each other.
     """
     config = source.config
     kind = codecs.find("mu_law" if config.codec == "auto" else config.codec, source.catalogue)
+    if kind is Spectral:
+        return _spectral(source, progress)
     assert issubclass(kind, Quantiser)
+    if config.channels > 1:
+        raise ConfigError(f"data.channels={config.channels}: give data.codec=spectral")
     rate = config.sample_rate or _common_rate(source)
     if rate > HIGHEST_RATE:
         raise DataError(
             f"{next(iter(source.documents.values()))}: a sample rate of {rate} Hz, and "
             f"{HIGHEST_RATE} is the highest that is learnt: give data.sample_rate=48000"
         )
-    frame = {"channels": config.channels, "bands": bands_of(config.bands, rate)}
-    spec: dict[str, Any] = {"levels": config.levels, "sample_rate": rate, "gain": 1.0, **frame}
+    gain = 1.0
+    if config.gain != "none":
+        loudness = Loudness()
+        for frames in _all_frames(source, rate, "measuring the level", progress):
+            loudness.include(frames)
+        if loudness.silent:
+            raise nothing_left(source, dict.fromkeys(source.documents, "silent"))
+        gain = loudness.gain(config.gain)
     with codecs.failures(kind, "constructor"):
-        codec = kind.from_spec(spec)
-    if config.gain != "none" or config.emphasis != "none":
-        if codec.channels > 1 and codec.bands > 1:
-            sums = np.zeros((3, codec.bands))
-            with progress("comparing the channels", source.bytes, unit="B") as bar:
-                for file in source.documents.values():
-                    sums += share(file, rate, config, bar.add)
-            spec["band_angles"] = angles(sums, merged(codec.bands, rate))
-            codec = kind.from_spec(spec)
-        gains, emphases = _cheapest(codec, _loudness(source, codec, progress), source)
-        chosen: dict[str, Any] = {"gain": gains[0], "emphasis": emphases[0]}
-        if codec.bands > 1:
-            chosen = {"band_gains": gains, "band_emphases": emphases}
-        with codecs.failures(kind, "constructor"):
-            codec = kind.from_spec(spec | chosen)
-    return codec
+        return kind.from_spec({"levels": config.levels, "sample_rate": rate, "gain": gain})
 
 
-def _loudness(source: Source, codec: Quantiser, progress: Progress) -> Loudness:
-    """How loud the recordings are, at the codec's rate. Raises DataError where all are silent."""
-    rate = codec.sample_rate
-    loudness = Loudness.of_nothing(source.config, rate)
-    with progress("measuring the level", source.bytes, unit="B") as bar:
-        for file in source.documents.values():
-            loudness.include(measure(file, rate, source.config, codec.turns, bar.add))
-    if loudness.silent:
+def _spectral(source: Source, progress: Progress) -> Spectral:
+    """The codec that fits the recordings, or of many hours some of each."""
+    config = source.config
+    if config.gain != "none":
+        raise ConfigError(f"data.gain={config.gain}: data.codec=spectral keeps the level as it is")
+    rate = config.sample_rate or min(_common_rate(source), _FULL_RATE)
+    recordings = map(SoundReader, source.documents.values())
+    seconds = sum(recording.frames / recording.sample_rate for recording in recordings)
+    step = int(seconds * rate * config.channels) // _FITTED + 1  # of so many blocks one is taken
+    blocks = _all_frames(source, rate, "reading the sound", progress)
+    samples = np.concatenate([*islice(blocks, None, None, step)])
+    if np.abs(samples).max(initial=0) < SILENT:
         raise nothing_left(source, dict.fromkeys(source.documents, "silent"))
-    return loudness
+    with progress("fitting the codec"):
+        return Spectral.fit(samples, rate, choose(samples, rate).size)
 
 
-def _cheapest(
-    codec: Quantiser, loudness: Loudness, source: Source
-) -> tuple[list[float], list[float]]:
-    """The gain and the emphasis of each value of a frame with which quantising costs least.
-
-    One 60 dB below the loudest has the largest gain. One 70 dB below on average is left out: what
-    others leak into it is nothing to learn. So is the second value of a merged band.
-    """
-    emphases, count = np.array(emphases_of(source.config))[:, None], loudness.count
-    with np.errstate(divide="ignore"):
-        gains_of_all = loudness.gains(source.config.gain)
-    measured = (gains_of_all, loudness.peak, loudness.size, loudness.square)
-    of_bands = [each[codec.bands > 1 :].reshape(len(emphases), -1) for each in measured]
-    gains, peak, size, square = of_bands  # (emphases, columns)
-    columns = np.arange(size.shape[1])
-    heard = square[0] > square[0].max() / _EMPTY
-    if codec.channels > 1 and codec.bands > 1:
-        heard &= (columns % 2 == 0) | ~np.repeat(merged(codec.bands, codec.sample_rate), 2)
-    if not heard.any():
-        return [1.0] * len(columns), [0.0] * len(columns)
-    gains = np.minimum(gains, _FAINTER * gains[0].min())
-    rounding = np.vectorize(codec.rounding, otypes=[float])
-    errors = rounding(gains * size / count, gains**2 * square / count)
-    # White errors become as loud as this when the emphasis is undone; a constant's are not white.
-    errors = errors / gains**2 / (1 - emphases**2)
-    errors[1:, square[0] > _CONSTANT * count * peak[0] ** 2] = np.inf
-    best = errors.argmin(0)
-    return np.where(heard, gains[best, columns], 0.0).tolist(), emphases[best, 0].tolist()
+def _all_frames(source: Source, rate: int, what: str, progress: Progress) -> Iterator[Frames]:
+    """The samples (n, C) of all files, in blocks. Raises BadFileError."""
+    config = source.config
+    with progress(what, source.bytes, unit="B") as bar:
+        for file in source.documents.values():
+            yield from frames_of(SoundReader(file), rate, config.channels, config, bar.add)
 
 
 def _common_rate(source: Source) -> int:

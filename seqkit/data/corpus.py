@@ -1,7 +1,7 @@
 """A corpus is a row of symbols cut into documents, and its parts."""
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,18 @@ class Part:
     def __len__(self) -> int:
         return int(self.symbols.size)
 
+    def and_then(self, *others: "Part") -> "Part":
+        """It, and the documents of others with the same frame after its own."""
+        parts = [self, *(part for part in others if len(part))]
+        begins = np.cumsum([0, *map(len, parts)])
+        labels = [part.labels for part in parts if part.labels is not None]
+        return replace(
+            self,
+            symbols=np.concatenate([part.symbols for part in parts]),
+            starts=np.concatenate([p.starts + b for p, b in zip(parts, begins[:-1], strict=True)]),
+            labels=np.concatenate(labels) if labels else None,
+        )
+
     def whole_frames(self, length: int) -> int:
         """So many symbols, or the few more that make whole frames."""
         return -(-length // self.frame) * self.frame
@@ -106,6 +118,8 @@ class Corpus:
     validation_start, test_start: the first symbol of the data set's own validation and test part,
         which stand last, in this order; None without one.
     snr: the signal to noise ratio of quantising, in decibels.
+    readings: further rows of symbols of the same documents, of sound in frames: each has them a
+        part of a frame later.
     stand_in: the file that was read because the data set could not be had.
     """
 
@@ -123,6 +137,7 @@ class Corpus:
     validation_start: int | None = None
     test_start: int | None = None
     snr: float | None = None
+    readings: tuple[Symbols, ...] = ()
     licence: str = ""
     citation: str = ""
     stand_in: Path | None = None

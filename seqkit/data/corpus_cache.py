@@ -5,6 +5,7 @@ last. Neither has its name before it is whole. What cannot be written there stay
 """
 
 import contextlib
+import dataclasses
 import hashlib
 import io
 import json
@@ -21,7 +22,7 @@ import numpy as np
 
 from seqkit.data import codecs
 from seqkit.data.codec_choice import choose_codec, kind_of_text, nothing_left
-from seqkit.data.codecs import Codec, Quantiser
+from seqkit.data.codecs import Codec, Spectral
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.files import BadFileError, Findings, Sink, digest_of
 from seqkit.data.sound.reader import SoundReader
@@ -36,11 +37,13 @@ from seqkit.foundation.settings import check_type
 from seqkit.foundation.wording import first_of
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
-_FORMAT = 17  # of the cached files; what is chosen otherwise changes their key, too
+_FORMAT = 18  # of the cached files; what is chosen otherwise changes their key, too
 _OF_BOTH = ("on_bad_file", "sha256")
 _OF_SOUND = (*_OF_BOTH, "channel")
 _OF_TEXT = (*_OF_BOTH, "unknown", "newline", "leave_out", "document", "encoding", "kind")
 """The keys that what is kept depends on, beside the codec."""
+_READINGS = 8  # of a frame, at most
+_READ_AGAIN = 4800  # seconds that all readings come to, if one does not
 _OLD = 30 * 24 * 3600.0  # seconds, after which data are encoded, and kernels compiled, anew
 _SHOWN = 12  # digits of a sha256
 Facts = dict[str, Any]
@@ -48,7 +51,12 @@ Facts = dict[str, Any]
 
 
 def load(
-    source: Source, cache: Path, session: Session, codec: Codec | None = None, grow: bool = False
+    source: Source,
+    cache: Path,
+    session: Session,
+    codec: Codec | None = None,
+    grow: bool = False,
+    readings: bool = False,
 ) -> Corpus:
     """The corpus of files, and of those that are chosen in folders.
 
@@ -58,13 +66,14 @@ def load(
         session: is shown how far they were read, and told where the cache cannot be written to.
         codec: encode with this one; by default one as configured, which fits them.
         grow: give that codec symbols for what is new in a text.
+        readings: read sound in frames again and again, each time a part of a frame later.
 
     Raises:
         DataError: a file cannot be read, or changed; or nothing is left.
         ConfigError: keys that do not fit the codec.
     """
     try:
-        return _loaded(source, cache, session, codec, grow)
+        return _loaded(source, cache, session, codec, grow, readings)
     except BadFileError as error:
         if len(source.files) == 1 or source.config.on_bad_file == "skip":
             raise
@@ -72,27 +81,42 @@ def load(
 
 
 def _loaded(
-    source: Source, cache: Path, session: Session, codec: Codec | None, grow: bool
+    source: Source, cache: Path, session: Session, codec: Codec | None, grow: bool, readings: bool
 ) -> Corpus:
     folder, progress = cache / "corpora", session.progress
     if codec is None or grow:
         codec = _fitted(source, folder, progress, codec)
     else:
         codec = choose_codec(source, progress, codec)
+    corpus = _corpus_of(source, codec, *_row(source, cache, session, codec))
+    if not readings or not isinstance(codec, Spectral):
+        return corpus
+    count = int(_READ_AGAIN * codec.symbol_rate / len(corpus.whole))
+    count = min(max(count, 1), _READINGS)
+    skipped = [codec.hop * number // count for number in range(1, count)]
+    rows = tuple(_row(source, cache, session, codec, each)[0] for each in skipped)
+    return dataclasses.replace(corpus, readings=rows)
+
+
+def _row(
+    source: Source, cache: Path, session: Session, codec: Codec, skipped: int = 0
+) -> tuple[Symbols, Integers, Facts]:
+    """The symbols of all files, and what `encode` returns; see there for `skipped`."""
+    folder, progress = cache / "corpora", session.progress
     keys = _OF_SOUND if source.is_sound else _OF_TEXT
-    settings = {key: getattr(source.config, key) for key in keys}
+    settings = {key: getattr(source.config, key) for key in keys} | {"skipped": skipped}
     place = folder / _digest(source, settings, codec.kind, *_parts_of(codec))
     kept = _kept(place, progress)
     if kept is None:
         try:
-            kept = _written(place, source, codec, progress)
+            kept = _written(place, source, codec, progress, skipped)
             evict(cache)
         except OutputError as error:
             session.notice(f"{error}; the data stay in memory")
             memory = io.BytesIO()
-            found = encode(source, codec, memory, progress)
+            found = encode(source, codec, memory, progress, skipped)
             kept = np.frombuffer(memory.getbuffer(), symbol_dtype(codec.size)), *found
-    return _corpus_of(source, codec, *kept)
+    return kept
 
 
 def leave_out(source: Source, codec: Codec | None, cache: Path, progress: Progress) -> None:
@@ -185,7 +209,7 @@ def _kept(place: Path, progress: Progress) -> tuple[Symbols, Integers, Facts] | 
 
 
 def _written(
-    place: Path, source: Source, codec: Codec, progress: Progress
+    place: Path, source: Source, codec: Codec, progress: Progress, skipped: int
 ) -> tuple[Symbols, Integers, Facts]:
     """Encode the files into the cache. Raises OutputError and as `encode` does."""
     file, dtype = place.with_suffix(".npy"), symbol_dtype(codec.size)
@@ -193,7 +217,7 @@ def _written(
         header = {"descr": dtype.str, "fortran_order": False, "shape": (0,)}
         np.lib.format.write_array_header_1_0(stream, header)
         begin = stream.tell()
-        starts, facts = encode(source, codec, stream, progress)
+        starts, facts = encode(source, codec, stream, progress, skipped)
         header["shape"] = ((stream.tell() - begin) // dtype.itemsize,)
         stream.seek(0)
         np.lib.format.write_array_header_1_0(stream, header)
@@ -222,9 +246,11 @@ def _read(place: Path, kinds: Mapping[str, Any]) -> tuple[Integers, Facts] | Non
 
 
 def encode(
-    source: Source, codec: Codec, stream: Sink, progress: Progress
+    source: Source, codec: Codec, stream: Sink, progress: Progress, skipped: int = 0
 ) -> tuple[Integers, Facts]:
     """Write the symbols of all documents to a stream, one after the other.
+
+    Those of sound are read from so many samples on that are `skipped`; silence follows instead.
 
     Returns:
         Where the documents start, (D,), and what `_corpus_of` needs beside.
@@ -240,8 +266,8 @@ def encode(
     with progress("encoding", source.bytes, unit="B") as bar:
         for name, file in source.documents.items():
             begin = stream.tell()
-            if isinstance(codec, Quantiser):
-                lengths, found = encode_sound(name, file, codec, config, stream, bar.add)
+            if codec.kind == "audio":
+                lengths, found = encode_sound(name, file, codec, config, stream, bar.add, skipped)
             else:
                 lengths, found = encode_text(file, codec, config, stream, bar.add)
             findings.merge(found)
@@ -267,7 +293,7 @@ def _corpus_of(
     source: Source, codec: Codec, symbols: Symbols, starts: Integers, facts: Facts
 ) -> Corpus:
     """The corpus of encoded files; `facts` as `encode` gives them."""
-    located, frame = source.located, codec.phases if isinstance(codec, Quantiser) else 1
+    located, frame = source.located, codec.phases if codec.kind == "audio" else 1
     counts, bad = facts["counts"], len(source.search.errors)
     firsts = accumulate(counts, initial=0)  # the number of each file's first document
     files = [file for file in zip(source.documents, counts, firsts, strict=False) if file[1]]

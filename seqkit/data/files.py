@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 
-from seqkit.data.codecs import Codec, Quantiser
+from seqkit.data.codecs import Codec
 from seqkit.foundation import disk
 from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import DataError
@@ -199,7 +199,7 @@ class Findings:
 
     def notes(self, files: Mapping[str, Path], codec: Codec) -> list[str]:
         """What the user is told about these files, by their names."""
-        if isinstance(codec, Quantiser):
+        if codec.kind == "audio":
             parts = [*self._of_sound(files)]
             told = (
                 f"{len(files) - len(self.left_out)} of {counted(len(files), 'file')} of sound read"

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from seqkit.conditions import NO_CONDITIONS, Conditions
-from seqkit.data.codecs import Codec, Quantiser
+from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Part
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.randomness import uniforms
@@ -62,19 +62,14 @@ class _Grid:
 
 
 def window_length(sequence_length: int, codec: Codec) -> int:
-    """T, the symbols of a window: of sound without those of values that its codec leaves out.
-
-    Raises ConfigError if the window would cut a frame.
-    """
-    if not isinstance(codec, Quantiser):
-        return sequence_length
-    whole = codec.columns
+    """T, the symbols of a window. Raises ConfigError if it would cut a frame."""
+    whole = codec.phases if codec.kind == "audio" else 1
     if sequence_length % whole:
         raise ConfigError(
             f"train.sequence_length={sequence_length}: a frame of this sound has {whole} symbols, "
             f"which no window may cut: give a multiple of {whole}"
         )
-    return sequence_length // whole * codec.phases
+    return sequence_length
 
 
 class Lanes:

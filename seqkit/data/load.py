@@ -3,10 +3,11 @@
 import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from seqkit.config import DataConfig
 from seqkit.data import codecs, corpus_cache, datasets, labels
-from seqkit.data.codecs import Codec, Quantiser
+from seqkit.data.codecs import Codec, Quantiser, SoundCodec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located
 from seqkit.data.labels import Labels
@@ -17,8 +18,8 @@ from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.session import Session
 
-OF_QUANTISERS = ("sample_rate", "levels", "channels")
-"""Keys that say what a quantiser is like, beside its gain."""
+OF_SOUND = ("sample_rate", "channels")
+"""Keys that say what a codec of sound is like, beside the levels and the gain of a quantiser."""
 _WORDS = {"text": "text", "bytes": "bytes", "audio": "sound"}
 
 
@@ -40,8 +41,10 @@ class Known:
     samples: bool = True
 
 
-def load_corpus(data: DataConfig, session: Session, known: Known | None = None) -> Corpus:
-    """The corpus at `data.path`, or else of `data.dataset`.
+def load_corpus(
+    data: DataConfig, session: Session, known: Known | None = None, readings: bool = False
+) -> Corpus:
+    """The corpus at `data.path`, or else of `data.dataset`; with `readings` those of its frames.
 
     The user is told what was skipped, resampled or downloaded.
 
@@ -51,11 +54,11 @@ def load_corpus(data: DataConfig, session: Session, known: Known | None = None) 
     """
     known = known or Known()
     codec, catalogue = known.codec, session.catalogue
-    if isinstance(codec, Quantiser):
+    if codec is not None and codec.kind == "audio":
         check_same(data, codec, known.config)
     folders = Folders(disk.cache_dir(), session.notice, session.progress, known.samples)
     source = find(data, codec, catalogue, folders)
-    corpus = corpus_cache.load(source, folders.cache, session, codec, known.grow)
+    corpus = corpus_cache.load(source, folders.cache, session, codec, known.grow, readings)
     for note in corpus.notes:
         session.notice(note)
     if not data.label:
@@ -110,22 +113,23 @@ def require_cut(data: DataConfig, name: str, files: int, documents: int) -> None
         )
 
 
-def check_same(data: DataConfig, codec: Quantiser, trained: DataConfig | None) -> None:
-    """Refuse keys that ask for another quantiser than the checkpoint's; defaults ask for nothing.
+def check_same(data: DataConfig, codec: SoundCodec, trained: DataConfig | None) -> None:
+    """Refuse keys that ask for another codec than the checkpoint's; defaults ask for nothing.
 
     Args:
         data: what the user asks for.
-        codec: the checkpoint's quantiser. Its gain is not looked at: a factor of 1 is none, or that
-            of a peak at full scale.
+        codec: the checkpoint's. Its gain is not looked at: a factor of 1 is none, or that of a peak
+            at full scale.
         trained: the keys of its training, which may name the gain.
 
     Raises:
         ConfigError: something else is asked for.
     """
-    settings = {key: getattr(codec, key) for key in OF_QUANTISERS}
-    settings["bands"] = "auto" if data.bands == "auto" else str(codec.bands)
+    settings: dict[str, Any] = {key: getattr(codec, key) for key in OF_SOUND}
+    if isinstance(codec, Quantiser):
+        settings["levels"] = codec.levels
     if trained is not None:
-        settings |= {"gain": trained.gain, "emphasis": trained.emphasis}
+        settings["gain"] = trained.gain
     for key, value in settings.items():
         asked, default = getattr(data, key), getattr(DataConfig(), key)
         if asked not in (value, default):

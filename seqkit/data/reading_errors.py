@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from seqkit.config import DataConfig
-from seqkit.data.codecs import Quantiser
+from seqkit.data.codecs import SoundCodec
 from seqkit.symbols import Integers
 
 _STRETCH = 0.25  # seconds for which a lane reads errors, or none
@@ -40,15 +40,15 @@ class Errors:
 NO_ERRORS = Errors(share=0.0, steps=8)
 
 
-def errors_of(codec: Quantiser, config: DataConfig, steps: int) -> Errors | None:
+def errors_of(codec: SoundCodec, config: DataConfig, steps: int) -> Errors | None:
     """The errors that `data.copies` asks for, in windows of so many steps; None without any."""
     if not config.copies:
         return None
     return Errors(
         share=config.copies / (config.copies + 1),
         steps=max(1, round(_STRETCH * codec.symbol_rate / steps)),
-        noise=config.copy_noise * codec.levels / 256,
+        noise=config.copy_noise * codec.size / 256,
         symbols=codec.size,
-        silence=codec.silent_frame.astype(np.int64),
+        silence=np.array([codec.start]),
         silent_steps=round(_SILENCE * codec.symbol_rate),
     )

@@ -1,23 +1,20 @@
-"""Recordings become symbols: read, resampled and quantised in blocks."""
+"""Recordings become symbols: read, resampled and encoded in blocks."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
-from seqkit.config import DataConfig, bands_of
+from seqkit.config import DataConfig
 from seqkit.data import codecs
-from seqkit.data.codecs import Quantiser, filter_bank
-from seqkit.data.codecs.channels import analysis
-from seqkit.data.codecs.emphasis import CHOICES, emphasised
+from seqkit.data.codecs import Quantiser, SoundCodec
 from seqkit.data.files import Findings, Sink, Watch
 from seqkit.data.sound import Frames
 from seqkit.data.sound.reader import SoundReader
-from seqkit.symbols import Floats, Integers
+from seqkit.symbols import Integers
 
 SHORTEST = 0.02
 """Seconds; a clip below holds nothing to learn from."""
@@ -25,101 +22,46 @@ _RMS = 0.1  # of the whole data set under data.gain=rms, 20 dB below full scale
 SILENT = 2.0**-15
 """The peak of a clip that holds nothing but the last bit of 16."""
 _FRAMES = 1 << 16  # read at a time; with those of a training it takes twice as long
-Sums = npt.NDArray[np.float64]
 
 
 @dataclass
 class Loudness:
-    """Of all samples that were measured, with each emphasis: peak and sums; and their number.
+    """Of all samples that were measured: their peak, the sum of their squares, and their number."""
 
-    Of sound in bands it is that of the sound, then with each emphasis of each value of a frame, as
-    if that had as many samples.
-
-    peak, size, square: the largest size, the sum of sizes and that of squares, (A,).
-    """
-
-    peak: Sums
-    size: Sums
-    square: Sums
+    peak: float = 0.0
+    square: float = 0.0
     count: int = 0
 
-    @classmethod
-    def of_nothing(cls, config: DataConfig, rate: int) -> Self:
-        """That of no samples, for the emphases, of which the first is none, or for the bands."""
-        bands, count = bands_of(config.bands, rate), len(emphases_of(config))
-        columns = bands * config.channels
-        return cls(*np.zeros((3, count if bands == 1 else 1 + columns * count)))
-
-    def include(self, other: "Loudness") -> None:
-        """Take in what was measured of others."""
-        self.peak = np.maximum(self.peak, other.peak)
-        self.size = self.size + other.size
-        self.square = self.square + other.square
-        self.count += other.count
+    def include(self, samples: Frames) -> None:
+        """Measure some more."""
+        self.peak = max(self.peak, float(np.abs(samples).max(initial=0)))
+        self.square += float(np.square(samples, dtype=np.float64).sum())
+        self.count += samples.size
 
     @property
     def silent(self) -> bool:
         """Whether nothing but the last bit of 16 was found."""
-        return float(self.peak[0]) < SILENT
+        return self.peak < SILENT
 
-    def gains(self, kind: str) -> Sums:
-        """The factors that `data.gain` asks for, (A,)."""
+    def gain(self, kind: str) -> float:
+        """The factor that `data.gain` asks for."""
         if kind == "none":
-            return np.ones_like(self.peak)
-        return 1 / self.peak if kind == "peak" else _RMS / np.sqrt(self.square / self.count)
-
-
-def share(file: Path, rate: int, config: DataConfig, count: Watch) -> Sums:
-    """Of left and right in each band the sums of left², right² and left x right, (3, K).
-
-    Raises:
-        BadFileError: it cannot be read.
-    """
-    bands = bands_of(config.bands, rate)
-    split, sums = filter_bank.splitter(bands, config.channels), np.zeros((3, bands))
-    for frames in frames_of(SoundReader(file), rate, config.channels, config, count):
-        left, right = split(frames).astype(np.float64).transpose(2, 0, 1)
-        sums += [np.square(left).sum(0), np.square(right).sum(0), (left * right).sum(0)]
-    return sums
-
-
-def measure(
-    file: Path, rate: int, config: DataConfig, turns: Floats | None, count: Watch
-) -> Loudness:
-    """How loud a recording is at a sample rate; `turns` are those of the quantiser that is to be.
-
-    Raises:
-        BadFileError: it cannot be read.
-    """
-    emphases, bands = emphases_of(config), bands_of(config.bands, rate)
-    split = analysis(bands, config.channels, turns)
-    loudness, columns = Loudness.of_nothing(config, rate), bands * config.channels
-    times, before = np.full(len(loudness.peak), float(columns)), np.zeros((1, columns), np.float32)
-    times[0] = 1
-    for frames in frames_of(SoundReader(file), rate, config.channels, config, count):
-        sums = []
-        rows = split(frames)
-        sounds = [emphasised(rows, share, before) if share else rows for share in emphases]
-        if bands > 1:
-            sounds = [frames, *(column for sound in sounds for column in sound.T)]
-        for size in map(np.abs, sounds):
-            square = np.square(size, dtype=np.float64).sum()
-            sums.append((size.max(initial=0), size.sum(dtype=np.float64), square))
-        peak, size, square = np.array(sums, np.float64).T
-        loudness.include(Loudness(peak, times * size, times * square, frames.size))
-        before = np.concatenate([before, rows])[-1:]
-    return loudness
-
-
-def emphases_of(config: DataConfig) -> Sequence[float]:
-    """Those that are measured, of which the first is none."""
-    return CHOICES if config.emphasis == "auto" else CHOICES[:1]
+            return 1.0
+        return 1 / self.peak if kind == "peak" else _RMS / (self.square / self.count) ** 0.5
 
 
 def encode_sound(
-    name: str, file: Path, codec: Quantiser, config: DataConfig, stream: Sink, count: Watch
+    name: str,
+    file: Path,
+    codec: SoundCodec,
+    config: DataConfig,
+    stream: Sink,
+    count: Watch,
+    skipped: int = 0,
 ) -> tuple[Integers, Findings]:
     """Write the symbols of a recording; those of one without sound are to be cut off again.
+
+    `skipped` samples at its beginning are left out, and silence follows its end, as long.
 
     Returns:
         How many symbols it has, (1,), or (0,) if nothing is to be learnt from it. With them what
@@ -130,23 +72,22 @@ def encode_sound(
     """
     recording, rate, channels = SoundReader(file), codec.sample_rate, codec.channels
     findings = Findings(converted=_conversions(recording, rate, channels, config))
-    size, peak = 0, 0.0
-    analyse, read = codec.analyser(), codec.reader()
-    heard = np.zeros((codec.delay, channels), np.float32)  # what is not decoded yet
-    for frames in codec.padded(frames_of(recording, rate, channels, config, count)):
-        values = analyse(frames)
+    size, peak, left = 0, 0.0, skipped
+    encode = codec.encoder()
+    silence = np.zeros((skipped, channels), np.float32)
+    for frames in chain(frames_of(recording, rate, channels, config, count), [None]):
         with codecs.failures(type(codec), "encode"):
-            symbols = codec.encoded(frames, values)
+            symbols = encode(silence if frames is None else frames[left:], frames is None)
         stream.write(np.ascontiguousarray(symbols).data)
         size += symbols.size
-        peak = max(peak, float(np.abs(frames).max(initial=0)))
-        findings.clipped += int(np.count_nonzero(np.abs(codec.scaled(values)) > 1))
-        findings.signal += float(np.square(frames, dtype=np.float64).sum())
-        heard = np.concatenate([heard, frames])
-        made = read(symbols)
-        error = made - heard[: len(made)]
-        heard = heard[len(made) :]
-        findings.noise += float(np.square(error, dtype=np.float64).sum())
+        if frames is not None:
+            left = max(left - len(frames), 0)
+            peak = max(peak, float(np.abs(frames).max(initial=0)))
+            if isinstance(codec, Quantiser):
+                findings.clipped += int(np.count_nonzero(np.abs(frames) * codec.gain > 1))
+                errors = codec.frames(symbols) - frames
+                findings.noise += float(np.square(errors, dtype=np.float64).sum())
+                findings.signal += float(np.square(frames, dtype=np.float64).sum())
     why = ""
     if size < SHORTEST * codec.symbol_rate:
         why = f"shorter than {SHORTEST * 1000:g} ms"

@@ -24,7 +24,6 @@ COPIES = 0.2  # of the passages of a text came before, from which on a loss on i
 _BLOCK = 1 << 20  # symbols read at a time
 _STRENGTH = 8.0  # pseudo-counts of `bigram_bits`
 _FLAC_RATE = 192_000  # hertz that FLAC takes; the rate has no effect on the size
-_FLAC_CHANNELS = 8  # at most
 _NOUNS = {"text": "character", "bytes": "byte", "audio": "sample"}
 
 
@@ -49,6 +48,8 @@ def baselines(part: Part, codec: Codec, limit: int | None = None) -> dict[str, f
     frequencies = {"histogram_bits": histogram_bits(part.symbols, codec.size)}
     if isinstance(codec, Quantiser):
         return frequencies | {"flac_bits": flac_bits(part.symbols, codec)}
+    if codec.kind == "audio":
+        return frequencies
     packed = 8 * packed_bytes(part.symbols, codec) / len(part)
     return frequencies | {"bigram_bits": bigram_bits(part, codec.size), "xz_bits": packed}
 
@@ -118,10 +119,9 @@ def flac_bits(symbols: Symbols, codec: Quantiser) -> float:
     subtype, shift = ("PCM_S8", 8) if codec.levels <= 256 else ("PCM_16", 0)
     rate, size = min(codec.sample_rate, _FLAC_RATE), 0
     for begin in range(0, len(symbols), _BLOCK):
-        levels = codec.levels_of(symbols[begin : begin + _BLOCK]) - codec.levels // 2
+        levels = symbols[begin : begin + _BLOCK].astype(np.int64) - codec.levels // 2
         wave = (levels << shift).astype(np.int16)
-        for columns in np.split(wave, range(_FLAC_CHANNELS, wave.shape[1], _FLAC_CHANNELS), 1):
-            packed = io.BytesIO()
-            soundfile.write(packed, columns, rate, subtype, format="FLAC", compression_level=1.0)
-            size += len(packed.getvalue())
+        packed = io.BytesIO()
+        soundfile.write(packed, wave, rate, subtype, format="FLAC", compression_level=1.0)
+        size += len(packed.getvalue())
     return 8 * size / len(symbols)

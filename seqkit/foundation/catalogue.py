@@ -25,8 +25,11 @@ _OWN_CODECS = {
     "characters": "seqkit.data.codecs.characters:Characters",
     "linear": "seqkit.data.codecs.quantisers:Linear",
     "mu_law": "seqkit.data.codecs.quantisers:MuLaw",
+    "spectral": "seqkit.data.codecs.spectral:Spectral",
 }
-_CODEC_BASES = ("seqkit.data.codecs:TextCodec", "seqkit.data.codecs:Quantiser")
+_CODEC_BASES = tuple(
+    f"seqkit.data.codecs:{name}" for name in ("TextCodec", "Quantiser", "Spectral")
+)
 _DATASETS = Path(__file__).parents[1] / "data" / "datasets"
 
 

@@ -25,6 +25,8 @@ KEYS: dict[str, str] = {
     "search": "--multirun trains every combination; examples/search.py searches with Optuna",
     "data.label_column": "write the rows of each label as files into a folder of its name, and "
     "give data.label=folder without data.kind=hf",
+    "data.bands": "data.codec=spectral, as recipe=my_sound has it, takes all the band in frames",
+    "data.emphasis": "data.codec=spectral, as recipe=my_sound has it, has no hiss to lower",
     "data.quantiser": "it is called data.codec now",
     "ensemble": "examples/teachers.py measures several checkpoints together",
     "learn": "evaluate protocol=dynamic measures a model that learns from the text it reads",
@@ -36,6 +38,7 @@ KEYS: dict[str, str] = {
     "data.symbols_per_sample": "a sample is one symbol, of data.levels=1024 at most",
     "model.autotune": "train.deterministic=true times no precisions either",
     "model.cell_clip": "nothing bounds the cells; train.clip_norm bounds the gradient",
+    "sample.postfilter": "data.codec=spectral, as recipe=my_sound has it, has no hiss to filter",
     "sample.repetition_penalty": "a higher temperature=… repeats less",
     "sample.retry": "of sound, takes=8 makes eight and keeps the best",
     "shape": "python -m benchmarks.steps SHAPE, in a clone of the repository",

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from seqkit.conditions import Conditions, StreamConditions
-from seqkit.data.codecs import Quantiser
 from seqkit.data.labels import Labels
 from seqkit.evaluation.recited import Recital
 from seqkit.foundation.errors import ConfigError
@@ -72,7 +71,7 @@ def continue_prompt(
     codes, written, over = None, None, deque[npt.NDArray[np.bool_]]()
     of_codes = request.ending is not None and not request.ending.symbols
     if slow is not None:
-        assert isinstance(codec, Quantiser)
+        assert codec.kind == "audio"
         codes = slow.of_prompt(codec, read)
         if request.like is not None:
             written = slow.following(codec, request.like)
@@ -104,7 +103,7 @@ def continue_prompt(
     elif request.ending is not None:
         blocks = cut(blocks, request.ending, request.streams)
     if request.novel:
-        if isinstance(codec, Quantiser):
+        if codec.kind == "audio":
             raise ConfigError("sample.novel=true: this model makes sound, and it is for text")
         draw = partial(continue_prompt, notice=lambda _: None, begin=begin, engine=engine)
         blocks = novel.redrawn(blocks, trained, prompt, request, draw, notice=notice)
@@ -127,7 +126,7 @@ def finish(
     """
     codec, recording = trained.codec, trained.recording
     if request.extra:
-        assert isinstance(codec, Quantiser)
+        assert codec.kind == "audio"
         blocks = looped(blocks, codec, request.length - request.extra)
     if request.takes > 1:
         blocks = listening.best(trained, blocks, notice)

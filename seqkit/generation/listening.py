@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from seqkit.data.codecs import Codec, Quantiser
+from seqkit.data.codecs import Codec
 from seqkit.evaluation.likeness import RATE, SHORTEST
 from seqkit.evaluation.recording import Judgement, Recording
 from seqkit.foundation.errors import ConfigError
@@ -34,7 +34,7 @@ def judged(
     `tell` is called with each stream's number and what is found, even if no more blocks are taken.
     """
     codec, known = trained.codec, list[Integers]()
-    assert isinstance(codec, Quantiser)
+    assert codec.kind == "audio"
     left = _JUDGED * codec.symbol_rate
     try:
         for block in blocks:
@@ -52,7 +52,7 @@ def check(takes: int, length: int, codec: Codec, recording: Recording | None) ->
     """Refuse takes that cannot be made, or compared with what was learnt. Raises ConfigError."""
     if takes == 1:
         return
-    if not isinstance(codec, Quantiser):
+    if codec.kind != "audio":
         raise ConfigError(f"takes={takes}: this model writes text: give streams={takes}")
     if recording is None:
         raise ConfigError(
@@ -72,7 +72,7 @@ def best(trained: Trained, blocks: Blocks, notice: Callable[[str], None]) -> Blo
     `notice` is told which one is best, and how far all are from the recording.
     """
     codec, recording = trained.codec, trained.recording
-    assert isinstance(codec, Quantiser)
+    assert codec.kind == "audio"
     assert recording is not None
     sounds = streams_of(blocks, codec)
     if not sounds:

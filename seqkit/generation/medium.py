@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy.typing as npt
 
 from seqkit.data.codecs import Codec
-from seqkit.data.sound.postfilter import OFF, Postfilter
 from seqkit.generation.sound import Sound
 from seqkit.generation.text import Text
 
@@ -17,21 +16,14 @@ Medium = Text | Sound
 """What both do is explained at `Text`."""
 
 
-def medium_of(
-    codec: Codec,
-    newline: str = "keep",
-    rate: int = 0,
-    loop: bool = False,
-    postfilter: Postfilter = OFF,
-) -> Medium:
+def medium_of(codec: Codec, newline: str = "keep", rate: int = 0, loop: bool = False) -> Medium:
     """The medium of a codec.
 
     It reads the line ends of text as `data.newline` says, and writes files of sound at `rate`
-    hertz, or 0 for the model's own; `loop`: sound that is played round and round; `postfilter`: of
-    all sound.
+    hertz, or 0 for the model's own; `loop`: sound that is played round and round.
     """
     if codec.kind == "audio":
-        return Sound(codec, rate, loop, postfilter)
+        return Sound(codec, rate, loop)
     return Text(codec, newline)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from seqkit.config import Config
 from seqkit.data import files
-from seqkit.data.codecs import Codec, Quantiser
+from seqkit.data.codecs import Codec
 from seqkit.data.files import BadFileError
 from seqkit.data.sound.pitch import PitchBook
 from seqkit.foundation.console import Notice
@@ -39,7 +39,7 @@ def follow(
     name, path = f"like={config.like}", Path(config.like)
     if config.until is not None:
         raise ConfigError(f"{name}: the sample ends with that file: leave until={config.until} out")
-    if not (isinstance(codec, Quantiser) and slow and isinstance(slow.codebook, PitchBook)):
+    if not (codec.kind == "audio" and slow and isinstance(slow.codebook, PitchBook)):
         fault = "this model sings no notes: train one with recipe=my_sound data.conditions=pitch"
         raise ConfigError(f"{name}: {fault}")
     book, rate = slow.codebook, codec.sample_rate

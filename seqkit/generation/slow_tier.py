@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from seqkit.conditions import StreamConditions, Written
-from seqkit.data.codecs import Quantiser
+from seqkit.data.codecs import SoundCodec
 from seqkit.data.sound.pitch import PitchBook
 from seqkit.data.sound.slow_codes import Codebook
 from seqkit.foundation.config_file import network_from
@@ -92,19 +92,19 @@ class SlowTier:
             raise ValueError(f"a writer of {config.symbols} codes for {book.size}")
         return cls(book, codes.astype(symbol_dtype(book.size)), NetworkArrays(config, weights))
 
-    def of_prompt(self, codec: Quantiser, prompt: Symbols) -> Symbols:
+    def of_prompt(self, codec: SoundCodec, prompt: Symbols) -> Symbols:
         """The codes of a prompt's symbols (N,)."""
         if not len(prompt):
             return self.codes[:0]
         codes = self.codebook.codes(self.codebook.describe(codec.frames(prompt).mean(1)))
         return np.repeat(codes, codec.symbols_of(self.codebook.hop))[: len(prompt)]
 
-    def following(self, codec: Quantiser, like: Symbols) -> Written:
+    def following(self, codec: SoundCodec, like: Symbols) -> Written:
         """Codes that are given, (frames,), the same for all streams."""
         codes, hop = like[:, None].astype(np.int64), codec.symbols_of(self.codebook.hop)
         return lambda place, count: codes[np.arange(place, place + count) // hop]
 
-    def written(self, codec: Quantiser, of_prompt: Symbols, writing: Writing) -> Written:
+    def written(self, codec: SoundCodec, of_prompt: Symbols, writing: Writing) -> Written:
         """Codes of what follows a prompt whose symbols have these codes (N,), asked for in turn."""
         hop, streams = codec.symbols_of(self.codebook.hop), writing.streams
         # The frame that is cut is written again.

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from seqkit.config import Config
-from seqkit.data.codecs import Quantiser
+from seqkit.data.codecs import Quantiser, SoundCodec, Spectral
 from seqkit.data.sound import Frames, Wave, reader, resample, writer
-from seqkit.data.sound.postfilter import OFF, Filtering, Postfilter
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.wording import counted
 from seqkit.symbols import Symbols
@@ -26,27 +25,23 @@ class Sound:
     printed = False
     suffix = ".wav"
 
-    def __init__(
-        self, codec: Quantiser, rate: int = 0, loop: bool = False, postfilter: Postfilter = OFF
-    ) -> None:
+    def __init__(self, codec: SoundCodec, rate: int = 0, loop: bool = False) -> None:
         """`rate` is that of the files, in hertz; 0 for the codec's.
 
         With `loop` the symbols of a sound come at once, and its end is what is before them.
-        Whatever is decoded goes through the postfilter.
         """
         self._codec = codec
         self._loop = loop
-        self._postfilter = postfilter
         self._rate = rate or codec.sample_rate
         self.header = writer.header(codec.sample_rate, codec.channels)
-        self.glimpse = codec.symbol_rate  # a second
+        self.glimpse = codec.symbols_of(codec.sample_rate)  # a second
 
     def length(self, length: int | None, seconds: float | None) -> int:
-        """See Text. Raises ConfigError for less than a sample."""
+        """See Text. Raises ConfigError for less than a frame."""
         rate = self._codec.sample_rate
         symbols = self._codec.symbols_of((seconds or _SECONDS) * rate)
         if not length and symbols < 1:
-            raise ConfigError(f"seconds={seconds:g}: less than one sample at {rate} Hz")
+            raise ConfigError(f"seconds={seconds:g}: less than one frame at {rate} Hz")
         return length or symbols
 
     def encode(
@@ -99,26 +94,22 @@ class Sound:
         return self._encode(name, np.concatenate([*blocks]), notice)
 
     def _encode(self, name: str, wave: Frames, notice: Callable[[str], None]) -> Symbols:
-        values = self._codec.analysed(wave)
-        size = np.abs(self._codec.scaled(values))
-        if clipped := int(np.count_nonzero(size > _OVER)):
-            gain = "" if self._codec.gain == 1 else f" after the gain of {self._codec.gain:.3g}"
-            largest = f"the largest is {size.max():.3g}"
-            notice(f"{name}: clipped {counted(clipped, 'sample')} over 1{gain}; {largest}")
-        return self._codec.quantised(values)
+        codec = self._codec
+        if isinstance(codec, Quantiser):
+            size = np.abs(wave) * codec.gain
+            if clipped := int(np.count_nonzero(size > _OVER)):
+                gain = "" if codec.gain == 1 else f" after the gain of {codec.gain:.3g}"
+                largest = f"the largest is {size.max():.3g}"
+                notice(f"{name}: clipped {counted(clipped, 'sample')} over 1{gain}; {largest}")
+        return codec.encode(wave)
 
     def _reader(self) -> Callable[[npt.ArrayLike, bool], Frames]:
         """What reads the symbols of a sound piece by piece, and is told which is the last one."""
-        read, rate, postfilter = self._codec.reader(), self._codec.sample_rate, self._postfilter
         if not self._loop:
-            filtering = Filtering(postfilter, rate, self._codec.channels)
-            return lambda symbols, last: filtering.convert(read(symbols), last)
-
-        def read_loop(symbols: npt.ArrayLike, last: bool) -> Frames:
-            read(symbols)
-            return postfilter.looped(read(symbols), rate)
-
-        return read_loop
+            return self._codec.reader()
+        codec, nothing = self._codec, np.zeros((0, self._codec.channels), np.float32)
+        assert isinstance(codec, Spectral)
+        return lambda symbols, last: nothing if last else codec.round_and_round(symbols)
 
     def _read(self, pieces: Iterable[npt.ArrayLike]) -> Iterator[Frames]:
         read = self._reader()

@@ -13,7 +13,7 @@ from seqkit.api.generate_calls import GenerateKeys
 from seqkit.api.model import Model
 from seqkit.api.model_state import ModelState
 from seqkit.config import SampleConfig
-from seqkit.data.codecs import Quantiser
+from seqkit.data.codecs import SoundCodec
 from seqkit.data.sound import writer
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation.errors import ConfigError
@@ -36,9 +36,8 @@ class Loaded:
 
     def __init__(self, saved: Checkpoint, device: Device, sample: SampleConfig) -> None:
         """`sample` has the keys of all that it makes."""
-        saved = saved.as_heard(sample)
         self.saved, self.codec, self.model = saved, saved.codec, Model[Any](saved, device)
-        self.sounds, self._sample = isinstance(saved.codec, Quantiser), sample
+        self.sounds, self._sample = saved.codec.kind == "audio", sample
 
     def generated(self, body: bytes, keys: GenerateKeys, lines: bool, nats: bool) -> Pieces:
         """What follows a prompt that was sent, as `lines` or as a file has it, text or a WAV.
@@ -59,7 +58,7 @@ class Loaded:
             return
         join = np.concatenate if self.sounds else type(prompt)().join
         contents = _gathered(self.model.stream(prompt, **asked), join)
-        if isinstance(codec, Quantiser):
+        if codec.kind == "audio":
             header = writer.header(codec.sample_rate, codec.channels)
             for number, content in enumerate(contents):
                 yield header * (number == 0) + writer.pcm16(content), len(content)
@@ -74,7 +73,7 @@ class Loaded:
 
     def _content(self, body: bytes) -> Any:
         """What was sent: text in UTF-8, bytes, or sound. Raises ConfigError, DataError."""
-        if isinstance(self.codec, Quantiser):
+        if self.codec.kind == "audio":
             return _wave(body, self.codec) if body else np.zeros(0, np.float32)
         if self.codec.kind == "bytes":
             return body
@@ -91,10 +90,10 @@ class Loaded:
     ) -> Pieces:
         """Symbols, after a state, as lines of JSON."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        samples_of = self.codec.samples_of if isinstance(self.codec, Quantiser) else int
+        samples_of = self.codec.samples_of if self.codec.kind == "audio" else int
         for symbols in pieces:
             line: dict[str, Any] = {}
-            if not isinstance(self.codec, Quantiser):
+            if self.codec.kind != "audio":
                 line["text"] = decoder.decode(to_bytes(self.codec.decode(symbols)))
             line["symbols"] = symbols.tolist()
             if nats:
@@ -112,7 +111,7 @@ def _gathered(stream: Iterator[Any], join: Callable[[list[Any]], Any]) -> Iterat
         yield join(pieces)
 
 
-def _wave(body: bytes, codec: Quantiser) -> Any:
+def _wave(body: bytes, codec: SoundCodec) -> Any:
     """A recording as the codec takes it, (N,) or (N, 2). Raises ConfigError, DataError."""
     sound = SoundReader(Path("the recording"), body)
     channels = codec.channels if sound.channels == codec.channels else 1

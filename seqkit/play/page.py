@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from seqkit.config import Config
-from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser
-from seqkit.data.codecs.filter_bank import synthesis
+from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, SoundCodec, Spectral
 from seqkit.data.sound import writer
 from seqkit.data.sound.pitch import PitchBook
-from seqkit.data.sound.postfilter import OFF, Postfilter, window_of
 from seqkit.foundation import templates
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import HOST
@@ -36,7 +34,7 @@ def page_of(saved: Checkpoint, title: str) -> bytes:
         ConfigError: its network, its codec or its size is none for a page.
     """
     network, codec = saved.network(HOST), saved.codec
-    if not isinstance(codec, Bytes | Characters | Quantiser):
+    if not isinstance(codec, Bytes | Characters | Quantiser | Spectral):
         raise ConfigError(
             f"the codec {codec.name} is a plug-in's: pages know characters, bytes and sound"
         )
@@ -45,7 +43,7 @@ def page_of(saved: Checkpoint, title: str) -> bytes:
         "programs": [_text(program(relaxed)) for relaxed in (True, False)],
         "main": _packed(network, codec.size, labels),
     }
-    if saved.slow is not None and isinstance(codec, Quantiser):
+    if saved.slow is not None and codec.kind == "audio":
         model |= _of_codes(saved.slow, codec, labels)
     content = filled(saved, title, model)
     if len(content) > _MOST:
@@ -64,7 +62,7 @@ def filled(saved: Checkpoint, title: str, engine: dict[str, Any]) -> bytes:
     model = {
         **{"title": title, "kind": codec.kind, "size": codec.size, "start": codec.start},
         **dataclasses.asdict(sampling_of(as_trained(Config(), saved.settings))),
-        **{"labels": labels, "newline": saved.newline, **_of_codec(codec, saved.postfilter)},
+        **{"labels": labels, "newline": saved.newline, **_of_codec(codec)},
         **engine,
     }
     about = (
@@ -75,33 +73,25 @@ def filled(saved: Checkpoint, title: str, engine: dict[str, Any]) -> bytes:
     return templates.render(Path(__file__).with_suffix(".html"), values)
 
 
-def _of_codec(codec: Codec, postfilter: Postfilter) -> dict[str, Any]:
+def _of_codec(codec: Codec) -> dict[str, Any]:
     """What symbols stand for, and how they are heard."""
-    if isinstance(codec, Quantiser):
-        # Samples of 16 bits, or in float32, in which emphasis is undone and bands are joined.
-        values = np.frombuffer(writer.pcm16(codec.values), "<i2").tolist()
-        if codec.emphasis or codec.bands > 1:
-            values = [float(str(value)) for value in codec.values]
-        return {
-            "values": values,
-            "emphasis": codec.emphasis,
+    if codec.kind == "audio":
+        heard = {
             "rate": codec.sample_rate,
             "channels": codec.channels,
             "phases": codec.phases,
-            "bands": codec.bands,
-            "shares": codec.band_emphases,
-            "gains": codec.band_gains,
-            "turns": None if codec.turns is None else codec.turns.tolist(),
-            "synthesis": synthesis(codec.bands).tolist() if codec.bands > 1 else None,
-            "postfilter": postfilter != OFF
-            and {**dataclasses.asdict(postfilter), "size": window_of(codec.sample_rate)},
         }
+        if isinstance(codec, Spectral):
+            return heard | {"spectral": codec.to_spec()}
+        assert isinstance(codec, Quantiser)
+        values = np.frombuffer(writer.pcm16(codec.values), "<i2").tolist()
+        return heard | {"values": values, "emphasis": 0, "bands": 1, "postfilter": False}
     if isinstance(codec, Bytes):
         return {}
     return {"vocabulary": [codec.decode([symbol]) for symbol in range(codec.size)]}
 
 
-def _of_codes(slow: SlowTier, codec: Quantiser, labels: Floats | None) -> dict[str, Any]:
+def _of_codes(slow: SlowTier, codec: SoundCodec, labels: Floats | None) -> dict[str, Any]:
     """The network that writes codes, how long each is heard, and what those of each note are."""
     book = slow.codebook
     notes = np.round(book.notes).astype(int).tolist() if isinstance(book, PitchBook) else []

@@ -15,11 +15,10 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from seqkit.config import Config, DataConfig, ModelConfig, SampleConfig
+from seqkit.config import Config, DataConfig, ModelConfig
 from seqkit.data import codecs
-from seqkit.data.codecs import Codec, Quantiser
+from seqkit.data.codecs import Codec
 from seqkit.data.labels import Labels
-from seqkit.data.sound.postfilter import OFF, Postfilter
 from seqkit.evaluation.recited import Index
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import disk, machine
@@ -72,7 +71,6 @@ class Checkpoint:
     slow: SlowTier | None = None
     recording: Recording | None = None
     labels: Labels | None = None
-    postfilter: Postfilter = OFF
     file: Path = Path()
     digest: str = ""
     name: str = ""
@@ -99,12 +97,6 @@ class Checkpoint:
         document = own.document if data.document == "file" else data.document
         leave_out = data.leave_out or own.leave_out
         return dataclasses.replace(data, newline=newline, document=document, leave_out=leave_out)
-
-    def as_heard(self, sample: SampleConfig) -> "Checkpoint":
-        """It with the postfilter that its sound is to go through: its own, or none."""
-        if sample.postfilter or self.postfilter == OFF:
-            return self
-        return dataclasses.replace(self, postfilter=OFF)
 
     def save(
         self,
@@ -139,7 +131,6 @@ class Checkpoint:
             "slow": self.slow and self.slow.record(),
             "recording": self.recording is not None,
             "labels": self.labels and self.labels.record(),
-            "postfilter": dataclasses.asdict(self.postfilter),
             "training": self.training,
         }
         groups: dict[str, Mapping[str, TensorOrArray]] = {_WEIGHTS: self.weights}
@@ -159,14 +150,13 @@ class Checkpoint:
             self.slow,
             self.recording,
             self.labels,
-            postfilter=self.postfilter,
             index=self.index,
         )
 
     @functools.cached_property
     def index(self) -> Index | None:
         """That of its training data, if it is a text and lies in its run."""
-        if isinstance(self.codec, Quantiser):
+        if self.codec.kind == "audio":
             return None
         file = RunFiles(self.file.absolute().parent.parent).recited
         return Index.read(file, self.codec, self.data.get("sha256"))
@@ -260,7 +250,6 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
             slow=slow,
             recording=recording,
             labels=labels,
-            postfilter=Postfilter(**(record.get("postfilter") or {})),
             training=record["training"],
             training_tensors={k: v for k, v in tensors.items() if not k.startswith(named)},
             file=path,

@@ -8,7 +8,7 @@ import torch
 
 from seqkit.config import DataConfig, ModelConfig, check_model
 from seqkit.data import reading_errors
-from seqkit.data.codecs import Quantiser
+from seqkit.data.codecs import Quantiser, SoundCodec
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.heard import hear, source_of
 from seqkit.data.lanes import window_length
@@ -57,7 +57,7 @@ def find_conditions(data: TrainingData, model: ModelConfig, session: Session) ->
         ConfigError: the weights to start from read no codes, or others.
     """
     config, ranks, codec = data.config, session.ranks, data.corpus.codec
-    if not isinstance(codec, Quantiser):
+    if codec.kind != "audio":
         errors = _with_labels(None, data.corpus)
         return ConditionedParts(model, data.training, data.validation, errors=errors)
     learnt, validation = (SoundPart(part, codec) for part in (data.training, data.validation))
@@ -136,14 +136,15 @@ def _slow_tier(data: TrainingData, learnt: SoundPart, session: Session) -> SlowT
 
 
 def _predictor_of(
-    part: Part, codec: Quantiser, data: DataConfig, model: ModelConfig, book: Codebook | None
+    part: Part, codec: SoundCodec, data: DataConfig, model: ModelConfig, book: Codebook | None
 ) -> LinearPredictor:
     """What predicts sound whose past has the noise of `data.copy_noise`.
 
     Of P symbols in a frame each has weights of its own, for those at its place in frames before.
     """
+    assert isinstance(codec, Quantiser)
     values = codec.values
-    count = _PREDICTED * codec.symbol_rate
+    count = _PREDICTED * codec.sample_rate
     symbols = part.symbols[:count]
     wave = values[symbols]
     step = data.copy_noise * codec.levels / 256 * np.gradient(values)[symbols]
@@ -176,7 +177,7 @@ def _recording_to_keep(data: TrainingData, session: Session) -> Recording | None
     if saved is not None and saved.recording is not None:
         return saved.recording
     corpus = data.corpus
-    if not isinstance(corpus.codec, Quantiser) or corpus.labels is not None:
+    if corpus.codec.kind != "audio" or corpus.labels is not None:
         return None  # a sound with one label need not be like all of them
     try:
         source = source_of(data.source, session)

@@ -4,18 +4,16 @@ import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from seqkit.advice import sound
 from seqkit.advice.faults import CONSTANT, require_enough
 from seqkit.config import Config, DataConfig, as_data_asks
 from seqkit.data import elsewhere, streams
-from seqkit.data.codecs import Quantiser
+from seqkit.data.codecs import SoundCodec, Spectral
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import Known, load_corpus, require_cut
 from seqkit.data.sound.part import SoundPart, without_silence
 from seqkit.foundation import disk
-from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.session import Notice, Session
 from seqkit.foundation.wording import duration, first_of
 from seqkit.runs import named_checkpoint
@@ -24,8 +22,6 @@ from seqkit.stages.claim import Claim
 from seqkit.stages.grow import grown
 
 _MOST_FAULTS = 2  # of the data, the worst, that a training tells; `doctor` tells all
-_HEARD = 1 << 19  # samples by which channels are compared
-_CANCELLED = 0.01  # of the power of two channels, what is left in mono
 
 
 @dataclass(frozen=True)
@@ -75,7 +71,7 @@ def read_data(claim: Claim, session: Session) -> TrainingData:
             data = _as_read(config.data, other, notice)
             config = dataclasses.replace(config, data=data)
             source = dataclasses.replace(data, path=source.path)
-        corpus = load_corpus(source, session, _known(config.data, saved, other))
+        corpus = load_corpus(source, session, _known(config.data, saved, other), readings=True)
     ranks.check_same({"the data's sha256": corpus.sha256})
     if corpus.stand_in:  # with which the run goes on
         data = dataclasses.replace(config.data, path=[str(corpus.stand_in)])
@@ -90,7 +86,7 @@ def read_data(claim: Claim, session: Session) -> TrainingData:
     corpus = _with_counts(corpus, training, notice)
     parts = (training, validation, training)
     read = TrainingData(config, source, corpus, *parts, saved, other)
-    if isinstance(corpus.codec, Quantiser):
+    if corpus.codec.kind == "audio":
         return _of_sound(read, corpus.codec, notice)
     _refuse_keys_of_sound(config.data)
     return read
@@ -143,7 +139,7 @@ def _known(data: DataConfig, saved: Checkpoint | None, other: Checkpoint | None)
 
 
 def _tell_faults(corpus: Corpus, data: DataConfig, notice: Notice) -> None:
-    if isinstance(corpus.codec, Quantiser):
+    if corpus.codec.kind == "audio":
         for fault in sound.faults_of(SoundPart(corpus.whole, corpus.codec), data)[:_MOST_FAULTS]:
             notice(str(fault))
     elif corpus.whole.is_constant:
@@ -165,57 +161,36 @@ def _with_counts(corpus: Corpus, training: Part, notice: Notice) -> Corpus:
 
 
 def _refuse_keys_of_sound(data: DataConfig) -> None:
-    if data.conditions != "none":
-        raise ConfigError(f"data.conditions={data.conditions} is for sound, and this is text")
-    for key in ("copies", "trim_silence"):
-        if value := getattr(data, key):
-            raise ConfigError(f"data.{key}={value:g} is for sound, and this is text")
+    if data.trim_silence:
+        raise ConfigError(f"data.trim_silence={data.trim_silence:g} is for sound, and this is text")
 
 
-def _of_sound(data: TrainingData, codec: Quantiser, notice: Notice) -> TrainingData:
-    """The data with their parts of sound without silence. Raises DataError as `read_data`."""
-    keys = data.config.data
+def _of_sound(data: TrainingData, codec: SoundCodec, notice: Notice) -> TrainingData:
+    """The data with their parts of sound without silence, and all readings to learn from."""
+    keys, corpus = data.config.data, data.corpus
     kept = trimmed(SoundPart(data.training, codec), keys.trim_silence)
     judged = trimmed(SoundPart(data.validation, codec), keys.trim_silence)
-    if codec.channels > 1:
-        _refuse_antiphase(kept, data.corpus.name)
-    if codec.bands > 1:
-        snr = data.corpus.snr or 0
-        notice(f"codec: {_bands_in_words(codec)}; rounding lies {snr:.0f} dB below")
-    _tell_changes(data.training, kept, keys, notice)
-    return dataclasses.replace(data, training=kept.part, validation=judged.part)
+    if isinstance(codec, Spectral):
+        milliseconds, rate = 1000 * codec.layout.size / codec.sample_rate, codec.sample_rate
+        frames = f"{rate / codec.hop:.0f} frames of {codec.phases} codes a second"
+        notice(f"codec: windows of {milliseconds:.0f} ms, {frames}, {rate} Hz")
+    _tell_changes(data.training, kept, notice)
+    again = list[Part]()
+    for row in corpus.readings:
+        whole = dataclasses.replace(corpus.whole, symbols=row)
+        part, *_ = dataclasses.replace(corpus, whole=whole).split(keys.split)
+        again.append(trimmed(SoundPart(part, codec), keys.trim_silence).part)
+    training = kept.part.and_then(*again) if again else kept.part
+    return dataclasses.replace(data, training=training, validation=judged.part)
 
 
-def _refuse_antiphase(sound: SoundPart, name: str) -> None:
-    """Raise DataError if little is left of two channels in mono, in which sound is judged."""
-    frames = sound.frames(0, min(len(sound), _HEARD))
-    if np.square(frames.mean(1)).mean() < _CANCELLED * np.square(frames).mean():
-        raise DataError(
-            f"{name}: left and right are in antiphase, and cancel out in mono: give "
-            "data.channels=1 data.channel=0, or invert one of them"
-        )
-
-
-def _bands_in_words(codec: Quantiser) -> str:
-    """The bands of a codec, and the emphasis of each that is not empty."""
-    bands = set(codec.used // codec.channels)
-    empty = f" ({codec.bands - len(bands)} empty)" if len(bands) < codec.bands else ""
-    width = codec.sample_rate / 2 / codec.bands
-    emphases = ", ".join(f"{codec.band_emphases[column]:g}" for column in codec.used)
-    both, apart = "", len(codec.used) - len(bands)
-    if codec.turns is not None and apart:
-        both = f" ({apart} tell left and right apart)"
-    return f"{codec.bands} bands of {width:g} Hz{empty}{both}, emphasis {emphases} (data.emphasis)"
-
-
-def _tell_changes(training: Part, kept: SoundPart, data: DataConfig, notice: Notice) -> None:
-    """Tell what is left out of the sound, and how often it is read with errors."""
-    rate, changes = kept.codec.symbol_rate, list[str]()
+def _tell_changes(training: Part, kept: SoundPart, notice: Notice) -> None:
+    """Tell how much is left out of the sound."""
+    rate = kept.codec.symbol_rate
     left_out = f"{(len(training) - len(kept.part)) / rate:.1f}"
     if float(left_out):
-        changes.append(f"{left_out} s of silence left out (data.trim_silence)")
-    if data.copies:
-        changes.append(f"data.copies adds errors in {data.copies} of {data.copies + 1} passes")
-    if changes:
         seconds = duration(len(kept.part) / rate)
-        notice(f"{seconds} of sound to learn from: {', '.join(changes)}")
+        notice(
+            f"{seconds} of sound to learn from: {left_out} s of silence left out "
+            "(data.trim_silence)"
+        )

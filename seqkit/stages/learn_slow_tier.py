@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
-from seqkit.data.codecs import Quantiser
+from seqkit.data.codecs import SoundCodec
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.data.reading_errors import Errors
@@ -29,7 +29,7 @@ _RATE = 4e-3
 
 def learn_writer(
     part: Part,
-    codec: Quantiser,
+    codec: SoundCodec,
     book: Codebook,
     seed: int,
     labels: Sequence[int],

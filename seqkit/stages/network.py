@@ -5,7 +5,6 @@ import dataclasses
 import torch
 
 from seqkit.config import ARITHMETIC_KEYS, Config, ModelConfig, check_model
-from seqkit.data.codecs import Quantiser
 from seqkit.data.lanes import Lanes, window_length
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError
@@ -39,9 +38,9 @@ def shape_of(data: TrainingData) -> ModelConfig:
             f"model.vocabulary_size={asked}: the data has {size} symbols to predict: leave it out"
         )
     codec, lookback = corpus.codec, wanted.lookback
-    if lookback and not isinstance(codec, Quantiser):
+    if lookback and codec.kind != "audio":
         raise ConfigError(f"model.lookback={lookback} is for sound, and this is text")
-    frame = codec.phases if isinstance(codec, Quantiser) else 1
+    frame = codec.phases if codec.kind == "audio" else 1
     if wanted.symbols_per_step not in (0, 1, frame):
         raise ConfigError(
             f"model.symbols_per_step={wanted.symbols_per_step}: a frame of the data has {frame}: "

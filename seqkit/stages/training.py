@@ -17,9 +17,7 @@ import torch
 
 from seqkit.config import Config, values_of
 from seqkit.data import streams
-from seqkit.data.codecs import Quantiser
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.sound.postfilter import OFF
 from seqkit.evaluation import baselines
 from seqkit.evaluation.recording import ENOUGH
 from seqkit.foundation import device, machine
@@ -110,7 +108,7 @@ class Training:
     def enough(self) -> float | None:
         """The symbols that sound of two tiers reads until it is like most recordings."""
         codec = self.corpus.codec
-        if isinstance(codec, Quantiser) and self.conditions.slow:
+        if codec.kind == "audio" and self.conditions.slow:
             return ENOUGH * codec.symbol_rate
         return None
 
@@ -151,8 +149,6 @@ class Training:
             slow=self.conditions.slow,
             recording=self.conditions.recording,
             labels=self.corpus.labels,
-            # Its closing sample chooses another.
-            postfilter=self.claim.saved.postfilter if self.claim.saved else OFF,
         )
 
 

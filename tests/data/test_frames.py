@@ -1,72 +1,39 @@
-"""Several symbols make a frame, as those of the channels of stereo."""
+"""Several symbols make a frame, as those of spectral sound."""
 
 import numpy as np
 import pytest
 
 from seqkit.data import codecs
-from seqkit.data.codecs import Characters, Linear, MuLaw, Quantiser
+from seqkit.data.codecs import Characters, MuLaw, Spectral
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes, window_length
-from seqkit.data.sound import Frames
 from seqkit.evaluation import protocols, streaming
 from seqkit.foundation.catalogue import Catalogue
+from seqkit.foundation.errors import ConfigError
 from seqkit.symbols import IGNORED
 
 RATE = 4000
 
 
-def frames(count: int = 500, channels: int = 2) -> Frames:
-    return np.random.default_rng(1).uniform(-1, 1, (count, channels)).astype(np.float32)
+@pytest.fixture(scope="module")
+def spectral() -> Spectral:
+    wave = np.random.default_rng(1).uniform(-1, 1, (RATE, 1)).astype(np.float32)
+    return Spectral.fit(wave, RATE, 128)
 
 
-@pytest.mark.parametrize("kind", [MuLaw, Linear])
-@pytest.mark.parametrize("channels", [1, 2])
-@pytest.mark.parametrize("levels", [256, 1000])
-def test_a_frame_comes_back_as_near_as_one_symbol_for_every_sample_would_bring_it(
-    kind: type[Quantiser], channels: int, levels: int
-) -> None:
-    codec = kind(levels, RATE, 0.5, channels)
-    wave = frames(channels=channels)
-    symbols = codec.encode(wave)
-    assert symbols.shape == (len(wave) * channels,)
-    assert symbols.max() < codec.size == levels
-    assert codec.symbol_rate == RATE * channels
-    plain = kind(levels, RATE, 0.5)
-    expected = plain.decode(plain.encode(wave.reshape(-1))).reshape(wave.shape)
-    np.testing.assert_array_equal(codec.frames(symbols), expected)
-    np.testing.assert_allclose(codec.decode(symbols), expected.mean(1), atol=1e-6)
-    again = kind.from_spec(codec.to_spec())
-    np.testing.assert_array_equal(again.frames(symbols), expected)
-
-
-@pytest.mark.parametrize("channels", [1, 2])
-def test_pieces_cut_anywhere_sound_like_the_whole(channels: int) -> None:
-    codec = MuLaw(1024, RATE, 1.0, channels)
-    symbols = codec.encode(frames(100, channels))
-    read = codec.reader()
-    pieces = [read(piece) for piece in np.split(symbols, [1, 2, 3, 9, 50, 51])]
-    np.testing.assert_array_equal(np.concatenate(pieces), codec.frames(symbols))
-    assert codec.along(symbols).shape == symbols.shape
-
-
-def test_samples_of_two_symbols_each_are_refused_and_of_one_each_read() -> None:
-    spec = MuLaw(256, RATE, channels=2).to_spec()
-    for count, said in ((1, ""), (2, "samples of two symbols each")):
-        old = spec | {"symbols_per_sample": count}
-        if said:
-            with pytest.raises(ValueError, match=said):
-                codecs.from_spec(old, Catalogue())
-        else:
-            assert codecs.from_spec(old, Catalogue()).to_spec() == spec
-    with pytest.raises(ValueError, match="levels is 2 to 1024, not 4096"):
-        codecs.from_spec(spec | {"levels": 4096}, Catalogue())
+def test_what_older_quantisers_did_beside_is_refused() -> None:
+    spec = MuLaw(256, RATE).to_spec()
+    old = {"symbols_per_sample": 1, "channels": 1, "emphasis": 0.0, "bands": 1}
+    assert codecs.from_spec(spec | old, Catalogue()).to_spec() == spec
+    for name, value in (("symbols_per_sample", 2), ("channels", 2), ("bands", 4)):
+        with pytest.raises(ValueError, match=f"{name} are not read any more: train anew"):
+            codecs.from_spec(spec | {name: value}, Catalogue())
 
 
 def test_a_split_cuts_no_frame() -> None:
-    codec = MuLaw(256, RATE, 1.0, 2)
-    part = Part.of(codec.encode(frames(333)), frame=codec.phases)
-    for piece in Corpus(part, codec, "a", "").split([0.77, 0.13, 0.1]):
-        assert len(piece) % 2 == 0
+    part = Part.of(np.zeros(4 * 333, np.uint8), frame=4)
+    for piece in Corpus(part, MuLaw(256, RATE), "a", "").split([0.77, 0.13, 0.1]):
+        assert len(piece) % 4 == 0
 
 
 @pytest.mark.parametrize("shift_seed", [None, 3])
@@ -89,10 +56,11 @@ def test_every_window_of_every_lane_begins_with_a_whole_frame(
         assert sorted(seen) == sorted(np.concatenate(documents).tolist())
 
 
-def test_windows_lack_the_symbols_that_the_codec_leaves_out() -> None:
-    assert window_length(64, MuLaw(256, RATE, bands=8)) == 64
-    assert window_length(64, MuLaw(256, RATE, bands=8, band_gains=[1, 1, 0, 1, *[0] * 4])) == 24
+def test_windows_cut_no_frame(spectral: Spectral) -> None:
     assert window_length(75, Characters("ab", 0)) == 75
+    assert window_length(64, spectral) == 64
+    with pytest.raises(ConfigError, match="give a multiple of 4"):
+        window_length(75, spectral)
 
 
 @pytest.mark.parametrize("frame", [1, 2, 4, 5, 10])

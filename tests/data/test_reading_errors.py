@@ -19,12 +19,3 @@ def test_errors_are_as_the_keys_and_the_codec_say() -> None:
     finer = reading_errors.errors_of(MuLaw(512, RATE), DataConfig(copies=3), 50)
     assert finer is not None and finer.noise == pytest.approx(3.4)
     assert reading_errors.errors_of(CODEC, DataConfig(), 50) is None
-
-
-def test_stereo_is_read_as_mono_is() -> None:
-    config = DataConfig(copies=1)
-    mono = reading_errors.errors_of(CODEC, config, 64)
-    stereo = reading_errors.errors_of(MuLaw(256, RATE, channels=2), config, 64)
-    assert mono is not None and stereo is not None
-    assert mono.noise == stereo.noise
-    assert (len(stereo.silence), stereo.silent_steps) == (2, 256)

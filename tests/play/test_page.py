@@ -8,11 +8,7 @@ import pytest
 import soundfile
 
 from seqkit.data.sound.pitch import PitchBook
-from seqkit.data.sound.postfilter import Postfilter
-from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.console import Console
 from seqkit.play import page
-from seqkit.runs.named_checkpoint import load_checkpoint
 from tests.browser import Page, needs_browser
 from tests.conftest import Run, saved
 from tests.play.conftest import Opened
@@ -127,38 +123,6 @@ def test_sound_is_the_commands_to_the_last_sample(
     (tmp_path / "b.wav").write_bytes(content)
     assert soundfile.info(tmp_path / "b.wav").samplerate == rate
     assert len(np.unique(samples)) > 3
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("name", "postfilter"),
-    [
-        ("notes", Postfilter(2.0, 6.0)),
-        ("etude", Postfilter(2.0, 6.0, louder=2.0)),
-        ("etude", Postfilter(louder=-2.0)),
-    ],
-)
-def test_sound_goes_through_the_postfilter_as_the_commands_does(
-    name: str, postfilter: Postfilter, opened: Opened, run: Run, models: Path, tmp_path: Path
-) -> None:
-    checkpoint = str(models / "notes") if name == "notes" else name
-    found = load_checkpoint(checkpoint, Catalogue(), Console(quiet=True))
-    found.postfilter = postfilter
-    found.save(tmp_path / "hushed.safetensors")
-    page, out = opened(tmp_path / "hushed.safetensors"), tmp_path / "a.wav"
-    words = ["generate", f"checkpoint={tmp_path / 'hushed.safetensors'}", "seed=5", "device=cpu"]
-    words += ["seconds=1.3"]
-    run.ok(*words, f"out={out}")
-    run.ok(*words, f"out={tmp_path / 'plain.wav'}", "sample.postfilter=false")
-    expected = soundfile.read(out, dtype="int16")[0].astype(int)
-    plain = soundfile.read(tmp_path / "plain.wav", dtype="int16")[0].astype(int)
-    assert np.abs(expected - plain).max() > 100
-    fill(page, seed=5, length=1.3)
-    for _ in range(2):  # nothing is left of the first time
-        finish(page)
-        samples = heard(page)[1]
-        assert len(samples) == len(expected)
-        assert np.abs(samples - expected).max() <= 1  # rounding
 
 
 @pytest.mark.parametrize("rate", [8000, 11025, 44100, 48000])

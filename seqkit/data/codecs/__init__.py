@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from seqkit.data.codecs.base import TextCodec
+from seqkit.data.codecs.base import SoundCodec, TextCodec
 from seqkit.data.codecs.characters import Bytes, Characters, UnknownSymbolError, code_points
 from seqkit.data.codecs.quantisers import Linear, MuLaw, Quantiser
+from seqkit.data.codecs.spectral import Spectral
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import DataError, PackageError, failures_of, of_plugin
 
@@ -26,6 +27,8 @@ __all__ = [
     "Linear",
     "MuLaw",
     "Quantiser",
+    "SoundCodec",
+    "Spectral",
     "TextCodec",
     "UnknownSymbolError",
     "code_points",
@@ -36,7 +39,7 @@ __all__ = [
     "spec_of",
 ]
 
-Codec = TextCodec | Quantiser
+Codec = TextCodec | SoundCodec
 
 
 def find(name: str, catalogue: Catalogue) -> type[Codec]:

@@ -9,32 +9,32 @@ part that ends in silence would choose the weights that know silence best.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.data.codecs import Quantiser
+from seqkit.data.codecs import SoundCodec
 from seqkit.data.corpus import Part, stretches
 from seqkit.data.sound import Frames, Wave
-from seqkit.symbols import Integers
+from seqkit.symbols import Floats, Integers
 
 _FRAME = 0.02  # seconds over which loudness is taken
 _PAUSE = 0.3  # seconds of a pause that are kept
 _AT_ONCE = 1 << 12  # frames of 20 ms
-Levels = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class SoundPart:
-    """A part (N,) of symbols, P in a frame of K samples; a slice gives some of its wave (K N / P,).
+    """A part (N,) of symbols, P in a frame of R samples; a slice gives some of its wave (R N / P,).
 
-    A sample is the mean of all channels. Those of many hours do not fit into memory.
+    A sample is the mean of all channels. Those of many hours do not fit into memory. Where phases
+    are found anew, they begin where a slice does.
     """
 
     part: Part
-    codec: Quantiser
+    codec: SoundCodec
 
     def __len__(self) -> int:
         return self.codec.samples_of(len(self.part))
@@ -46,14 +46,11 @@ class SoundPart:
 
     def frames(self, begin: int, end: int) -> Frames:
         """The samples of all channels from `begin` to before `end`, (n, C)."""
-        phases, bands = self.codec.phases, self.codec.bands
-        first, last = max(begin - self.codec.memory, 0) // bands, -(-end // bands)
+        phases = self.codec.phases
+        hop = self.codec.samples_of(phases)
+        first, last = begin // hop, -(-end // hop)
         frames = self.codec.frames(self.part.symbols[first * phases : last * phases])
-        return frames[begin - first * bands : end - first * bands]
-
-    def blocks(self, size: int) -> Iterator[Frames]:
-        """All samples, (n, C), so many at a time."""
-        return (self.frames(begin, begin + size) for begin in range(0, len(self), size))
+        return frames[begin - first * hop : end - first * hop]
 
 
 def without_silence(sound: SoundPart, decibels: float) -> SoundPart:
@@ -64,8 +61,9 @@ def without_silence(sound: SoundPart, decibels: float) -> SoundPart:
     """
     part, codec = sound.part, sound.codec
     size = max(codec.phases, codec.symbols_of(_FRAME * codec.sample_rate))
-    samples = codec.samples_of(size)
-    levels = _levels(sound.blocks(_AT_ONCE * samples), samples)
+    row, most = part.symbols, _AT_ONCE * size
+    blocks = (codec.powers(row[begin : begin + most]) for begin in range(0, len(row), most))
+    levels = _levels(blocks, size // codec.phases)
     keep = _kept(levels, part.starts // size, decibels)
     kept_before = np.concatenate([[0], np.cumsum(keep)])
     frames, within = np.divmod(part.starts, size)
@@ -87,11 +85,12 @@ def wave_without_silence(wave: Wave, starts: Integers, sample_rate: int, decibel
     if not decibels:
         return wave
     size = round(_FRAME * sample_rate)
-    keep = _kept(_levels([wave[:, None]], size), starts // size, decibels)
+    power = np.square(wave, dtype=np.float64)
+    keep = _kept(_levels([power], size), starts // size, decibels)
     return wave[np.repeat(keep, size)[: len(wave)]]
 
 
-def _kept(levels: Levels, starts: Integers, decibels: float) -> npt.NDArray[np.bool_]:
+def _kept(levels: Floats, starts: Integers, decibels: float) -> npt.NDArray[np.bool_]:
     """Which frames (n,) are kept; documents begin in those at `starts` (D,)."""
     keep, begins = np.ones(len(levels), bool), np.zeros(len(levels), bool)
     if not levels.max():
@@ -107,10 +106,7 @@ def _kept(levels: Levels, starts: Integers, decibels: float) -> npt.NDArray[np.b
     return keep
 
 
-def _levels(blocks: Iterable[Frames], samples: int) -> Levels:
-    """The mean power of stretches of so many samples; the last one may be shorter."""
-    means = []
-    for block in blocks:
-        power = np.square(block, dtype=np.float64).mean(1)
-        means.append(np.add.reduceat(power, np.arange(0, len(power), samples)) / samples)
-    return np.concatenate(means)
+def _levels(blocks: Iterable[Floats], count: int) -> Floats:
+    """The means of so many powers; at the end there may be fewer."""
+    sums = [np.add.reduceat(block, np.arange(0, len(block), count)) for block in blocks]
+    return np.concatenate(sums) / count

@@ -7,7 +7,7 @@ begins with a whole frame; SILENCE stands before it.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from seqkit.data.codecs.spectral.layout import Layout
 from seqkit.data.codecs.spectral.phase import PhaseDecoder
 from seqkit.data.codecs.spectral.transform import OVERLAP, Rows, Spectra, Transform
 from seqkit.data.sound import Frames, Wave
-from seqkit.symbols import Integers, Symbols, symbol_dtype
+from seqkit.symbols import Floats, Integers, Symbols, symbol_dtype
 
 CODES, SIZE = 4, 256
 SILENCE = 0
@@ -29,6 +29,8 @@ _SHIFTS = 4  # places in a hop at which frames are taken of short recordings
 _AT_ONCE = 512  # frames
 _PARTS, _PART = 3, 4  # of an excerpt, of so many seconds
 _MOST_LIFT = 6.0  # decibels
+_AROUND = 24  # frames of a loop, after which those before them no longer matter
+_FADE = 0.05  # seconds from its end to its beginning
 _MOST_ROW = 1e4  # of a value of a row
 
 
@@ -65,7 +67,7 @@ class Spectral:
         return codec._levelled(excerpt(samples, sample_rate))
 
     @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> "Spectral":
+    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
         """Rebuild one from `to_spec()`. Raises any exception for another spec."""
         lift = tuple(float(decibels) for decibels in spec["lift"])
         size, rate, channels = (int(spec[name]) for name in ("size", "sample_rate", "channels"))
@@ -171,6 +173,26 @@ class Spectral:
 
         return read
 
+    def round_and_round(self, symbols: npt.ArrayLike) -> Frames:
+        """The samples (F R, C) of a loop's symbols (F P,): its last one is followed by its first.
+
+        Phases follow from what is before. So the beginning is decoded after the end, too, and that
+        fades into how it is decoded before all else.
+        """
+        loop = checked_symbols(symbols, SIZE)
+        loop = loop[: len(loop) // CODES * CODES]
+        places = np.arange(-_AROUND * CODES, len(loop) + _AROUND * CODES)
+        samples, first = self.frames(np.take(loop, places, mode="wrap")), _AROUND * self.hop
+        made, later = samples[first:-first], samples[-first:]
+        fade = min(round(_FADE * self.sample_rate), first, len(made))
+        angle = (np.arange(fade)[:, None] + 0.5) / fade * np.pi / 2
+        head, tail = made[:fade], later[:fade]
+        sizes = np.sqrt(np.square(head).sum() * np.square(tail).sum())
+        alike = np.clip((head * tail).sum() / max(sizes, 1e-9), -0.9, 1)
+        mixed = np.sin(angle) * head + np.cos(angle) * tail
+        mixed /= np.sqrt(1 + alike * np.sin(2 * angle))
+        return np.concatenate([mixed.astype(np.float32), made[fade:]])
+
     def targets(self, codes: Integers) -> Spectra:
         """What `PhaseDecoder` makes sound of, for codes (F, P)."""
         targets = self.layout.targets(decoded(codes, self._tables))
@@ -180,6 +202,19 @@ class Spectral:
     @cached_property
     def _tables(self) -> Rows:
         return self.books.tables()
+
+    def powers(self, symbols: npt.ArrayLike) -> Floats:
+        """How loud each frame of symbols (F P,) is, (F,): in proportion to its mean square."""
+        codes = checked_symbols(symbols, SIZE)
+        frames = codes[: len(codes) // CODES * CODES].reshape(-1, CODES)
+        parts = (frames[begin : begin + _AT_ONCE] for begin in range(0, len(frames), _AT_ONCE))
+        powers = [np.square(np.abs(self.targets(part))).sum((1, 2)) for part in parts]
+        return np.concatenate([np.zeros(0), *powers])
+
+    def rows(self, symbols: npt.ArrayLike) -> Rows:
+        """Symbols (F P,) as rows (F, columns), near each other as the ear finds the frames."""
+        codes = checked_symbols(symbols, SIZE).reshape(-1, CODES)
+        return decoded(codes, self._tables)
 
     def _levelled(self, samples: Frames) -> "Spectral":
         """The same with bands as loud as in samples.
