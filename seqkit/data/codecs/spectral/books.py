@@ -44,10 +44,12 @@ class Books(NamedTuple):
 
     def tables(self) -> Rows:
         """What each code adds to a row, (P, V, columns); the first of them the mean, too."""
-        values = self.values * self.sizes[:, None] / np.float32(127)
-        tables = values @ (self.components * self.spans[:, None] / np.float32(127))
+        # In float64, so that these are the same everywhere once they are rounded.
+        values = self.values * self.sizes[:, None].astype(float)
+        tables = values @ (self.components * self.spans[:, None].astype(float)) / 127**2
         tables[0] += self.mean
-        return tables.astype(np.float32)
+        rounded: Rows = tables.astype(np.float32)
+        return rounded
 
     def to_spec(self) -> dict[str, Any]:
         """A JSON object of them."""

@@ -62,6 +62,12 @@ class Layout:
         weights = (hertz + _BEND) ** -0.5
         return np.asarray(weights / np.sqrt((weights**2).mean()), np.float32)
 
+    @cached_property
+    def band_weights(self) -> Rows:
+        """What a cosine of 1 counts in each band."""
+        squares: Floats = np.add.reduceat(self.weights**2, self.edges)
+        return np.asarray(_ALIKE * np.sqrt(squares), np.float32)
+
     def rows(self, spectra: Spectra) -> Rows:
         """The rows (n, columns) of frames (n, C, bins)."""
         levels = np.log(np.maximum(np.abs(spectra), self._floor) / self._floor) / _NEPERS
@@ -72,7 +78,7 @@ class Layout:
         left, right = self.powers(spectra).transpose(1, 0, 2)
         both = np.add.reduceat((spectra[:, 0] * spectra[:, 1].conj()).real, self.edges, -1)
         alike = both / np.sqrt(np.maximum(left * right, np.float32(1e-20)))
-        return np.concatenate([rows, alike * self._band_weights], 1)
+        return np.concatenate([rows, alike * self.band_weights], 1)
 
     def silent(self, rows: Rows) -> npt.NDArray[np.bool_]:
         """Which of rows (n, columns) have nothing that is heard, (n,)."""
@@ -81,14 +87,14 @@ class Layout:
     def targets(self, rows: Rows) -> Spectra:
         """The frames (n, C, bins) of rows, without the phase that their channels have in common."""
         levels = self._levels(rows)
-        sizes = np.where(levels > _SILENT, self._floor * np.exp(levels * _NEPERS), 0)
+        sizes = np.where(levels > _SILENT, self._floor * _exp(levels * _NEPERS), 0)
         counts = np.diff([*self.edges, self.bins])
         if self.lift:
             lift = np.reshape(self.lift, (self.channels, -1)).astype(np.float32)
-            sizes *= np.exp(np.repeat(lift * _NEPERS, counts, 1))
+            sizes *= np.repeat(_exp(lift * _NEPERS), counts, 1)
         if self.channels == 1:
             return sizes.astype(np.complex64)
-        alike = np.clip(rows[:, -len(self.edges) :] / self._band_weights, -1, 1)
+        alike = np.clip(rows[:, -len(self.edges) :] / self.band_weights, -1, 1)
         signs = 1 - np.arange(len(counts)) % 2 * 2
         turns = alike + 1j * np.sqrt(1 - alike**2) * signs
         sizes = sizes.astype(np.complex64)
@@ -109,8 +115,7 @@ class Layout:
     def _floor(self) -> np.float32:
         return np.float32(10 ** ((self.top - _RANGE) / 20))
 
-    @cached_property
-    def _band_weights(self) -> Rows:
-        """What a cosine of 1 counts in each band."""
-        squares: Floats = np.add.reduceat(self.weights**2, self.edges)
-        return np.asarray(_ALIKE * np.sqrt(squares), np.float32)
+
+def _exp(values: Rows) -> Rows:
+    """Their exponentials, the same on every machine: in single precision its last bit differs."""
+    return np.exp(values, dtype=np.float64).astype(np.float32)

@@ -10,22 +10,23 @@ much more begins than there was before, regions are one, so that an attack is on
 The phases are then made consistent by fast Griffin-Lim (Perraudin, Balazs and Søndergaard, 2013),
 over a block of frames and some after it, whose phases are kept and made better with the next block
 (as in RTISI-LA: Zhu, Beauregard and Wyse, 2007). Blocks are counted from the first frame, so that
-the samples are the same however the frames come.
+the samples are the same however the frames come. All is in double precision: what is rounded grows
+as one frame follows another, and samples would differ from machine to machine.
 """
 
 import numpy as np
 
-from seqkit.data.codecs.spectral.transform import OVERLAP, Hops, Rows, Spectra, Transform
+from seqkit.data.codecs.spectral.transform import OVERLAP, Hops, Precise, Spectra, Transform
 from seqkit.data.sound import Frames, hann
-from seqkit.symbols import Integers
+from seqkit.symbols import Floats, Integers
 
 _BLOCK = 8  # frames that are made final at once
 _AHEAD = 8  # frames after them that are looked at
-_MOMENTUM = np.float32(0.99)
-_ONSET = np.float32(1)  # nepers by which a frame rises where regions are one
-_LEAST = np.float32(0.1)  # of the windows, up to which those that are missing are made up for
+_MOMENTUM = 0.99
+_ONSET = 1.0  # nepers by which a frame rises where regions are one
+_LEAST = 0.1  # of the windows, up to which those that are missing are made up for
 _FAINT = 1e-7  # of N: a magnitude below which nothing is heard
-_TINY = np.float32(1e-20)
+_TINY = 1e-20
 # The Gauss window that is most like Hann's has a spread of 0.25645 N² (Průša et al., 2017).
 _TURN = 0.25 / (2 * 0.25645)  # radians a hop, per neper from the bin below to the one above
 _TILT = 0.25645 / (2 * 0.25)  # radians a bin, per neper from the frame before to the one after
@@ -43,13 +44,13 @@ class PhaseDecoder:
         """`size` is N; `rounds` of Griffin-Lim are made for each block, so twice for a frame."""
         self._transform, self._rounds = Transform(size), rounds
         bins, hop = self._transform.bins, self._transform.hop
-        self._signs = (1 - 2 * (np.arange(bins) % 2)).astype(np.float32)  # N / 2 samples later
+        self._signs = 1 - 2 * (np.arange(bins) % 2)  # N / 2 samples later
         self._targets = np.zeros((0, channels, bins), np.complex64)
-        self._common = self._earlier = self._targets[:, :1]  # of the first of the targets
-        self._common_tail = np.zeros((OVERLAP - 1, 1, hop), np.float32)
-        self._tail = np.zeros((OVERLAP - 1, channels, hop), np.float32)
+        self._common = self._earlier = np.zeros((0, 1, bins), complex)  # of the first targets
+        self._common_tail = np.zeros((OVERLAP - 1, 1, hop))
+        self._tail = np.zeros((OVERLAP - 1, channels, hop))
         # Windows of frames that are not known yet are missing in the last hops.
-        squares = hann(size).reshape(OVERLAP, 1, hop) ** 2
+        squares = hann(size).astype(float).reshape(OVERLAP, 1, hop) ** 2
         self._known = np.maximum(squares[::-1].cumsum(0)[-2::-1] / squares.sum(0), _LEAST)
         self._count = self._given = 0
 
@@ -66,7 +67,8 @@ class PhaseDecoder:
         if last:
             left = len(self._targets)
             made += [self._final(left, left), self._tail] if left else [self._tail]
-        samples = np.concatenate(made).transpose(0, 2, 1).reshape(-1, self._tail.shape[1])
+        hops = np.concatenate(made).astype(np.float32)
+        samples = hops.transpose(0, 2, 1).reshape(-1, self._tail.shape[1])
         start = self._transform.before - self._given
         self._given += len(samples)
         end = start + self._count * self._transform.hop if last else len(samples)
@@ -86,42 +88,44 @@ class PhaseDecoder:
             if frames > final:
                 hops[1 - OVERLAP :] /= self._known
             consistent = self._transform.forward(hops)
-            ahead: Spectra = consistent + _MOMENTUM * (consistent - self._earlier)
+            ahead: Precise = consistent + _MOMENTUM * (consistent - self._earlier)
             self._earlier = consistent
-            self._common = ahead * (sizes / np.maximum(np.abs(ahead), _TINY))
-        turns = self._common[:final] / np.maximum(sizes[:final], _TINY)
-        turned = (targets[:final] * turns).astype(np.complex64)
-        common_hops = self._transform.backward(self._common[:final])
-        hops = self._transform.backward(turned)
+            found = np.sqrt(ahead.real**2 + ahead.imag**2)  # faster than `abs`
+            self._common = ahead * (sizes / np.maximum(found, _TINY))
+        hops = common_hops = self._transform.backward(self._common[:final])
         common_hops[: OVERLAP - 1] += self._common_tail
-        hops[: OVERLAP - 1] += self._tail
+        if targets.shape[1] > 1:
+            turns = self._common[:final] / np.maximum(sizes[:final], _TINY)
+            hops = self._transform.backward(targets[:final] * turns)
+            hops[: OVERLAP - 1] += self._tail
         self._common_tail, self._tail = common_hops[final:], hops[final:]
         self._targets = self._targets[final:]
         self._common, self._earlier = self._common[final:], self._earlier[final:]
         return hops[:final]
 
-    def _begun(self, frames: int) -> Spectra:
+    def _begun(self, frames: int) -> Precise:
         """What the channels have in common, with first phases, of the targets that have none."""
         known = len(self._common)
         sizes = _together(self._targets[max(known - 1, 0) : frames + 1])
-        before, phase = sizes[:1], np.zeros(self._transform.bins, np.float32)
+        before, phase = sizes[:1], np.zeros(self._transform.bins)
         if known:
             last, sizes = self._common[-1, 0] * self._signs, sizes[1:]
             phase = np.arctan2(last.imag, last.real)
         shown = np.concatenate([before, sizes, sizes[-1:]])[: frames - known + 2, 0]
-        logs = np.log(np.maximum(shown, np.float32(_FAINT * self._transform.size)))
+        logs = np.log(np.maximum(shown, _FAINT * self._transform.size))
         phases = first_phases(logs, phase)[:, None]
-        turned = (np.cos(phases) + np.complex64(1j) * np.sin(phases)) * self._signs
+        turned = (np.cos(phases) + 1j * np.sin(phases)) * self._signs
         return sizes[: frames - known] * turned
 
 
-def _together(targets: Spectra) -> Rows:
+def _together(targets: Spectra) -> Floats:
     """The magnitudes (n, 1, bins) of all channels of targets (n, C, bins)."""
-    sizes: Rows = np.sqrt((targets.real**2 + targets.imag**2).sum(1, keepdims=True))
+    squares = targets.real.astype(float) ** 2 + targets.imag.astype(float) ** 2
+    sizes: Floats = np.sqrt(squares.sum(1, keepdims=True))
     return sizes
 
 
-def first_phases(logs: Rows, phase: Rows) -> Rows:
+def first_phases(logs: Floats, phase: Floats) -> Floats:
     """Phases (n, bins) of frames, in radians, as seen from the middle of each window.
 
     Args:
@@ -130,9 +134,9 @@ def first_phases(logs: Rows, phase: Rows) -> Rows:
     """
     bins = logs.shape[1]
     turns = np.pi / 2 * np.arange(bins) + 2 * _TURN * np.gradient(logs[:-1], axis=1)
-    turns = ((turns[1:] + turns[:-1]) / 2).astype(np.float32)
+    turns = (turns[1:] + turns[:-1]) / 2
     tilt = np.clip(-_TILT * (logs[2:] - logs[:-2]), -np.pi, np.pi)
-    along = np.zeros((len(tilt), bins), np.float32)
+    along = np.zeros((len(tilt), bins))
     np.cumsum((tilt[:, 1:] + tilt[:, :-1]) / 2, 1, out=along[:, 1:])
     roots = _roots(logs[1:-1], logs[:-2])
     along -= np.take_along_axis(along, roots, 1)
@@ -142,7 +146,7 @@ def first_phases(logs: Rows, phase: Rows) -> Rows:
     return phases
 
 
-def _roots(logs: Rows, earlier: Rows) -> Integers:
+def _roots(logs: Floats, earlier: Floats) -> Integers:
     """Of each bin (n, bins) the one whose phase it follows, by the frames and those before them."""
     bins = logs.shape[1]
     rising = np.diff(logs, axis=1) > 0

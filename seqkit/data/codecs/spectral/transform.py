@@ -17,7 +17,9 @@ _SQUARES = 1.5  # the sum of the squares of the windows that overlap in one samp
 
 Spectra = npt.NDArray[np.complex64]
 """Frames by channels by bins (F, C, N / 2 + 1)."""
-Hops = npt.NDArray[np.float32]
+Precise = npt.NDArray[np.complexfloating]
+"""The same in double precision."""
+Hops = npt.NDArray[np.float64]
 """Sound as (n, C, R)."""
 Rows = npt.NDArray[np.float32]
 """Numbers of frames, one row each."""
@@ -35,18 +37,19 @@ class Transform:
         self.before = (size - self.hop) // 2
         # In double precision NumPy's transform of real numbers is the faster one.
         self._analysis = hann(size).astype(np.float64)
-        self._synthesis = hann(size) / np.float32(_SQUARES)
+        self._synthesis = self._analysis / _SQUARES
 
-    def forward(self, hops: Hops) -> Spectra:
+    def forward(self, hops: npt.NDArray[np.floating]) -> Precise:
         """The frames (F, C, bins) of F + 3 hops."""
         frames = max(len(hops) - OVERLAP + 1, 0)
         pieces = [hops[place : place + frames] for place in range(OVERLAP)]
-        return np.fft.rfft(np.concatenate(pieces, -1) * self._analysis).astype(np.complex64)
+        windows: Hops = np.concatenate(pieces, -1) * self._analysis
+        return np.fft.rfft(windows)
 
-    def backward(self, spectra: Spectra) -> Hops:
+    def backward(self, spectra: Precise) -> Hops:
         """The F + 3 hops whose frames are nearest to (F, C, bins), if silence is around them."""
         frames = np.fft.irfft(spectra, self.size) * self._synthesis
-        hops = np.zeros((len(spectra) + OVERLAP - 1, spectra.shape[1], self.hop), np.float32)
+        hops = np.zeros((len(spectra) + OVERLAP - 1, spectra.shape[1], self.hop))
         for place in range(OVERLAP):
             part = frames[..., place * self.hop : (place + 1) * self.hop]
             hops[place : place + len(spectra)] += part
@@ -78,6 +81,6 @@ class Transform:
             hops = known[:whole].reshape(-1, self.hop, channels).transpose(0, 2, 1)
             frames = self.forward(hops)
             kept = known[len(frames) * self.hop :]
-            return frames
+            return frames.astype(np.complex64)
 
         return analyse
