@@ -37,12 +37,13 @@ class Sound:
         self.glimpse = codec.symbols_of(codec.sample_rate)  # a second
 
     def length(self, length: int | None, seconds: float | None) -> int:
-        """See Text. Raises ConfigError for less than a frame."""
+        """See Text. Frames are whole. Raises ConfigError for less than a sample."""
         rate = self._codec.sample_rate
-        symbols = self._codec.symbols_of((seconds or _SECONDS) * rate)
-        if not length and symbols < 1:
-            raise ConfigError(f"seconds={seconds:g}: less than one frame at {rate} Hz")
-        return length or symbols
+        hop = self._codec.samples_of(self._codec.phases)
+        samples = round((seconds or _SECONDS) * rate)
+        if not length and samples < 1:
+            raise ConfigError(f"seconds={seconds:g}: less than one sample at {rate} Hz")
+        return length or -(-samples // hop) * self._codec.phases
 
     def encode(
         self,

@@ -57,9 +57,9 @@ def opened(chromium: Page, run: Run, tmp_path: Path) -> Opened:
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs: words (two voices, codes), notes, stereo, bands, bytes, hostile.
+    """Runs: words (two voices, codes), notes, stereo, bytes, hostile.
 
-    A frame of stereo has two symbols, one of bands four.
+    A frame of stereo has four symbols.
     """
 
     def train(folder: Path) -> None:
@@ -76,12 +76,10 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "</script><script>document.title = 'owned'</script>\u2028{{model}} \\u003c☃\r&amp;"
         )
         (folder / "hostile.txt").write_text(hostile * 40, newline="")
-        emphasis = ("data.emphasis=auto", "data.gain=peak")
         for name, words in {
             "words": (*SOUND, *TIERS, "data.label=^([a-z]+)_", "data.conditions=codes"),
-            "stereo": (*SOUND, *TIERS, "data.channels=2"),
-            "notes": (*SOUND, *TIERS, *emphasis, "data.conditions=pitch"),
-            "bands": (*SOUND, *TIERS, *emphasis, "data.bands=2", "data.channels=2"),
+            "stereo": (*SOUND, "data.codec=spectral", "data.channels=2"),
+            "notes": (*SOUND, *TIERS, "data.conditions=pitch"),
             "bytes": (*TEXT, "data.kind=bytes"),
             "hostile": TEXT,
         }.items():

@@ -100,7 +100,6 @@ def heard(page: Page) -> tuple[bytes, np.ndarray]:
         ("words", 2.5, "high"),
         ("notes", 1, None),
         ("stereo", 1.5, None),
-        ("bands", 1, None),
     ],
 )
 def test_sound_is_the_commands_to_the_last_sample(

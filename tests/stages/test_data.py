@@ -7,6 +7,9 @@ import pytest
 import soundfile
 
 from seqkit.config import Config, DataConfig, TrainConfig
+from seqkit.data.codecs import Spectral
+from seqkit.data.sound import Wave
+from seqkit.data.sound.reader import read_whole
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
 from seqkit.runs.folder import RunFolder
@@ -14,11 +17,17 @@ from seqkit.stages.claim import Claim
 from seqkit.stages.data import TrainingData, read_data
 
 
+def wave_of(file: Path) -> Wave:
+    """Its samples (N,)."""
+    return read_whole(file)[0]
+
+
 def read(wave: np.ndarray, tmp_path: Path, **keys: object) -> tuple[TrainingData, list[str]]:
     """The data of a training on a sound, and what is told of them."""
     soundfile.write(tmp_path / "a.wav", wave, 8000)
     path, told = [str(tmp_path / "a.wav")], list[str]()
-    data = DataConfig(path=path, split=[1.0, 0.0, 0.0], **keys)  # type: ignore[arg-type]
+    keys = {"split": [1.0, 0.0, 0.0]} | keys
+    data = DataConfig(path=path, **keys)  # type: ignore[arg-type]
     config = Config(data=data, train=TrainConfig(sequence_length=16))
     claim = Claim(RunFolder(tmp_path / "run"), config)
     return read_data(claim, Session(Catalogue(), told.append)), told
@@ -36,11 +45,27 @@ def test_silence_too_short_to_be_measured_is_not_told_about(
     assert told in notices[-1]
 
 
-def test_what_was_chosen_for_the_bands_of_a_recording_is_told(tmp_path: Path) -> None:
-    wave = np.cumsum(np.random.default_rng(0).uniform(-0.01, 0.01, 16000))
-    wave *= 0.5 / np.abs(wave).max()
-    data, notices = read(wave, tmp_path, gain="peak", emphasis="auto", bands="2")
-    spec = data.corpus.codec.to_spec()
-    words = ", ".join(f"{share:g}" for share in spec["band_emphases"])
-    assert notices[-1].startswith(f"codec: 2 bands of 2000 Hz, emphasis {words} (data.emphasis)")
-    assert f"{data.corpus.snr:.0f} dB" in notices[-1]
+def test_frames_are_read_from_eight_places_to_learn_from(tmp_path: Path) -> None:
+    wave = np.random.default_rng(0).uniform(-0.5, 0.5, 16000)
+    data, notices = read(wave, tmp_path, codec="spectral")
+    codec, training = data.corpus.codec, data.training
+    assert isinstance(codec, Spectral)
+    milliseconds = round(codec.layout.size / 8)
+    assert notices[-1].startswith(f"codec: windows of {milliseconds} ms, ")
+    size = len(data.corpus.whole)
+    assert training.starts.tolist() == [size * number for number in range(8)]
+    assert len(training) == 8 * size
+    sound = wave_of(tmp_path / "a.wav")
+    for number in range(8):
+        skipped = codec.hop * number // 8
+        later = np.concatenate([sound[skipped:], np.zeros(skipped, np.float32)])
+        found = training.symbols[size * number : size * (number + 1)]
+        assert (found == codec.encode(later)).mean() > 0.999
+
+
+def test_a_validation_part_is_read_from_one_place(tmp_path: Path) -> None:
+    wave = np.random.default_rng(0).uniform(-0.5, 0.5, 16000)
+    data, _ = read(wave, tmp_path, codec="spectral", split=[0.75, 0.25, 0.0])
+    whole = data.corpus.whole
+    assert len(data.training) == 8 * (len(whole) - len(data.validation))
+    assert np.array_equal(data.validation.symbols, whole.symbols[-len(data.validation) :])

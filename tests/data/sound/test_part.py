@@ -43,9 +43,9 @@ def test_pauses_become_short_and_documents_begin_with_sound(codec: SoundCodec) -
     part = Part.of(*documents, frame=codec.phases)
     kept = without_silence(SoundPart(part, codec), 40).part
     seconds = len(kept) / codec.symbol_rate
-    assert seconds == pytest.approx(1 + 0.3 + 1 + 1, abs=0.15)
+    assert seconds == pytest.approx(1 + 0.3 + 1 + 1, abs=0.25)  # of 20 ms at each edge
     assert kept.starts.tolist()[0] == 0 and len(kept.starts) == 2
     assert kept.starts[1] % codec.phases == 0
-    powers = codec.powers(kept.symbols)
-    begins = kept.starts // codec.phases
-    assert (powers[begins + 1] > powers.max() / 1e3).all()
+    powers, hop = codec.powers(kept.symbols), codec.samples_of(codec.phases)
+    for begin in kept.starts // codec.phases:  # of 20 ms not all is loud
+        assert powers[begin : begin + round(0.02 * RATE / hop)].max() > powers.max() / 1e3
