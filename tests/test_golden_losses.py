@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -25,14 +24,12 @@ from seqkit.data.datasets import etude
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
-from seqkit.stages import learn_slow_tier
 from seqkit.stages.training import set_up
 from seqkit.training.events import Trained, Validated
 
 FILE = Path(__file__).with_name("golden_losses.json")
 RECIPES = sorted(file.stem for file in disk.config_dir("recipes").glob("*.yaml"))
 FALLING = 40  # steps after the warm-up
-WRITING = 10  # steps of the network that writes codes, which no loss here depends on
 TOLERANCE = 5e-4
 RATE = 8000
 
@@ -94,8 +91,7 @@ def losses(recipe: str, folder: Path) -> list[float]:
     config = compose_training(words, [])
     shrink(config)
     found: list[float] = []
-    fewer = mock.patch.multiple(learn_slow_tier, _STEPS=WRITING, _STEPS_WITH_LABELS=WRITING)
-    with fewer, one_thread(), set_up(config, Session(Catalogue(), lambda notice: None)) as training:
+    with one_thread(), set_up(config, Session(Catalogue(), lambda notice: None)) as training:
         assert training is not None
         for event in training.trainer.run():
             if isinstance(event, Trained):

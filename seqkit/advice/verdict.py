@@ -95,7 +95,7 @@ def _seen(record: Record) -> Iterator[str]:
     judged = validation if len(losses) > 2 else train
     few = judged is train and len(train.values) < _FEW
     warm = record.settings.optimizer.warmup_steps if record.settings else 0
-    if times_too_short(record) > 1 or few or record.metrics.step < 2 * warm:
+    if few or record.metrics.step < 2 * warm:
         yield "is short"
     fell = len(losses) > 1 and last < _FALLING * float(losses[-2])
     before = judged.around(0.75 * float(judged.steps[-1])) if len(judged.steps) else 0.0
@@ -116,12 +116,6 @@ def _is_recited(record: Record) -> bool:
     """Whether half of the closing sample stands in the training data, in long runs."""
     share, longest = (record.number("recital", name) or 0 for name in ("share", "longest"))
     return share >= _RECITED and longest >= _LONG_RUN
-
-
-def times_too_short(record: Record) -> float:
-    """How many times as much of its data a run should have read, if that is known; else 0."""
-    read, enough = record.metrics.symbols, record.number("data", "enough")
-    return enough / read if enough and read else 0.0
 
 
 def warning(record: Record) -> str:
@@ -213,12 +207,12 @@ def _go_on(record: Record, settings: Config, *keys: str) -> str:
 
 
 def _longer(record: Record, settings: Config) -> Iterator[str]:
-    """The keys that double a run, or make it as long as sound takes."""
-    train, times = settings.train, max(2.0, times_too_short(record))
+    """The keys that double a run."""
+    train = settings.train
     if train.max_minutes:
         spent = (record.number("elapsed_seconds") or 0.0) / 60
-        yield f"train.max_minutes={math.ceil(times * max(train.max_minutes, spent))}"
-    if train.max_epochs and times * (record.passes or math.inf) >= train.max_epochs:
+        yield f"train.max_minutes={math.ceil(2 * max(train.max_minutes, spent))}"
+    if train.max_epochs and 2 * (record.passes or math.inf) >= train.max_epochs:
         yield f"train.max_epochs={2 * train.max_epochs}"
     if train.max_steps:
         yield f"train.max_steps={2 * max(train.max_steps, record.metrics.step)}"

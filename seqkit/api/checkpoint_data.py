@@ -20,7 +20,6 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DataError, SeqkitError
 from seqkit.foundation.session import Session
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.stages.conditions import coded
 from seqkit.stages.data import trimmed
 
 
@@ -35,7 +34,7 @@ def asked_for(
     """What a checkpoint is to predict, and the corpus that it is from.
 
     That is all of `data.path`, or else `part` of the checkpoint's own data, `as_validated` without
-    the silence that its training left out; of sound with its codes, if the model reads some.
+    the silence that its training left out.
 
     Raises:
         DataError: the data cannot be read, is not found, is another, or has no such part.
@@ -54,8 +53,7 @@ def asked_for(
             f"the checkpoint was trained without a {config.part} part: give data.path{sounds}"
         )
     if corpus.codec.kind == "audio":
-        sound = trimmed(SoundPart(part, corpus.codec), quiet)
-        part = sound.part if saved.slow is None else coded(sound, saved.slow.codebook)
+        part = trimmed(SoundPart(part, corpus.codec), quiet).part
     return part, corpus
 
 

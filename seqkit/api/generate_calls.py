@@ -25,7 +25,6 @@ class GenerateKeys(TypedDict, total=False):
     Attributes:
         length: new symbols, 500 by default; of sound usually samples.
         seconds: of new sound, in place of `length`; 5 by default.
-        like: a MIDI file that a model of pitch sings, for its length if no less is asked for.
         until: a text that ends what is new, or document for where the model ends its document.
         temperature: divides the logits.
         top_k: draw among the k likeliest symbols only.
@@ -39,7 +38,6 @@ class GenerateKeys(TypedDict, total=False):
 
     length: int | None
     seconds: float | None
-    like: str | None
     until: str | None
     temperature: float | None
     top_k: int | None
@@ -107,9 +105,7 @@ class KeptEngine:
             weights = [(each.data_ptr(), each._version) for each in network.parameters()]
         size, labels = request.size(trained.codec), choice and choice.weights.tolist()
         sampling = dataclasses.replace(request.sampling, seed=0)
-        usual = dataclasses.replace(
-            request, length=1, sampling=sampling, label=None, ending=None, like=None
-        )
+        usual = dataclasses.replace(request, length=1, sampling=sampling, label=None, ending=None)
         key, kept = (usual, size, labels, weights), self._kept
         if kept is None or not kept.free or kept.key != key:
             kept = self._kept = None  # its memory first

@@ -23,7 +23,6 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.machine import Device, memory_errors
 from seqkit.foundation.settings import check_type
 from seqkit.foundation.wording import counted
-from seqkit.generation import midi
 from seqkit.generation.ending import ending_of, streams_of
 from seqkit.generation.engines.choose import as_module
 from seqkit.generation.medium import Medium, medium_of
@@ -227,11 +226,10 @@ class Model(Generic[Content]):
         config = with_seed(as_trained(asked, self._checkpoint.settings), _LOG.info)
         saved = self._checkpoint
         symbols = self._encode("prompt", prompt, config.sample.unknown)
-        config, codes = midi.follow(config, saved.codec, saved.slow, _LOG.info)
         length = self._medium.length(config.length, config.seconds)
-        ending = ending_of(config, self._medium, self._checkpoint.model, saved.slow)
-        request = request_of(config, length, ending, codes)
-        network = saved.trained(self._network)
+        ending = ending_of(config, self._medium, self._checkpoint.model)
+        request = request_of(config, length, ending)
+        network = self._checkpoint.trained(self._network)
         blocks = self._engine.blocks(network, symbols, request, carried(begin))
         if streams is None:
             blocks = (block[:, 0] for block in blocks)

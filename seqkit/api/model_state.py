@@ -15,29 +15,23 @@ from seqkit.symbols import Floats
 class ModelState(NamedTuple):
     """What a model has read: hidden and cell values (L, H), and the symbol that it sees next.
 
-    `past` (P K,) are the symbols before that as numbers, of a model with `model.lookback=K`;
-    `frame` (n,) those since the last step, of a model whose steps make P symbols: n is below P.
+    `frame` (n,) are those since the last step, of a model whose steps make P symbols: n is below P.
     """
 
     h: Floats
     c: Floats
     symbol: int
-    past: Floats = np.zeros(0, np.float32)
     frame: Floats = np.zeros(0, np.float32)
 
 
 def beginning(state: ModelState | None, config: ModelConfig, codec: Codec) -> ModelState:
     """A given state, checked; else zeros and the codec's start symbol."""
     whole, places = (config.num_layers, config.hidden_size), config.frame
-    lookback = config.lookback * places
     if state is None:
         return kept(zero_state(config, 1), codec.start)
     check_type("state", state, ModelState)
-    others = (
-        ("past", "(P K,)", (lookback,)),
-        ("frame", "(n,)", (min(np.size(state.frame), places - 1),)),
-    )
-    for name, letters, shape in (*((n, "(L, H)", whole) for n in "hc"), *others):
+    frame = "frame", "(n,)", (min(np.size(state.frame), places - 1),)
+    for name, letters, shape in (*((n, "(L, H)", whole) for n in "hc"), frame):
         if (actual := np.shape(getattr(state, name))) != shape:
             raise ConfigError(
                 f"state.{name}: expected {letters} = {shape}, got {actual}: it is another model's"
@@ -47,18 +41,18 @@ def beginning(state: ModelState | None, config: ModelConfig, codec: Codec) -> Mo
             f"state.symbol={state.symbol}: this model has {codec.size} symbols, from 0: "
             "it is another model's"
         )
-    parts = (state.h, state.c, state.past, state.frame)
-    h, c, *rest = (np.array(values, dtype=np.float32, order="C") for values in parts)
-    return ModelState(h, c, int(state.symbol), *rest)
+    parts = (state.h, state.c, state.frame)
+    h, c, known = (np.array(values, dtype=np.float32, order="C") for values in parts)
+    return ModelState(h, c, int(state.symbol), known)
 
 
 def kept(state: State, symbol: int) -> ModelState:
     """A state of one stream, (L, 1, H), and the symbol that is fed next, as scripts have them."""
-    h, c, past, frame = (part[:, 0] for part in state.arrays())
-    return ModelState(h, c, symbol, past[0], frame[0])
+    h, c, frame = (part[:, 0] for part in state.arrays())
+    return ModelState(h, c, symbol, frame[0])
 
 
 def carried(state: ModelState) -> tuple[State, int]:
     """A state as engines take it, (L, 1, H), and the symbol that is fed next."""
-    parts = (state.h, state.c, state.past[None], state.frame[None])
+    parts = (state.h, state.c, state.frame[None])
     return State(*(np.asarray(part, np.float32)[:, None] for part in parts)), state.symbol

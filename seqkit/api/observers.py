@@ -5,7 +5,6 @@ A new one (a report, a logger) is a class with `__call__(event)`, and one line i
 
 import dataclasses
 import json
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ import numpy as np
 
 from seqkit.api.run_files import draw, sample
 from seqkit.foundation.session import Notice
-from seqkit.foundation.wording import counted
 from seqkit.generation.medium import save_sample
 from seqkit.generation.request import request_of
 from seqkit.runs.events import Event, Sampled, describe
@@ -115,30 +113,8 @@ class Samples:
 
     def _judged(self, symbols: Integers) -> str:
         """Whether symbols (N,) of sound, but for the prompt, are like the recording."""
-        recording, codec = self.training.conditions.recording, self.training.corpus.codec
+        recording, codec = self.training.recording, self.training.corpus.codec
         if recording is None or codec.kind != "audio":
             return ""
         made = codec.decode(symbols[self.training.closing.prompt.size :])
         return f"it {recording.judged(made, codec.sample_rate).words}"
-
-
-class Forecast:
-    """Says once, early in a training by the clock, if its time will not do for its data."""
-
-    def __init__(self, training: Training, notice: Notice) -> None:
-        """`notice` is told."""
-        self._train, self._notice, self._enough = training.config.train, notice, training.enough
-
-    def __call__(self, event: Event) -> None:
-        """Look at the first reports."""
-        if not isinstance(event, Trained) or event.step < _PACE_KNOWN:
-            return
-        enough, self._enough = self._enough, None
-        minutes, forecast = self._train.max_minutes, event.symbols / event.step * event.total_steps
-        if enough and minutes and not self._train.max_steps and forecast < enough:
-            self._notice(
-                f"in {counted(minutes, 'minute')} this machine will read about "
-                f"{forecast / 1e6:.2g} million symbols; what it makes may not sound like the "
-                f"recording before it has read {enough / 1e6:.2g} million: give "
-                f"train.max_minutes={math.ceil(minutes * enough / forecast)} or more"
-            )

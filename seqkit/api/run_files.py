@@ -52,7 +52,6 @@ def about_run(training: Training) -> dict[str, Any]:
             "training_symbols": len(training.data.unabridged),
             "vocabulary": corpus.codec.size,
             "repeated": None if corpus.codec.kind == "audio" else repeated(corpus.whole)[0],
-            "enough": training.enough,
         },
         "baselines": training.baselines,
     }
@@ -114,7 +113,7 @@ def sample(
     `best` has the model of the closing sample, of which `recites` is told how much of it recites.
     """
     config = dataclasses.replace(training.config, until=None)  # which a training does not read
-    ending = ending_of(config, training.closing.medium, model.config, training.conditions.slow)
+    ending = ending_of(config, training.closing.medium, model.config)
     sampling = request.sampling
     if training.corpus.labels is not None:  # each sample has labels that are drawn anew
         seed = sampling.seed + training.trainer.progress.step
@@ -123,12 +122,9 @@ def sample(
     request = dataclasses.replace(
         request, streams=streams, sampling=sampling, ending=ending, novel=False
     )
-    corpus, slow = training.corpus, training.conditions.slow
+    corpus, index = training.corpus, best.index if best else None
     trained = Trained(
-        *(model, corpus.codec, slow),
-        labels=corpus.labels,
-        notices=training.notices,
-        index=best.index if best else None,
+        model, corpus.codec, labels=corpus.labels, notices=training.notices, index=index
     )
     blocks = continue_prompt(trained, closing.prompt, request, notice=notice)
     return finish(trained, request, closing.prompt, blocks, notice=notice, recites=recites)
@@ -166,7 +162,7 @@ def save_closing_sample(training: Training, notice: Notice) -> None:
 
 def finish_closing_sample(training: Training, notice: Notice) -> None:
     """Judge it, if it is sound, draw it, and show it in the report."""
-    codec, recording = training.corpus.codec, training.conditions.recording
+    codec, recording = training.corpus.codec, training.recording
     try:
         if codec.kind == "audio":
             if recording is not None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from seqkit.advice.run_page import Report
-from seqkit.api.observers import Checkpoints, Forecast, Observer, Records, Samples
+from seqkit.api.observers import Checkpoints, Observer, Records, Samples
 from seqkit.api.run_files import about_run, summary
 from seqkit.data.codecs import TextCodec
 from seqkit.evaluation.recited import Index
@@ -102,7 +102,6 @@ class _Running:
                 Checkpoints(training, saver),
                 *([TensorBoard(folder, notice)] if config.log.tensorboard else []),
                 *observers,
-                Forecast(training, notice),
                 Samples(training, self.tell, notice),
                 Report(folder, lambda: about_run(training), notice),
             ]

@@ -51,7 +51,7 @@ COMMANDS = {
         "generate checkpoint=runs/a prompt=ROMEO: length=300",
         (
             *(*_SAMPLING, *_OUTPUT, "checkpoint", "device", "label", "label_strength"),
-            *("include_prompt", "like", "loop", "streams", "takes", "until"),
+            *("include_prompt", "loop", "streams", "takes", "until"),
         ),
         meanings={
             "out": "the file for the text, or for the sound (.wav, .flac, .ogg, .mp3 or .aiff); "

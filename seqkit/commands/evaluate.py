@@ -30,7 +30,7 @@ from seqkit.generation.medium import medium_of
 from seqkit.generation.request import as_trained, request_of
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
-from seqkit.stages.conditions import recording_of
+from seqkit.stages.recording import recording_of
 from seqkit.symbols import Integers
 
 _SOUNDS = 3  # that protocol=spectral makes, each from draws of its own

@@ -12,7 +12,7 @@ from seqkit.foundation import driver, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.stdout import Product
-from seqkit.generation import listening, loop, midi
+from seqkit.generation import listening, loop
 from seqkit.generation.continuation import continue_prompt, finish
 from seqkit.generation.ending import ending_of
 from seqkit.generation.medium import medium_of
@@ -41,14 +41,13 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     require_streams(saved.model, getattr(config, many), chosen, many)  # even names take memory
     drawn: list[str] = []  # told when nothing can fail any more
     config = with_seed(as_trained(config, saved.settings), drawn.append)
-    config, codes = midi.follow(config, saved.codec, saved.slow, console.notice)
     medium = medium_of(saved.codec, saved.newline, config.sample.rate, config.loop)
     length = medium.length(config.length, config.seconds)
     extra = loop.extra(config, saved.codec, length)
     listening.check(config.takes, length + extra, saved.codec, saved.recording)
     prompt = medium.read_prompt(config, console.notice)
     shown = prompt if config.include_prompt else prompt[:0]
-    ending = ending_of(config, medium, saved.model, saved.slow)
+    ending = ending_of(config, medium, saved.model)
     document = saved.settings.data.document
     is_list = config.streams > 1 and document != "file"  # then one file has all streams
     files = outputs.free_files(dataclasses.replace(config, streams=1) if is_list else config)
@@ -60,7 +59,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         medium.check_files(files or [folder / f"generated{medium.suffix}"])
     advice = f"Try fewer {many}" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with machine.memory_errors(advice):
-        request = request_of(config, length, ending, codes, extra=extra)
+        request = request_of(config, length, ending, extra=extra)
         with console.progress("setting up"):
             trained = saved.trained(saved.network(chosen))
             blocks = continue_prompt(trained, prompt, request, notice=console.notice)

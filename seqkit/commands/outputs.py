@@ -28,7 +28,7 @@ def free_files(config: Config) -> list[Path]:
     if not out.name:
         raise ConfigError(f"out={config.out}: give the name of a file")
     files = numbered(out, config.streams)
-    prompts = config.prompt_file, config.prompt_audio, config.like
+    prompts = config.prompt_file, config.prompt_audio
     reads = (config.checkpoint, *prompts, *config.data.path)
     for file in files:
         if file.exists() and not file.is_file():

@@ -19,7 +19,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import KEYED, nearest, read_value
 
 _PLACES = (  # that name files and folders
-    *("checkpoint", "data.path", "init_from", "like", "out", "prompt_audio", "prompt_file"),
+    *("checkpoint", "data.path", "init_from", "out", "prompt_audio", "prompt_file"),
     *("run_dir", "runs"),
 )
 _WORDS = (

@@ -105,13 +105,6 @@ class DataConfig:
         "regular expression whose group is found in the file's name (in its path, if there is a "
         "/), or whose named groups are, such as '(?P<digit>.)_(?P<speaker>[a-z]+)'",
     )
-    conditions: str = option(
-        "none",
-        "what is read of sound beside its samples: 50 codes a second, each naming the nearest "
-        "sound of the recording, or its pitch, 100 times a second; a small network learns to write "
-        "them, or a MIDI file gives those of pitch",
-        choices=("none", "codes", "pitch"),
-    )
     trim_silence: float = option(
         0.0,
         "decibels below the loudest 20 ms of its part at which sound counts as silence, in "
@@ -119,19 +112,6 @@ class DataConfig:
         "0.3 s; 0 leaves all in",
         minimum=0,
         maximum=120,
-    )
-    copies: int = option(
-        0,
-        "passes over the training part of sound in which errors are added to what is read, so that "
-        "a network learns to bear its own, for each pass without",
-        minimum=0,
-        maximum=1000,
-    )
-    copy_noise: float = option(
-        1.7,
-        "noise among these errors: its deviation in levels of 256",
-        minimum=0,
-        maximum=64,
     )
     on_bad_file: str = option(
         "error",

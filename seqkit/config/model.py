@@ -35,32 +35,18 @@ class ModelConfig:
     embedding_size: int = option(
         64, "width of the embedding, with model.input=embedding", minimum=1
     )
-    conditions: int = option(
-        0,
-        "K, categories of a row that is read beside the symbols, the first one for the unknown; "
-        "0 takes what the data has",
-        minimum=0,
-    )
-    condition_size: int = option(32, "width of the embedding of these categories", minimum=1)
     labels: list[int] = option(
         [],
         "how many values each label of a document has; empty takes what the data has (data.label)",
     )
     label_size: int = option(32, "width of the embedding of labels", minimum=1)
-    lookback: int = option(
-        0,
-        "of sound: K, the last samples from which the next one is predicted linearly; the bottom "
-        "layer reads that beside the last sample, with model.input=embedding",
-        minimum=0,
-        maximum=4096,
-    )
     vocabulary_size: int = option(
         0, "V, the number of logits; 0 takes the size of the data's vocabulary", minimum=0
     )
     symbols_per_step: int = option(
         0,
         "P, symbols that a step reads and writes, each given those before it; 0 takes a frame of "
-        "the data, which of sound has a symbol for each band, channel and digit",
+        "the data, which of data.codec=spectral has four codes",
         minimum=0,
         maximum=64,
     )
@@ -123,9 +109,7 @@ class ModelConfig:
     def input_width(self) -> int:
         """X, the width of what the bottom layer sees."""
         symbols = self.embedding_size if self.input == "embedding" else self.input_rows
-        conditions = self.condition_size if self.conditions else 0
-        conditions += self.label_size if self.labels else 0
-        return symbols + conditions + (symbols if self.lookback else 0)
+        return symbols + (self.label_size if self.labels else 0)
 
     @property
     def label_rows(self) -> int:
@@ -197,12 +181,11 @@ class DynamicConfig:
 
 def check_model(model: ModelConfig) -> None:
     """Check that a network can be run as it is asked for. Raises ConfigError."""
-    for key in ("conditions", "labels", "lookback"):
-        if (value := getattr(model, key)) and model.input != "embedding":
-            raise ConfigError(
-                f"model.{key}={value}: that is read beside embedded symbols: give "
-                "model.input=embedding"
-            )
+    if model.labels and model.input != "embedding":
+        raise ConfigError(
+            f"model.labels={model.labels}: they are read beside embedded symbols: give "
+            "model.input=embedding"
+        )
     if model.input_dropout and model.input != "embedding":
         raise ConfigError(
             f"model.input_dropout={model.input_dropout:g}: one-hot rows have no units to drop: "

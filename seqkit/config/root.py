@@ -61,11 +61,6 @@ class Config:
     include_prompt: bool = option(
         True, "whether the result begins with the prompt; with false it is what follows it"
     )
-    like: str | None = option(
-        None,
-        "generate: a MIDI file whose notes a model with data.conditions=pitch sings, for its "
-        "length, by default at a temperature of 0.4 at most",
-    )
     length: int | None = option(
         None, "symbols to generate, of sound usually samples; by default 500 of text", minimum=1
     )
@@ -85,8 +80,8 @@ class Config:
     )
     label_strength: float = option(
         1.0,
-        "how much the label counts: above 1 further from what the model (of sound: the codes' "
-        "writer) says without one; PyTorch draws such text, several times as slowly",
+        "how much the label counts: above 1 further from what the model says without one; PyTorch "
+        "draws such a sample, several times as slowly",
         minimum=0,
         maximum=100,
     )
@@ -206,11 +201,6 @@ def check(config: Config) -> None:
     if config.part != "validation" and config.data.path:
         raise ConfigError(f"part={config.part} is of the checkpoint's own data: data.path has none")
     check_model(config.model)
-    if config.model.ends and config.data.conditions != "none":
-        raise ConfigError(
-            "model.ends=true: a network that reads codes cannot learn where documents end: "
-            "give data.conditions=none, or leave the key out"
-        )
     if not (config.train.max_steps or config.train.max_epochs or config.train.max_minutes):
         raise ConfigError(
             "train.max_steps=null: nothing else ends the training: give train.max_minutes or "

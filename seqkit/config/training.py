@@ -88,6 +88,13 @@ class TrainConfig:
     shift_lanes: bool = option(
         False, "begin every epoch at another place of the data, as if its end met its beginning"
     )
+    input_noise: float = option(
+        0.0,
+        "share of the symbols that are read as others, drawn from all; what is to be predicted "
+        "stays right",
+        minimum=0,
+        maximum=0.95,
+    )
     reset_state: float = option(
         0.0,
         "probability with which a lane begins a step with the zero state, not with the carried one",

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from seqkit.conditions import Conditions
 from seqkit.data.codecs import Codec
 from seqkit.data.labels import Labels, distinct
 from seqkit.foundation.errors import ConfigError
@@ -28,7 +27,6 @@ class Part:
     frame: how many symbols make a frame of sound, 1 of text. Every document has whole ones, so that
         a network can tell from the symbols since a document, a lane or a segment began where in a
         frame it is: nothing may begin within one.
-    codes: of each symbol, (N,); 0 is none. None: there are no codes.
     labels: of each document, (D, K); see `Labels`. None: there are no labels.
     """
 
@@ -37,18 +35,13 @@ class Part:
     documents_before: int = 0
     before: Symbols = field(default_factory=lambda: np.zeros(0, np.uint8))
     frame: int = 1
-    codes: Symbols | None = None
     labels: Integers | None = None
 
-    def conditions(self, places: Integers) -> Conditions:
-        """What is known of the symbols at places (T, B), as arrays."""
-        codes = labels = None
-        if self.codes is not None:
-            codes = self.codes[places].astype(np.int64)
-        if self.labels is not None:
-            documents = np.searchsorted(self.starts, places, side="right") - 1
-            labels = self.labels[documents]
-        return Conditions(codes, labels)
+    def labels_at(self, places: Integers) -> Integers | None:
+        """The labels (T, B, K) of the documents at places (T, B), if there are any."""
+        if self.labels is None:
+            return None
+        return self.labels[np.searchsorted(self.starts, places, side="right") - 1]
 
     @property
     def documents(self) -> int:

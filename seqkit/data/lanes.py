@@ -1,6 +1,5 @@
 """Lanes: a part of a corpus laid out for training, and the windows that are read from it."""
 
-import copy
 import itertools
 from dataclasses import dataclass
 
@@ -8,7 +7,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Part
 from seqkit.foundation.errors import ConfigError, DataError
@@ -30,15 +28,15 @@ class Window:
 
     `targets[t]` follows `inputs[t]`; where there is none it is `IGNORED`. `fresh` (B,) marks the
     lanes that start from the zero state, `resets` (T, B) the separators between documents, without
-    the target that ends a document; it is None where the part is one document. `conditions` are
-    those of the targets.
+    the target that ends a document; it is None where the part is one document. `labels` (T, B, K)
+    are those of the targets' documents: see `Part`.
     """
 
     inputs: Tensor
     targets: Tensor
     fresh: Tensor
     resets: Tensor | None
-    conditions: Conditions = NO_CONDITIONS
+    labels: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -144,20 +142,10 @@ class Lanes:
         """Whether any window has resets."""
         self._part = part
         self._symbols: Tensor | None = None  # on another device; here each step reads its own
-        self._conditions = Conditions(  # of the part: (N,) and (D, K)
-            None if part.codes is None else _as_tensor(part.codes),
-            None if part.labels is None else torch.from_numpy(part.labels),
-        )
+        self._labels = None if part.labels is None else torch.from_numpy(part.labels)  # (D, K)
         self.device = torch.device("cpu")
         """Where the windows are made."""
         self.share_out(0, 1)
-
-    def with_codes(self, codes: Symbols | None) -> "Lanes":
-        """The same lanes with the codes (N,) of the part's symbols, if any were found since."""
-        lanes: Lanes = copy.copy(self)
-        known = None if codes is None else _as_tensor(codes)
-        lanes._conditions = self._conditions._replace(codes=known)
-        return lanes
 
     def count(self, step: int) -> int:
         """The targets of a step; steps run on through the epochs."""
@@ -215,13 +203,11 @@ class Lanes:
             # In a ring the first document follows what is beyond the row, as after a separator.
             in_ring = self._shift_seed is not None
             resets = over if in_ring else over & (places < self._length)
-        codes, labels = self._conditions
-        if codes is not None:
-            codes = _unsigned(codes[index[1:]])
+        labels = self._labels
         if labels is not None:
             labels = labels[0].expand(*places.shape, -1) if document is None else labels[document]
         fresh = grid.idle | (step % self.steps == 0)
-        return Window(inputs, targets, fresh, resets, Conditions(codes, labels))
+        return Window(inputs, targets, fresh, resets, labels)
 
     def fetch(self, step: int) -> Tensor:
         """Read what the window of a step is made of: (T + 1, B), on the host, as it is stored."""
@@ -292,11 +278,11 @@ class Lanes:
         """Make the windows on a device, where the symbols are, or of those that `fetch` reads."""
         self.device = device
         self._grid = self._host_grid.to(device)
-        self._conditions = self._conditions.to(device)
+        self._labels = None if self._labels is None else self._labels.to(device)
 
     def may_move(self, room: float) -> bool:
         """Whether the symbols suit a device that has so many bytes for them."""
-        return self._conditions.codes is not None or self._part.symbols.nbytes < room
+        return self._part.symbols.nbytes < room
 
 
 def _unsigned(values: Tensor) -> Tensor:

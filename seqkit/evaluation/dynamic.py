@@ -16,9 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.config import DynamicConfig
-from seqkit.evaluation import protocols
+from seqkit.evaluation import protocols, scoring
 from seqkit.evaluation.score import Score, total
 from seqkit.evaluation.scoring import Scored
 from seqkit.foundation.threads import shared_cores
@@ -57,7 +56,7 @@ class Learner:
         inputs: Tensor,
         targets: Tensor,
         state: State,
-        conditions: Conditions = NO_CONDITIONS,
+        labels: Tensor | None = None,
     ) -> tuple[Tensor, State]:
         """Predict a window, and learn from it.
 
@@ -65,14 +64,14 @@ class Learner:
             inputs: (T, B), the symbols that are fed.
             targets: (T, B), the symbol that follows each; `IGNORED` where none counts.
             state: before the window, (L, B, H).
-            conditions: of the targets.
+            labels: (T, B, K), of the targets.
 
         Returns:
             The nats (T, B) of the targets by the weights before the update, 0 where they do not
             count, and the state after the window, by the same weights.
         """
         network = self.model.runnable_weights(dtype=torch.float32)
-        logits, after = network(inputs, state, conditions=conditions)
+        logits, after = network(inputs, state, labels=labels)
         if self.model.config.ends:  # which are no targets
             logits = logits[..., : self.model.config.symbols]
         nats = cross_entropy(logits, targets, "none")
@@ -108,9 +107,9 @@ def nats(scored: Scored, settings: DynamicConfig) -> Iterator[tuple[Integers, Fl
             places = np.arange(begin, min(begin + settings.window, end))
             fed = _column(inputs[places - first], device)
             targets = _column(part.symbols[places].astype(np.int64), device)
-            conditions = part.conditions(places[:, None]).to(device)
+            labels = scoring.labels_at(part, places[:, None], device)
             with shared_cores(device):
-                losses, state = learner.read(fed, targets, state, conditions)
+                losses, state = learner.read(fed, targets, state, labels)
             yield places, losses[:, 0].cpu().numpy()
             scored.watch(int(places[-1]) + 1)  # they come in order
 

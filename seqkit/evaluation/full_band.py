@@ -18,7 +18,7 @@ What fools them (`benchmarks/fooled.py` has figures): hiss 40 dB below the sound
 order, as with `likeness`; a low-pass, if the recording has little there; clipping, on most.
 
 A sound of a lower rate lacks what it cannot hold, and is far in band from a recording that has it:
-a model that learnt at 8 kHz is compared with its recording at 8 kHz, see `stages.conditions`.
+a model that learnt at 8 kHz is compared with its recording at 8 kHz, see `stages.recording`.
 """
 
 import itertools

@@ -31,8 +31,6 @@ _ENOUGH = 0.99  # of the seconds of a verdict: a loop is a little shorter than a
 VERDICT = 5.0
 """Seconds that a verdict is on. A longer sound is judged by the mean over pieces as long, and by
 the same limits: what is measured, and up to where, does not depend on the length."""
-ENOUGH = 750.0
-"""Seconds of sound that a training reads, all passes together, until it sounds like most."""
 _SLACK = 1.5  # times the distances of the recording's halves, or pieces, which are enough, too
 _SAME_HIGHS = 1.0  # decibels
 _PEAK = 0.95  # of the recording

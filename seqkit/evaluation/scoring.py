@@ -159,15 +159,21 @@ def _chunks(
             counted = (places >= begin) & (places < end)
             targets = part.symbols[np.minimum(places, last)].astype(np.int64)
             targets[~counted] = IGNORED
-            conditions = part.conditions(np.minimum(places, last)).to(device)
+            labels = labels_at(part, np.minimum(places, last), device)
             fed = torch.from_numpy(inputs).to(device)
             wanted = torch.from_numpy(targets).to(device)
             with shared_cores(device):
-                logits, state = network(fed, state, conditions=conditions)
+                logits, state = network(fed, state, labels=labels)
                 if model.config.ends:  # which are no symbols of the part
                     logits = logits[..., : model.config.symbols]
                 each = cross_entropy(logits, wanted, "none")
             yield Chunk(group, places, counted, each, wanted, logits, state)
+
+
+def labels_at(part: Part, places: Integers, device: torch.device) -> Tensor | None:
+    """`Part.labels_at` on a device."""
+    labels = part.labels_at(places)
+    return None if labels is None else torch.from_numpy(labels).to(device)
 
 
 def _groups(rows: Integers, device: torch.device) -> Iterator[Integers]:

@@ -17,6 +17,8 @@ KEYS: dict[str, str] = {
     "data=bytes": "give data.kind=bytes",
     "data=text": "give data.kind=text",
     "launcher.account": "Slurm reads it from the environment: SBATCH_ACCOUNT",
+    "like": "nothing sings a MIDI file any more; prompt_audio=FILE begins a sound",
+    "launcher.account": "give SBATCH_ACCOUNT, a variable of Slurm, to --multirun",
     "launcher.cpus": "a job of launcher=slurm has four cores",
     "launcher.kind": "it is called launcher now: launcher=slurm",
     "launcher.memory_gb": "Slurm reads it from the environment: SBATCH_MEM_PER_NODE",
@@ -25,6 +27,9 @@ KEYS: dict[str, str] = {
     "search": "--multirun trains every combination; examples/search.py searches with Optuna",
     "data.label_column": "write the rows of each label as files into a folder of its name, and "
     "give data.label=folder without data.kind=hf",
+    "data.conditions": "data.codec=spectral, as recipe=my_sound has it, needs no row beside it",
+    "data.copies": "train.input_noise draws a share of the symbols that are read anew",
+    "data.copy_noise": "train.input_noise draws a share of the symbols that are read anew",
     "data.bands": "data.codec=spectral, as recipe=my_sound has it, takes all the band in frames",
     "data.emphasis": "data.codec=spectral, as recipe=my_sound has it, has no hiss to lower",
     "data.quantiser": "it is called data.codec now",
@@ -37,6 +42,9 @@ KEYS: dict[str, str] = {
     "neuron": "Model.state, from Python, gives what all cells hold after a text",
     "data.symbols_per_sample": "a sample is one symbol, of data.levels=1024 at most",
     "model.autotune": "train.deterministic=true times no precisions either",
+    "model.condition_size": "nothing but labels is read beside the symbols",
+    "model.conditions": "nothing but labels is read beside the symbols: train it anew",
+    "model.lookback": "recipe=my_sound learns sound in minutes without it: train it anew",
     "model.cell_clip": "nothing bounds the cells; train.clip_norm bounds the gradient",
     "sample.postfilter": "data.codec=spectral, as recipe=my_sound has it, has no hiss to filter",
     "sample.repetition_penalty": "a higher temperature=… repeats less",
@@ -48,9 +56,9 @@ KEYS: dict[str, str] = {
     "to": "hf upload, of huggingface_hub, shares a checkpoint",
 }
 """By the key, or by key=value where one value of a key is gone."""
-OF_NETWORK = ("model.cell_clip",)
+OF_NETWORK = ("model.cell_clip", "model.conditions", "model.lookback")
 """Keys with which, unless they are 0, a network gives other numbers: it is not read."""
-OF_TRAINING = ("data.label_column", "train.clip_value", "train.teachers")
+OF_TRAINING = ("data.copies", "data.label_column", "train.clip_value", "train.teachers")
 """Keys with which, unless they are 0 or empty, a run learns otherwise: it does not go on."""
 
 

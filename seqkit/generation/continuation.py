@@ -1,34 +1,27 @@
 """A model continues a prompt."""
 
-import dataclasses
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
-from seqkit.conditions import Conditions, StreamConditions
 from seqkit.data.labels import Labels
 from seqkit.evaluation.recited import Recital
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.machine import Device
 from seqkit.generation import listening, novel
-from seqkit.generation.ending import cut, cut_at, noting_ends
+from seqkit.generation.ending import cut
 from seqkit.generation.engine import Blocks, Engine, generate_blocks
 from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.labelled import Choice, choose
 from seqkit.generation.loop import looped
 from seqkit.generation.request import Request, Trained, require_streams
 from seqkit.generation.sampling import guided
-from seqkit.generation.slow_tier import Writing
-from seqkit.model.arrays import Network
 from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers, Symbols
 
 REMEMBERED = 100_000
 """Symbols of a prompt that are read, the last ones: far more than a state remembers."""
-Scoring = Callable[[Integers, State, Conditions], tuple[Floats, State]]
+Scoring = Callable[[Integers, State, Integers | None], tuple[Floats, State]]
 _BLOCK = 512  # symbols of a prompt that are read at a time
 _SHOWN = 8  # labels that are named
 
@@ -59,7 +52,7 @@ def continue_prompt(
         ConfigError, DeviceError: the engine that was asked for cannot run, or not so many streams;
             or there is no such label.
     """
-    model, codec, slow = trained.model, trained.codec, trained.slow
+    model, codec = trained.model, trained.codec
     require_streams(model.config, request.streams, model.device)
     choice = _choice(trained.labels, request, notice)
     strength = request.label_strength
@@ -67,40 +60,14 @@ def continue_prompt(
     most = REMEMBERED // model.config.frame * model.config.frame
     if len(prompt) > most:
         notice(f"of the {len(prompt):,} symbols of the prompt the model reads the last {most:,}")
-    read, seed = prompt[-most:], request.sampling.seed
-    codes, written, over = None, None, deque[npt.NDArray[np.bool_]]()
-    of_codes = request.ending is not None and not request.ending.symbols
-    if slow is not None:
-        assert codec.kind == "audio"
-        codes = slow.of_prompt(codec, read)
-        if request.like is not None:
-            written = slow.following(codec, request.like)
-        else:
-            writing = Writing(
-                streams=request.streams,
-                seed=seed,
-                choice=choice,
-                strength=strength,
-                ends=of_codes,
-                engine_of=partial(engine_of_codes, request, model.device),
-            )
-            written = slow.written(codec, codes, writing)
-        if of_codes:
-            written = noting_ends(written, over)
-        strength = 1.0  # it went to the writer of the codes
-    choices = np.zeros(request.streams, np.int64)
+    labels = np.zeros(request.streams, np.int64)
     if choice is not None:
-        choices = choice.of_streams(strength)
-    conditions = StreamConditions(choices, codes, written)
+        labels = choice.of_streams(strength)
     state = begin or (model.zero_state(1), codec.start)
-    logits, after = feed_prompt(engine.score, state, read, conditions)
+    logits, after = feed_prompt(engine.score, state, prompt[-most:], labels)
     logits = guided(logits, strength)
-    blocks = generate_blocks(
-        engine, logits, after, request.length, request.sampling, conditions=conditions.of_new
-    )
-    if of_codes:
-        blocks = cut_at(blocks, over.popleft)
-    elif request.ending is not None:
+    blocks = generate_blocks(engine, logits, after, request.length, request.sampling, labels=labels)
+    if request.ending is not None:
         blocks = cut(blocks, request.ending, request.streams)
     if request.novel:
         if codec.kind == "audio":
@@ -148,42 +115,31 @@ def engine_for(
             trained.notices.add(text)
             notice(text)
 
-    if trained.slow is not None:  # the labels' strength is for the writer of codes
-        request = dataclasses.replace(request, label_strength=1.0)
     labels = None if choice is None else choice.weights
     return choose_engine(trained.model, request.size(trained.codec), request, tell_once, labels)
 
 
-def engine_of_codes(
-    request: Request, device: Device, writer: Network, size: int, writing: Writing
-) -> Engine:
-    """What runs the writer of codes, on the CPU: beside a GPU in fp32, else as the sound runs."""
-    if device.type == "cuda" and request.engine != "wasm":
-        request = dataclasses.replace(request, engine="torch", precision="auto")
-    labels = None if writing.choice is None else writing.choice.weights
-    return choose_engine(writer, size, request, lambda text: None, labels)
-
-
 def feed_prompt(
-    score: Scoring, begin: tuple[State, int], prompt: Symbols, conditions: StreamConditions
+    score: Scoring, begin: tuple[State, int], prompt: Symbols, labels: Integers
 ) -> tuple[Floats, State]:
     """Feed a first symbol and a prompt (N,): logits (S, V) of what follows, and state.
 
-    `begin` is the state before the first symbol, and that symbol; `score` is as `Engine.score`.
+    `begin` is the state before the first symbol, and that symbol; `score` is as `Engine.score`, and
+    `labels` (S,) as in `Drawing`: streams of one label read the prompt once.
     """
     state, first = begin
     fed = np.concatenate([[first], prompt]).astype(np.int64)[:, None]
-    choices, of_stream = np.unique(conditions.choices, return_inverse=True)
+    choices, of_stream = np.unique(labels, return_inverse=True)
     states = []
-    for choice in choices.tolist():
+    for choice in choices[:, None]:
         after = state
         for place in range(0, len(prompt), _BLOCK):
             end = min(place + _BLOCK, len(prompt))
-            _, after = score(fed[place:end], after, conditions.of_prompt(place, end, choice))
+            _, after = score(fed[place:end], after, choice)
         states.append(after)
     parts = zip(*(after.arrays() for after in states), strict=True)
     spread = State(*(np.concatenate(part, 1)[:, of_stream] for part in parts))
-    logits, after = score(np.repeat(fed[-1:], len(of_stream), 1), spread, conditions.of_new(0, 1))
+    logits, after = score(np.repeat(fed[-1:], len(of_stream), 1), spread, labels)
     return logits[0], after
 
 

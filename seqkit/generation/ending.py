@@ -1,11 +1,9 @@
 """Where a sample ends before its length: after a text that it writes, or with its document."""
 
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from seqkit.config import Config, ModelConfig
 from seqkit.data.codecs import Codec
@@ -13,7 +11,6 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.wording import unescaped
 from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import Medium
-from seqkit.generation.slow_tier import SlowTier
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 ENDED = -1
@@ -26,33 +23,27 @@ class Ending:
     """The symbols after which a stream ends.
 
     `is_document`: it is the one after the codec's own, which stands for the end of a document. It
-    is no part of the sample. There is none of sound whose codes have an end: see `cut_at`.
+    is no part of the sample.
     """
 
     symbols: tuple[int, ...]
     is_document: bool = False
 
 
-def ending_of(
-    config: Config, medium: Medium, model: ModelConfig, slow: SlowTier | None = None
-) -> Ending | None:
+def ending_of(config: Config, medium: Medium, model: ModelConfig) -> Ending | None:
     r"""The ending that the key `until` names, in which \n, \t and \\ are read as in Python.
 
     Args:
         config: what has learnt where documents end ends there, unless it has a length or `until`.
         medium: text or sound.
         model: the network.
-        slow: what writes its codes, if it reads any.
 
     Raises:
         ConfigError: the model cannot write it, or has not learnt where documents end.
     """
     until, lasts = config.until, bool(config.length or config.seconds or config.loop)
-    of_codes = slow is not None and slow.writer.config.ends
-    if until is None and not lasts and (of_codes or model.ends):
+    if until is None and not lasts and model.ends:
         until = _DOCUMENT
-    if of_codes and until == _DOCUMENT:
-        return Ending((), is_document=True)
     if until is None:
         return None
     if until != _DOCUMENT:
@@ -81,41 +72,11 @@ def cut(blocks: Blocks, ending: Ending, streams: int) -> Blocks:
         lengths = np.where(ends, is_end.argmax(0) + (not ending.is_document), len(block))
         lengths[ended] = 0
         ended |= ends
-        yield from _without(np.arange(len(block))[:, None] >= lengths, block)
+        if longest := lengths.max(initial=0):
+            yield np.where(np.arange(longest)[:, None] >= lengths, ENDED, block[:longest])
         if ended.all():
             return
         before = rows[len(block) :]
-
-
-def cut_at(blocks: Blocks, over: Callable[[], npt.NDArray[np.bool_]]) -> Blocks:
-    """Hand on blocks (N, S) in which what is `over` (N, S), asked after each block, is `ENDED`.
-
-    No block is taken after all streams have ended.
-    """
-    for block in blocks:
-        ended = over()
-        yield from _without(ended, block)
-        if ended[-1].all():
-            return
-
-
-def noting_ends(
-    written: Callable[[int, int], Integers], over: deque[npt.NDArray[np.bool_]]
-) -> Callable[[int, int], Integers]:
-    """Codes as they are written, but 0 where they are below: `over` takes in where that is."""
-
-    def codes(place: int, count: int) -> Integers:
-        numbers = written(place, count)
-        over.append(numbers < 0)
-        return numbers.clip(min=0)
-
-    return codes
-
-
-def _without(over: npt.NDArray[np.bool_], block: Integers) -> Blocks:
-    """A block in which what is over is `ENDED`, as long as the longest stream; none if all is."""
-    if longest := np.count_nonzero(~over.all(1)):
-        yield np.where(over[:longest], ENDED, block[:longest])
 
 
 def without_ended(symbols: Integers) -> Integers:

@@ -4,12 +4,10 @@ An engine feeds S streams side by side and draws what follows with the uniform n
 given. The loop knows no model, so that a fake engine of five lines can test it.
 """
 
-import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.foundation.randomness import uniforms_of_streams
 from seqkit.generation.sampling import Sampling, draw
 from seqkit.model.state import State
@@ -30,19 +28,15 @@ class Drawing:
         state: before them.
         draws: blocks (N, S) of numbers, uniform in [0, 1); an engine may read ahead.
         sampling: how to draw, see `sampling.drawn`.
-        conditions: for each block of draws those of its symbols (N, S); nothing is known without.
-            A network has one label at most: see `CharRNN.with_choices`.
+        labels: the choice of labels of each stream, (S,), of a network that has such in place of
+            labels (see `CharRNN.with_choices`); 0 is none, as without them.
     """
 
     symbols: Integers
     state: State
     draws: Iterable[Floats]
     sampling: Sampling
-    conditions: Iterable[Conditions] = itertools.repeat(NO_CONDITIONS)
-
-    def blocks(self) -> Iterator[tuple[Floats, Conditions]]:
-        """The draws of each block, and its conditions."""
-        return zip(self.draws, self.conditions, strict=False)
+    labels: Integers | None = None
 
 
 class Engine(Protocol):
@@ -56,11 +50,11 @@ class Engine(Protocol):
         ...
 
     def score(
-        self, symbols: Integers, state: State, conditions: Conditions = NO_CONDITIONS
+        self, symbols: Integers, state: State, labels: Integers | None = None
     ) -> tuple[Floats, State]:
         """Feed symbols (N, S): the logits (N, S, V) of what follows each, and the state after.
 
-        `conditions` are those of what follows.
+        `labels` (S,) are as in `Drawing`.
         """
         ...
 
@@ -72,7 +66,7 @@ def generate_blocks(
     length: int,
     sampling: Sampling,
     *,
-    conditions: Callable[[int, int], Conditions] = lambda place, count: NO_CONDITIONS,
+    labels: Integers | None = None,
 ) -> Iterator[Integers]:
     """Yield the next `length` symbols of all streams in blocks (N, S).
 
@@ -83,16 +77,13 @@ def generate_blocks(
         engine: makes the steps.
         logits: (S, V), of the first symbol to draw.
         state: after the prompt.
-        conditions: given a place and a count, those of so many symbols (N, S) from there on.
+        labels: of each stream, (S,): see `Drawing`.
     """
     first = draw(logits, uniforms_of_streams(sampling.seed, range(len(logits)), 0, 1)[0], sampling)
     yield first[None]
     streams = len(logits)
     size = max(1, min(engine.block, _DRAWN // streams))
 
-    def blocks() -> Iterator[tuple[int, int]]:
-        return ((begin, min(size, length - begin)) for begin in range(1, length, size))
-
-    draws = (uniforms_of_streams(sampling.seed, range(streams), *block) for block in blocks())
-    block_conditions = (conditions(*block) for block in blocks())
-    yield from engine.sample(Drawing(first, state, draws, sampling, block_conditions))
+    blocks = ((begin, min(size, length - begin)) for begin in range(1, length, size))
+    draws = (uniforms_of_streams(sampling.seed, range(streams), *block) for block in blocks)
+    yield from engine.sample(Drawing(first, state, draws, sampling, labels))

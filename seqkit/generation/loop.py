@@ -37,7 +37,7 @@ def extra(config: Config, codec: Codec, length: int) -> int:
     begins_with_prompt = config.prompt_audio and config.include_prompt
     of_mp3 = Path(config.out or "").suffix.lower() == ".mp3"
     for is_there, fault in (
-        (config.like or config.until, "it lasts as long as seconds says: leave like and until out"),
+        (config.until, "it lasts as long as seconds says: leave until out"),
         (begins_with_prompt, "a prompt is no part of a loop: give include_prompt=false"),
         (
             config.sample.rate not in (0, rate),

@@ -18,11 +18,7 @@ from seqkit.foundation.machine import Device
 from seqkit.foundation.randomness import SEEDS
 from seqkit.generation.ending import Ending
 from seqkit.generation.sampling import Sampling, sampling_of
-from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.arrays import Network
-from seqkit.symbols import Symbols
-
-_SINGING = 0.4  # the temperature at which notes that are given are sung
 
 # Bytes for each stream, measured: of each unit of each layer (the state, before and after a step),
 # of each unit (gates), and of each symbol (logits, and probabilities in float64).
@@ -34,7 +30,6 @@ _ON_GPU = (16, 0, 8)
 class Trained:
     """A network that generates, and what it has learnt with.
 
-    slow: what writes the codes of its sound, if it reads codes.
     recording: what its sound is compared with.
     labels: those that it reads.
     notices: what was said of its engines, which other samples of it need not repeat.
@@ -43,7 +38,6 @@ class Trained:
 
     model: Network
     codec: Codec
-    slow: SlowTier | None = None
     recording: Recording | None = None
     labels: Labels | None = None
     notices: set[str] = field(default_factory=set)
@@ -71,8 +65,6 @@ class Request:
     label_strength: float = 1.0
     ending: Ending | None = None
     """What ends a stream before its length."""
-    like: Symbols | None = None
-    """The codes that sound follows, (frames,), if none are to be written."""
     extra: int = 0
     """How much of the length is made for a choice of where a loop begins; 0 for no loop."""
     novel: bool = False
@@ -80,8 +72,7 @@ class Request:
 
     def size(self, codec: Codec) -> int:
         """How many symbols are drawn from: those of a codec, and the end of a document if asked."""
-        ending = self.ending
-        return codec.size + bool(ending and ending.is_document and ending.symbols)
+        return codec.size + bool(self.ending and self.ending.is_document)
 
     def again(self, draws: int, length: int) -> "Request":
         """The same with other draws, but of the same labels, and another length."""
@@ -93,16 +84,12 @@ class Request:
 def as_trained(config: Config, trained: Config) -> Config:
     """The keys of sampling that were not given, as the samples of a training had them.
 
-    With `like` the temperature is lower: a tune that is given needs no chance.
-
     Args:
         config: what is asked for.
         trained: the config of the training.
     """
     keys = ("temperature", "top_k", "top_p")
     inherited = {key: getattr(trained, key) for key in keys if getattr(config, key) is None}
-    if config.like and inherited.get("temperature"):
-        inherited["temperature"] = min(inherited["temperature"], _SINGING)
     return dataclasses.replace(config, **inherited)
 
 
@@ -120,7 +107,6 @@ def request_of(
     config: Config,
     length: int,
     ending: Ending | None = None,
-    like: Symbols | None = None,
     *,
     extra: int = 0,
 ) -> Request:
@@ -136,7 +122,6 @@ def request_of(
         label=config.label,
         label_strength=config.label_strength,
         ending=ending,
-        like=like,
         novel=config.sample.novel,
     )
 

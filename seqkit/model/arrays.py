@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, Union
+from typing import TYPE_CHECKING, Union
 
 import numpy as np
 
@@ -18,14 +18,6 @@ if TYPE_CHECKING:
 
 Network = Union["CharRNN", "NetworkArrays"]
 """What generates: on a GPU, or while it learns, a module; else arrays."""
-
-
-class Prediction(NamedTuple):
-    """A `LinearPredictor`'s levels (V,), borders (V - 1,) and weights (C, K) or (C, P, K)."""
-
-    levels: Floats
-    borders: Floats
-    weights: Floats
 
 
 @dataclass(frozen=True)
@@ -102,19 +94,6 @@ class NetworkArrays:
         known = {name: self.weights.get(f"{name}.weight") for name in EMBEDDINGS}
         return {name: rows for name, rows in known.items() if rows is not None}
 
-    def prediction(self) -> Prediction | None:
-        """What makes the linear prediction that it reads, if it reads one."""
-        if not self.config.lookback:
-            return None
-        levels = self.weights["levels"]
-        return Prediction(levels, (levels[1:] + levels[:-1]) / 2, self.weights["weights"])
-
-    def frame_tables(self) -> list[Floats]:
-        """See `FrameHead.tables`."""
-        names = ("frame.drawn", "frame.predicted")
-        found = [self.weights[name] for name in names if name in self.weights]
-        return [rows.reshape(-1, self.config.vocabulary_size, rows.shape[1]) for rows in found]
-
 
 def shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
     """The shapes of all weights of a network, by name."""
@@ -122,14 +101,8 @@ def shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
     found: dict[str, tuple[int, ...]] = {}
     if config.input == "embedding":
         found["embedding.weight"] = config.input_rows, config.embedding_size
-    if codes := config.conditions:
-        found["conditions.weight"] = codes, config.condition_size
     if rows := config.label_rows:
         found["labels.weight"] = rows, config.label_size
-    if k := config.lookback:
-        found["predicted.weight"] = places * v, config.embedding_size
-        found["levels"] = (v,)
-        found["weights"] = (max(codes, 1), places, k) if places > 1 else (max(codes, 1), k)
     gates = GATES[config.cell] * h
     for layer in range(config.num_layers):
         sizes = (gates, h if layer else config.input_width), (gates, h), (gates,), (gates,)
@@ -138,17 +111,10 @@ def shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
     if places > 1:
         found |= {"frame.hidden.weight": (places * z, h), "frame.hidden.bias": (places * z,)}
         found["frame.drawn"] = (places - 1) * v, z
-        found |= {"frame.predicted": (places * v, z)} if k else {}
     found |= {"head.weight": (places * v, z if places > 1 else h), "head.bias": (places * v,)}
     return found
 
 
 def count_parameters(config: ModelConfig) -> int:
     """How many elements all parameters of a network have."""
-    return sum(map(math.prod, shapes(config).values())) - count_fixed(config)
-
-
-def count_fixed(config: ModelConfig) -> int:
-    """How many elements it has that are not learnt: those of its linear predictor."""
-    found = shapes(config)
-    return sum(math.prod(found.get(name, (0,))) for name in ("levels", "weights"))
+    return sum(map(math.prod, shapes(config).values()))

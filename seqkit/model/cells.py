@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 """G, the number of gates of each cell."""
-EMBEDDINGS = ("embedding", "conditions", "labels", "predicted")
+EMBEDDINGS = ("embedding", "labels")
 """What the bottom layer may read, in this order."""
 
 

@@ -1,8 +1,7 @@
 """CharRNN: symbols and a state in, logits and the next state out.
 
-    x_t          = one-hot (or embedding) of symbol t, and beside it, where the data has conditions,
-                   the embeddings of the code of symbol t + 1, of its document's labels, and of
-                   a linear prediction of symbol t + 1 from the last samples
+    x_t          = one-hot (or embedding) of symbol t, and beside it, where the data has labels,
+                   the embedding of those of its document
     i, f, g, o   = W_ih x_t + b_ih + W_hh h_{t-1} + b_hh        four gates of H rows each
     c_t          = sigmoid(f) * c_{t-1} + sigmoid(i) * tanh(g)
     h_t          = sigmoid(o) * tanh(c_t)                       the next layer's x_t
@@ -23,15 +22,13 @@ import functools
 import torch
 from torch import Tensor, nn
 
-from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_section, check_type
 from seqkit.model import cells
 from seqkit.model.cells import LayerWeights
 from seqkit.model.execution import plainest_kernel
-from seqkit.model.frames import FrameHead, FrameWeights
-from seqkit.model.linear_predictor import LinearPredictor
+from seqkit.model.frames import SPREAD, FrameHead, FrameWeights
 from seqkit.model.network import RunnableWeights
 from seqkit.model.state import State, zero_state
 from seqkit.symbols import Floats
@@ -63,15 +60,8 @@ class CharRNN(nn.Module):
         self.embedding = (
             nn.Embedding(config.input_rows, config.embedding_size) if embedded else None
         )
-        codes, rows, k = config.conditions, config.label_rows, config.lookback
-        self.conditions = nn.Embedding(codes, config.condition_size) if codes else None
+        rows, places = config.label_rows, config.frame
         self.labels = nn.Embedding(rows, config.label_size) if rows else None
-        places = config.frame
-        self.predicted = nn.Embedding(places * v, config.embedding_size) if k else None
-        if k:  # of `set_linear_predictor`, and not learnt
-            shape = (places, k) if places > 1 else (k,)
-            self.register_buffer("levels", torch.zeros(v))
-            self.register_buffer("weights", torch.zeros(max(codes, 1), *shape))
         self.layers = nn.ModuleList(
             cells.make_layer(config.cell, h if layer else config.input_width, h)
             for layer in range(config.num_layers)
@@ -84,7 +74,7 @@ class CharRNN(nn.Module):
     def _initialise(self, generator: torch.Generator | None) -> None:
         h = self.config.hidden_size
         for name, parameter in self.named_parameters():
-            if name.startswith(("embedding", "conditions", "labels", "predicted")):
+            if name.startswith(("embedding", "labels")):
                 parameter.normal_(generator=generator)
             elif name == "layers.0.weight_ih_l0" and self.embedding is None:
                 parameter.normal_(std=0.5, generator=generator)
@@ -95,7 +85,7 @@ class CharRNN(nn.Module):
             else:
                 parameter.uniform_(-(h**-0.5), h**-0.5, generator=generator)
         if self.frame is not None:
-            self.frame.initialise(generator)
+            self.frame.drawn.normal_(std=SPREAD, generator=generator)
 
     @property
     def device(self) -> torch.device:
@@ -118,13 +108,6 @@ class CharRNN(nn.Module):
             return {"embedding": w.T}
         return cells.gate_tables(w, {name: table.weight for name, table in self.tables.items()})
 
-    @property
-    def linear_predictor(self) -> LinearPredictor | None:
-        """What makes the linear prediction that it reads, if it reads one."""
-        if self.predicted is None:
-            return None
-        return LinearPredictor(self.get_buffer("levels"), self.get_buffer("weights"))
-
     @torch.no_grad()
     def with_choices(self, weights: Floats) -> "CharRNN":
         """The network with one label in place of all, whose numbers are n choices; it generates.
@@ -135,17 +118,12 @@ class CharRNN(nn.Module):
             weights: (n, R), how much of each row of the embedding of labels a choice has.
         """
         assert self.labels is not None
-        shared = {id(tensor): tensor for tensor in (*self.parameters(), *self.buffers())}
+        shared = {id(tensor): tensor for tensor in self.parameters()}
         network = copy.deepcopy(self, shared)
         network.config = dataclasses.replace(self.config, labels=[len(weights) - 1])
         chosen = torch.from_numpy(weights).to(self.labels.weight) @ self.labels.weight
         network.labels = nn.Embedding.from_pretrained(chosen)  # type: ignore[no-untyped-call]
         return network
-
-    def set_linear_predictor(self, predictor: LinearPredictor) -> None:
-        """Let it read the linear prediction that this makes, of as many levels and codes as its."""
-        self.get_buffer("levels").copy_(predictor.levels)
-        self.get_buffer("weights").copy_(predictor.weights)
 
     def copied(self) -> "CharRNN":
         """A network with the same weights in memory of its own, which takes no gradients."""
@@ -156,7 +134,7 @@ class CharRNN(nn.Module):
         return network
 
     def zero_state(self, batch_size: int) -> State:
-        """The state before the first symbol: zeros, (L, B, H), in fp32; of sound it is silence."""
+        """The state before the first symbol: zeros, (L, B, H), in fp32."""
         zeros = functools.partial(torch.zeros, dtype=torch.float32, device=self.device)
         return zero_state(self.config, batch_size, zeros)
 
@@ -182,13 +160,12 @@ class CharRNN(nn.Module):
         layers = [[part.to(dtype) for part in cells.weights_of(layer)] for layer in self.layers]
         frame = None
         if (head := self.frame) is not None:
-            tables = tuple(matrix.to(dtype) for matrix in head.matrices())
-            frame = FrameWeights(head.hidden.weight.to(dtype), head.hidden.bias.to(dtype), tables)
+            parts = (head.hidden.weight, head.hidden.bias, head.drawn)
+            frame = FrameWeights(*(part.to(dtype) for part in parts))
         network = RunnableWeights(
             config=self.config,
             kernel=kernel,
             tables={name: table.weight.to(dtype) for name, table in self.tables.items()},
-            predictor=self.linear_predictor,
             layers=tuple(LayerWeights(*parts) for parts in layers),
             head_weight=self.head.weight.to(dtype),
             head_bias=self.head.bias.to(dtype),
@@ -213,7 +190,7 @@ class CharRNN(nn.Module):
         state: State,
         masks: Tensor | None = None,
         resets: Tensor | None = None,
-        conditions: Conditions = NO_CONDITIONS,
+        labels: Tensor | None = None,
     ) -> tuple[Tensor, State]:
         """Run T steps with the parameters as they are: see `RunnableWeights`."""
-        return self.runnable_weights()(symbols, state, masks, resets, conditions=conditions)
+        return self.runnable_weights()(symbols, state, masks, resets, labels=labels)

@@ -2,8 +2,7 @@
 
     x_n            of each of the P symbols of frame n - 1 a row, added up
     h_n            of the layers, as ever
-    z_{n,p}      = relu(W_p h_n + a_p + rows of the symbols 0 … p - 1 of frame n, added up
-                        + a row of the symbol that is predicted linearly in place p)
+    z_{n,p}      = relu(W_p h_n + a_p + rows of the symbols 0 … p - 1 of frame n, added up)
     logits_{n,p} = W'_p z_{n,p} + b_p
 
 So each symbol is given all before it, and the likelihood is exact. Rows of symbols stay flat,
@@ -19,12 +18,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqkit.conditions import Conditions
 from seqkit.config import ModelConfig
 from seqkit.model.state import fed_of
 
 _FEW = 1024  # symbols up to which an embedding is a product with one-hot rows
-_SPREAD = 0.2  # of rows that are added to W h
+SPREAD = 0.2
+"""Of the rows of a new network that are added to W h."""
 
 
 class FrameHead(nn.Module):
@@ -32,68 +31,36 @@ class FrameHead(nn.Module):
 
     hidden: W (P M, H) and a (P M,), M the size of z.
     drawn: the rows of symbols, ((P - 1) V, M).
-    predicted: those of predicted symbols, (P V, M), if there is a linear prediction.
     """
 
     def __init__(self, config: ModelConfig) -> None:
-        """The rows are drawn by `initialise`."""
+        """The rows of symbols are zeros: `CharRNN` draws them."""
         super().__init__()
         places, rows, size = config.frame, config.vocabulary_size, config.head_size
-        self._rows = rows
         self.hidden = nn.Linear(config.hidden_size, places * size)
         self.drawn = nn.Parameter(torch.zeros((places - 1) * rows, size))
-        self.predicted: nn.Parameter | None = None
-        if config.lookback:
-            self.predicted = nn.Parameter(torch.zeros(places * rows, size))
-
-    def initialise(self, generator: torch.Generator | None) -> None:
-        """Draw the rows of symbols."""
-        for rows in self.matrices():
-            rows.normal_(std=_SPREAD, generator=generator)
-
-    def matrices(self) -> list[Tensor]:
-        """The rows of symbols: `drawn` and, if there are any, `predicted`."""
-        return [self.drawn] if self.predicted is None else [self.drawn, self.predicted]
-
-    def tables(self) -> list[Tensor]:
-        """The same, the rows of each place by themselves: (P - 1, V, M) and (P, V, M)."""
-        return [matrix.view(-1, self._rows, matrix.shape[1]) for matrix in self.matrices()]
 
 
 class FrameWeights(NamedTuple):
-    """The parameters of a `FrameHead` as they run, its matrices of rows last."""
+    """The parameters of a `FrameHead` as they run."""
 
     weight: Tensor
     bias: Tensor
-    tables: tuple[Tensor, ...]
+    drawn: Tensor
 
-    def tensors(self) -> list[Tensor]:
-        """All of them."""
-        return [self.weight, self.bias, *self.tables]
-
-    def with_tensors(self, tensors: list[Tensor]) -> "FrameWeights":
-        """The same with others, given in the order of `tensors()`."""
-        weight, bias, *tables = tensors
-        return FrameWeights(weight, bias, tuple(tables))
-
-    def logits(
-        self, h: Tensor, steps: "Steps", predicted: Tensor | None, weight: Tensor, bias: Tensor
-    ) -> Tensor:
+    def logits(self, h: Tensor, steps: "Steps", weight: Tensor, bias: Tensor) -> Tensor:
         """What follows each input, (T, B, V).
 
         Args:
             h: (N, B, H).
             steps: what was read.
-            predicted: symbols (N, B, P), counted from 0.
             weight: W' (P V, M).
             bias: b (P V,).
         """
         places = steps.grid.shape[-1]
         z = F.linear(h, self.weight, self.bias).view(*h.shape[:2], places, -1)  # (N, B, P, M)
-        added = _rows_of_places(steps.grid[..., 1:].sub(1).clamp(min=0), self.tables[0])
+        added = _rows_of_places(steps.grid[..., 1:].sub(1).clamp(min=0), self.drawn)
         z = z + F.pad(added.cumsum(-2), (0, 0, 1, 0))
-        if predicted is not None:
-            z = z + _rows_of_places(predicted, self.tables[1])
         head = weight.view(places, -1, weight.shape[1])
         logits = torch.einsum("nbpm,pvm->npbv", z.relu(), head)
         logits = logits + bias.view(places, 1, -1)
@@ -151,16 +118,10 @@ class Steps(NamedTuple):
         after = inside[-1:, :, : places - 1 - missing].to(frame.dtype)
         return cls(grid, before, after, separators, len(symbols), fed)
 
-    def conditions(self, conditions: Conditions) -> Conditions:
-        """Those of each step, of conditions (T, B): of the symbols of a frame they are the same."""
-        return Conditions(*(None if part is None else self._first(part) for part in conditions))
-
-    def _first(self, values: Tensor) -> Tensor:
-        """Of values (T, …) the first of each step, (N, …)."""
+    def of_made(self, values: Tensor) -> Tensor:
+        """Of values (T, …), which a frame has in common, those of each step yet to be made."""
         places = self.grid.shape[-1]
-        if not self.fed:
-            return values[::places]
-        return torch.cat([values[:1], values[places - self.fed :: places]])
+        return values[-self.fed % places :: places]
 
 
 def rows_of(symbols: Tensor, size: int) -> Tensor:

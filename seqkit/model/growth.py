@@ -42,12 +42,10 @@ def with_vocabulary(
         if name.startswith("head."):
             values.add_(old[: len(numbers)].mean(0))
             values[now] = old[before]
-        elif name in ("embedding.weight", "predicted.weight"):
+        elif name == "embedding.weight":
             values[now] = old[before]
         elif name == "layers.0.weight_ih_l0" and model.embedding is None:
             values[:, now] = old[:, before]
-        elif name == "levels":
-            values.fill_(torch.inf)[now] = old[before]
         else:
             values.copy_(old)
     return grown
@@ -69,10 +67,7 @@ def with_label_values(model: CharRNN, sizes: list[int], generator: torch.Generat
                 values[after : after + old + 1] = trained[name][before : before + old + 1]
                 before, after = before + old + 1, after + new + 1
         elif name == "layers.0.weight_ih_l0" and not config.labels:
-            first = config.embedding_size + config.condition_size * bool(config.conditions)
-            values[:, :first] = trained[name][:, :first]
-            values[:, first : first + config.label_size] = 0
-            values[:, first + config.label_size :] = trained[name][:, first:]
+            values.zero_()[:, : config.embedding_size] = trained[name]
         else:
             values.copy_(trained[name])
     return grown

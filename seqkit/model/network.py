@@ -6,14 +6,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.config import ModelConfig
 from seqkit.kernels.graph import SideStream
 from seqkit.model import cells, fused_calls
 from seqkit.model.cells import LayerWeights
 from seqkit.model.execution import PERSISTENT
 from seqkit.model.frames import FrameWeights, Steps, hot, rows_at, rows_of
-from seqkit.model.linear_predictor import LinearPredictor
 from seqkit.model.persistent_lstm.layer import persistent_layer
 from seqkit.model.state import State
 from seqkit.symbols import IGNORED
@@ -35,7 +33,6 @@ class RunnableWeights(NamedTuple):
     config: ModelConfig
     kernel: str
     tables: dict[str, Tensor]
-    predictor: LinearPredictor | None
     layers: tuple[LayerWeights, ...]
     head_weight: Tensor
     head_bias: Tensor
@@ -46,7 +43,7 @@ class RunnableWeights(NamedTuple):
     def tensors(self) -> list[Tensor]:
         """All that is learnt, in a fixed order: embeddings, layers from the bottom, heads."""
         layers = [part for layer in self.layers for part in layer]
-        frame = self.frame.tensors() if self.frame else []
+        frame = self.frame or ()
         return [*self.tables.values(), *layers, *frame, self.head_weight, self.head_bias]
 
     def packed(self, separators: bool) -> "RunnableWeights":
@@ -80,7 +77,7 @@ class RunnableWeights(NamedTuple):
         return self._replace(
             tables=dict(zip(self.tables, rest[:count], strict=True)),
             layers=tuple(layers),
-            frame=self.frame and self.frame.with_tensors(rest[end:]),
+            frame=self.frame and FrameWeights(*rest[end:]),
             head_weight=head_weight,
             head_bias=head_bias,
         )
@@ -92,7 +89,7 @@ class RunnableWeights(NamedTuple):
         masks: Tensor | None = None,
         resets: Tensor | None = None,
         input_mask: Tensor | None = None,
-        conditions: Conditions = NO_CONDITIONS,
+        labels: Tensor | None = None,
     ) -> tuple[Tensor, State]:
         """Run T steps.
 
@@ -104,32 +101,29 @@ class RunnableWeights(NamedTuple):
             resets: (T, B), true at separators: their symbols and logits mean nothing, and the state
                 after them is exactly zero.
             input_mask: (B, X), factors of the symbols' embeddings, the same at all T steps.
-            conditions: of the symbol after each input.
+            labels: (T, B, K), of the symbol after each input; by default it has none, which is 0.
 
         Returns:
             Logits (T, B, V) of the symbol after each input, and the state after the last step. A
             packed head rounds V up; what is beyond V has no probability.
         """
         steps = None  # of a symbol each
-        read, known, separators = symbols[..., None], conditions, resets
+        read, separators = symbols[..., None], resets
         if self.frame is not None:
             steps = Steps.of(symbols, state.frame, self.config.frame, resets)
-            read, known, separators = steps.before, steps.conditions(conditions), steps.separators
-        begun = steps is not None and steps.fed > 0
-        bottom, past, predicted = self._inputs(
-            read, state.past, separators, known, input_mask, begun
-        )
+            read, separators = steps.before, steps.separators
+            labels = None if labels is None else steps.of_made(labels)
+        bottom = self._inputs(read, separators, labels, input_mask)
         outputs, h, c = self._run(bottom, state, masks, separators)
-        if begun:  # the first step was made before
+        if steps is not None and steps.fed:  # the first step was made before
             outputs = [torch.cat(pair) for pair in zip(state.h[:, None], outputs, strict=True)]
         # The head reads the top layer's outputs, or the sum of all.
         x = sum(outputs[1:], outputs[0]) if self.config.skip_connections else outputs[-1]
         if self.frame is None or steps is None:
             logits = F.linear(x, self.head_weight, self.head_bias)
         else:
-            logits = self.frame.logits(x, steps, predicted, self.head_weight, self.head_bias)
-        after = State(h, c, past, state.frame if steps is None else steps.after)
-        return logits, after
+            logits = self.frame.logits(x, steps, self.head_weight, self.head_bias)
+        return logits, State(h, c, state.frame if steps is None else steps.after)
 
     def _run(
         self, x: Tensor, state: State, masks: Tensor | None, resets: Tensor | None
@@ -151,42 +145,24 @@ class RunnableWeights(NamedTuple):
     def _inputs(
         self,
         symbols: Tensor,
-        past: Tensor,
         resets: Tensor | None,
-        conditions: Conditions,
-        mask: Tensor | None = None,
-        begun: bool = False,
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        labels: Tensor | None,
+        mask: Tensor | None,
+    ) -> Tensor:
         """What the bottom layer reads of symbols (N, B, P), which are numbers of rows.
 
-        If a step is `begun`, the first of the conditions are its.
-
-        Returns:
-            (N, B, X): the symbols, then the code of those to come, then the labels of their
-            document, then what is predicted. The past after it. And the symbols that are predicted,
-            if any are, (N, B, P), or (N + 1, B, P) if a step is begun.
+        (N, B, X): the symbols, then the labels of the document of those to come.
         """
-        read, predicted = [self._symbols(symbols, resets)], None
+        read = self._symbols(symbols, resets)
         if mask is not None:
-            read[0] = read[0] * mask
-        codes, labels = conditions
-        skipped, shape = int(begun), symbols.shape[:2]
-        if "conditions" in self.tables:
-            wanted = symbols.new_zeros(shape) if codes is None else codes[skipped:]
-            read.append(rows_at(wanted[..., None], self.tables["conditions"]))
-        if "labels" in self.tables:
-            sizes = self.config.labels
-            of_each = symbols.new_zeros(*shape, len(sizes)) if labels is None else labels[skipped:]
-            tables = torch.split(self.tables["labels"], [size + 1 for size in sizes])
-            *others, last = map(rows_at, torch.split(of_each, 1, -1), tables)
-            read.append(sum(others, last))
-        if self.predictor is not None:
-            levels = self.predictor.levels
-            samples = (F.pad(levels, (1, 0)) if self.frame else levels)[symbols]
-            predicted, past = self.predictor(samples, past, codes, resets, begun=begun)
-            rows = rows_of(predicted[skipped:], self.config.vocabulary_size)
-            read.append(rows_at(rows, self.tables["predicted"]))
-        return (torch.cat(read, -1) if len(read) > 1 else read[0]), past, predicted
+            read = read * mask
+        if "labels" not in self.tables:
+            return read
+        sizes = self.config.labels
+        of_each = symbols.new_zeros(*symbols.shape[:2], len(sizes)) if labels is None else labels
+        tables = torch.split(self.tables["labels"], [size + 1 for size in sizes])
+        *others, last = map(rows_at, torch.split(of_each, 1, -1), tables)
+        return torch.cat([read, sum(others, last)], -1)
 
     def _symbols(self, symbols: Tensor, resets: Tensor | None) -> Tensor:
         """One-hot rows or embeddings of the symbols, (N, B, X); or the symbols, where they do."""

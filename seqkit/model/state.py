@@ -13,15 +13,13 @@ class State(NamedTuple):
 
     Tensors where PyTorch computes, and NumPy's arrays where an engine takes and gives them.
 
-    Only the LSTM has cell values; elsewhere c is zeros. `past` (1, B, K) has the last K samples,
-    the latest last, of a network that predicts linearly: see `LinearPredictor`. If a step makes P
-    symbols, `past` is (1, B, P K), and `frame` (1, B, n) are those fed since the last step, counted
-    from 1: see `frames`. It is (1, B, 0) if P is 1.
+    Only the LSTM has cell values; elsewhere c is zeros. If a step makes P symbols, `frame`
+    (1, B, n) are those fed since the last step, counted from 1: see `frames`. It is (1, B, 0) if P
+    is 1.
     """
 
     h: Any
     c: Any
-    past: Any
     frame: Any
 
     def detached(self) -> "State":
@@ -51,10 +49,9 @@ def _zeros(shape: tuple[int, ...]) -> Any:
 def zero_state(
     config: ModelConfig, lanes: int, zeros: Callable[[tuple[int, ...]], Any] = _zeros
 ) -> State:
-    """The state before the first symbol, made by `zeros` in fp32; of sound it is silence."""
+    """The state before the first symbol, made by `zeros` in fp32."""
     h, c = (zeros((config.num_layers, lanes, config.hidden_size)) for _ in "hc")
-    widths = config.frame * config.lookback, config.frame - 1
-    return State(h, c, *(zeros((1, lanes, width)) for width in widths))
+    return State(h, c, zeros((1, lanes, config.frame - 1)))
 
 
 def _array(values: Any) -> Any:

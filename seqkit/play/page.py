@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from seqkit.config import Config
-from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, SoundCodec, Spectral
+from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, Spectral
 from seqkit.data.sound import writer
-from seqkit.data.sound.pitch import PitchBook
 from seqkit.foundation import templates
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import HOST
@@ -19,7 +18,6 @@ from seqkit.generation import labelled
 from seqkit.generation.engines.wasm_layout import pack, program
 from seqkit.generation.request import as_trained
 from seqkit.generation.sampling import sampling_of
-from seqkit.generation.slow_tier import SlowTier
 from seqkit.model.arrays import Network
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.symbols import Floats
@@ -43,8 +41,6 @@ def page_of(saved: Checkpoint, title: str) -> bytes:
         "programs": [_text(program(relaxed)) for relaxed in (True, False)],
         "main": _packed(network, codec.size, labels),
     }
-    if saved.slow is not None and codec.kind == "audio":
-        model |= _of_codes(saved.slow, codec, labels)
     content = filled(saved, title, model)
     if len(content) > _MOST:
         raise ConfigError(
@@ -89,18 +85,6 @@ def _of_codec(codec: Codec) -> dict[str, Any]:
     if isinstance(codec, Bytes):
         return {}
     return {"vocabulary": [codec.decode([symbol]) for symbol in range(codec.size)]}
-
-
-def _of_codes(slow: SlowTier, codec: SoundCodec, labels: Floats | None) -> dict[str, Any]:
-    """The network that writes codes, how long each is heard, and what those of each note are."""
-    book = slow.codebook
-    notes = np.round(book.notes).astype(int).tolist() if isinstance(book, PitchBook) else []
-    return {
-        "writer": _packed(slow.writer, book.size, labels),
-        "hop": codec.symbols_of(book.hop),
-        "codes": slow.codes.tolist(),
-        "notes": [[note, code] for code, note in enumerate(notes, 1) if note],
-    }
 
 
 def _packed(network: Network, size: int, labels: Floats | None) -> dict[str, Any]:

@@ -27,8 +27,7 @@ from seqkit.foundation.config_file import from_values, network_from
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
 from seqkit.foundation.settings import check_type
 from seqkit.generation.request import Trained
-from seqkit.generation.slow_tier import SlowTier
-from seqkit.model.arrays import Network, NetworkArrays, count_fixed, count_parameters, shapes
+from seqkit.model.arrays import Network, NetworkArrays, count_parameters, shapes
 from seqkit.runs.checkpoint_bytes import (
     TensorOrArray,
     on_cpu,
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from seqkit.model.char_rnn import CharRNN
 
 FORMAT = 1
-_WEIGHTS, _SLOW, _RECORDING = "model.", "slow.", "recording."
+_WEIGHTS, _RECORDING = "model.", "recording."
 _SCALE = ".scale"  # behind the name of a tensor of int8: the scales of its rows
 _NOT_USABLE = (KeyError, TypeError, ValueError, RuntimeError, safetensors.SafetensorError)
 
@@ -68,7 +67,6 @@ class Checkpoint:
     versions: dict[str, str]
     training: dict[str, Any] | None = None
     training_tensors: dict[str, TensorOrArray] = field(default_factory=dict)
-    slow: SlowTier | None = None
     recording: Recording | None = None
     labels: Labels | None = None
     file: Path = Path()
@@ -128,13 +126,11 @@ class Checkpoint:
             "data": self.data,
             "metrics": self.metrics,
             "versions": self.versions,
-            "slow": self.slow and self.slow.record(),
             "recording": self.recording is not None,
             "labels": self.labels and self.labels.record(),
             "training": self.training,
         }
         groups: dict[str, Mapping[str, TensorOrArray]] = {_WEIGHTS: self.weights}
-        groups[_SLOW] = self.slow.tensors() if self.slow else {}
         groups[_RECORDING] = self.recording.tensors() if self.recording else {}
         tensors = {prefix + k: v for prefix, group in groups.items() for k, v in group.items()}
         tensors |= self.training_tensors
@@ -147,7 +143,6 @@ class Checkpoint:
         return Trained(
             model,
             self.codec,
-            self.slow,
             self.recording,
             self.labels,
             index=self.index,
@@ -226,19 +221,15 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
             raise ValueError(f"{model.symbols} logits for {codec.size} symbols")
         weights = _group(tensors, _WEIGHTS)
         count = sum(values.size for values in weights.values())
-        expected = count_parameters(model) + count_fixed(model)
+        expected = count_parameters(model)
         if count != expected:  # before a network is made that may be larger than any memory
             raise ValueError(f"{count} weights do not fit a network of {expected}")
-        group = _group(tensors, _SLOW)
-        slow = SlowTier.of_saved(record["slow"], group) if record.get("slow") else None
-        if slow and slow.codebook.size > model.conditions:
-            raise ValueError(f"{model.conditions} conditions for {slow.codebook.size} codes")
         group = _group(tensors, _RECORDING)
         recording = Recording.of_saved(group) if record.get("recording") else None
         labels = Labels.of_record(record["labels"]) if record.get("labels") else None
         if (labels.sizes if labels else []) != model.labels:
             raise ValueError(f"labels of other sizes than the network's, {model.labels}")
-        named = (_WEIGHTS, _SLOW, _RECORDING)
+        named = (_WEIGHTS, _RECORDING)
         return Checkpoint(
             model=model,
             codec=codec,
@@ -247,7 +238,6 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
             data=record["data"],
             metrics=record["metrics"],
             versions=record["versions"],
-            slow=slow,
             recording=recording,
             labels=labels,
             training=record["training"],
@@ -269,11 +259,11 @@ def _group(tensors: NamedArrays, prefix: str) -> NamedArrays:
 def _in_eight_bits(tensors: Mapping[str, TensorOrArray]) -> dict[str, TensorOrArray]:
     """The tensors with the network's learnt matrices in int8, and a scale for each of their rows.
 
-    The largest number of a row becomes 127. The weights of the linear prediction stay as they are.
+    The largest number of a row becomes 127.
     """
     stored = dict(tensors)
     for name, given in tensors.items():
-        if name.startswith(_WEIGHTS) and name != f"{_WEIGHTS}weights" and given.ndim == 2:
+        if name.startswith(_WEIGHTS) and given.ndim == 2:
             value = on_cpu(given).astype(np.float32)
             scale = np.maximum(np.abs(value).max(1), np.finfo(np.float32).tiny) / np.float32(127)
             stored[name] = np.round(value / scale[:, None]).astype(np.int8)

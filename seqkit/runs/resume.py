@@ -18,7 +18,7 @@ from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint_bytes import peek, require_known
 from seqkit.runs.layout import RunFiles, instead_of_a_run
 
-_FIXED = ("optimizer.kind", "init_from", "data.conditions")  # no run can go on with another one
+_FIXED = ("optimizer.kind", "init_from")  # no run can go on with another one
 PLACE_KEYS = {"data.path", "data.pattern"}
 """Keys that say where the data is: its digest tells whether it is the same."""
 MAY_CHANGE = PLACE_KEYS | {

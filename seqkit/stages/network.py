@@ -12,12 +12,10 @@ from seqkit.foundation.session import Notice, Session
 from seqkit.foundation.wording import counted
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
-from seqkit.stages.conditions import ConditionedParts
 from seqkit.stages.data import TrainingData
-from seqkit.symbols import Floats
 from seqkit.training import kernel_choice
 
-_OF_DATA = ("vocabulary_size", "symbols_per_step", "conditions", "labels")
+_OF_DATA = ("vocabulary_size", "symbols_per_step", "labels")
 """Keys that by default are as the data is."""
 
 
@@ -37,9 +35,7 @@ def shape_of(data: TrainingData) -> ModelConfig:
         raise ConfigError(
             f"model.vocabulary_size={asked}: the data has {size} symbols to predict: leave it out"
         )
-    codec, lookback = corpus.codec, wanted.lookback
-    if lookback and codec.kind != "audio":
-        raise ConfigError(f"model.lookback={lookback} is for sound, and this is text")
+    codec = corpus.codec
     frame = codec.phases if codec.kind == "audio" else 1
     if wanted.symbols_per_step not in (0, 1, frame):
         raise ConfigError(
@@ -50,7 +46,6 @@ def shape_of(data: TrainingData) -> ModelConfig:
         wanted,
         vocabulary_size=asked,
         symbols_per_step=wanted.symbols_per_step or frame,
-        lookback=lookback,
         labels=corpus.labels.sizes if corpus.labels else [],
     )
     check_model(shape)
@@ -60,7 +55,6 @@ def shape_of(data: TrainingData) -> ModelConfig:
 def with_model(config: Config, model: ModelConfig) -> Config:
     """The config with the network that is trained: weights to start from bring their own."""
     of_data = {key: getattr(config.model, key) and getattr(model, key) for key in _OF_DATA}
-    of_data["lookback"] = model.lookback or config.model.lookback  # which some sound does without
     return dataclasses.replace(config, model=dataclasses.replace(model, **of_data))
 
 
@@ -91,30 +85,14 @@ def lay_out(data: TrainingData, model: ModelConfig, session: Session) -> Lanes:
     return lanes
 
 
-def build(
-    data: TrainingData, conditions: ConditionedParts, chosen: torch.device, notice: Notice
-) -> CharRNN:
+def build(data: TrainingData, model: ModelConfig, chosen: torch.device, notice: Notice) -> CharRNN:
     """The network: new weights, or those to start from."""
-    config, model = data.config, conditions.model
+    config = data.config
     if data.start is not None:
         if with_model(config, model) != config:
             notice("the model is that of the checkpoint, whatever the recipe and model.* say")
         return dataclasses.replace(data.start, model=model).build(chosen)
-    network = CharRNN(model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
-    if conditions.slow is not None:
-        _begin_with(conditions.slow.codebook.features, network)
-    if conditions.predictor is not None:
-        network.set_linear_predictor(conditions.predictor)
-    return network
-
-
-@torch.no_grad()
-def _begin_with(features: Floats, model: CharRNN) -> None:
-    """Let a new network's embedding of the codes begin with what the codes stand for, (K, E)."""
-    assert model.conditions is not None
-    weight, width = model.conditions.weight, min(model.config.condition_size, features.shape[1])
-    weight[0] = 0
-    weight[1 : len(features) + 1, :width] = torch.from_numpy(features[:, :width]).to(weight.device)
+    return CharRNN(model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
 
 
 def execution(data: TrainingData, model: CharRNN, lanes: Lanes, session: Session) -> Execution:

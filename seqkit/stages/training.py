@@ -1,6 +1,6 @@
 """A training set up from a config, stage by stage, and checked before a file is made.
 
-    config -> claim -> data -> lanes -> conditions -> network -> trainer
+    config -> claim -> data -> lanes -> network -> trainer
 
 Each stage is a function of values that came before it, which it leaves as they are.
 """
@@ -19,7 +19,7 @@ from seqkit.config import Config, values_of
 from seqkit.data import streams
 from seqkit.data.corpus import Corpus, Part
 from seqkit.evaluation import baselines
-from seqkit.evaluation.recording import ENOUGH
+from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device, machine
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.ranks import Ranks
@@ -34,8 +34,8 @@ from seqkit.runs.layout import find_checkpoint
 from seqkit.stages import network
 from seqkit.stages.claim import Claim, claimed
 from seqkit.stages.closing import ClosingSample, plan_closing
-from seqkit.stages.conditions import ConditionedParts, find_conditions, with_room
 from seqkit.stages.data import TrainingData, read_data
+from seqkit.stages.recording import recording_to_keep
 from seqkit.training import footprint
 from seqkit.training.schedule import Clock
 from seqkit.training.step import Plan
@@ -55,8 +55,8 @@ class Training:
     judged_anew: bool
     """Whether losses of before cannot be compared with those to come."""
     data: TrainingData
-    conditions: ConditionedParts
-    """The parts, and what the network reads beside the symbols."""
+    recording: Recording | None
+    """What its sounds are compared with, if there is enough of it."""
     closing: ClosingSample
     trainer: Trainer
     session: Session
@@ -76,7 +76,7 @@ class Training:
     @property
     def validation(self) -> Part:
         """The validation part; it may be empty."""
-        return self.conditions.validation
+        return self.data.validation
 
     @property
     def ranks(self) -> Ranks:
@@ -103,14 +103,6 @@ class Training:
         """What the validation part, or all data without one, takes without training, in bits."""
         part = self.validation if len(self.validation) else self.corpus.whole
         return baselines.baselines(part, self.corpus.codec, baselines.SAMPLE)
-
-    @property
-    def enough(self) -> float | None:
-        """The symbols that sound of two tiers reads until it is like most recordings."""
-        codec = self.corpus.codec
-        if codec.kind == "audio" and self.conditions.slow:
-            return ENOUGH * codec.symbol_rate
-        return None
 
     @functools.cached_property
     def chosen(self) -> Checkpoint:
@@ -146,8 +138,7 @@ class Training:
                 "best_temperature": progress.best_temperature,
             },
             versions=device.versions(),
-            slow=self.conditions.slow,
-            recording=self.conditions.recording,
+            recording=self.recording,
             labels=self.corpus.labels,
         )
 
@@ -210,26 +201,26 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
     model = network.shape_of(data)
     closing = plan_closing(data, model, chosen, session)
     lanes = network.lay_out(data, model, session)
-    largest, steps = with_room(model, data.config.data), lanes.sequence_length
-    needed = footprint.of_training(data.config, largest, lanes.widest, steps, precision)
+    widest, steps = lanes.widest, lanes.sequence_length
+    needed = footprint.of_training(data.config, model, widest, steps, precision)
     machine.require_memory(needed.memory, "this training", footprint.SMALLER, chosen)
     if ranks.leads:
         claim.folder.require_room(needed.disk)
-    conditions = find_conditions(data, model, session)  # takes a while: all is checked
-    lanes = lanes.with_codes(conditions.training.codes)
+    # This takes a while: all is checked.
+    recording = ranks.shared(lambda: recording_to_keep(data, session))
     with machine.memory_errors(footprint.SMALLER):
-        built = network.build(data, conditions, chosen, session.notice)
+        built = network.build(data, model, chosen, session.notice)
         execution = ranks.shared(lambda: network.execution(data, built, lanes, session))
-        config = network.with_model(data.config, conditions.model)
-        plan = Plan(config.optimizer, config.train, config.fixed_seed, execution, conditions.errors)
+        config = network.with_model(data.config, model)
+        plan = Plan(config.optimizer, config.train, config.fixed_seed, execution)
         clock = Clock(
             train.max_minutes,
             ranks.clock if train.max_minutes else time.monotonic,
             closing.length / min(closing.length, closing.medium.glimpse),
         )
-        trainer = Trainer(built, lanes, conditions.validation, plan, clock, ranks)
+        trainer = Trainer(built, lanes, data.validation, plan, clock, ranks)
         judged_anew = _restore(trainer, claim, data)
-    return Training(config, claim, judged_anew, data, conditions, closing, trainer, session)
+    return Training(config, claim, judged_anew, data, recording, closing, trainer, session)
 
 
 def _with_other_data(claim: Claim, data: TrainingData, session: Session) -> Claim:

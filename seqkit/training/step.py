@@ -9,7 +9,6 @@ from torch import Tensor
 
 from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.data.lanes import Lanes
-from seqkit.data.reading_errors import Errors
 from seqkit.data.windows import Windows
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.kernels.graph import GraphedCall, SideStream
@@ -19,7 +18,7 @@ from seqkit.model.network import cross_entropy
 from seqkit.model.persistent_lstm import launch
 from seqkit.model.state import State
 from seqkit.training.dropout_masks import DropoutMasks
-from seqkit.training.input_errors import InputErrors
+from seqkit.training.input_noise import InputNoise
 from seqkit.training.optimizer import OptimizerStep
 from seqkit.training.weights import TrainingWeights, require_tensors
 
@@ -30,16 +29,14 @@ _WARM = 3  # runs before a capture: kernels are chosen, and the optimizer makes 
 class Plan:
     """All that decides what a training step computes, beside the network and its data.
 
-    seed: of the dropout masks and of the errors.
+    seed: of the dropout masks and of the noise in what is read.
     execution: how the network runs.
-    errors: what is read wrong on purpose.
     """
 
     optimizer: OptimizerConfig
     train: TrainConfig
     seed: int
     execution: Execution
-    errors: Errors | None = None
 
 
 class TrainingStep:
@@ -78,9 +75,8 @@ class TrainingStep:
         # What a recorded graph reads of the step's number.
         first = lanes.shown.start
         self._masks = DropoutMasks(model.config, train, plan.seed, device, first)
-        self._errors = None
-        if plan.errors is not None:
-            self._errors = InputErrors(plan.errors, plan.seed, device, first)
+        symbols = model.config.symbols
+        self._noise = InputNoise(train.input_noise, symbols, plan.seed, device, first)
         self._count = torch.ones((), device=device)
         self._nats = torch.zeros((), dtype=torch.float64, device=device)
         self._learned = self._nats, self._state  # the last step's nats, and the state after it
@@ -94,8 +90,7 @@ class TrainingStep:
         count = self._windows.set_step(step)
         self._optimizer.set_rate(rate)
         self._masks.set_step(step)
-        if self._errors is not None:
-            self._errors.set_step(step)
+        self._noise.set_step(step)
         if self.weights.average is not None:
             self.weights.average.set_step(step)
         self._count.fill_(max(count, 1))
@@ -132,11 +127,10 @@ class TrainingStep:
         # Not in place: a step that cannot be made must leave the state as it was.
         fresh = window.fresh if state_resets is None else window.fresh | state_resets
         state = self._state.begun_anew(fresh)
-        if self._errors is not None:
-            window = self._errors(window, fresh)
+        window = self._noise(window)
         self._side.join()
         logits, after = self._network(
-            window.inputs, state, units, window.resets, inputs, window.conditions
+            window.inputs, state, units, window.resets, inputs, window.labels
         )
         nats = cross_entropy(logits, window.targets, "sum")
         scale = self._optimizer.scale / self._count

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seqkit.conditions import NO_CONDITIONS
 from seqkit.config import DataConfig
 from seqkit.data import labels
 from seqkit.data.corpus import Part
@@ -92,7 +91,7 @@ def test_a_split_takes_some_of_every_label(tmp_path: Path, monkeypatch: pytest.M
     parts = corpus.split([0.8, 0.1, 0.1])
     assert [len(part) for part in parts] == [240, 30, 30]
     for part in parts:
-        known = part.conditions(np.arange(len(part))).labels
+        known = part.labels_at(np.arange(len(part)))
         assert known is not None
         letters = corpus.codec.decode(part.symbols)
         said = [corpus.labels.describe(tuple(own)) for own in known.tolist()]
@@ -100,12 +99,10 @@ def test_a_split_takes_some_of_every_label(tmp_path: Path, monkeypatch: pytest.M
         assert all(own == "abc"["pqr".index(x)] for own, x in zip(said, letters, strict=True))
 
 
-def test_a_place_has_the_code_of_its_symbol_and_the_labels_of_its_document() -> None:
+def test_a_place_has_the_labels_of_its_document() -> None:
     part = Part.of(np.zeros(3, np.uint8), np.zeros(2, np.uint8))
     places = np.array([[0, 4], [2, 3]])
-    assert part.conditions(places) == NO_CONDITIONS
-    codes, labels = np.array([1, 2, 3, 4, 5], np.uint8), np.array([[1, 3], [0, 2]])
-    known = dataclasses.replace(part, codes=codes, labels=labels).conditions(places)
-    assert known.codes is not None and known.labels is not None
-    assert known.codes.tolist() == [[1, 5], [3, 4]]
-    assert known.labels.tolist() == [[[1, 3], [0, 2]], [[1, 3], [0, 2]]]
+    assert part.labels_at(places) is None
+    known = dataclasses.replace(part, labels=np.array([[1, 3], [0, 2]])).labels_at(places)
+    assert known is not None
+    assert known.tolist() == [[[1, 3], [0, 2]], [[1, 3], [0, 2]]]

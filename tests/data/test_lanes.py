@@ -233,23 +233,17 @@ def test_more_processes_than_lanes_are_refused() -> None:
 
 @pytest.mark.parametrize("shift", [None, 3])
 @pytest.mark.parametrize("documents", [[41, 60], [60]])
-def test_conditions_are_those_of_the_targets(documents: list[int], shift: int | None) -> None:
+def test_labels_are_those_of_the_targets(documents: list[int], shift: int | None) -> None:
     symbols = np.arange(60, dtype=np.uint16)
     data = Part.of(*np.split(symbols, documents[:-1]))
     labels = np.array([[1, 2], [0, 3]])[: len(documents)]
-    codes = (symbols // 7).astype(np.uint8)
-    labelled = dataclasses.replace(data, labels=labels)
-    lanes = Lanes(dataclasses.replace(labelled, codes=codes), START, 3, 4, shift)
-    since = Lanes(labelled, START, 3, 4, shift).with_codes(codes)
+    lanes = Lanes(dataclasses.replace(data, labels=labels), START, 3, 4, shift)
     for step in range(lanes.steps):
         window = lanes.window(step)
-        codes_of, labels_of = window.conditions
-        assert codes_of is not None and labels_of is not None
-        found_since = since.window(step).conditions.codes
-        assert found_since is not None and torch.equal(found_since, codes_of)
+        labels_of = window.labels
+        assert labels_of is not None
         real = window.targets != IGNORED
         targets, inputs = window.targets[real], window.inputs[real]
-        assert (codes_of[real] == targets // 7).all()
         of_document = (targets >= documents[0]).long()
         assert torch.equal(labels_of[real], torch.from_numpy(labels)[of_document])
         first = (targets == 0) | (targets == documents[0])

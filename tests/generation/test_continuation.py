@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from seqkit.conditions import StreamConditions
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import MuLaw
 from seqkit.generation import continuation
@@ -19,6 +18,7 @@ from seqkit.generation.engines.pytorch import TorchEngine, score_by_network
 from seqkit.generation.request import Request, Trained
 from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
+from seqkit.symbols import Integers
 
 
 @pytest.fixture
@@ -27,8 +27,8 @@ def model() -> CharRNN:
     return CharRNN(config, torch.Generator().manual_seed(8))
 
 
-def nothing(streams: int) -> StreamConditions:
-    return StreamConditions(np.zeros(streams, np.int64))
+def nothing(streams: int) -> Integers:
+    return np.zeros(streams, np.int64)
 
 
 def text(model: CharRNN, streams: int, length: int, seed: int = 1) -> np.ndarray:

@@ -1,17 +1,16 @@
 """The loop asks an engine for one block after the other."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import torch
 
-from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.generation.engine import Drawing, generate_blocks
 from seqkit.generation.sampling import Sampling
 from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers
 
-NONE = State(*torch.zeros(4, 0))
+NONE = State(*torch.zeros(3, 0))
 
 
 class Counting:
@@ -19,10 +18,10 @@ class Counting:
 
     block = 16
     steps = 0
-    conditions: Iterable[Conditions]
+    labels: Integers | None = None
 
     def sample(self, drawing: Drawing) -> Iterator[Integers]:
-        self.conditions, symbols = drawing.conditions, drawing.symbols
+        self.labels, symbols = drawing.labels, drawing.symbols
         for block in drawing.draws:
             self.steps += len(block)
             drawn = (symbols + 1 + np.arange(len(block))[:, None]) % 5
@@ -30,7 +29,7 @@ class Counting:
             yield drawn
 
     def score(
-        self, symbols: Integers, state: State, conditions: Conditions = NO_CONDITIONS
+        self, symbols: Integers, state: State, labels: Integers | None = None
     ) -> tuple[Floats, State]:
         return np.zeros((*symbols.shape, 5), np.float32), state
 
@@ -53,14 +52,7 @@ def test_nothing_is_made_before_it_is_asked_for() -> None:
     assert len(next(endless)) == Counting.block
 
 
-def test_every_block_of_draws_has_its_conditions() -> None:
-    engine = Counting()
-
-    def conditions(begin: int, count: int) -> Conditions:
-        return Conditions(torch.arange(begin, begin + count)[:, None])
-
-    drawn = generate_blocks(engine, np.zeros((2, 5)), NONE, 40, Sampling(), conditions=conditions)
-    sizes = [len(block) for block in drawn]
-    blocks = [block.codes for block in engine.conditions if block.codes is not None]
-    assert [len(block) for block in blocks] == sizes[1:]
-    assert torch.cat(blocks)[:, 0].tolist() == list(range(1, 40))
+def test_an_engine_is_told_the_labels_of_its_streams() -> None:
+    engine, labels = Counting(), np.array([2, 0])
+    list(generate_blocks(engine, np.zeros((2, 5)), NONE, 40, Sampling(), labels=labels))
+    assert engine.labels is labels

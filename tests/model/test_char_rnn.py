@@ -5,18 +5,15 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from seqkit.conditions import Conditions
 from seqkit.config import ModelConfig
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.growth import with_vocabulary
-from seqkit.model.linear_predictor import LinearPredictor
 from seqkit.model.state import State
 
 T, B, V, H, L = 5, 3, 7, 4, 2  # all different, so that no two can be mistaken for each other
 Array = npt.NDArray[np.float64]
 NUMBERS = torch.tensor([0, 2, 3, 6, 7])  # of 5 known symbols among 8
 SIZE = 8
-KINDS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
 def model(**settings: object) -> CharRNN:
@@ -28,63 +25,24 @@ def inputs(seed: int = 0) -> tuple[torch.Tensor, State]:
     generator = torch.Generator().manual_seed(seed)
     symbols = torch.randint(0, V, (T, B), generator=generator)
     h, c = torch.randn(2, L, B, H, dtype=torch.float64, generator=generator)
-    return symbols, State(h, c, torch.zeros(1, B, 0), torch.zeros(1, B, 0))
+    return symbols, State(h, c, torch.zeros(1, B, 0))
 
 
-def test_a_prediction_is_read_of_what_came_since_the_document_began() -> None:
-    net = model(input="embedding", embedding_size=6, conditions=3, condition_size=2, lookback=3)
-    levels = torch.linspace(-1, 1, V) ** 3
-    chosen = torch.tensor([[0.4, -0.7, 1.5], [0.1, 0.2, 0.3], [0.9, -0.9, 0.9]])
-    net.set_linear_predictor(LinearPredictor(levels, chosen))
+def test_labels_stand_beside_the_symbols_as_the_sum_of_their_rows() -> None:
+    net = model(input="embedding", labels=[2, 3], label_size=3)
     symbols, state = inputs()
-    codes = torch.arange(T * B).view(T, B) % 3
-    state = state._replace(past=torch.tensor([[[0.25, -0.5, 0.75]] * B]))
-    resets = torch.zeros(T, B, dtype=torch.bool)
-    resets[1, 0] = True
-    with torch.no_grad():
-        _, after = net(symbols, state, resets=resets, conditions=Conditions(codes))
-        weights = net.state_dict()
-        w, u, b, d = (weights[f"layers.0.{kind}_l0"] for kind in KINDS)
-        carried, row = state, state.past[0].T  # (K, B)
-        for t in range(T):
-            row = torch.cat([row[1:], levels[symbols[t]][None]]).masked_fill(resets[t], 0)
-            sums = (chosen[codes[t]] * row.T).sum(1)
-            read = {
-                "embedding": symbols[t],
-                "conditions": codes[t],
-                "predicted": (levels[:, None] - sums).abs().argmin(0),
-            }
-            rows = [weights[f"{name}.weight"][own] for name, own in read.items()]
-            x = torch.cat(rows, 1) @ w.T
-            i, f, g, o = (x + b + carried.h[0] @ u.T + d).chunk(4, 1)
-            h = o.sigmoid() * (f.sigmoid() * carried.c[0] + i.sigmoid() * g.tanh()).tanh()
-            now = slice(t, t + 1)
-            known = Conditions(codes[now])
-            _, carried = net(symbols[now], carried, resets=resets[now], conditions=known)
-            assert torch.allclose(carried.h[0][~resets[t]], h[~resets[t]])
-            assert torch.equal(carried.past[0], row.T)
-        assert torch.allclose(carried.h, after.h)
-        assert torch.equal(carried.past, after.past)
-
-
-def test_labels_stand_beside_them_as_the_sum_of_their_rows() -> None:
-    net = model(input="embedding", conditions=2, condition_size=3, labels=[2, 3], label_size=3)
-    symbols, state = inputs()
-    codes, labels = torch.ones_like(symbols), torch.stack([symbols % 3, symbols % 4], -1)
-    found, _ = net(symbols, state, conditions=Conditions(codes, labels))
-    # The same network with the rows of labels where those of codes were.
+    labels = torch.stack([symbols % 3, symbols % 4], -1)
+    found, _ = net(symbols, state, labels=labels)
+    # The same network with one label in their place, which has a value for each pair.
     rows = net.state_dict()["labels.weight"]
     sums = torch.stack([rows[a] + rows[3 + b] for a in range(3) for b in range(4)])
-    coded = model(input="embedding", conditions=24, condition_size=6)
+    paired = model(input="embedding", labels=[11], label_size=3)
     with torch.no_grad():
-        trained = {k: v for k, v in net.state_dict().items() if k != "labels.weight"}
-        pairs = [torch.cat([code, own]) for code in trained["conditions.weight"] for own in sums]
-        coded.load_state_dict(trained | {"conditions.weight": torch.stack(pairs)})
-    pair = 12 * codes + 4 * labels[..., 0] + labels[..., 1]
-    assert torch.allclose(found, coded(symbols, state, conditions=Conditions(pair))[0])
-    unlabelled = Conditions(codes, torch.zeros_like(labels))
-    without, _ = net(symbols, state, conditions=Conditions(codes))
-    assert torch.equal(without, net(symbols, state, conditions=unlabelled)[0])
+        paired.load_state_dict(net.state_dict() | {"labels.weight": sums})
+    pair = 4 * labels[..., :1] + labels[..., 1:]
+    assert torch.allclose(found, paired(symbols, state, labels=pair)[0])
+    without, _ = net(symbols, state)
+    assert torch.equal(without, net(symbols, state, labels=torch.zeros_like(labels))[0])
     assert not torch.allclose(without, found)
 
 

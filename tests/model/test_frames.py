@@ -7,19 +7,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqkit.conditions import Conditions
 from seqkit.config import ModelConfig
 from seqkit.generation.engines.pytorch import PreparedStep
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.linear_predictor import LinearPredictor
 
-N, B, P, V, H, K, CODES = 5, 3, 4, 7, 6, 2, 5
+N, B, P, V, H, LABELS = 5, 3, 4, 7, 6, 5
 
 
 def network(kind: str, places: int = P, layers: int = 2, cell: str = "lstm") -> CharRNN:
-    """A network of random weights in fp64: one_hot, embedding, or predicting."""
-    predicts = kind == "predicting"
+    """A network of random weights in fp64: one_hot, embedding, or labelled."""
     config = ModelConfig(
         cell=cell,
         num_layers=layers,
@@ -29,37 +26,33 @@ def network(kind: str, places: int = P, layers: int = 2, cell: str = "lstm") -> 
         head_size=8,
         input="one_hot" if kind == "one_hot" else "embedding",
         embedding_size=3,
-        conditions=CODES if predicts else 0,
-        condition_size=2,
-        lookback=K if predicts else 0,
+        labels=[LABELS] if kind == "labelled" else [],
+        label_size=2,
     )
     generator = torch.Generator().manual_seed(1)
     model = CharRNN(config, generator).double()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(std=0.4, generator=generator)
-    if predicts:
-        weights = torch.randn(CODES, places, K, generator=generator).double()
-        model.set_linear_predictor(LinearPredictor(torch.linspace(-1, 1, V).double(), weights))
     return model
 
 
-def row(count: int, seed: int = 2) -> tuple[Tensor, Conditions]:
+def row(count: int, seed: int = 2) -> tuple[Tensor, Tensor]:
+    """Symbols (T, B), and labels (T, B, 1) that are the same in a frame."""
     draw = torch.Generator().manual_seed(seed)
-    codes = torch.randint(CODES, (-(-count // P), B), generator=draw).repeat_interleave(P, 0)
-    return torch.randint(V, (count, B), generator=draw), Conditions(codes[:count])
+    labels = torch.randint(LABELS + 1, (-(-count // P), B), generator=draw).repeat_interleave(P, 0)
+    return torch.randint(V, (count, B), generator=draw), labels[:count, :, None]
 
 
-def naive(model: CharRNN, symbols: Tensor, codes: Tensor) -> Tensor:
+def naive(model: CharRNN, symbols: Tensor, labels: Tensor) -> Tensor:
     """The logits (T, B, V) of whole frames, one symbol after the other, by the equations."""
     config, frame = model.config, model.frame
     assert frame is not None
     places, size = config.frame, V + 1
     state = [(torch.zeros(B, H).double(), torch.zeros(B, H).double()) for _ in model.layers]
-    past = torch.zeros(B, places, K).double()
     drawn = [torch.zeros(B, dtype=torch.int64)] * (places - 1)  # of the last frame, from 1
     logits = []
-    for time, (fed, code) in enumerate(zip(symbols, codes, strict=True)):
+    for time, (fed, label) in enumerate(zip(symbols, labels, strict=True)):
         place = time % places
         if place == 0:
             read = [*drawn, fed + 1]
@@ -71,14 +64,8 @@ def naive(model: CharRNN, symbols: Tensor, codes: Tensor) -> Tensor:
                 parts = [torch.zeros(B, places * size).double()]
                 for at in rows:
                     parts[0][torch.arange(B), at] += 1
-            if model.predicted is not None and model.conditions is not None:
-                parts.append(model.conditions.weight[code])
-                levels = torch.cat([torch.zeros(1).double(), model.get_buffer("levels")])
-                past = torch.cat([past[:, :, 1:], levels[torch.stack(read, 1)][..., None]], 2)
-                sample = (past * model.get_buffer("weights")[code]).sum(2)
-                guess = (sample[..., None] - levels[1:]).abs().argmin(2)
-                at = guess + V * torch.arange(places)
-                parts.append(model.predicted.weight[at].sum(1))
+            if model.labels is not None:
+                parts.append(model.labels.weight[label[:, 0]])
             x = torch.cat(parts, 1)
             for index, layer in enumerate(model.layers):
                 w, u, b, d = cells.weights_of(layer)
@@ -91,38 +78,32 @@ def naive(model: CharRNN, symbols: Tensor, codes: Tensor) -> Tensor:
         z = state[-1][0] @ frame.hidden.weight[part].T + frame.hidden.bias[part]
         for index, each in enumerate(drawn):
             z = z + frame.drawn[index * V + each - 1]
-        if frame.predicted is not None:
-            z = z + frame.predicted[place * V + guess[:, place]]
         part = slice(V * place, V * place + V)
         logits.append(z.relu() @ model.head.weight[part].T + model.head.bias[part])
     return torch.stack(logits)
 
 
-@pytest.mark.parametrize("kind", ["one_hot", "embedding", "predicting"])
+@pytest.mark.parametrize("kind", ["one_hot", "embedding", "labelled"])
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
 def test_it_is_what_the_equations_say(kind: str, cell: str) -> None:
     model = network(kind, cell=cell)
-    symbols, conditions = row(N * P)
-    assert conditions.codes is not None
+    symbols, labels = row(N * P)
     with torch.no_grad():
-        wanted = naive(model, symbols, conditions.codes)
-        logits, _ = model(symbols, model.zero_state(B), conditions=conditions)
+        wanted = naive(model, symbols, labels)
+        logits, _ = model(symbols, model.zero_state(B), labels=labels)
     assert torch.allclose(logits, wanted, atol=1e-6)  # h and c are fp32 between calls
 
 
-@pytest.mark.parametrize("kind", ["one_hot", "predicting"])
+@pytest.mark.parametrize("kind", ["one_hot", "labelled"])
 @pytest.mark.parametrize("cuts", [(4, 8), (1, 2, 3), (7, 9), (5, 6, 15, 18)])
 def test_a_row_may_be_cut_anywhere(kind: str, cuts: tuple[int, ...]) -> None:
     model = network(kind)
-    symbols, conditions = row(N * P - 1)
-    codes = conditions.codes
-    assert codes is not None
+    symbols, labels = row(N * P - 1)
     with torch.no_grad():
-        whole, end = model(symbols, model.zero_state(B), conditions=conditions)
+        whole, end = model(symbols, model.zero_state(B), labels=labels)
         state, parts = model.zero_state(B), []
         for begin, stop in itertools.pairwise((0, *cuts, len(symbols))):
-            known = Conditions(codes[begin:stop])
-            logits, state = model(symbols[begin:stop], state, conditions=known)
+            logits, state = model(symbols[begin:stop], state, labels=labels[begin:stop])
             parts.append(logits)
     assert torch.allclose(torch.cat(parts), whole, atol=1e-6)
     for one, other in zip(state, end, strict=True):
@@ -131,33 +112,31 @@ def test_a_row_may_be_cut_anywhere(kind: str, cuts: tuple[int, ...]) -> None:
 
 
 def test_separators_begin_anew() -> None:
-    model = network("predicting")
-    symbols, conditions = row(N * P)
-    codes = conditions.codes
-    assert codes is not None
+    model = network("labelled")
+    symbols, labels = row(N * P)
     resets = torch.zeros(N * P, B, dtype=torch.bool)
     resets[2 * P : 3 * P, 1] = True  # the third frame of a lane
     with torch.no_grad():
-        logits, after = model(symbols, model.zero_state(B), None, resets, conditions)
+        logits, after = model(symbols, model.zero_state(B), None, resets, labels)
         lane = slice(1, 2)
-        rest = symbols[3 * P :, lane]
-        known = Conditions(codes[3 * P :, lane])
-        wanted, end = model(rest, model.zero_state(1), conditions=known)
+        rest, known = symbols[3 * P :, lane], labels[3 * P :, lane]
+        wanted, end = model(rest, model.zero_state(1), labels=known)
     assert torch.allclose(logits[3 * P :, lane], wanted, atol=1e-6)
     for one, other in zip(after, end, strict=True):
         assert torch.allclose(one[:, lane], other, atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["one_hot", "embedding", "predicting"])
+@pytest.mark.parametrize("kind", ["one_hot", "embedding", "labelled"])
 def test_a_prepared_step_gives_the_same(kind: str) -> None:
     model = network(kind).float()
-    symbols, conditions = row(N * P - 2)
+    symbols, _ = row(N * P - 2)
+    labels = torch.tensor([0, 4, 2])
+    known = labels.expand(len(symbols), -1)[..., None]
     with torch.no_grad():
-        begun, before = model(symbols[:6], model.zero_state(B), conditions=Conditions(None))
-        assert conditions.codes is not None
-        rest = Conditions(conditions.codes[6:]) if model.config.conditions else Conditions()
-        wanted, end = model(symbols[6:], before, conditions=rest)
-    logits, after = PreparedStep(model, V).score(symbols[6:].numpy(), before, rest)
+        begun, before = model(symbols[:6], model.zero_state(B), labels=known[:6])
+        wanted, end = model(symbols[6:], before, labels=known[6:])
+    step = PreparedStep(model, V)
+    logits, after = step.score(symbols[6:].numpy(), before, labels.numpy())
     assert np.allclose(logits, wanted, atol=1e-5)
     for one, other in zip(after, end, strict=True):
         assert one.shape == other.shape

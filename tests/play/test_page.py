@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit.data.sound.pitch import PitchBook
 from seqkit.play import page
 from tests.browser import Page, needs_browser
-from tests.conftest import Run, saved
+from tests.conftest import Run
 from tests.play.conftest import Opened
 
 pytestmark = needs_browser
@@ -252,32 +251,6 @@ def test_the_page_is_used_by_keyboard_and_every_control_has_a_name(opened: Opene
     assert page.ask(STATUS).startswith("Done")
     nameless = "[...document.querySelectorAll('input, textarea, select, canvas, pre')].filter("
     assert page.ask(f"{nameless}(own) => !own.labels?.length && !own.ariaLabel).length") == 0
-
-
-def test_notes_are_played_by_mouse_keyboard_and_midi(opened: Opened, models: Path) -> None:
-    page = opened(models / "notes")
-    notes = page.ask("notes")
-    found = saved(models / "notes").slow
-    assert found is not None and isinstance(found.codebook, PitchBook)
-    known = found.codebook.notes.round().tolist()
-    assert notes == [[note, code] for code, note in enumerate(known, 1) if note]
-    first = "#row button"
-    page.point(first, "mousePressed")
-    page.wait("made > 4000")
-    assert page.ask("code") == notes[0][1]
-    page.point(first, "mouseReleased")
-    assert page.ask("code") == 0
-    page.press("2", 50, "keyDown")
-    assert page.ask("code") == notes[1][1]
-    page.press("2", 50, "keyUp")
-    high, code = notes[-1]
-    page.ask(f"message([0x91, {high + 9}, 1]); 0")
-    assert page.ask("code") == code
-    page.ask(f"message([0x91, {high + 9}, 0]); 0")
-    assert page.ask("[code, id > 0]") == [0, True]
-    page.point("#stop")
-    assert page.ask("id") == 0
-    assert page.errors == []
 
 
 def test_a_model_too_large_is_refused_with_its_size(

@@ -9,34 +9,14 @@ import torch
 from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
-from seqkit.data.reading_errors import Errors
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
-from seqkit.model.linear_predictor import LinearPredictor
 from seqkit.training.step import Plan, TrainingStep
 
 V, B, T = 11, 6, 10
 GPU = pytest.mark.gpu
-CODES, LOOKBACK = 4, 6
-SOUND = {
-    **{"input": "embedding", "embedding_size": 5, "conditions": CODES, "condition_size": 3},
-    "lookback": LOOKBACK,
-}
-"""Settings of a network as one of sound has them."""
-
-
-def errors() -> Errors:
-    """All kinds of errors, often."""
-    draw = np.random.default_rng(7)
-    return Errors(
-        share=0.9,
-        steps=2,
-        noise=2.0,
-        symbols=V,
-        readings=np.stack([np.arange(V), draw.integers(0, V, V)]),
-        silence=np.array([V // 2]),
-        silent_steps=4,
-    )
+SOUND = {"input": "embedding", "embedding_size": 5, "labels": [3], "label_size": 3}
+"""Settings of a network as one of sound with labels has them."""
 
 
 def step(
@@ -57,14 +37,12 @@ def step(
     starts = np.linspace(0, len(symbols), documents, endpoint=False).astype(np.int64)
     part = Part(symbols, starts)
     if sound:
-        draw = np.random.default_rng(3)
-        codes = draw.integers(0, CODES, len(symbols)).astype(np.uint8)
-        part = dataclasses.replace(part, codes=codes)
-        weights = torch.from_numpy(draw.normal(0, 0.4, (CODES, LOOKBACK)))
-        model.set_linear_predictor(LinearPredictor(torch.linspace(-1, 1, V), weights))
+        labels = np.random.default_rng(3).integers(0, 4, (documents, 1))
+        part = dataclasses.replace(part, labels=labels)
     lanes = Lanes(part, 0, B, T)
-    train = TrainConfig(batch_size=B, sequence_length=T, clip_norm=clip_norm)
-    plan = Plan(optimizer or OptimizerConfig(), train, 5, execution, errors() if sound else None)
+    noise = 0.3 if sound else 0.0
+    train = TrainConfig(batch_size=B, sequence_length=T, clip_norm=clip_norm, input_noise=noise)
+    plan = Plan(optimizer or OptimizerConfig(), train, 5, execution)
     return model, TrainingStep(model, lanes, plan)
 
 

@@ -9,13 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.foundation.device import DTYPES
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.foundation.machine import Device
 from seqkit.generation.engine import Drawing
 from seqkit.generation.engines.pytorch import Carried, PreparedStep, score_by_network
-from seqkit.generation.engines.step_tables import condition_rows
 from seqkit.generation.sampling import Sampling
 from seqkit.kernels.graph import GraphedCall
 from seqkit.kernels.nvrtc import Kernel
@@ -67,22 +65,14 @@ class CudaGraphEngine:
         """The symbols (N, S) of each block, queued on the GPU."""
         loop = self._loop
         fed = loop.step.fed(drawing.state)
-        begun = False
-        for block, known in drawing.blocks():
+        loop.set(drawing)
+        for block in drawing.draws:
             uniforms = torch.from_numpy(block).pin_memory().to(self._device, non_blocking=True)
-            rows = condition_rows(loop.step.config, known)
-            rows = None if rows is None else torch.as_tensor(rows, device=self._device)
-            if not begun:
-                first = None if rows is None else rows[0]
-                loop.set(torch.from_numpy(drawing.symbols), drawing.state, first)
-                begun = True
             drawn = torch.empty(block.shape, dtype=torch.int64, device=self._device)
             begin = 0
             for size in _SIZES:
                 while begin + size <= len(block):
                     loop.draws[:size].copy_(uniforms[begin : begin + size])
-                    if rows is not None:
-                        loop.rows[:size].copy_(rows[begin : begin + size])
                     self._graph(size, drawing.sampling, fed)()
                     fed = (fed + size) % loop.step.places
                     drawn[begin : begin + size].copy_(loop.drawn[:size])
@@ -90,10 +80,10 @@ class CudaGraphEngine:
             yield drawn
 
     def score(
-        self, symbols: Integers, state: State, conditions: Conditions = NO_CONDITIONS
+        self, symbols: Integers, state: State, labels: Integers | None = None
     ) -> tuple[Floats, State]:
         """See Engine. In fp32, by the network."""
-        return score_by_network(self._model, self._loop.size, symbols, state, conditions)
+        return score_by_network(self._model, self._loop.size, symbols, state, labels)
 
     def _graph(self, steps: int, sampling: Sampling, fed: int) -> GraphedCall:
         """The graph of so many symbols, recorded when it is first needed.
@@ -121,8 +111,8 @@ class _Loop:
         self.size = size
         self.draws = torch.zeros(_SIZES[0], streams, dtype=torch.float64, device=device)
         self.drawn = torch.zeros(_SIZES[0], streams, dtype=torch.int64, device=device)
-        self.rows = torch.zeros_like(self.drawn)  # of conditions
         self._symbols = torch.zeros(streams, dtype=torch.int64, device=device)
+        self._labels = torch.zeros_like(self._symbols)
         self._carried = self.step.split(model.zero_state(streams))
         self._draw = Kernel(
             "draw_streams",
@@ -131,18 +121,21 @@ class _Loop:
             device=device,
         )
 
-    def set(self, symbols: Tensor, state: State, row: Tensor | None) -> None:
-        """Set what the next steps start from; `row` is of the conditions of what follows."""
-        self._symbols.copy_(symbols)
-        self._keep(self.step.split(state, row))
-        self.rows.zero_()  # 0: nothing is known
+    def set(self, drawing: Drawing) -> None:
+        """Set what the next steps start from."""
+        self._symbols.copy_(torch.from_numpy(drawing.symbols))
+        self._keep(self.step.split(drawing.state))
+        if drawing.labels is None:
+            self._labels.zero_()
+        else:
+            self._labels.copy_(torch.from_numpy(drawing.labels))
 
     def advance(self, steps: int, rule: dict[str, float], fed: int) -> None:
         """Draw so many symbols: the first rows of `draws` become the first rows of `drawn`."""
         symbols, carried = self._symbols, self._carried
         for index in range(steps):
             place = (fed + index) % self.step.places
-            logits, carried = self.step(symbols, carried, self.rows[index], place)
+            logits, carried = self.step(symbols, carried, self._labels, place)
             symbols = self.drawn[index]
             drawn = {"logits": logits, "draws": self.draws[index], "symbols": symbols}
             self._draw.launch({**drawn, "rule": rule}, blocks=len(symbols), threads=32)

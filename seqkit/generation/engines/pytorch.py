@@ -12,10 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.foundation.threads import shared_cores
 from seqkit.generation.engine import Drawing
-from seqkit.generation.engines.step_tables import StepTables, condition_rows
 from seqkit.generation.sampling import draw, guided
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
@@ -26,7 +24,7 @@ from seqkit.symbols import Floats, Integers
 _TRANSPOSED = 768  # from so many hidden units on, products are faster with transposed matrices
 
 Carried = list[Tensor]
-"""A state as steps carry it: of each layer h and c, (S, H); then the past (S, P K), if it is read.
+"""A state as steps carry it: of each layer h and c, (S, H).
 
 If a step makes P symbols, z (S, P, M) follows, with the rows of the symbols that were fed, and the
 frame (S, P - 1): see `frames` and `State.frame`.
@@ -38,22 +36,18 @@ class PreparedStep:
 
     @torch.inference_mode()
     def __init__(self, model: CharRNN, size: int, dtype: torch.dtype = torch.float32) -> None:
-        """`size` is the codec's V; logits that the model has beyond it are left out."""
-        self.config = model.config
+        """`size` is the codec's V; logits that the model has beyond it are left out.
+
+        The model has one label at most, as `CharRNN.with_choices` makes it.
+        """
+        assert len(model.config.labels) <= 1
         self._cell = model.config.cell
         self._skips = model.config.skip_connections
         self._dtype = dtype
         layers = [cells.weights_of(layer) for layer in model.layers]
-        tables = StepTables.of(model)
-        self._predictor = tables.predictor  # in fp32
-        self._levels = torch.zeros(0)
-        if tables.predictor is not None:
-            self._levels = F.pad(tables.predictor.levels, (int(model.config.frame > 1), 0))
-        self._table = self._prepared(tables.symbols)
-        self._conditions, self._predicted = (
-            None if table is None else self._prepared(table)
-            for table in (tables.conditions, tables.predicted)
-        )
+        tables = model.gate_tables()
+        self._table = self._prepared(tables["embedding"])
+        self._labels = self._prepared(tables["labels"]) if "labels" in tables else None
         self._transposed = model.config.hidden_size >= _TRANSPOSED
         self._inputs = [self._matrix(layer.w) for layer in layers]
         self._hidden = [self._matrix(layer.u) for layer in layers]
@@ -68,10 +62,11 @@ class PreparedStep:
         self._heads = [self._matrix(head) for head in heads[:, :size]]
         self._head_biases = [*self._prepared(model.head.bias.view(self.places, -1)[:, :size])]
         self._frame: list[Tensor] = []
-        """Of a frame W, a, and the rows of symbols, and of predicted ones: see `frames`."""
+        """Of a frame W, a, and the rows of symbols (P - 1, V, M): see `frames`."""
         if (frame := model.frame) is not None:
             self._frame = [self._matrix(frame.hidden.weight), self._prepared(frame.hidden.bias)]
-            self._frame += [self._prepared(table) for table in frame.tables()]
+            rows = frame.drawn.view(self.places - 1, -1, frame.drawn.shape[1])
+            self._frame.append(self._prepared(rows))
 
     def _prepared(self, tensor: Tensor) -> Tensor:
         return tensor.to(self._dtype).contiguous()
@@ -83,22 +78,17 @@ class PreparedStep:
         return matrix if self._transposed else matrix.T
 
     @torch.inference_mode()
-    def split(self, state: State, row: Tensor | None = None) -> Carried:
-        """The state in the form that a step takes; `row` is that of what follows."""
+    def split(self, state: State) -> Carried:
+        """The state in the form that a step takes."""
         state = state.on(self._table.device)
         h, c = (self._prepared(values) for values in state[:2])
         layers = [*chain.from_iterable(zip(h.unbind(), c.unbind(), strict=True))]
-        past = [] if self._predictor is None else [*state.past.float()]
         if self.places == 1:
-            return [*layers, *past]
-        known, predicted = state.frame[0].long(), None
-        if self._predictor is not None:
-            nothing = known.new_zeros(0, len(known), self.places)
-            predicted, _ = self._predict(nothing, past, row, begun=True)
-        z = self._begun(self._top(layers), predicted)
+            return layers
+        known, z = state.frame[0].long(), self._begun(self._top(layers))
         for place in range(self.fed(state) - 1):
             self._add(z, place, known[:, place] - 1)
-        return [*layers, *past, z, F.pad(known, (0, self.places - 1 - known.shape[1]))]
+        return [*layers, z, F.pad(known, (0, self.places - 1 - known.shape[1]))]
 
     def fed(self, state: State) -> int:
         """How many inputs of the step under way were fed."""
@@ -108,25 +98,23 @@ class PreparedStep:
         """What `split` made this of, after so many inputs of a step; 0: all."""
         count = 2 * len(self._hidden)
         h, c = (torch.stack(carried[first:count:2]).float() for first in (0, 1))
-        past = h.new_zeros(h.shape[1], 0) if self._predictor is None else carried[count]
         frame = h.new_zeros(h.shape[1], 0)
         if self.places > 1:
             frame = carried[-1][:, : (fed - 1) % self.places].float()
-        return State(h, c, past[None], frame[None])
+        return State(h, c, frame[None])
 
     @torch.inference_mode()
     def __call__(
-        self, symbols: Tensor, carried: Carried, row: Tensor | None = None, fed: int = 0
+        self, symbols: Tensor, carried: Carried, labels: Tensor | None = None, fed: int = 0
     ) -> tuple[Tensor, Carried]:
         """Feed symbols (S,): the logits (S, V) of what follows, in fp32, and the state after.
 
-        `row` (S,) is one of `condition_rows`, of what follows; None: nothing is known. `fed` says
-        how many inputs of the step under way were fed, see `state.fed_of`.
+        `labels` (S,) are as in `Drawing`. `fed` says how many inputs of the step under way were
+        fed, see `state.fed_of`.
         """
-        count = 2 * len(self._hidden)
-        layers, past = carried[:count], carried[count : count + (self._predictor is not None)]
+        layers = carried[: 2 * len(self._hidden)]
         if self.places == 1:
-            layers, past, _ = self._advanced(symbols[:, None], layers, past, row)
+            layers = self._advanced(symbols[:, None], layers, labels)
             x, known = self._top(layers), []
         else:
             z, frame = carried[-2:]
@@ -136,50 +124,31 @@ class PreparedStep:
                 frame[:, fed - 1] = symbols + 1
             else:
                 read = torch.cat([frame, symbols[:, None] + 1], 1)
-                layers, past, predicted = self._advanced(read, layers, past, row)
-                z = self._begun(self._top(layers), predicted)
+                layers = self._advanced(read, layers, labels)
+                z = self._begun(self._top(layers))
             x, known = z[:, fed].relu(), [z, frame]
         columns = self._columns(self._heads[fed])
         logits = torch.addmm(self._head_biases[fed], x, columns).float()
-        return logits, [*layers, *past, *known]
+        return logits, [*layers, *known]
 
     def _top(self, layers: Carried) -> Tensor:
         """What the head reads, (S, H)."""
         return torch.stack(layers[::2]).sum(0) if self._skips else layers[-2]
 
-    def _begun(self, x: Tensor, predicted: Tensor | None) -> Tensor:
+    def _begun(self, x: Tensor) -> Tensor:
         """z (S, P, M) of the top layer's output, without the rows of symbols that follow."""
-        weight, bias, _, *others = self._frame
-        z = torch.addmm(bias, x, self._columns(weight)).view(len(x), self.places, -1)
-        if predicted is None:
-            return z
-        [rows] = others
-        return z + rows.flatten(0, 1)[rows_of(predicted, rows.shape[1])]
+        weight, bias, _ = self._frame
+        return torch.addmm(bias, x, self._columns(weight)).view(len(x), self.places, -1)
 
     def _add(self, z: Tensor, place: int, symbols: Tensor) -> None:
         """Add the rows of the symbols (S,) in a place to what those after it are written from."""
         z[:, place + 1 :] += self._frame[2][place][symbols][:, None]
 
-    def _predict(
-        self, read: Tensor, past: Carried, row: Tensor | None, *, begun: bool = False
-    ) -> tuple[Tensor, Carried]:
-        """What is predicted (S, P) after symbols (1, S, P), or none, and the past after them."""
-        assert self._predictor is not None
-        codes = None if row is None else row[None]
-        predicted, now = self._predictor(self._levels[read], past[0][None], codes, begun=begun)
-        return predicted[0], [*now]
-
-    def _advanced(
-        self, read: Tensor, layers: Carried, past: Carried, row: Tensor | None
-    ) -> tuple[Carried, Carried, Tensor | None]:
-        """The layers and the past after a step that reads symbols (S, P); what is predicted."""
-        x = self._looked_up(self._table, read)
-        if self._conditions is not None:
-            x = x + (self._conditions[0] if row is None else self._conditions[row])
-        predicted = None
-        if self._predicted is not None:
-            predicted, past = self._predict(read[None], past, row)
-            x = x + self._looked_up(self._predicted, predicted)
+    def _advanced(self, read: Tensor, layers: Carried, labels: Tensor | None) -> Carried:
+        """The layers after a step that reads symbols (S, P)."""
+        x = self._looked_up(read)
+        if self._labels is not None:
+            x = x + (self._labels[0] if labels is None else self._labels[labels])
         after: Carried = []
         for index, recurrent in enumerate(self._hidden):
             h, c = layers[2 * index : 2 * index + 2]
@@ -187,36 +156,29 @@ class PreparedStep:
             hidden = h @ self._columns(recurrent)
             after += self._advance(index, inputs, hidden, h, c)
             x = after[-2]
-        return after, past, predicted
+        return after
 
-    def _looked_up(self, table: Tensor, symbols: Tensor) -> Tensor:
-        """The rows of symbols (S, P), added up, in a table with some for each of the P places."""
+    def _looked_up(self, symbols: Tensor) -> Tensor:
+        """The rows of symbols (S, P), added up; the table has some for each of the P places."""
         if self.places == 1:
-            return torch.index_select(table, 0, symbols[:, 0])
-        return table[rows_of(symbols, len(table) // self.places)].sum(1)
+            return torch.index_select(self._table, 0, symbols[:, 0])
+        return self._table[rows_of(symbols, len(self._table) // self.places)].sum(1)
 
     def score(
-        self, symbols: Integers, state: State, conditions: Conditions = NO_CONDITIONS
+        self, symbols: Integers, state: State, labels: Integers | None = None
     ) -> tuple[Floats, State]:
         """See Engine: feed symbols (N, S) step by step."""
-        known, fed, rows = self.rows_of(conditions, len(symbols)), self.fed(state), []
-        carried = self.split(state, known[0])
-        for each, row in zip(self.on_device(symbols), known, strict=True):
-            logits, carried = self(each, carried, row, fed)
+        chosen = None if labels is None else self.on_device(labels)
+        fed, carried, rows = self.fed(state), self.split(state), []
+        for each in self.on_device(symbols):
+            logits, carried = self(each, carried, chosen, fed)
             fed = (fed + 1) % self.places
             rows.append(logits)
         return torch.stack(rows).cpu().numpy(), self._joined(carried, fed).arrays()
 
-    def rows_of(self, conditions: Conditions, count: int) -> list[Tensor | None]:
-        """What each of so many inputs takes of conditions, (S,), where the step runs."""
-        rows = condition_rows(self.config, conditions)
-        if rows is None:
-            return [None] * count
-        return [*torch.as_tensor(rows, device=self._table.device)]
-
-    def on_device(self, symbols: Integers) -> Tensor:
-        """Symbols where the step runs."""
-        return torch.from_numpy(symbols).to(self._table.device)
+    def on_device(self, numbers: Integers) -> Tensor:
+        """Symbols or labels where the step runs."""
+        return torch.from_numpy(numbers).to(self._table.device)
 
     def _advance(
         self, index: int, inputs: Tensor, hidden: Tensor, h: Tensor, c: Tensor
@@ -236,7 +198,7 @@ class TorchEngine:
     def __init__(self, model: CharRNN, size: int, strength: float = 1.0) -> None:
         """`size` is the codec's V.
 
-        With another `strength` than 1 states and conditions are those of 2 S streams, of which the
+        With another `strength` than 1 states and labels are those of 2 S streams, of which the
         second half has no labels: see `sampling.guided`.
         """
         self._step = PreparedStep(model, size)
@@ -245,17 +207,16 @@ class TorchEngine:
 
     def sample(self, drawing: Drawing) -> Iterator[Integers]:
         """See Engine."""
-        symbols, carried = drawing.symbols, list[Tensor]()
+        symbols, carried = drawing.symbols, self._step.split(drawing.state)
         place = self._step.fed(drawing.state)
+        labels = None if drawing.labels is None else self._step.on_device(drawing.labels)
         copies = 1 if self._strength == 1 else 2
-        for block, known in drawing.blocks():
+        for block in drawing.draws:
             drawn = []
-            rows = self._step.rows_of(known, len(block))
-            carried = carried or self._step.split(drawing.state, rows[0])
             with shared_cores(self._device):
-                for uniform, row in zip(block, rows, strict=True):
+                for uniform in block:
                     fed = self._step.on_device(np.tile(symbols, copies))
-                    logits, carried = self._step(fed, carried, row, place)
+                    logits, carried = self._step(fed, carried, labels, place)
                     place = (place + 1) % self._step.places
                     chosen = guided(logits.cpu().numpy(), self._strength)
                     symbols = draw(chosen, uniform, drawing.sampling)
@@ -263,19 +224,22 @@ class TorchEngine:
             yield np.stack(drawn)
 
     def score(
-        self, symbols: Integers, state: State, conditions: Conditions = NO_CONDITIONS
+        self, symbols: Integers, state: State, labels: Integers | None = None
     ) -> tuple[Floats, State]:
         """See Engine."""
         if self._device.type == "cpu":
-            return self._step.score(symbols, state, conditions)
-        return score_by_network(self._model, self._size, symbols, state, conditions)
+            return self._step.score(symbols, state, labels)
+        return score_by_network(self._model, self._size, symbols, state, labels)
 
 
 @torch.inference_mode()
 def score_by_network(
-    network: CharRNN, size: int, symbols: Integers, state: State, conditions: Conditions
+    network: CharRNN, size: int, symbols: Integers, state: State, labels: Integers | None
 ) -> tuple[Floats, State]:
     """What `Engine.score` does, in one call of a network on a GPU; `size` is the codec's V."""
     fed, begin = torch.from_numpy(symbols).to(network.device), state.on(network.device)
-    logits, after = network(fed, begin, conditions=conditions.to(network.device))
+    known = None
+    if labels is not None:
+        known = torch.from_numpy(labels).to(network.device).expand(len(fed), -1)[..., None]
+    logits, after = network(fed, begin, labels=known)
     return logits[..., :size].float().cpu().numpy(), after.arrays()

@@ -7,8 +7,8 @@
 // The same bits on every machine: products are of integers, activations in 7 bits, so that no pair
 // of products leaves the 16 bits within which processors agree about a relaxed dot product; exp is
 // made of IEEE additions, products and divisions. Weights lie in memory as wasm_layout.py has them:
-// L layers, H hidden units rounded up to 16, V symbols, K lookback, P symbols a step; if those are
-// several, M the size of z, from which each is written, rounded up to 16 (seqkit/model/frames.py).
+// L layers, H hidden units rounded up to 16, V symbols, P symbols a step; if those are several, M
+// the size of z, from which each is written, rounded up to 16 (seqkit/model/frames.py).
 #include <wasm_simd128.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -30,19 +30,17 @@ typedef struct { float *bias, *scales; int *sums; signed char *values; int rows,
 extern unsigned char __heap_base;
 static struct {
   double draws[BLOCK];
-  int codes[BLOCK], labels[BLOCK], symbols[BLOCK];    // of the symbols after those that are fed
+  int symbols[BLOCK];
   float probabilities[BLOCK];                         // of the symbols, at temperature 1
 } io;
-static int L, H, V, K, P, M, E, known, skips;         // known: symbols of the input, V or more
-static Table input, coded, labelled, predicted;       // of P (known + 1), …, P known rows of 4 H
-static Factors of_input, of_predicted;                // if E, of which those tables are made
-static double *sums;                                  // of a row of them
-static Table drawn, guessed;                          // of (P - 1) known and P known rows of M
-static float *levels, *borders, *weights;             // (known + 1,), (known,), (codes, P, K)
+static int L, H, V, P, M, E, known, skips;            // known: symbols of the input, V or more
+static Table input, labelled;                         // the former of P (known + 1) rows of 4 H
+static Factors of_input;                              // if E, of which the former is made
+static double *sums;                                  // of a row of it
+static Table drawn;                                   // of (P - 1) known rows of M
 static Matrix layer[64], hidden, head[PLACES];
 static float *gates, *logits, *summed, *products, *z; // products: W h + a, (P, M)
-static int guesses[PLACES];                           // the symbols that are predicted linearly
-static struct { const short *values; float scale; } chosen[2 * PLACES + 2];   // rows of tables,
+static struct { const short *values; float scale; } chosen[PLACES + 1];       // rows of tables,
 static int chosen_count;                                                      // to be added up
 static double *scaled, *shares, temperature = 1, top_p = 1;
 static int *order, top_k, wants_probabilities;
@@ -77,31 +75,23 @@ EXPORT void *reserve(unsigned bytes) { return take(bytes); }
 EXPORT void *buffers(void) { return &io; }
 EXPORT float *logits_at(void) { return logits; }      // FED rows of V, rounded up to 16
 
-// Of h and c (L, H), the past (P, K), how many inputs of the step under way were fed, and the P
-// symbols since the last step, counted from 1.
-EXPORT int state_size(void) { return 4 * (2 * L * H + P * K + (P + 4) / 4 * 4); }
+// Of h and c (L, H), how many inputs of the step under way were fed, and the P symbols since the
+// last step, counted from 1.
+EXPORT int state_size(void) { return 4 * (2 * L * H + (P + 4) / 4 * 4); }
 
 // Lay a network out in memory; its weights go to the address that is returned, and then to `fill`.
-EXPORT void *arrange(int layers, int units, int symbols, int rows, int codes, int labels,
-                     int lookback, int has_skips, int places, int size_of_z,
-                     int width) {
-  L = layers; H = units; V = symbols; known = rows; K = lookback;
+EXPORT void *arrange(int layers, int units, int symbols, int rows, int labels, int has_skips,
+                     int places, int size_of_z, int width) {
+  L = layers; H = units; V = symbols; known = rows;
   P = places; M = size_of_z; E = width; skips = has_skips;
   top = (unsigned long)&__heap_base;
   void *begin = take(0);
   if (E) of_input = factors(P * (known + 1));
   else input = table(P * (known + 1), 4 * H);
-  coded = table(codes, 4 * H); labelled = table(labels, 4 * H);
-  if (K) {
-    if (E) of_predicted = factors(P * known);
-    else predicted = table(P * known, 4 * H);
-    levels = take(4ull * known + 4); borders = take(4ull * known);
-    weights = take(4ull * P * K * (codes ? codes : 1));
-  }
+  labelled = table(labels, 4 * H);
   EACH(l, L) layer[l] = matrix(4 * H, l ? 2 * H : H);
   if (P > 1) {
     hidden = matrix(P * M, H); drawn = table((P - 1) * known, M);
-    if (K) guessed = table(P * known, M);
   }
   EACH(p, P) head[p] = matrix((V + ROWS - 1) / ROWS * ROWS, P > 1 ? M : H);
   gates = take(16ull * H); summed = take(4ull * H); activations = take(4ull * H + 2ull * M);
@@ -110,7 +100,6 @@ EXPORT void *arrange(int layers, int units, int symbols, int rows, int codes, in
   scaled = take(8ull * V); shares = take(8ull * V);
   if (E) {
     sums = take(32ull * H); input = table(P * (known + 1), 4 * H);
-    if (K) predicted = table(P * known, 4 * H);
   }
   return begin;
 }
@@ -132,11 +121,8 @@ static void multiply_out(Table t, Factors of) {
   }
 }
 
-// Make the tables that come as factors: so a page of 32 kHz has a third of the bytes.
-EXPORT void fill(void) {
-  if (E) multiply_out(input, of_input);
-  if (E && K) multiply_out(predicted, of_predicted);
-}
+// Make the table that comes as factors: so a page of sound has a third of the bytes.
+EXPORT void fill(void) { if (E) multiply_out(input, of_input); }
 
 EXPORT void rule(double divisor, int most, double share, int wants) {
   temperature = divisor; top_k = most; top_p = share; wants_probabilities = wants;
@@ -263,19 +249,6 @@ static void advance(float *h, float *c) {
   }
 }
 
-// Predict the symbols of a step after the past (P, K); see seqkit/model/linear_predictor.py.
-static void predict(const float *past, int code) {
-  EACH(p, K ? P : 0) {
-    f4 sum = {0};
-    for (int i = p * K; i < (p + 1) * K; i += 4)
-      sum += *(f4 *)(past + i) * *(f4 *)(weights + (u64)code * P * K + i);
-    float sample = sum[0] + sum[1] + sum[2] + sum[3];
-    int below = 0;
-    EACH(i, known) below += borders[i] < sample;
-    guesses[p] = below;
-  }
-}
-
 // Logits of h (L, H), or if a step makes several symbols, `products`.
 static void look(const float *h, float *to) {
   __builtin_memcpy(summed, h + (L - 1) * H, 4 * H);
@@ -285,16 +258,9 @@ static void look(const float *h, float *to) {
   multiply(m, m->bias, P > 1 ? products : to, 1);
 }
 
-static void advance_layers(float *h, float *c, float *past, float *symbols, int code, int label) {
+static void advance_layers(float *h, float *c, const float *symbols, int label) {
   EACH(p, P) choose(input, p * (known + 1) + (int)symbols[p]);
   if (labelled.rows) choose(labelled, label);
-  if (coded.rows) choose(coded, code);
-  EACH(p, K ? P : 0) {
-    __builtin_memmove(past + p * K, past + p * K + 1, 4 * (K - 1));
-    past[(p + 1) * K - 1] = levels[(int)symbols[p]];
-  }
-  predict(past, code);
-  EACH(p, K ? P : 0) choose(predicted, p * known + guesses[p]);
   add_chosen(layer[0].bias, gates, 4 * H);
   EACH(l, L) {
     if (l) quantise(h + (l - 1) * H, H, 0, UNITS, -UNITS);
@@ -307,7 +273,6 @@ static void advance_layers(float *h, float *c, float *past, float *symbols, int 
 // Logits of what follows so many symbols of a frame.
 static void write(const float *symbols, int fed, float *to) {
   EACH(p, fed) choose(drawn, p * known + (int)symbols[p] - 1);
-  if (K) choose(guessed, fed * known + guesses[fed]);
   add_chosen(products + fed * M, z, M);
   const float most = largest(z, M, 1e-30f);
   quantise(z, M, 0, FINEST / most, 0);                // below zero is zero: relu
@@ -315,19 +280,16 @@ static void write(const float *symbols, int fed, float *to) {
 }
 
 // Make again what is not in the state of a step that is under way, as a call begins.
-static void take_up(const float *state, int code) {
-  const float *past = state + 2 * L * H;
-  if (!past[P * K]) return;
-  predict(past, coded.rows ? code : 0);
-  look(state, 0);
+static void take_up(const float *state) {
+  if (state[2 * L * H]) look(state, 0);
 }
 
-static void step(float *state, int symbol, int code, int label, float *to) {
-  float *past = state + 2 * L * H, *frame = past + P * K;
+static void step(float *state, int symbol, int label, float *to) {
+  float *frame = state + 2 * L * H;
   int fed = *frame;
   frame[fed ? fed : P] = symbol + 1;
   if (!fed) {
-    advance_layers(state, state + L * H, past, frame + 1, coded.rows ? code : 0, label);
+    advance_layers(state, state + L * H, frame + 1, label);
     look(state, to);
   }
   if (P > 1) write(frame + 1, fed, to);
@@ -392,17 +354,17 @@ static int draw(double uniform, float *probability) {
   return drawn;
 }
 
-// Feed the first n symbols of the buffer, with code and label of what follows each.
-EXPORT void feed(float *state, int n) {
-  take_up(state, io.codes[0]);
-  EACH(i, n) step(state, io.symbols[i], io.codes[i], io.labels[i], logits + i * head[0].rows);
+// Feed the first n symbols of the buffer, as what has this label.
+EXPORT void feed(float *state, int n, int label) {
+  take_up(state);
+  EACH(i, n) step(state, io.symbols[i], label, logits + i * head[0].rows);
 }
 
 // Feed a symbol, draw one, feed that, and so on, n times.
-EXPORT void run(float *state, int symbol, int n) {
-  take_up(state, io.codes[0]);
+EXPORT void run(float *state, int symbol, int n, int label) {
+  take_up(state);
   EACH(i, n) {
-    step(state, symbol, io.codes[i], io.labels[i], logits);
+    step(state, symbol, label, logits);
     io.symbols[i] = symbol = draw(io.draws[i], &io.probabilities[i]);
   }
 }

@@ -12,14 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import wasmtime
 
-from seqkit.conditions import NO_CONDITIONS, Conditions
 from seqkit.generation.engine import Drawing
 from seqkit.generation.engines.wasm_layout import pack, program
 from seqkit.model.arrays import Network
 from seqkit.model.state import State, fed_of
 from seqkit.symbols import Floats, Integers
 
-_CODES, _LABELS, _SYMBOLS = 8 << 10, 12 << 10, 16 << 10  # places in step.c's buffers, after draws
+_SYMBOLS = 8 << 10  # their place in step.c's buffers, after draws
 _RESERVED = 64 << 20  # bytes of addresses, where they are few
 _ROOM, _FED = 1024, 128  # symbols that these hold, and of a call of its `feed`
 
@@ -66,49 +65,40 @@ class WasmEngine:
         symbols, sampling, places = drawing.symbols, drawing.sampling, self._hold(drawing.state)
         top_p = 1.0 if sampling.top_p is None else sampling.top_p
         self._call("rule", sampling.temperature, min(sampling.top_k or 0, self._size), top_p, 0)
-        for block, known in drawing.blocks():
+        labels = _labels(drawing.labels, len(places))
+        for block in drawing.draws:
             drawn = np.zeros(block.shape, np.int64)
             for stream, place in enumerate(places):
                 self._write(self._io, block[:, stream].astype("<f8"))
-                self._write_conditions(known, slice(None), stream)
-                self._call("run", place, int(symbols[stream]), len(block))
+                self._call("run", place, int(symbols[stream]), len(block), labels[stream])
                 drawn[:, stream] = self._read(self._io + _SYMBOLS, len(block), "<i4")
             symbols = drawn[-1]
             yield drawn
 
     def score(
-        self, symbols: Integers, state: State, conditions: Conditions = NO_CONDITIONS
+        self, symbols: Integers, state: State, labels: Integers | None = None
     ) -> tuple[Floats, State]:
         """See Engine."""
         places = self._hold(state)
+        label_of = _labels(labels, len(places))
         logits = np.zeros((*symbols.shape, -(-self._size // 16) * 16), np.float32)
         for begin, stream in itertools.product(range(0, len(symbols), _FED), range(len(places))):
             part = slice(begin, begin + _FED), stream
-            self._write_conditions(conditions, *part)
             self._write(self._io + _SYMBOLS, symbols[part].astype("<i4"))
-            self._call("feed", places[stream], len(symbols[part]))
+            self._call("feed", places[stream], len(symbols[part]), label_of[stream])
             values = self._read(self._logits, logits[part].size)
             logits[part] = values.reshape(-1, logits.shape[-1])
         return logits[..., : self._size], self._held(len(places))
 
-    def _write_conditions(self, conditions: Conditions, steps: slice, stream: int) -> None:
-        """Write those of some steps of a stream; of what nothing is known they are zeros."""
-        codes, labels = conditions
-        for place, part in ((_CODES, codes), (_LABELS, None if labels is None else labels[..., 0])):
-            row = np.zeros(_ROOM) if part is None else np.asarray(part[steps, stream])
-            self._write(self._io + place, row.astype("<i4"))
-
     def _hold(self, state: State) -> list[int]:
         """Write the state of S streams to memory: where that of each lies."""
-        h, c, past, frame = (values.swapaxes(0, 1) for values in state.arrays())
+        h, c, frame = (values.swapaxes(0, 1) for values in state.arrays())
         wide = [(0, 0), (0, 0), (0, self._hidden - h.shape[2])]
         rows = [np.pad(part, wide).reshape(len(h), -1) for part in (h, c)]
-        places, lookback = self._config.frame, self._config.lookback
-        past = past.reshape(len(h), places, lookback)
-        past = np.pad(past, [(0, 0), (0, 0), (-lookback % 4, 0)])
+        places = self._config.frame
         known = np.zeros((len(h), (places + 4) // 4 * 4))
         known[:, 0], known[:, 1 : 1 + frame.shape[2]] = fed_of(state.frame, places), frame[:, 0]
-        rows += [past.reshape(len(h), -1), known]
+        rows.append(known)
         if len(h) > self._streams:
             self._begin = self._call("reserve", len(h) * self._state_bytes)
             self._streams = len(h)
@@ -121,12 +111,9 @@ class WasmEngine:
         layers, width = self._config.num_layers, self._hidden
         values = rows[:, : 2 * layers * width].reshape(streams, 2, layers, width)
         h, c = values[..., : self._config.hidden_size].transpose(1, 2, 0, 3)
-        places, lookback = self._config.frame, self._config.lookback
-        end = 2 * layers * width + places * (lookback + -lookback % 4)
-        seen = rows[:, 2 * layers * width : end].reshape(streams, places, -1)
-        past = seen[..., -lookback % 4 :].reshape(1, streams, -1)
-        frame = rows[None, :, end + 1 :][..., : (int(rows[0, end]) - 1) % places]
-        return State(*(part.copy() for part in (h, c, past, frame)))
+        known = rows[None, :, 2 * layers * width :]
+        frame = known[..., 1:][..., : (int(known[0, 0, 0]) - 1) % self._config.frame]
+        return State(h.copy(), c.copy(), frame.copy())
 
     def _call(self, name: str, *arguments: float) -> Any:
         try:
@@ -140,3 +127,8 @@ class WasmEngine:
     def _read(self, place: int, count: int, kind: str = "<f4") -> npt.NDArray[Any]:
         end = place + count * np.dtype(kind).itemsize
         return np.frombuffer(self._exports["memory"].read(self._store, place, end), kind)
+
+
+def _labels(labels: Integers | None, streams: int) -> list[int]:
+    """The label of each stream; 0 is none."""
+    return [0] * streams if labels is None else labels.tolist()

@@ -1,9 +1,9 @@
 """An LSTM's weights as step.c reads them: one piece of memory, and what is in it.
 
-Matrices are in 8 bits with a scale for each row. What a symbol, a code, a choice of labels or a
-prediction adds to the bottom layer's gates, or to what the symbols of a step are written from, is
-looked up in tables in 16 bits. They are made in float64, so that a row is the same whatever other
-rows are made with it. If a step has several symbols, step.c makes those of symbols and predictions.
+Matrices are in 8 bits with a scale for each row. What a symbol or a choice of labels adds to the
+bottom layer's gates, or to what the symbols of a step are written from, is looked up in tables in
+16 bits. They are made in float64, so that a row is the same whatever other rows are made with it.
+If a step has several symbols, step.c makes the table of those.
 """
 
 from importlib import resources
@@ -55,14 +55,8 @@ def pack(model: Network, size: int, labels: Floats | None = None) -> tuple[list[
     chosen = of_labels = wide.gate_table("labels")
     if labels is not None and of_labels is not None:
         chosen = labels.astype(float) @ of_labels
-    parts = _factors(own, "embedding") if factored else _gate_table(wide, "embedding")
-    parts += _gate_table(wide, "conditions")
+    parts = _factors(own) if factored else _gate_table(wide)
     parts += [] if chosen is None else _table(_parted(chosen.T).T)
-    if (predictor := own.prediction()) is not None:
-        levels, borders, weights = predictor
-        parts += _factors(own, "predicted") if factored else _gate_table(wide, "predicted")
-        parts += [np.append(np.float32(0), levels), np.append(borders, np.float32(np.inf))]
-        parts.append(_filled(weights, -1, 4, first=True))
     for index in range(config.num_layers):
         w, u, b, d = wide.layer(index)
         joined = [_filled(_parted(part), 1, _ALIGNED) for part in ([w, u] if index else [u])]
@@ -75,11 +69,11 @@ def pack(model: Network, size: int, labels: Floats | None = None) -> tuple[list[
             f"sample.engine=wasm and pages run up to {_LAYERS} layers and {_BYTES:,} bytes, not "
             f"{config.num_layers} and {needed:,}"
         )
-    hidden, lookback, z = config.hidden_size, config.lookback, config.head_size
+    hidden, z = config.hidden_size, config.head_size
     shape = config.num_layers, hidden + -hidden % _ALIGNED, size, config.vocabulary_size
-    read = config.conditions, 0 if chosen is None else len(chosen), lookback + -lookback % 4
     rest = int(config.skip_connections), config.frame, z + -z % _ALIGNED
-    return [*shape, *read, *rest, width * factored], content
+    choices = 0 if chosen is None else len(chosen)
+    return [*shape, choices, *rest, width * factored], content
 
 
 def _heads(model: NetworkArrays, size: int) -> list[np.ndarray]:
@@ -89,8 +83,7 @@ def _heads(model: NetworkArrays, size: int) -> list[np.ndarray]:
     if config.frame > 1:
         weight, bias = (_parted(own, config.frame) for own in model.head("frame.hidden"))
         parts += _matrix(_filled(weight, 1, _ALIGNED), bias, unit)
-        for rows in model.frame_tables():
-            parts += _table(_filled(rows.reshape(-1, rows.shape[2]), 1, _ALIGNED))
+        parts += _table(_filled(model.weights["frame.drawn"], 1, _ALIGNED))
         unit, least = 1, 0  # step.c finds the unit of z, which is never below 0
     heads = (np.split(own, config.frame) for own in model.head())
     for weight, bias in zip(*heads, strict=True):
@@ -99,18 +92,17 @@ def _heads(model: NetworkArrays, size: int) -> list[np.ndarray]:
     return parts
 
 
-def _gate_table(model: NetworkArrays, name: str) -> list[np.ndarray]:
-    """What each symbol, code or prediction adds to the gates, if the network reads such."""
-    rows = model.gate_table(name)
-    if rows is None:
-        return []
-    first = int(name == "embedding" and model.config.frame == 1)  # a row that is none
+def _gate_table(model: NetworkArrays) -> list[np.ndarray]:
+    """What each symbol adds to the gates."""
+    rows = model.gate_table("embedding")
+    assert rows is not None
+    first = int(model.config.frame == 1)  # a row that is none
     return _table(_parted(np.pad(rows, ((first, 0), (0, 0))).T).T)
 
 
-def _factors(model: NetworkArrays, name: str) -> list[np.ndarray]:
-    """An embedding and what reads it, of which step.c makes a table."""
-    rows, reader = model.factors(name)
+def _factors(model: NetworkArrays) -> list[np.ndarray]:
+    """The embedding of symbols and what reads it, of which step.c makes a table."""
+    rows, reader = model.factors("embedding")
     return [rows.astype("<f4"), np.ascontiguousarray(_parted(reader).T.astype("<f4"))]
 
 
@@ -143,9 +135,9 @@ def _parted(rows: Floats, parts: int = 4) -> Floats:
     return np.concatenate([_filled(p, 0, _ALIGNED) for p in np.split(rows, parts)])
 
 
-def _filled(values: Floats, axis: int, multiple: int, first: bool = False) -> Floats:
-    """Values with zeros after them, or before, up to a multiple along an axis."""
+def _filled(values: Floats, axis: int, multiple: int) -> Floats:
+    """Values with zeros after them, up to a multiple along an axis."""
     missing = -values.shape[axis] % multiple
     sides = [(0, 0)] * values.ndim
-    sides[axis] = (missing, 0) if first else (0, missing)
+    sides[axis] = 0, missing
     return np.pad(values, sides)

@@ -3,7 +3,6 @@
 import numpy as np
 import torch
 
-from seqkit.conditions import Conditions
 from seqkit.config import ModelConfig
 from seqkit.foundation.device import exact_fp32
 from seqkit.foundation.randomness import uniforms
@@ -12,9 +11,8 @@ from seqkit.generation.engine import Drawing, Engine, generate_blocks
 from seqkit.generation.engines.pytorch import PreparedStep
 from seqkit.generation.sampling import Sampling, draw, shares_of
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.linear_predictor import LinearPredictor
 from seqkit.model.state import State
-from seqkit.symbols import Floats
+from seqkit.symbols import Floats, Integers
 
 RULES = [
     Sampling(1.0, seed=3),
@@ -26,10 +24,6 @@ RULES = [
 ]
 
 
-CONDITIONS = [(9, 0), (0, 3), (4, 2)]
-"""Codes and values of a label that networks read."""
-
-
 def network(
     layers: int,
     hidden: int,
@@ -38,9 +32,7 @@ def network(
     embedding: bool = False,
     device: str = "cpu",
     skips: bool = False,
-    conditions: int = 0,
     labels: int = 0,
-    lookback: int = 0,
     places: int = 1,
 ) -> CharRNN:
     """A random network whose next symbol is far from certain and far from uniform."""
@@ -52,11 +44,8 @@ def network(
         embedding_size=7,
         vocabulary_size=size,
         skip_connections=skips,
-        conditions=conditions,
-        condition_size=5,
         labels=[labels] if labels else [],
         label_size=4,
-        lookback=lookback,
         symbols_per_step=places,
         head_size=20,
     )
@@ -66,54 +55,29 @@ def network(
         for name, parameter in model.named_parameters():
             if "bias" in name:
                 parameter.uniform_(-0.3, 0.3, generator=torch.Generator().manual_seed(hidden))
-        if lookback:
-            draw = torch.Generator().manual_seed(lookback)
-            levels = torch.linspace(-1, 1, size)
-            shape = (places, lookback) if places > 1 else (lookback,)
-            weights = torch.randn(max(conditions, 1), *shape, generator=draw) / lookback**0.5
-            model.set_linear_predictor(LinearPredictor(levels, weights))
     return model.to(device)
 
 
-def conditioned(read: tuple[int, int], device: str = "cpu") -> CharRNN:
-    """A network as one of sound, which reads one of `CONDITIONS` beside the symbols."""
-    codes, labels = read
-    return network(
-        2, 32, 20, embedding=True, device=device, conditions=codes, labels=labels, lookback=6
-    )
-
-
-def in_frames(places: int, device: str = "cpu") -> CharRNN:
-    """A network as one of sound, with codes, that makes so many symbols a step."""
-    return network(
-        2, 40, 20, embedding=True, device=device, conditions=9, lookback=6, places=places
-    )
-
-
-def in_frames_with_labels() -> CharRNN:
-    """A network that makes three symbols a step, told a label, without linear prediction."""
-    return network(1, 33, 20, embedding=True, labels=4, places=3)
+def in_frames(places: int, device: str = "cpu", labels: int = 0) -> CharRNN:
+    """A network as one of sound, that makes so many symbols a step."""
+    return network(2, 40, 20, embedding=True, device=device, labels=labels, places=places)
 
 
 def random_state(model: CharRNN, streams: int, fed: int = 0) -> State:
     """A state in the range of real ones, after so many inputs of a step; 0: all of them."""
     generator = torch.Generator().manual_seed(streams)
     zero = model.zero_state(streams)
-    parts = (torch.rand(values.shape, generator=generator) - 0.5 for values in zero[:3])
+    parts = (torch.rand(values.shape, generator=generator) - 0.5 for values in zero[:2])
     places, size = model.config.frame, model.config.vocabulary_size
     shape = (1, streams, (fed - 1) % places)
     frame = torch.randint(1, size, shape, generator=generator).float()
     return State(*(values.to(zero.h.device) for values in (*parts, frame)))
 
 
-def conditions_of(model: CharRNN, steps: int, streams: int, fed: int = 0) -> Conditions:
-    """Random conditions of symbols (N, S), of a network that reads some; `fed` is of the state."""
-    draw, config = np.random.default_rng(8), model.config
-    codes = draw.integers(0, config.conditions, (steps, streams)) if config.conditions else None
-    if codes is not None:  # the symbols of a frame have the same
-        codes = codes.repeat(config.frame, 0)[fed : fed + steps]
-    labels = draw.integers(0, config.label_rows, (steps, streams, 1)) if config.labels else None
-    return Conditions(*(None if own is None else torch.from_numpy(own) for own in (codes, labels)))
+def labels_of(model: CharRNN, streams: int) -> Integers | None:
+    """Labels (S,) drawn at random, of a network that reads some."""
+    draw = np.random.default_rng(8)
+    return draw.integers(0, model.config.label_rows, streams) if model.config.labels else None
 
 
 def differences(
@@ -125,12 +89,14 @@ def differences(
     """
     symbols = np.random.default_rng(1).integers(0, size, (steps, streams))
     state = random_state(model, streams, fed)
-    conditions = conditions_of(model, steps, streams, fed)
-    logits, after = engine.score(symbols, state, conditions)
+    labels = labels_of(model, streams)
+    logits, after = engine.score(symbols, state, labels)
     with torch.inference_mode(), exact_fp32:
         device = state.h.device
-        given = torch.from_numpy(symbols).to(device)
-        expected, expected_after = model(given, state, conditions=conditions.to(device))
+        given, known = torch.from_numpy(symbols).to(device), None
+        if labels is not None:
+            known = torch.from_numpy(np.tile(labels, (steps, 1))[..., None]).to(device)
+        expected, expected_after = model(given, state, labels=known)
     gap = np.abs(logits - expected[..., :size].cpu().numpy()).max()
     pairs = zip(after, expected_after.arrays(), strict=True)
     ends = [np.abs(found - wanted).ravel() for found, wanted in pairs]
@@ -153,17 +119,12 @@ def check_draws(
     state = random_state(model, streams)
     size = model.config.vocabulary_size
     begin = np.zeros((streams, size))
-    conditions = conditions_of(model, length, streams)
-
-    def of_block(first: int, count: int) -> Conditions:
-        rows = slice(first, first + count)
-        return Conditions(*(None if own is None else own[rows] for own in conditions))
-
+    labels = labels_of(model, streams)
     drawn = np.concatenate(
-        list(generate_blocks(engine, begin, state, length, sampling, conditions=of_block))
+        list(generate_blocks(engine, begin, state, length, sampling, labels=labels))
     )
     assert drawn.shape == (length, streams)
-    logits, _ = (score or engine.score)(drawn[:-1], state, of_block(1, length - 1))
+    logits, _ = (score or engine.score)(drawn[:-1], state, labels)
     draws = np.stack([uniforms(sampling.seed, s, 1, length - 1) for s in range(streams)], 1)
     flat = logits.reshape(-1, size)
     if sampling.temperature == 0:

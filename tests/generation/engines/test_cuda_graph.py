@@ -10,11 +10,9 @@ from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 from seqkit.generation.engines.pytorch import PreparedStep, TorchEngine
 from seqkit.generation.sampling import Sampling
 from tests.generation.engines.networks import (
-    CONDITIONS,
     RULES,
     check_draws,
     check_frequencies,
-    conditioned,
     differences,
     flat,
     in_frames,
@@ -81,9 +79,8 @@ def test_draws_follow_the_probabilities(size: int, sampling: Sampling) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("streams", [1, 3])
-@pytest.mark.parametrize("read", CONDITIONS)
-def test_conditions_are_read(streams: int, read: tuple[int, int]) -> None:
-    model = conditioned(read, "cuda")
+def test_labels_are_read(streams: int) -> None:
+    model = network(2, 32, 20, embedding=True, labels=3, device="cuda")
     engine = CudaGraphEngine(model, 20, streams, "fp32")
     logits, state = differences(PreparedStep(model, 20), model, 20, streams, steps=50)
     assert logits < 1e-3

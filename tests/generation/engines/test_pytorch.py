@@ -5,10 +5,8 @@ import pytest
 from seqkit.generation.engines.pytorch import PreparedStep, TorchEngine
 from seqkit.generation.sampling import Sampling
 from tests.generation.engines.networks import (
-    CONDITIONS,
     RULES,
     check_draws,
-    conditioned,
     differences,
     network,
 )
@@ -43,9 +41,8 @@ def test_on_a_gpu(cell: str) -> None:
 
 
 @pytest.mark.parametrize("streams", [1, 3])
-@pytest.mark.parametrize("read", CONDITIONS)
-def test_conditions_are_read(streams: int, read: tuple[int, int]) -> None:
-    model = conditioned(read)
+def test_labels_are_read(streams: int) -> None:
+    model = network(2, 32, 20, embedding=True, labels=3)
     engine = TorchEngine(model, 20)
     logits, state = differences(engine, model, 20, streams, steps=50)
     assert logits < 1e-3

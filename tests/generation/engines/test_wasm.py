@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import torch
 
-from seqkit.conditions import Conditions
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.randomness import uniforms
 from seqkit.generation.engine import Drawing
@@ -23,16 +22,13 @@ from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
 from tests.conftest import environment
 from tests.generation.engines.networks import (
-    CONDITIONS,
     RULES,
     check_draws,
     check_frequencies,
-    conditioned,
-    conditions_of,
     differences,
     flat,
     in_frames,
-    in_frames_with_labels,
+    labels_of,
     network,
     random_state,
 )
@@ -61,13 +57,13 @@ def test_the_programs_are_what_the_command_in_the_source_builds(tmp_path: Path) 
         network(2, 24, 9),
         network(1, 40, 30, embedding=True),
         network(3, 12, 9, skips=True),
-        *map(conditioned, CONDITIONS),
+        network(2, 32, 20, embedding=True, labels=3),
         network(3, 24, 9, skips=True, places=2),
         in_frames(4),
-        in_frames_with_labels(),
+        in_frames(3, labels=4),
     ],
     ids=[
-        *("one_hot", "embedding", "skips", "codes", "labels", "both"),
+        *("one_hot", "embedding", "skips", "labels"),
         *("two_places", "four_places", "three_and_labels"),
     ],
 )
@@ -93,16 +89,14 @@ def test_a_step_that_is_under_way_goes_on(places: int, fed: int) -> None:
 
 @pytest.mark.parametrize("places", [1, 3, 4])
 def test_blocks_may_be_cut_anywhere_in_a_step(places: int) -> None:
-    model = in_frames(places)
+    model = in_frames(places, labels=3)
     engine, state = WasmEngine(model, 19), random_state(model, 2)
     symbols = np.random.default_rng(4).integers(0, 19, (200, 2))
-    conditions = conditions_of(model, 200, 2)
-    assert conditions.codes is not None
-    whole, end = engine.score(symbols, state, conditions)
+    labels = labels_of(model, 2)
+    whole, end = engine.score(symbols, state, labels)
     parts = []
     for begin, stop in itertools.pairwise((0, 1, 3, 6, 11, 150, 200)):
-        known = Conditions(conditions.codes[begin:stop])
-        logits, state = engine.score(symbols[begin:stop], state, known)
+        logits, state = engine.score(symbols[begin:stop], state, labels)
         parts.append(logits)
         assert state.frame.shape[2] == (stop - 1) % places
     assert np.array_equal(np.concatenate(parts), whole)
