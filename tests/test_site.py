@@ -41,7 +41,7 @@ def test_commands_and_keys_are_those_of_the_program(site: Path) -> None:
     assert 'id="generate"' in commands
     assert "python -m seqkit generate" in commands
     assert "<code>train.max_minutes</code>" in keys
-    assert "<code>model.lookback</code>" in keys
+    assert "<code>train.input_noise</code>" in keys
 
 
 @pytest.mark.thorough

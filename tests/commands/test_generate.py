@@ -158,7 +158,6 @@ def test_what_has_no_ends_cannot_learn_them(run: Run, tiny: list[str]) -> None:
     for more, told in (
         ("train.max_steps=1", "give a folder in which each document is a file"),
         ("model.vocabulary_size=99", "leave it out"),
-        ("data.conditions=codes", "data.conditions=none"),
     ):
         assert told in run.fails(2, *words, more)
 

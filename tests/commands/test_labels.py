@@ -144,7 +144,7 @@ def test_one_hot_symbols_get_no_labels_later(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_sound_told_by_codes_says_its_label_and_ends(run: Run, tmp_path: Path) -> None:
+def test_sound_with_labels_ends_with_its_document(run: Run, tmp_path: Path) -> None:
     rate, time = 4000, np.arange(1200) / 4000
     (tmp_path / "notes").mkdir()
     for number in range(24):
@@ -152,9 +152,9 @@ def test_sound_told_by_codes_says_its_label_and_ends(run: Run, tmp_path: Path) -
             tone = np.sin(2 * np.pi * hertz * time + number)
             wave = tone * np.geomspace(0.9, 0.01, len(time))  # a pluck, which fades
             soundfile.write(tmp_path / "notes" / f"{name}_{number}.wav", wave, rate)
-    words = ["data.label=(low|high)", "data.conditions=codes", "data.copies=3", *SMALL]
+    words = ["data.label=(low|high)", "model.ends=true", *SMALL]
     words += ["train.max_steps=30", "train.batch_size=8", f"run_dir={tmp_path / 'run'}"]
-    words += ["model.input=embedding", "model.lookback=32", "train.sequence_length=64"]
+    words += ["model.input=embedding", "train.sequence_length=64"]
     run.ok("recipe=wav_generation", f"data.path={tmp_path / 'notes'}", *words)
     out = tmp_path / "a.wav"
     ask = ("generate", f"checkpoint={tmp_path / 'run'}", "label=low", "seed=1", "streams=3")

@@ -24,7 +24,7 @@ from tests.conftest import Run, environment, shared
 from tests.warm_python import python
 
 Opened = Callable[..., Page]
-TIERS = ("model.input=embedding", "model.hidden_size=16", "model.lookback=20")
+EMBEDDED = ("model.input=embedding", "model.hidden_size=16")
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def opened(chromium: Page, run: Run, tmp_path: Path) -> Opened:
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs: words (two voices, codes), notes, stereo, bytes, hostile.
+    """Runs: words (two voices), notes, stereo, bytes, hostile.
 
     A frame of stereo has four symbols.
     """
@@ -77,9 +77,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         (folder / "hostile.txt").write_text(hostile * 40, newline="")
         for name, words in {
-            "words": (*SOUND, *TIERS, "data.label=^([a-z]+)_", "data.conditions=codes"),
+            "words": (*SOUND, *EMBEDDED, "data.label=^([a-z]+)_"),
             "stereo": (*SOUND, "data.codec=spectral", "data.channels=2"),
-            "notes": (*SOUND, *TIERS, "data.conditions=pitch"),
+            "notes": (*SOUND, *EMBEDDED, "data.conditions=pitch"),
             "bytes": (*TEXT, "data.kind=bytes"),
             "hostile": TEXT,
         }.items():

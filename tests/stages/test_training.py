@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from seqkit.data.datasets import etude
-from seqkit.stages import conditions
+from seqkit.stages import training
 from tests.conftest import Run
 
 
@@ -15,17 +15,17 @@ from tests.conftest import Run
     ("code", "said", "words"),
     [
         (2, "no window may cut", ["train.sequence_length=127", "data.channels=2"]),
-        (2, "reads codes cannot learn where documents end", ["model.ends=true"]),
+        (2, "one document, or the beginning of one, and ends nowhere", ["model.ends=true"]),
         (5, "not enough memory", ["model.hidden_size=200000"]),
     ],
 )
-def test_a_training_of_sound_is_refused_before_its_slow_tier_is_learnt(
+def test_a_training_of_sound_is_refused_before_its_recording_is_measured(
     code: int, said: str, words: list[str], run: Run, tmp_path: Path, monkeypatch: Any
 ) -> None:
     def unexpected(*given: object) -> None:
-        raise AssertionError("the slow tier is learnt")
+        raise AssertionError("the recording is measured")
 
-    monkeypatch.setattr(conditions, "learn_writer", unexpected)
+    monkeypatch.setattr(training, "recording_to_keep", unexpected)
     etude.write(tmp_path / "a.wav", etude.render(etude.compose(32), 8000), 8000)
     words += ["recipe=my_sound", f"data.path={tmp_path / 'a.wav'}", "device=cpu"]
     assert said in run.fails(code, *words, f"run_dir={tmp_path / 'run'}")
