@@ -57,7 +57,7 @@ def opened(chromium: Page, run: Run, tmp_path: Path) -> Opened:
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs: words (two voices), notes, stereo, bytes, hostile.
+    """Runs: words (two voices), stereo, bytes, hostile.
 
     A frame of stereo has four symbols.
     """
@@ -79,7 +79,6 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name, words in {
             "words": (*SOUND, *EMBEDDED, "data.label=^([a-z]+)_"),
             "stereo": (*SOUND, "data.codec=spectral", "data.channels=2"),
-            "notes": (*SOUND, *EMBEDDED, "data.conditions=pitch"),
             "bytes": (*TEXT, "data.kind=bytes"),
             "hostile": TEXT,
         }.items():

@@ -97,7 +97,6 @@ def heard(page: Page) -> tuple[bytes, np.ndarray]:
     [
         ("etude", 2.5, None),
         ("words", 2.5, "high"),
-        ("notes", 1, None),
         ("stereo", 1.5, None),
     ],
 )
