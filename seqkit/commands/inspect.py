@@ -34,7 +34,10 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 
 
 def _shorten(spec: dict[str, Any]) -> dict[str, Any]:
-    """The codec's spec with its vocabulary as a string that can be read."""
+    """The codec's spec with its vocabulary as a string that can be read, and without books."""
+    if spec["name"] == "spectral":
+        books = {name: f"{array[1:]}" for name, array in spec["books"].items()}
+        spec = {**spec, "books": books}
     if spec["name"] == "characters":
         characters = "".join(map(chr, spec["vocabulary"]))
         spec = {**spec, "size": len(characters), "vocabulary": characters}

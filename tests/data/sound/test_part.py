@@ -8,7 +8,7 @@ from seqkit.data.corpus import Part
 from seqkit.data.sound import Frames, stretch
 from seqkit.data.sound.part import SoundPart, without_silence
 
-RATE = 4000
+RATE = 4800
 
 
 def wave(seconds: int, channels: int = 1) -> Frames:
@@ -22,7 +22,7 @@ def wave(seconds: int, channels: int = 1) -> Frames:
 def codec(request: pytest.FixtureRequest) -> SoundCodec:
     if request.param == "mu_law":
         return MuLaw(256, RATE)
-    return Spectral.fit(wave(3, 2), RATE, 128)
+    return Spectral.fit(wave(3, 2), RATE, 192)
 
 
 def test_a_slice_gives_the_mean_of_all_channels(codec: SoundCodec) -> None:
@@ -43,7 +43,7 @@ def test_pauses_become_short_and_documents_begin_with_sound(codec: SoundCodec) -
     part = Part.of(*documents, frame=codec.phases)
     kept = without_silence(SoundPart(part, codec), 40).part
     seconds = len(kept) / codec.symbol_rate
-    assert seconds == pytest.approx(1 + 0.3 + 1 + 1, abs=0.25)  # of 20 ms at each edge
+    assert seconds == pytest.approx(1 + 0.3 + 1 + 1, abs=0.15)
     assert kept.starts.tolist()[0] == 0 and len(kept.starts) == 2
     assert kept.starts[1] % codec.phases == 0
     powers, hop = codec.powers(kept.symbols), codec.samples_of(codec.phases)
