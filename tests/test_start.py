@@ -19,7 +19,7 @@ SHORTER = {
     "checkpoint=runs/first": ("device=cpu",),
     "recipe=shakespeare": (*SMALL, "train.max_minutes=0", "train.max_steps=2"),
     "recipe=my_sound": (
-        *("model.hidden_size=16", "data.copies=2", "seconds=0.1", "device=cpu"),
+        *("model.hidden_size=16", "seconds=0.1", "device=cpu"),
         *("train.max_minutes=0", "train.max_steps=2"),
     ),
     "checkpoint=runs/take": ("seconds=0.1", "device=cpu"),

@@ -10,7 +10,7 @@ import soundfile
 from tests.conftest import Run, summary_of
 
 SMALL = (
-    *("recipe=my_sound", "model.hidden_size=16", "model.num_layers=1", "data.copies=2"),
+    *("recipe=my_sound", "model.hidden_size=16", "model.num_layers=1"),
     *("train.max_minutes=0", "train.max_steps=1", "seconds=0.1", "device=cpu"),
 )
 
