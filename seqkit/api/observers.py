@@ -23,7 +23,6 @@ from seqkit.symbols import Integers
 from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
 
 Observer = Callable[[Event], object]
-_PACE_KNOWN = 20  # steps
 
 
 @dataclass(frozen=True)

@@ -178,14 +178,6 @@ def uniform(hashed: Tensor) -> Tensor:
     return ((hashed >> 8) & (2**24 - 1)).float() * 2.0**-24
 
 
-def normal(hashed: Tensor) -> Tensor:
-    """Hashes as numbers of nearly normal distribution, within ±3.4: the sum of their four bytes."""
-    parts = [(hashed >> shift) & 255 for shift in (0, 8, 16, 24)]
-    total = torch.stack(parts).sum(0, dtype=torch.float32)
-    deviation = math.sqrt(4 * (256**2 - 1) / 12)
-    return (total - 4 * 127.5) / deviation
-
-
 def dropout_threshold(rate: float) -> int:
     """The least of the 16-bit hashes, from -2**15, whose elements are kept."""
     return round(rate * 2**16) - 2**15

@@ -147,23 +147,6 @@ def test_whole_minutes_are_advised_and_epochs_that_would_end_them(
     assert (f"train.max_epochs={2 * epochs}" in command) == given
 
 
-@pytest.mark.parametrize(("enough", "minutes"), [(30_000, "14"), (11_000, "9"), (9000, "")])
-def test_what_read_too_little_sound_is_to_read_more(
-    enough: int, minutes: str, leave: Leave
-) -> None:
-    losses = [*np.linspace(4, 2, 40), *[2.0] * 40]  # levelled off; 10,000 symbols were read
-    run = leave(losses, data={"kind": "audio", "enough": enough})
-    config = Config(recipe="my_sound")
-    config.train.max_steps, config.train.max_minutes = None, 4.5
-    keep(run, config)
-    verdict = judge(read(run))
-    if minutes:
-        assert "It was too short to tell more" in verdict.advice
-        assert f"train.max_minutes={minutes}" in verdict.command
-    else:
-        assert "It has levelled off" in verdict.advice
-
-
 def test_the_verdict_on_the_closing_sample_is_said_again(leave: Leave) -> None:
     run = leave(DOWN, [2.6, 2.2, 1.8, 1.5], likeness={"is_like": False, "heard": "hisses (…)"})
     finding = judge(read(run)).finding
