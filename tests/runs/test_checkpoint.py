@@ -140,20 +140,34 @@ def test_a_well_signed_file_of_nonsense_is_refused(
 
 
 @dataclasses.dataclass
-class Clamped(ModelConfig):
+class Older(ModelConfig):
     """The network's keys before 0.3.0."""
 
     cell_clip: float = 0.0
+    conditions: int = 0
+    condition_size: int = 32
+    lookback: int = 0
 
 
-def test_a_network_whose_cells_were_clamped_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("cell_clip", 0.05, "nothing bounds"),
+        ("conditions", 9, "nothing but labels is read"),
+        ("lookback", 160, "learns sound in minutes without it"),
+    ],
+)
+def test_a_network_with_what_is_gone_is_refused(
+    key: str, value: float, said: str, tmp_path: Path
+) -> None:
     path, original = tmp_path / "a.safetensors", example()
-    for clip in (0.0, 0.05):
-        original.model = Clamped(**dataclasses.asdict(example().model) | {"cell_clip": clip})
-        original.save(path)
-        if not clip:
-            assert checkpoint.load(path, Catalogue()).model == example().model
-    with pytest.raises(UnreadableError, match=r"model\.cell_clip: that is gone: nothing bounds"):
+    own = dataclasses.asdict(original.model)
+    original.model = Older(**own)
+    original.save(path)
+    assert checkpoint.load(path, Catalogue()).model == example().model
+    original.model = Older(**own, **{key: value})  # type: ignore[arg-type]
+    original.save(path)
+    with pytest.raises(UnreadableError, match=rf"model\.{key}: that is gone: .*{said}"):
         checkpoint.load(path, Catalogue())
 
 
