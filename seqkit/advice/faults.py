@@ -43,6 +43,7 @@ def require_enough(config: Config, corpus: Corpus, training: Part) -> None:
         DataError: with the least that it needs, and how much there is.
     """
     needed = 2 * window_length(config.train.sequence_length, corpus.codec)
+    needed = -(-needed // (1 + len(corpus.readings)))
     if len(training) >= needed:
         return
     least, there = math.ceil(needed / config.data.split[0]), len(corpus.whole)

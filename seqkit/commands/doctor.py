@@ -72,7 +72,7 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     given, config = config.recipe, _with_recipe(config, catalogue, console)
     chosen = device.choose_device(config.device)
     session = Session(catalogue, console.notice, console.progress)
-    faults, corpus = list[Fault](), load_corpus(config.data, session)
+    faults, corpus = list[Fault](), load_corpus(config.data, session, readings=True)
     require_cut(config.data, corpus.name, len(corpus.files), len(corpus.whole.starts))
     if config.data.kind == config.data.codec == "auto" and corpus.codec.kind == "bytes":
         faults.append(Fault("neither text nor a known format of sound: bytes are learnt"))

@@ -67,7 +67,7 @@ def lay_out(data: TrainingData, model: ModelConfig, session: Session) -> Lanes:
     """
     train, rank = data.config.train, session.ranks.rank
     shift_seed = data.config.fixed_seed if train.shift_lanes else None
-    several, codec = len(data.training.starts) > 1, data.corpus.codec
+    several, codec = len(data.unabridged.starts) > 1, data.corpus.codec
     if data.config.model.ends and not several:
         raise ConfigError(
             "model.ends=true: the training part is one document, or the beginning of one, and "

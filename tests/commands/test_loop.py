@@ -2,11 +2,27 @@
 
 from pathlib import Path
 
+import pytest
+
+from seqkit.cli import main
+from seqkit.data.datasets import etude
 from tests.conftest import Run
 
+FEW = ("train.max_minutes=0", "train.max_steps=2", "train.sequence_length=64", "seconds=0.5")
 
-def test_the_best_loop_of_some_takes(learnt: Path, run: Run, tmp_path: Path) -> None:
-    words = ["generate", f"checkpoint={learnt / 'run'}", "seconds=0.5", "seed=1", "loop=true"]
+
+@pytest.fixture(scope="module")
+def looping(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that learnt an étude in frames."""
+    folder = tmp_path_factory.mktemp("loop")
+    etude.write(folder / "a.wav", etude.render(etude.compose(16), 4000), 4000)
+    words = ("recipe=my_sound", f"data.path={folder / 'a.wav'}", "model.hidden_size=8", *FEW)
+    assert main([*words, f"run_dir={folder / 'run'}", "device=cpu"]) == 0
+    return folder / "run"
+
+
+def test_the_best_loop_of_some_takes(looping: Path, run: Run, tmp_path: Path) -> None:
+    words = ["generate", f"checkpoint={looping}", "seconds=0.5", "seed=1", "loop=true"]
     many = run.ok(*words, "streams=3", f"out={tmp_path / 'many.wav'}").err
     assert "stream 3 " in many
     told = run.ok(*words, "takes=3", f"out={tmp_path / 'best.wav'}").err
@@ -16,11 +32,11 @@ def test_the_best_loop_of_some_takes(learnt: Path, run: Run, tmp_path: Path) -> 
     assert run.ok(*words, "takes=3", "out=-").out[44:] == best[44:]
 
 
-def test_what_is_no_loop_is_refused(learnt: Path, trained: Path, run: Run) -> None:
+def test_what_is_no_loop_is_refused(looping: Path, trained: Path, run: Run) -> None:
     for model, words, said in (
-        (trained, "length=9", "this model writes text"),
-        (learnt / "run", "sample.rate=8000", "it has the model's 4000 Hz"),
-        (learnt / "run", "out=a.mp3", "give a .wav"),
+        (trained, "length=9", "only a model of data.codec=spectral"),
+        (looping, "sample.rate=8000", "it has the model's 4000 Hz"),
+        (looping, "out=a.mp3", "give a .wav"),
     ):
         told = run.fails_in_a_line(2, "generate", f"checkpoint={model}", "loop=true", words)
         assert said in told

@@ -7,6 +7,9 @@ import numpy.typing as npt
 import pytest
 import soundfile
 
+from seqkit.data.codecs import Spectral
+from seqkit.foundation.catalogue import Catalogue
+from seqkit.runs.checkpoint import load as load_checkpoint
 from tests.conftest import Run, summary_of
 
 SMALL = (
@@ -35,14 +38,9 @@ def eight_channels() -> npt.NDArray[np.float64]:
         (np.zeros(80_000), 8000, 3, "give a recording in which at least 20 ms can be heard"),
         (np.full(80_000, 0.4), 8000, 0, "the sound has a constant offset (DC)"),
         (np.sin(2 * np.pi * 440 * np.arange(96_000) / 8000), 8000, 0, "finished: 1 step in"),
-        (tone(2, 96_000), 96_000, 0, "1 resampled from 96000 Hz to 32000 Hz"),
+        (tone(2, 96_000), 96_000, 0, "1 resampled from 96000 Hz to 48000 Hz"),
         (eight_channels(), 8000, 0, "1 mixed from 8 channels"),
-        (
-            np.pad(tone(0.2, 8000), 80_000),
-            8000,
-            0,
-            "19.7 s of silence left out (data.trim_silence)",
-        ),
+        (np.pad(tone(1, 8000), 80_000), 8000, 0, "s of silence left out (data.trim_silence)"),
     ],
     ids=["short", "silent", "constant", "tone", "96 kHz", "8 channels", "pauses"],
 )
@@ -60,9 +58,11 @@ def test_a_recording(
 def test_silence_is_not_validated_on(run: Run, tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", np.pad(tone(16, 8000), (0, 8000)), 8000)
     kept = tmp_path / "run"
-    words = (*SMALL, "data.split=0.9,0.1,0", "data.sample_rate=8000", "data.bands=1")
+    words = (*SMALL, "data.split=0.9,0.1,0", "data.sample_rate=8000")
     run.ok(*words, f"data.path={tmp_path / 'a.wav'}", f"run_dir={kept}")
     found = run.json("evaluate", f"checkpoint={kept}", "device=cpu")
-    assert found["symbols"] == pytest.approx((1.7 - 1 + 0.3) * 8000, abs=0.04 * 8000)
+    codec = load_checkpoint(kept / "checkpoints" / "best.safetensors", Catalogue()).codec
+    assert isinstance(codec, Spectral)
+    assert found["symbols"] / codec.symbol_rate == pytest.approx(1.7 - 1 + 0.3, abs=0.1)
     best = summary_of(kept)["best_validation_loss"]
     assert found["loss"] == pytest.approx(best, abs=2e-3)

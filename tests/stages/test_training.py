@@ -15,6 +15,7 @@ from tests.conftest import Run
     ("code", "said", "words"),
     [
         (2, "no window may cut", ["train.sequence_length=127", "data.channels=2"]),
+        (2, "one document, or the beginning of one, and ends nowhere", ["model.ends=true"]),
         (5, "not enough memory", ["model.hidden_size=200000"]),
     ],
 )
