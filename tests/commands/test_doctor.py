@@ -49,7 +49,7 @@ def test_a_text_is_examined_and_the_command_line_trains(run: Run, tmp_path: Path
     ("recipe", "keys"),
     [
         ("shakespeare", ("data.kind=bytes", "data.split=0.87654321,0.12345679,0")),
-        ("my_sound", ("data.trim_silence=30", "data.gain=none")),
+        ("my_sound", ("data.trim_silence=30", "data.channels=2")),
     ],
 )
 def test_the_command_line_reads_the_data_as_the_doctor_did(
