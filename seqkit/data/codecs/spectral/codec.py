@@ -181,6 +181,8 @@ class Spectral:
         """
         loop = checked_symbols(symbols, SIZE)
         loop = loop[: len(loop) // CODES * CODES]
+        if not len(loop):
+            return self.frames(loop)
         places = np.arange(-_AROUND * CODES, len(loop) + _AROUND * CODES)
         samples, first = self.frames(np.take(loop, places, mode="wrap")), _AROUND * self.hop
         made, later = samples[first:-first], samples[-first:]
