@@ -22,8 +22,7 @@ from seqkit.foundation.stdout import to_bytes
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.symbols import Integers, Symbols
 
-READ = {False: 4_000, True: 16_000}
-"""Characters of a prompt that are read, the last ones, or frames of a sound."""
+_READ = {False: 4_000, True: 16_000}  # symbols of a prompt of text and of sound, the last ones
 _PIECE, _MOMENT = 256, 0.02  # characters or frames, and seconds
 _MOST = 5_000_000  # symbols of a sample
 _LONGEST = 120  # seconds of a recording
@@ -38,6 +37,10 @@ class Loaded:
         """`sample` has the keys of all that it makes."""
         self.saved, self.codec, self.model = saved, saved.codec, Model[Any](saved, device)
         self.sounds, self._sample = saved.codec.kind == "audio", sample
+        self.read = _READ[self.sounds]
+        """Characters of a prompt that are read, the last ones, or samples of a sound."""
+        if saved.codec.kind == "audio":
+            self.read = saved.codec.samples_of(self.read)
 
     def generated(self, body: bytes, keys: GenerateKeys, lines: bool, nats: bool) -> Pieces:
         """What follows a prompt that was sent, as `lines` or as a file has it, text or a WAV.
@@ -48,7 +51,7 @@ class Loaded:
         state, codec, rate = None, self.codec, self.model.sample_rate or 1
         if max(keys.get("length") or 0, (keys.get("seconds") or 0) * rate) > _MOST:
             raise ConfigError(f"ask for at most {_MOST} symbols, or seconds of so many samples")
-        prompt = self._content(body)[-READ[self.sounds] :]
+        prompt = self._content(body)[-self.read :]
         asked: Any = {**keys, "include_prompt": False, "sample": self._sample}
         if lines:
             if nats:

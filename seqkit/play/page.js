@@ -8,12 +8,12 @@ const make = (tag, given, ...parts) => {
 const model = JSON.parse($("model").textContent), sounds = model.kind === "audio";
 const SHOWN = 100_000;     // characters that are kept on the page
 const READ = model.read ?? SHOWN;      // characters of a prompt, or frames of a recording
-const EACH = sounds ? model.phases / model.bands : 1;    // symbols of a sample of all channels
-const UNIT = sounds ? model.rate * EACH : 1;             // symbols of a second, or a character
-const whole = (symbols) => Math.round(symbols / (model.phases ?? 1)) * (model.phases ?? 1);
-const AHEAD = sounds ? whole(0.3 * UNIT) : 1024;         // symbols that are asked for at a time
+const UNIT = model.symbol_rate ?? 1;                     // symbols of a second, or a character
+const EACH = UNIT / (model.rate ?? 1);                   // symbols of a sample of all channels
+const whole = (symbols) => Math.ceil(symbols / (model.phases ?? 1) - 1e-6) * (model.phases ?? 1);
+const UNHEARD = model.spectral ? 25 * model.phases : 0;  // symbols that wait for those after them
+const AHEAD = sounds ? whole(0.3 * UNIT) + UNHEARD : 1024;     // that are asked for at a time
 const KEPT = 10 * 60;      // seconds of sound that can be saved
-const PARTS = 20;          // of sound that a server goes on from
 const bytes = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 const counted = (number) => number.toLocaleString("en");
 let source, id = 0, runs = 0, made = 0, begun, ending = false;
@@ -23,13 +23,18 @@ function trouble(text) {
   $("trouble").hidden = !text;
 }
 
+function workerOf(name, hear) {
+  const text = new Blob([$(name).textContent], { type: "text/javascript" });
+  const worker = new Worker(URL.createObjectURL(text));
+  worker.onmessage = ({ data }) => hear(data);
+  worker.onerror = (event) => trouble(`This page cannot run its model: ${event.message}`);
+  return worker;
+}
+
 // A source of symbols: it is started, asked for more, given other settings, and stopped. It calls
 // told({id, symbols, nats}), and with {ended: true} after the last ones.
 function workerSource() {
-  const text = new Blob([$("worker").textContent], { type: "text/javascript" });
-  const worker = new Worker(URL.createObjectURL(text));
-  worker.onmessage = ({ data }) => (data.opened ? opened(data.opened) : told(data));
-  worker.onerror = (event) => trouble(`This page cannot run its model: ${event.message}`);
+  const worker = workerOf("worker", (data) => (data.opened ? opened(data.opened) : told(data)));
   const send = (order, ...given) => worker.postMessage({ order, given });
   send("open", model);
   const orders = ["start", "set", "more", "stop"];
@@ -37,14 +42,13 @@ function workerSource() {
 }
 
 // ---- settings
-let code = 0;              // of the note that is held
 function settings() {
   let label = 0, step = 1;
   for (const own of document.querySelectorAll("#labels select"))
     [label, step] = [label + step * own.selectedIndex, step * own.length];
   const [temperature, top_k, top_p] = ["temperature", "top_k", "top_p"].map((n) => +$(n).value);
   const all = top_k >= model.size, seed = $("seed").value;
-  return { temperature, top_k: all ? 0 : top_k, top_p, seed, label, code };
+  return { temperature, top_k: all ? 0 : top_k, top_p, seed, label };
 }
 
 function changed() {
@@ -147,9 +151,8 @@ function write({ symbols, nats }) {
 }
 
 // ---- sound: its pieces are played one after the other, and more is asked for as they end
-let context, analyser, next = 0, playing = new Set(), samples = [], seconds = 0, gaps = 0, before;
-let postfilters, unfiltered = [];      // of the channels; parts of what went into them
-let begun_frame = [];                  // symbols of a frame that is not whole: a server's pieces cut them
+let context, analyser, next = 0, playing = new Set(), samples = [], seconds = 0, gaps = 0;
+let reader;                            // a worker that makes sound of codes
 
 function play(pcm) {
   const { channels, rate } = model, length = pcm.length / channels;
@@ -167,93 +170,41 @@ function play(pcm) {
   playing.add(node);
   node.onended = () => {
     playing.delete(node);
-    source.more(length * EACH);
+    source.more(Math.round(length * EACH));
     if (ending && !playing.size) finish("Done");
   };
 }
 
-function silence() {                   // how many symbols are not heard, nor saved
+function silence() {                   // what was made ahead is not heard, nor saved
   const dropped = [...playing];
   playing.clear();
   next = 0;
   samples.length -= Math.min(samples.length, dropped.length);
-  return dropped.reduce((sum, node) => {
+  for (const node of dropped) {
     node.onended = null;
     node.stop();
     seconds -= node.buffer.duration;
-    return sum + node.buffer.length * EACH;
-  }, 0);
-}
-
-function decoded(symbols) {           // see data/codecs/emphasis.py
-  const { channels, emphasis, synthesis, values } = model;
-  const own = Array.from(symbols, (level) => values[level]);
-  if (!emphasis && !synthesis) return Float32Array.from(own, (value) => value / 32768);
-  return Float32Array.from(synthesis ? joined(own) : own.map((value, i) =>
-    before[i % channels] = Math.fround(value) + emphasis * before[i % channels]));
-}
-
-function filtered(wave, last) {
-  const { channels, postfilter } = model;
-  if (!postfilter) return wave;
-  const factor = 10 ** (postfilter.louder / 20);
-  if (!postfilter.slope) return wave.map((value) => value * Math.fround(factor));
-  const parts = postfilters.map((own, channel) =>
-    own.convert(wave.filter((_, i) => i % channels === channel), last));
-  return Float32Array.from({ length: channels * parts[0].length }, (_, i) =>
-    parts[i % channels][Math.floor(i / channels)] * factor);
-}
-
-function pcm16(wave) {
-  return Int16Array.from(wave, (value) => {
-    const sample = 32768 * value, up = Math.round(sample);
-    const whole = up - sample === 0.5 && up % 2 ? up - 1 : up;      // a half goes to the even one
-    return Math.max(-32768, Math.min(32767, whole));
-  });
-}
-
-function joined(own) {                // see data/codecs/filter_bank.py
-  const { bands, channels, gains, shares, synthesis, turns } = model, columns = bands * channels;
-  const fill = synthesis.length * columns - columns, wave = [];
-  if (!before.seen) before = { seen: Array(fill).fill(0), values: Array(columns).fill(0) };
-  const seen = [...before.seen], now = before.values;
-  for (let place = 0; place < own.length;) {
-    gains.forEach((gain, i) => {       // one that is 0 leaves its value out
-      const change = gain && Math.fround(Math.fround(own[place++]) / Math.fround(gain));
-      now[i] = change + shares[i] * now[i];
-    });
-    for (let i = 0; i < columns; i += channels) {      // see data/codecs/channels.py
-      if (!turns) { seen.push(...now.slice(i, i + channels)); continue; }
-      const [first, second] = now.slice(i), [[cos, sin]] = turns[i / 2];
-      seen.push(cos * first - sin * second, sin * first + cos * second);
-    }
   }
-  const made = seen.length - fill;
-  for (let frame = 0; frame < made; frame += columns)
-    for (let i = 0; i < columns; i++) {
-      let sum = 0, place = frame + i % channels;
-      for (const of_bands of synthesis)
-        for (const of_samples of of_bands) {
-          sum += of_samples[Math.floor(i / channels)] * seen[place];
-          place += channels;
-        }
-      wave.push(sum);
-    }
-  before = { seen: seen.slice(made), values: now };
-  return wave;
 }
 
-function sound({ symbols }, last = false) {
-  const known = [...begun_frame, ...symbols], size = known.length - known.length % model.phases;
-  begun_frame = known.slice(size);
-  const wave = decoded(known.slice(0, size)), pcm = pcm16(filtered(wave, last));
-  unfiltered = [...unfiltered, pcm16(wave)].slice(-PARTS);
-  if (!pcm.length) return;
+function heard({ id: own, pcm, ended }) {     // samples of 16 bits, the channels side by side
+  if (own !== id) return;              // of what was stopped
+  if (ended) {
+    ending = true;
+    if (!playing.size) finish("Done");    // or else once all is heard
+    return;
+  }
   samples.push(pcm);
   seconds += pcm.length / model.channels / model.rate;
   while (seconds > KEPT) seconds -= samples.shift().length / model.channels / model.rate;
   play(pcm);
   $("wav").hidden = false;
+}
+
+function sound({ symbols = [], ended }) {
+  if (reader) reader.postMessage({ id, symbols, last: ended });
+  else if (ended) heard({ id, ended });
+  else heard({ id, pcm: Int16Array.from(symbols, (level) => model.values[level]) });
 }
 
 function wav(pcm, channels = model.channels) {
@@ -283,29 +234,25 @@ function picture(own) {                // one more column of the spectrogram for
   requestAnimationFrame(() => picture(own));
 }
 
-// ---- keys: of the notes that the model knows, [note, its code], or else of the first label's values
-const NAMES = ["C", "C♯", "D", "D♯", "E", "F", "F♯", "G", "G♯", "A", "A♯", "B"];
-const notes = model.notes ?? [];
-const [label, values] = Object.entries(model.labels ?? {})[0] ?? ["", []];
-const shown = notes.length ? notes.map(([note]) => NAMES[note % 12] + (Math.floor(note / 12) - 1))
-  : values;
+// ---- keys: of the first label's values
+const [label, shown] = Object.entries(model.labels ?? {})[0] ?? ["", []];
 const fingers = shown.every((value) => value.length === 1) ? shown
   : [..."1234567890qwertyuiopasdfghjklzxcvbnm"].slice(0, shown.length);
 
-function press(place) {
+function press(place) {                // it begins anew, and at once
   $("row").children[place].classList.add("down");
-  if (notes.length) code = notes[place][1];
-  else document.querySelector("#labels select").selectedIndex = place + 1;
+  document.querySelector("#labels select").selectedIndex = place + 1;
   if (!id || ending) return start();
-  source.set(settings(), !notes.length);
-  if (!notes.length) source.more(silence());
+  silence();
+  id = ++runs;
+  reader?.postMessage({ anew: true });
+  source.set(settings(), id);
+  source.more(AHEAD);
+  picture(id);
 }
 
 function release(place) {
   $("row").children[place].classList.remove("down");
-  const held = [...$("row").children].findIndex((own) => own.matches(".down"));
-  code = notes.length && held >= 0 ? notes[held][1] : 0;
-  if (notes.length) source.set(settings());
 }
 
 function key(value, place) {
@@ -326,22 +273,6 @@ function finger({ key, repeat, ctrlKey, metaKey, altKey, target, type }) {
   (type === "keydown" ? press : release)(place);
 }
 
-function message([status, note, velocity]) {
-  const near = notes.map(([own]) => Math.abs(own - note)), kind = status >> 4;
-  const place = notes.length ? near.indexOf(Math.min(...near)) : note % values.length;
-  if (kind === 9 || kind === 8) (kind === 9 && velocity ? press : release)(place);
-}
-
-async function midi() {
-  try {
-    const access = await navigator.requestMIDIAccess();
-    for (const input of access.inputs.values()) input.onmidimessage = ({ data }) => message(data);
-    $("midi").textContent = `Listening to ${access.inputs.size} MIDI inputs`;
-  } catch (error) {
-    trouble(`No MIDI: ${error.message}`);
-  }
-}
-
 // ---- start and stop
 function report(word) {
   const rate = 1000 * made / (performance.now() - begun), missed = gaps && `, gaps: ${gaps}`;
@@ -359,25 +290,18 @@ function finish(word) {
 
 function told(piece) {
   if (piece.id !== id) return;         // of what was stopped
-  if (piece.ended) {
-    if (sounds) sound({ symbols: [] }, true);
-    ending = true;
-    if (!playing.size) finish("Done");    // or else once all is heard
-    return;
-  }
-  made += piece.symbols.length;
+  if (piece.ended && !sounds) return finish("Done");
+  made += piece.symbols?.length ?? 0;
   (sounds ? sound : write)(piece);
-  if (made % 4096 < piece.symbols.length) report("Making");
+  if (made % 4096 < piece.symbols?.length) report("Making");
 }
 
 async function start(event) {
   event?.preventDefault();
   stop();
   trouble("");
-  [made, begun, gaps, samples, seconds, before, unfiltered, begun_frame] =
-    [0, performance.now(), 0, [], 0, [0, 0], [], []];
-  if (model.postfilter)
-    postfilters = Array.from({ length: model.channels }, () => new Postfilter(model.postfilter));
+  [made, begun, gaps, samples, seconds] = [0, performance.now(), 0, [], 0];
+  reader?.postMessage({ anew: true });
   try {
     if (!/^\d{1,18}$/.test($("seed").value)) throw new Error("The seed is a whole number.");
     const prompt = sounds ? [] : encode($("prompt").value), own = id = ++runs;
@@ -414,6 +338,10 @@ function opened(kind) {
 
 function ready() {
   prepare();
+  if (model.spectral) {
+    reader = workerOf("spectral", heard);
+    reader.postMessage({ codec: model.spectral });
+  }
   if (model.choices) {
     source = serve();
     opened("server");
@@ -429,11 +357,11 @@ function ready() {
   Object.assign($("controls"), { onsubmit: start, oninput: changed });
   $("coloured").onchange = rewrite;
   window.onhashchange = restore;
-  for (const [name, call] of Object.entries({ stop, other: reseed, wav: save, midi }))
+  for (const [name, call] of Object.entries({ stop, other: reseed, wav: save }))
     $(name).onclick = call;
   if (!sounds || !shown.length) return;
   $("keys").hidden = false;
-  $("keys").firstChild.append(notes.length ? "Notes" : label);
+  $("keys").firstChild.append(label);
   $("row").append(...shown.map(key));
   document.onkeydown = document.onkeyup = finger;
 }

@@ -39,7 +39,7 @@ def page_of(saved: Checkpoint, title: str) -> bytes:
     labels = None if saved.labels is None else labelled.every(saved.labels)
     model = {
         "programs": [_text(program(relaxed)) for relaxed in (True, False)],
-        "main": _packed(network, codec.size, labels),
+        "network": _packed(network, codec.size, labels),
     }
     content = filled(saved, title, model)
     if len(content) > _MOST:
@@ -76,15 +76,29 @@ def _of_codec(codec: Codec) -> dict[str, Any]:
             "rate": codec.sample_rate,
             "channels": codec.channels,
             "phases": codec.phases,
+            "symbol_rate": codec.symbol_rate,
         }
         if isinstance(codec, Spectral):
-            return heard | {"spectral": codec.to_spec()}
+            return heard | {"spectral": _of_frames(codec)}
         assert isinstance(codec, Quantiser)
-        values = np.frombuffer(writer.pcm16(codec.values), "<i2").tolist()
-        return heard | {"values": values, "emphasis": 0, "bands": 1, "postfilter": False}
+        return heard | {"values": np.frombuffer(writer.pcm16(codec.values), "<i2").tolist()}
     if isinstance(codec, Bytes):
         return {}
     return {"vocabulary": [codec.decode([symbol]) for symbol in range(codec.size)]}
+
+
+def _of_frames(codec: Spectral) -> dict[str, Any]:
+    """Its spec, and what is short to tell and long to find. Raises ConfigError."""
+    spec, layout = codec.to_spec(), codec.layout
+    if layout.size & (layout.size - 1):
+        raise ConfigError(f"pages know windows of a power of 2, and not of {layout.size} samples")
+    mean = codec.books.mean.astype("<f4")  # many browsers know no half precision
+    return {
+        **spec,
+        "books": {**spec["books"], "mean": [_text(mean.tobytes()), len(mean)]},
+        "edges": layout.edges.tolist(),
+        "alike": layout.band_weights.astype(float).tolist(),
+    }
 
 
 def _packed(network: Network, size: int, labels: Floats | None) -> dict[str, Any]:

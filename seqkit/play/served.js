@@ -1,5 +1,6 @@
 // What the page of a server has beside: the server as a source, a choice of models, recordings.
-const AT_ONCE = 5_000_000, TAIL = 2000;    // symbols of a request, and of what it goes on from
+const AT_ONCE = 5_000_000;     // symbols of a request
+const TAIL = 2000, PARTS = 20; // characters, or parts of sound, that it goes on from
 const query = new URLSearchParams(location.search);
 let recorded = "", recorder;
 
@@ -12,7 +13,7 @@ function asked({ temperature, top_p, top_k }) {
 
 function tail() {                          // of what is there, to go on from
   if (!sounds) return written.flatMap(([text]) => Array.from(text)).slice(-TAIL).join("");
-  const pcm = unfiltered.flatMap((part) => [...part]).slice(-TAIL * model.channels);
+  const pcm = samples.slice(-PARTS).flatMap((part) => [...part]);
   return pcm.length ? wav([Int16Array.from(pcm)]) : recorded;
 }
 
@@ -55,8 +56,9 @@ function serverSource() {
       run = { id, left, seed: BigInt(given.seed), keys: asked(given) };
       ask(sounds ? recorded : $("prompt").value, run);
     },
-    set(given, anew = false) {
+    set(given, anew = 0) {                 // as a run, from the beginning on
       const own = run;
+      own.id = anew || own.id;
       own.keys = asked(given);
       clearTimeout(timer);
       if (!own.id || own.left <= 0 || (!anew && `${own.keys}` === own.known)) return;

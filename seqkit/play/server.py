@@ -26,7 +26,7 @@ from seqkit.foundation.console import Notice
 from seqkit.foundation.errors import ConfigError, DataError, SeqkitError, of_plugin
 from seqkit.foundation.randomness import SEEDS
 from seqkit.foundation.settings import nearest
-from seqkit.play.loaded import READ, Loaded, Pieces
+from seqkit.play.loaded import Loaded, Pieces
 from seqkit.play.page import filled
 
 _PATIENCE = 30  # seconds for which a client may neither send nor take anything
@@ -87,7 +87,7 @@ class Server:
 
     async def _page(self, request: Request) -> Response:
         name, loaded = await self._loaded(_keys(request))
-        fields = {"choices": self._names, "read": READ[loaded.sounds]}
+        fields = {"choices": self._names, "read": loaded.read}
         return HTMLResponse(filled(loaded.saved, name, fields))
 
     async def _generate(self, request: Request) -> Response:

@@ -1,5 +1,5 @@
 "use strict";
-// Makes symbols of a text or a sound, in a worker.
+// Makes symbols, in a worker.
 const BLOCK = 256;             // symbols between two looks at what the page wants
 const FED = 128, ROOM = 1024;   // symbols of a prompt that step.c takes at a time; its buffers'
 
@@ -36,7 +36,7 @@ class Network {
   }
 }
 
-let main, model, settings, prompt = [], run = 0, granted = 0, left = 0;
+let network, model, label, prompt = [], run = 0, granted = 0, left = 0;
 const channel = new MessageChannel();
 let going = false;             // a block is to be made, after the orders that came meanwhile
 channel.port1.onmessage = () => { going = false; make(); };
@@ -45,12 +45,11 @@ const goOn = () => { if (!going) channel.port2.postMessage(going = true); };
 function make() {              // a block
   const count = Math.min(BLOCK, granted, left), part = prompt.splice(0, FED);
   if (!run || (!part.length && left && !count)) return;
-  if (part.length) {
-    main.feed(part, settings.label);
-  } else if (left) {
-    const symbols = main.draw(count, settings.label);
+  if (part.length) network.feed(part, label);
+  else if (left) {
+    const symbols = network.draw(count, label);
     [granted, left] = [granted - count, left - count];
-    const nats = main.probabilities.slice(0, count).map((p) => -Math.log(p));
+    const nats = network.probabilities.slice(0, count).map((p) => -Math.log(p));
     postMessage({ id: run, symbols, nats });
   } else {
     postMessage({ id: run, ended: true });
@@ -64,17 +63,20 @@ const orders = {
     const programs = given.programs.map(bytes);
     const own = programs.find((program) => WebAssembly.validate(program));
     const program = new WebAssembly.Module(own);
-    [model, main] = [given, new Network(program, given.main)];
+    [model, network] = [given, new Network(program, given.network)];
     postMessage({ opened: own === programs[0] ? "relaxed" : "plain" });
   },
   start(id, symbols, length, given) {
-    [run, prompt, granted, left] = [id, symbols, 0, length];
-    orders.set(given, true);
+    [prompt, left] = [symbols, length];
+    orders.set(given, id);
   },
-  set(given, anew) {
-    settings = given;
-    main.step.rule(given.temperature, given.top_k, given.top_p, model.kind === "audio" ? 0 : 1);
-    if (anew) main.begin(BigInt(settings.seed), model.start);
+  set(given, anew) {           // as a run, from the beginning on
+    const { temperature, top_k, top_p, seed } = given;
+    network.step.rule(temperature, top_k, top_p, model.kind === "audio" ? 0 : 1);
+    label = given.label;
+    if (!anew) return;
+    [run, granted] = [anew, 0];
+    network.begin(BigInt(seed), model.start);
   },
   more(count) { granted += count; },
   stop() { run = 0; },

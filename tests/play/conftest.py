@@ -24,7 +24,8 @@ from tests.conftest import Run, environment, shared
 from tests.warm_python import python
 
 Opened = Callable[..., Page]
-EMBEDDED = ("model.input=embedding", "model.hidden_size=16")
+FRAMES = ("data.codec=spectral", "train.sequence_length=16")
+SMALL = ("model.input=embedding", "model.hidden_size=16")
 
 
 @pytest.fixture(scope="module")
@@ -57,10 +58,7 @@ def opened(chromium: Page, run: Run, tmp_path: Path) -> Opened:
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs: words (two voices), stereo, bytes, hostile.
-
-    A frame of stereo has four symbols.
-    """
+    """Runs: words (two voices), frames (of two voices, spectral), stereo, bytes, hostile."""
 
     def train(folder: Path) -> None:
         (folder / "sounds").mkdir()
@@ -77,8 +75,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         (folder / "hostile.txt").write_text(hostile * 40, newline="")
         for name, words in {
-            "words": (*SOUND, *EMBEDDED, "data.label=^([a-z]+)_"),
-            "stereo": (*SOUND, "data.codec=spectral", "data.channels=2"),
+            "words": (*SOUND, *SMALL, "data.label=^([a-z]+)_"),
+            "frames": (*SOUND, *SMALL, *FRAMES, "data.label=^([a-z]+)_"),
+            "stereo": (*SOUND, *SMALL, *FRAMES, "data.channels=2"),
             "bytes": (*TEXT, "data.kind=bytes"),
             "hostile": TEXT,
         }.items():
