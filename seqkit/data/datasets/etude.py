@@ -32,15 +32,17 @@ def locate(folders: Folders) -> Located:
     return located(folders, "etude", SAMPLE_RATE)
 
 
-def located(folders: Folders, name: str, sample_rate: int, pick: int = 3) -> Located:
-    """The étude at a rate, under the name of its data set; `pick` is as in `pluck`."""
+def located(
+    folders: Folders, name: str, sample_rate: int, pick: int = 3, noise: int = 1
+) -> Located:
+    """The étude at a rate, under the name of its data set; the rest is as in `pluck`."""
     folders.notice(
         f"no data.path: a built-in étude of {SECONDS:g} s is read; data.path=FILE_OR_FOLDER reads "
         "recordings of yours"
     )
     path = folders.cache / "made" / f"{name}_{_VERSION}.wav"
     if not path.exists():
-        write(path, render(compose(SECONDS), sample_rate, pick), sample_rate)
+        write(path, render(compose(SECONDS), sample_rate, pick, noise), sample_rate)
     return Located(path, name)
 
 
@@ -64,26 +66,26 @@ def compose(seconds: float) -> list[tuple[int, int]]:
     return notes
 
 
-def render(notes: list[tuple[int, int]], sample_rate: int, pick: int = 3) -> Floats:
+def render(notes: list[tuple[int, int]], sample_rate: int, pick: int = 3, noise: int = 1) -> Floats:
     """The wave (N,) of a melody; a string is damped when the next one is plucked.
 
-    `pick` is as in `pluck`.
+    `pick` and `noise` are as in `pluck`.
 
     Without the hiss every sample would follow from those before it, and a model that learns this
     has not learnt to find back to the tone from samples that it drew itself.
     """
     pieces = [
-        pluck(SCALE[place], round(beats * _BEAT * sample_rate), sample_rate, pick)
+        pluck(SCALE[place], round(beats * _BEAT * sample_rate), sample_rate, pick, noise)
         for place, beats in notes
     ]
     melody = np.concatenate(pieces)
     return melody + _HISS * (2 * uniforms(2, 0, 0, melody.size) - 1)
 
 
-def pluck(hertz: float, samples: int, sample_rate: int, pick: int = 3) -> Floats:
+def pluck(hertz: float, samples: int, sample_rate: int, pick: int = 3, noise: int = 1) -> Floats:
     """One string (samples,), faded out in its last hundredth of a second.
 
-    `pick` is how many samples of the burst are smoothed into one.
+    `pick` is how many samples of the burst are smoothed into one, `noise` the seed of its draws.
 
     y[t] = g * ((1-s)/2 y[t-n] + 1/2 y[t-n-1] + s/2 y[t-n-2]): the smoothing delays by half a
     sample and linear interpolation by s, so that n + s + 1/2 samples are one period.
@@ -93,8 +95,8 @@ def pluck(hertz: float, samples: int, sample_rate: int, pick: int = 3) -> Floats
     s = period - 0.5 - n
     turn = 10 ** (-3 * period / (_RING * sample_rate))
     # The same burst for every pluck of a string, without its sharpest edges.
-    noise = 2 * uniforms(1, n, 0, n + 2) - 1
-    burst: Floats = sum((np.roll(noise, shift) for shift in range(-1, pick - 1)), 0 * noise) / pick
+    drawn = 2 * uniforms(noise, n, 0, n + 2) - 1
+    burst: Floats = sum((np.roll(drawn, shift) for shift in range(-1, pick - 1)), 0 * drawn) / pick
     burst -= burst.mean()
     y = np.zeros(n + 2 + samples)
     y[: n + 2] = burst / np.abs(burst).max()
