@@ -41,8 +41,6 @@ from seqkit.training.events import CheckpointDue, Stepped, Trained
 from seqkit.training.footprint import SMALLER
 from seqkit.training.giving_up import run_or_fall_back
 
-_PACE_KNOWN = 20  # steps
-
 _INDEXED = 1 << 28  # symbols at most: the index of more would take minutes
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from seqkit.data.codecs import MuLaw, SoundCodec, Spectral
 from seqkit.data.corpus import Part
-from seqkit.data.sound import Frames, stretch
+from seqkit.data.sound import Frames
 from seqkit.data.sound.part import SoundPart, without_silence
 
 RATE = 4800
@@ -34,7 +34,6 @@ def test_a_slice_gives_the_mean_of_all_channels(codec: SoundCodec) -> None:
     if codec.phases == 1:  # of others phases begin where a slice does
         assert np.array_equal(short.frames(3, 7), frames[3:7])
     assert short.frames(3, 7).shape == (4, codec.channels)
-    assert np.array_equal(stretch(short, -5, 3), [0] * 5 + short[:3].tolist())
 
 
 def test_pauses_become_short_and_documents_begin_with_sound(codec: SoundCodec) -> None:
