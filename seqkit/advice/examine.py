@@ -79,7 +79,6 @@ def _of_sound(
         "peak": levels.peak,
         "offset": levels.offset,
         "silence": levels.silence,
-        "snr_db": corpus.snr,
         "clipped": clipped,
     }
     return {"sound": facts}, sound.faults(levels, heard, config.data, clipped)

@@ -168,8 +168,6 @@ def _rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "length", f"{duration(sound['seconds'])} at {sound['sample_rate']} Hz"
         yield "peak", f"{sound['peak']:.3f} ({decibels(sound['peak']):.1f} dB)"
         yield "silence", f"{sound['silence']:.1%}"
-        if sound["snr_db"] is not None:
-            yield "quantiser", f"{sound['snr_db']:.1f} dB with {sound['levels']} levels"
     beside, names = facts["baselines"], baselines.NAMES
     known = [f"{name} {beside[key]:.3f}" for key, name in names.items() if key in beside]
     yield "bits a symbol", ", ".join(known)

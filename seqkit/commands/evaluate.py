@@ -83,8 +83,6 @@ def _prediction(
     scoring.require_numbers(score.nats, learning=config.protocol == "dynamic")
     with console.progress("baselines"):
         beside: dict[str, Any] = {**baselines.baselines(part, corpus.codec)}
-    if corpus.codec.kind == "audio":
-        beside["quantiser_snr_db"] = corpus.snr
     result = {
         **_score_fields(score, part, corpus),
         "skipped": corpus.skipped,

@@ -110,7 +110,6 @@ class Corpus:
     whole_documents: a split cuts no document.
     validation_start, test_start: the first symbol of the data set's own validation and test part,
         which stand last, in this order; None without one.
-    snr: the signal to noise ratio of quantising, in decibels.
     readings: further rows of symbols of the same documents, of sound in frames: each has them a
         part of a frame later.
     stand_in: the file that was read because the data set could not be had.
@@ -129,7 +128,6 @@ class Corpus:
     whole_documents: bool = False
     validation_start: int | None = None
     test_start: int | None = None
-    snr: float | None = None
     readings: tuple[Symbols, ...] = ()
     licence: str = ""
     citation: str = ""

@@ -37,7 +37,7 @@ from seqkit.foundation.settings import check_type
 from seqkit.foundation.wording import first_of
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
-_FORMAT = 18  # of the cached files; what is chosen otherwise changes their key, too
+_FORMAT = 19  # of the cached files; what is chosen otherwise changes their key, too
 _OF_BOTH = ("on_bad_file", "sha256")
 _OF_SOUND = (*_OF_BOTH, "channel")
 _OF_TEXT = (*_OF_BOTH, "unknown", "newline", "leave_out", "document", "encoding", "kind")
@@ -194,8 +194,8 @@ def _parts_of(codec: Codec) -> list[Any]:
 
 def _kept(place: Path, progress: Progress) -> tuple[Symbols, Integers, Facts] | None:
     """What the cache has of a corpus; None if it is not there, or damaged."""
-    kinds = {"sha256": str, "notes": list[str], "counts": list[int], "skipped": int}
-    known = _read(place, kinds | {"snr": float | None, "digest": str})
+    kinds = {"sha256": str, "notes": list[str], "counts": list[int], "skipped": int, "digest": str}
+    known = _read(place, kinds)
     if known is None:
         return None
     file = place.with_suffix(".npy")
@@ -285,7 +285,6 @@ def encode(
         "counts": [len(each) for each in sizes],
         "skipped": findings.skipped + len(findings.left_out),
         "notes": [*findings.notes(source.documents, codec), *_other_files(sha256, config.sha256)],
-        "snr": findings.snr,
     }
 
 
@@ -314,7 +313,6 @@ def _corpus_of(
         stand_in=located.path if located.stands_in else None,
         validation_start=begins.get(1),
         test_start=begins.get(2),
-        snr=facts["snr"],
     )
 
 

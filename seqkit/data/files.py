@@ -3,7 +3,6 @@
 import codecs
 import difflib
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -171,7 +170,6 @@ class Findings:
     left_out: the recordings that hold nothing to learn from, and why.
     converted: how many recordings were brought to another form.
     clipped: samples beyond full scale.
-    signal, noise: the sums of squares of all samples, and of the errors of quantising.
     empty: documents in files that were left out because nothing is in them.
     skipped, replaced: characters outside the vocabulary that were left out, or replaced. A codec of
         one's own does not tell.
@@ -180,8 +178,6 @@ class Findings:
     left_out: dict[str, str] = field(default_factory=dict)
     converted: Counter[str] = field(default_factory=Counter)
     clipped: int = 0
-    signal: float = 0.0
-    noise: float = 0.0
     empty: int = 0
     skipped: int = 0
     replaced: int = 0
@@ -191,11 +187,6 @@ class Findings:
         for name, found in vars(other).items():
             own = getattr(self, name)
             setattr(self, name, own | found if type(found) is dict else own + found)
-
-    @property
-    def snr(self) -> float | None:
-        """The signal to noise ratio of quantising, in decibels; None without noise."""
-        return 10 * math.log10(self.signal / self.noise) if self.noise else None
 
     def notes(self, files: Mapping[str, Path], codec: Codec) -> list[str]:
         """What the user is told about these files, by their names."""

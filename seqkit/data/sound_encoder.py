@@ -85,9 +85,6 @@ def encode_sound(
             peak = max(peak, float(np.abs(frames).max(initial=0)))
             if isinstance(codec, Quantiser):
                 findings.clipped += int(np.count_nonzero(np.abs(frames) * codec.gain > 1))
-                errors = codec.frames(symbols) - frames
-                findings.noise += float(np.square(errors, dtype=np.float64).sum())
-                findings.signal += float(np.square(frames, dtype=np.float64).sum())
     why = ""
     if size < SHORTEST * codec.symbol_rate:
         why = f"shorter than {SHORTEST * 1000:g} ms"

@@ -126,7 +126,6 @@ def test_evaluation_compares_with_baselines(learnt: Path, run: Run) -> None:
     bits = [scores[f"{name}_bits"] for name in ("flac", "histogram")]
     assert scores["bits_per_symbol"] < min(bits)
     assert max(bits) < 8
-    assert 30 < scores["quantiser_snr_db"] < 45
     shown = run("evaluate", f"checkpoint={learnt / 'run'}", "device=cpu").out.decode()
     assert "flac_bits" in shown
     test = run.fails(3, "evaluate", f"checkpoint={learnt / 'run'}", "part=test")

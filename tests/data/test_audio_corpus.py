@@ -65,9 +65,6 @@ def test_a_file_comes_back_within_the_quantisers_error(tmp_path: Path) -> None:
         wave = codec.decode(corpus.whole.symbols)
         steps = np.diff(codec.decode(np.arange(codec.size)))
         assert np.abs(wave - noise()).max() <= steps.max() / 2 * 1.01
-        power = np.square(noise(), dtype=np.float64).sum()
-        error = np.square(wave - noise(), dtype=np.float64).sum()
-        assert corpus.snr == pytest.approx(10 * np.log10(power / error), abs=0.01)
 
 
 def test_a_split_takes_whole_files_and_the_test_part_is_the_data_sets_own(
