@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from seqkit.data.codecs.base import SoundCodec, TextCodec
+from seqkit.data.codecs.base import TextCodec
 from seqkit.data.codecs.characters import Bytes, Characters, UnknownSymbolError, code_points
 from seqkit.data.codecs.quantisers import Linear, MuLaw, Quantiser
 from seqkit.data.codecs.spectral import Spectral
@@ -39,6 +39,8 @@ __all__ = [
     "spec_of",
 ]
 
+SoundCodec = Quantiser | Spectral
+"""P symbols stand for a frame of C channels. Documents begin with whole frames."""
 Codec = TextCodec | SoundCodec
 
 

@@ -1,18 +1,17 @@
-"""What every codec of text or bytes does, and every one of sound.
+"""What every codec of text or bytes does.
 
-Your own is a subclass of `TextCodec`, or of `Quantiser` (docs/reference/plugins.md).
+Your own is a subclass of `TextCodec`, or for sound of `Quantiser` (docs/reference/plugins.md).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, Literal, Protocol, Self
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.data.sound import Frames, Wave
 from seqkit.foundation.errors import ConfigError
-from seqkit.symbols import Floats, Integers, Symbols, symbol_dtype
+from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 
 def checked_symbols(symbols: npt.ArrayLike, size: int) -> Integers:
@@ -100,75 +99,3 @@ class TextCodec(ABC):
         By default they keep their numbers, and new ones follow.
         """
         return np.arange(self.size, dtype=symbol_dtype(grown.size))
-
-
-class SoundCodec(Protocol):
-    """What every codec of sound does: P symbols stand for a frame of C channels.
-
-    Documents begin with whole frames.
-    """
-
-    kind: ClassVar[Literal["audio"]]
-    name: ClassVar[str]
-    """Stands in the spec, and is what `data.codec` calls it."""
-
-    @property
-    def size(self) -> int:
-        """V, the number of different symbols."""
-
-    @property
-    def start(self) -> int:
-        """The symbol that stands before the first one of every document."""
-
-    @property
-    def phases(self) -> int:
-        """P, the symbols of a frame."""
-
-    @property
-    def sample_rate(self) -> int:
-        """In hertz."""
-
-    @property
-    def channels(self) -> int:
-        """C."""
-
-    @property
-    def symbol_rate(self) -> float:
-        """Symbols of a second of sound."""
-
-    def symbols_of(self, samples: float) -> int:
-        """The symbols of so many samples of all channels, to the nearest frame."""
-
-    def samples_of(self, symbols: int) -> int:
-        """The samples of each channel in so many symbols, of whole frames."""
-
-    def encode(self, samples: Wave | Frames) -> Symbols:
-        """The symbols (N,) of samples (n,), the same in all channels, or (n, C)."""
-
-    def decode(self, symbols: npt.ArrayLike) -> Wave:
-        """The wave of symbols (N,), of several channels their mean."""
-
-    def frames(self, symbols: npt.ArrayLike) -> Frames:
-        """The samples (n, C) of symbols (N,). Raises ConfigError for what are none."""
-
-    def encoder(self) -> Callable[[Frames, bool], Symbols]:
-        """A function that gives the symbols of samples (n, C) that come in pieces.
-
-        It is told which piece is the last.
-        """
-
-    def reader(self) -> Callable[[npt.ArrayLike, bool], Frames]:
-        """A function that gives the samples (n, C) of symbols (N,) that come in pieces.
-
-        It is told which piece is the last.
-        """
-
-    def powers(self, symbols: npt.ArrayLike) -> Floats:
-        """How loud each frame of symbols (F P,) is, (F,): in proportion to its mean square."""
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Rebuild one from `to_spec()`. Raises any exception for another spec."""
-
-    def to_spec(self) -> dict[str, Any]:
-        """A JSON object with the codec's `name` from which `from_spec` rebuilds it."""
