@@ -22,7 +22,7 @@ from tests.warm_python import module_path, python
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
-RATE = 4000
+RATE, HOP = 4000, 128  # of the longest windows that its codec may have
 OF_SOUND = (
     *("model.hidden_size=16", "data.sample_rate=4000"),
     *("train.batch_size=4", "train.sequence_length=16", "train.max_steps=2", "seconds=0.1"),
@@ -70,7 +70,8 @@ def test_sound_from_a_recording(
     printed = script(monkeypatch, capfd, "sound_from_recording.py", *words)
     assert "listen to continued.wav" in printed
     assert soundfile.info("start.wav").frames == RATE // 2
-    assert soundfile.info("continued.wav").frames == RATE // 2 + RATE // 5
+    more = soundfile.info("continued.wav").frames - RATE // 2 - RATE // 5
+    assert 0 <= more < HOP  # the start's last frame is whole
 
 
 def test_surprise_as_csv(
@@ -204,8 +205,9 @@ def test_listening_to_a_model(monkeypatch: pytest.MonkeyPatch, heard: list[Any])
     lengths = [len(wave) for wave, rate in heard if rate == RATE]
     assert samples
     assert len(heard) == samples + 3
-    assert lengths[samples:] == [2400, 2000 + 2400, 2000 + 2400]
-    assert soundfile.info("seed_2.wav").frames == 4400
+    assert lengths[samples] == 2400
+    assert all(0 <= length - 2000 - 2400 < HOP for length in lengths[samples + 1 :])
+    assert soundfile.info("seed_2.wav").frames == lengths[-1]
 
 
 def test_every_example_is_listed_and_short() -> None:

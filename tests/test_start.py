@@ -15,14 +15,14 @@ PAGE = (ROOT / "docs" / "index.md").read_text()
 PROGRAM = "python -m seqkit "
 SHORTER = {
     "checkpoint=shakespeare": ("device=cpu",),
-    "checkpoint=etude": ("seconds=0.1", "device=cpu"),
+    "checkpoint=etude": ("seconds=2", "device=cpu"),
     "checkpoint=runs/first": ("device=cpu",),
     "recipe=shakespeare": (*SMALL, "train.max_minutes=0", "train.max_steps=2"),
     "recipe=my_sound": (
         *("model.hidden_size=16", "seconds=0.1", "device=cpu"),
         *("train.max_minutes=0", "train.max_steps=2"),
     ),
-    "checkpoint=runs/take": ("seconds=0.1", "device=cpu"),
+    "checkpoint=runs/take": ("seconds=2", "device=cpu"),
 }
 """What is added to the commands that hold a word, because the test has seconds, not minutes."""
 

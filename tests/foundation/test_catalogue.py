@@ -22,7 +22,7 @@ DATASETS = {"squares": Squares()}
 def test_seqkits_own_are_found_by_name() -> None:
     catalogue = Catalogue()
     assert {"tiny_shakespeare", "etude"} <= set(catalogue.names("datasets"))
-    assert catalogue.names("codecs") == ["bytes", "characters", "linear", "mu_law"]
+    assert catalogue.names("codecs") == ["bytes", "characters", "linear", "mu_law", "spectral"]
     assert catalogue.find("codecs", "characters") is Characters
     assert catalogue.find("codecs", "mu_law") is MuLaw
     for name in catalogue.names("datasets"):
