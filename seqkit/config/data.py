@@ -80,9 +80,10 @@ class DataConfig:
         maximum=HIGHEST_RATE,
     )
     channel: str = option("mix", "the channel of sound to read, from 0; mix takes their mean")
-    channels: int = option(
-        1,
-        "channels of sound to learn and to make: 2 for stereo, with data.codec=spectral",
+    channels: int | None = option(
+        None,
+        "channels of sound to learn and to make: 1, or 2 for stereo; null takes those of most "
+        "recordings with data.codec=spectral, and 1 with other codecs",
         minimum=1,
         maximum=2,
     )

@@ -193,10 +193,9 @@ def check(config: Config) -> None:
         )
     if config.data.channel != "mix" and not config.data.channel.isdecimal():
         raise ConfigError(f"data.channel={config.data.channel}: give mix, or a number from 0")
-    if config.data.channel != "mix" and config.data.channels > 1:
+    if config.data.channel != "mix" and config.data.channels == 2:
         raise ConfigError(
-            f"data.channel={config.data.channel}: one channel, and data.channels="
-            f"{config.data.channels}: give one of the two"
+            f"data.channel={config.data.channel} data.channels=2: give one of the two"
         )
     if config.part != "validation" and config.data.path:
         raise ConfigError(f"part={config.part} is of the checkpoint's own data: data.path has none")

@@ -1,7 +1,7 @@
 """The codec of files: passes over them before they are encoded."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 
 import numpy as np
@@ -115,8 +115,8 @@ def _of_sound(source: Source, progress: Progress) -> SoundCodec:
     if kind is Spectral:
         return _spectral(source, progress)
     assert issubclass(kind, Quantiser)
-    if config.channels > 1:
-        raise ConfigError(f"data.channels={config.channels}: give data.codec=spectral")
+    if config.channels == 2:
+        raise ConfigError("data.channels=2: give data.codec=spectral")
     rate = config.sample_rate or _common_rate(source)
     if rate > HIGHEST_RATE:
         raise DataError(
@@ -126,7 +126,7 @@ def _of_sound(source: Source, progress: Progress) -> SoundCodec:
     gain = 1.0
     if config.gain != "none":
         loudness = Loudness()
-        for frames in _all_frames(source, rate, "measuring the level", progress):
+        for frames in _all_frames(source, rate, 1, "measuring the level", progress):
             loudness.include(frames)
         if loudness.silent:
             raise nothing_left(source, dict.fromkeys(source.documents, "silent"))
@@ -141,26 +141,38 @@ def _spectral(source: Source, progress: Progress) -> Spectral:
     if config.gain != "none":
         raise ConfigError(f"data.gain={config.gain}: data.codec=spectral keeps the level as it is")
     rate = config.sample_rate or min(_common_rate(source), _FULL_RATE)
-    recordings = map(SoundReader, source.documents.values())
+    recordings = [SoundReader(file) for file in source.documents.values()]
+    counts = [recording.channels for recording in recordings]
+    stereo = config.channel == "mix" and max(counts) == _most(counts) == 2
+    channels = config.channels or (2 if stereo else 1)
     seconds = sum(recording.frames / recording.sample_rate for recording in recordings)
-    step = int(seconds * rate * config.channels) // _FITTED + 1  # of so many blocks one is taken
-    blocks = _all_frames(source, rate, "reading the sound", progress)
+    step = int(seconds * rate * channels) // _FITTED + 1  # of so many blocks one is taken
+    blocks = _all_frames(source, rate, channels, "reading the sound", progress)
     samples = np.concatenate([*islice(blocks, None, None, step)])
+    if config.channels is None and (samples == samples[:, :1]).all():
+        samples = samples[:, :1]  # a channel twice, as some recorders write it
     if np.abs(samples).max(initial=0) < SILENT:
         raise nothing_left(source, dict.fromkeys(source.documents, "silent"))
     with progress("fitting the codec"):
         return Spectral.fit(samples, rate, choose(samples, rate).size)
 
 
-def _all_frames(source: Source, rate: int, what: str, progress: Progress) -> Iterator[Frames]:
+def _all_frames(
+    source: Source, rate: int, channels: int, what: str, progress: Progress
+) -> Iterator[Frames]:
     """The samples (n, C) of all files, in blocks. Raises BadFileError."""
     config = source.config
     with progress(what, source.bytes, unit="B") as bar:
         for file in source.documents.values():
-            yield from frames_of(SoundReader(file), rate, config.channels, config, bar.add)
+            yield from frames_of(SoundReader(file), rate, channels, config, bar.add)
 
 
 def _common_rate(source: Source) -> int:
     """The sample rate of most files."""
-    rates = Counter(SoundReader(file).sample_rate for file in source.documents.values())
-    return max(rates, key=lambda rate: (rates[rate], rate))
+    return _most(SoundReader(file).sample_rate for file in source.documents.values())
+
+
+def _most(numbers: Iterable[int]) -> int:
+    """The number that there is most often, the largest of several."""
+    counts = Counter(numbers)
+    return max(counts, key=lambda number: (counts[number], number))

@@ -127,7 +127,7 @@ def leave_out(source: Source, codec: Codec | None, cache: Path, progress: Progre
     """
     config = source.config
     kind = "audio" if source.is_sound else codec.kind if codec else kind_of_text(source).kind
-    keys = config.encoding, config.channel, config.channels
+    keys = config.encoding, config.channel
     memory = cache / "corpora" / _digest(source, kind, keys)
     known = _read(memory, dict.fromkeys(source.files, str))
     reasons = dict.fromkeys(source.files, "") if known is None else known[1]
@@ -139,7 +139,7 @@ def leave_out(source: Source, codec: Codec | None, cache: Path, progress: Progre
                     read: Iterator[object] = pieces_of(file, kind, config, bar.add)
                     if source.is_sound:
                         sound = SoundReader(file)
-                        read = frames_of(sound, sound.sample_rate, config.channels, config, bar.add)
+                        read = frames_of(sound, sound.sample_rate, 1, config, bar.add)
                     deque(read, maxlen=0)
                 except BadFileError as error:
                     reasons[name] = error.reason

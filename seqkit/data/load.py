@@ -134,8 +134,7 @@ def check_same(data: DataConfig, codec: SoundCodec, trained: DataConfig | None) 
         asked, default = getattr(data, key), getattr(DataConfig(), key)
         if asked not in (value, default):
             raise ConfigError(
-                f"data.{key}={asked}: the checkpoint was trained with {value}; give "
-                f"data.{key}={default}"
+                f"data.{key}={asked}: the checkpoint was trained with {value}; leave the key out"
             )
 
 

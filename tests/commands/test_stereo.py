@@ -9,7 +9,7 @@ import soundfile
 from tests.conftest import Run
 
 RATE = 4000
-STEREO = ("recipe=my_sound", "data.channels=2", "train.max_minutes=0", "device=cpu")
+STEREO = ("recipe=my_sound", "train.max_minutes=0", "device=cpu")
 FEW = ("train.max_steps=3", "train.sequence_length=64", "model.hidden_size=8", "seconds=0.5")
 
 
@@ -29,7 +29,8 @@ def test_a_stereo_recording_becomes_stereo_files_and_is_scored(run: Run, tmp_pat
     assert len([*tmp_path.glob("three_*.wav")]) == 3
     words = (place, "device=cpu")
     assert "flac_bits" not in run.json("evaluate", *words)
-    run.ok("evaluate", *words, take, "data.channels=1")  # which asks for nothing
+    said = run.fails(2, "evaluate", *words, take, "data.channels=1")
+    assert "data.channels=1: the checkpoint was trained with 2; leave the key out" in said
     windowed = run.json("evaluate", *words, take, "protocol=windowed", "window=255")
     assert windowed["window"] == 256  # whole frames
 
@@ -42,6 +43,19 @@ def test_channels_that_cancel_out_stay_opposed(run: Run, tmp_path: Path) -> None
     run.ok(*words)
     sound, _ = soundfile.read(tmp_path / "run" / "samples" / "final.wav")
     assert sound.sum(1).std() < 0.3 * sound.std()
+
+
+@pytest.mark.parametrize("words", [(), ("data.channels=1",)], ids=["a channel twice", "asked for"])
+def test_what_has_one_channel_is_made_in_one(
+    words: tuple[str, ...], run: Run, tmp_path: Path
+) -> None:
+    noise = np.random.default_rng(0).uniform(-1, 1, (4 * RATE, 2))
+    if not words:
+        noise[:, 1] = noise[:, 0]
+    soundfile.write(tmp_path / "take.wav", noise, RATE)
+    take, place = f"data.path={tmp_path / 'take.wav'}", f"run_dir={tmp_path / 'run'}"
+    run.ok(*STEREO, *FEW, *words, take, place)
+    assert soundfile.info(tmp_path / "run" / "samples" / "final.wav").channels == 1
 
 
 def test_quantisers_have_one_channel(run: Run, tmp_path: Path) -> None:
