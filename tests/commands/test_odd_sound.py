@@ -40,7 +40,7 @@ def eight_channels() -> npt.NDArray[np.float64]:
         (np.sin(2 * np.pi * 440 * np.arange(96_000) / 8000), 8000, 0, "finished: 1 step in"),
         (tone(2, 96_000), 96_000, 0, "1 resampled from 96000 Hz to 48000 Hz"),
         (eight_channels(), 8000, 0, "1 mixed from 8 channels"),
-        (np.pad(tone(1, 8000), 80_000), 8000, 0, "s of silence left out (data.trim_silence)"),
+        (np.pad(tone(1, 8000), 80_000), 8000, 0, "19.7 s of silence left out (data.trim"),
     ],
     ids=["short", "silent", "constant", "tone", "96 kHz", "8 channels", "pauses"],
 )
