@@ -34,8 +34,6 @@ _KIN = (("prompt", "prompt_file", "prompt_audio"), ("length", "seconds"))
 """Keys of which one replaces the others."""
 _OF_A_COMMAND = ("json", "out", "overwrite", "plugins", "quiet", "resume", "run_dir")
 """Keys that hold for one command line, and not for the next."""
-_FILES = ("optimizer", "recipe")
-"""Keys that choose a file: of a folder of conf/, or a recipe."""
 _OF_SWEEP = ("gpus", "jobs", "launcher")  # keys of the sweep itself
 _LISTS = [name for name, item in schema.options() if typing.get_origin(item.type) is list]
 _BETWEEN = re.compile(r",(?![^\[]*\])")  # commas that are in no brackets
@@ -53,18 +51,14 @@ def compose(arguments: Iterable[str], config_dirs: list[Path]) -> Config:
         ConfigError: an unknown key or recipe, a wrong type, or a value out of range.
     """
     given, items = _separate(arguments), dict(schema.options())
-    choices = {key: text for key, text in given if key in _FILES}
-    values = {
-        key: read_value(key, items[key], text)
-        for key, text in given
-        if key not in FREE_TEXT and key not in _FILES
-    }
+    recipe, literal = dict(given).get("recipe"), (*FREE_TEXT, "recipe")
+    values = {key: read_value(key, items[key], text) for key, text in given if key not in literal}
     config = Config()
-    if choices:
+    if recipe is not None:
         from seqkit.compose.by_hydra import composed  # which takes a quarter of a second
 
-        config = composed(choices, values, recipe_files(config_dirs))
-        config.recipe = choices.get("recipe")
+        config = composed(recipe, values, recipe_files(config_dirs))
+        config.recipe = recipe
     for key, value in (values | _free_text(given)).items():
         schema.set_value(config, key, value)
     if config.train.max_minutes > 0:
@@ -92,15 +86,12 @@ def compose_training(arguments: Sequence[str], config_dirs: list[Path]) -> Confi
 def with_given(stored: Config, given: Config, keys: Collection[str]) -> Config:
     """A run's own config with those keys that a command line gives.
 
-    Raises:
-        ConfigError: one chooses a file of conf/, or the result cannot be trained.
+    Raises ConfigError where the result cannot be trained.
     """
     by_the_clock = stored.train.max_minutes > 0
     replaced = {key for kin in _KIN if {*kin} & {*keys} for key in kin}
     values = schema.values_of(given)
     for name in {*keys, *replaced, *_OF_A_COMMAND}:
-        if name not in values:
-            raise ConfigError(f"{name}=: to go on with a run, give keys of the group one by one")
         schema.set_value(stored, name, values[name])
     if stored.train.max_minutes > 0 and not by_the_clock:
         _lift_steps(stored, keys)
@@ -134,7 +125,7 @@ def given_keys(arguments: Iterable[str]) -> list[str]:
 
 def _separate(arguments: Iterable[str]) -> list[tuple[str, str]]:
     """Keys and the texts of their values. Raises ConfigError: a key is not known."""
-    known = [*_FILES, *(name for name, _ in schema.options())]
+    known = [name for name, _ in schema.options()]
     given = []
     for argument in arguments:
         key, sign, value = argument.partition("=")

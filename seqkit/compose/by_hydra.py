@@ -1,4 +1,4 @@
-"""A recipe and files of conf/ become a Config: Hydra composes them.
+"""A recipe, and those that it starts from, become a Config: Hydra composes them.
 
 Hydra keeps its state in the process, and a program that calls seqkit may be an application of Hydra
 itself: that state is put back.
@@ -29,28 +29,23 @@ from seqkit.foundation.settings import nearest
 _TURN = threading.RLock()
 
 
-def composed(
-    choices: Mapping[str, str], values: Mapping[str, object], recipes: Mapping[str, Path]
-) -> Config:
-    """The config of files that are chosen and of other keys, not yet checked as a whole.
+def composed(recipe: str, values: Mapping[str, object], recipes: Mapping[str, Path]) -> Config:
+    """The config of a recipe and of other keys, not yet checked as a whole.
 
     Args:
-        choices: a file's name for `recipe` or a folder of conf/.
+        recipe: its name.
         values: of the keys that are given, which recipes may refer to.
         recipes: the file of each recipe.
 
     Raises:
-        ConfigError: there is no such file, it cannot be read, or it has a key that is not known.
+        ConfigError: there is no such recipe, it cannot be read, or has a key that is not known.
     """
-    for group, name in choices.items():
-        _check_named(group, name, recipes if group == "recipe" else _files(group))
-    chosen = [f"{group}={name}" for group, name in choices.items()]
+    _check_named(recipe, recipes)
     with _hydra() as store:
         store.store("schema", dataclasses.asdict(Config()))
-        if recipe := choices.get("recipe"):
-            _store(recipe, recipes)
+        _store(recipe, recipes)
         try:
-            content = hydra.compose("config", chosen)
+            content = hydra.compose("config", [f"recipe={recipe}"])
             for key, value in values.items():
                 OmegaConf.update(content, key, value)
             found: Any = OmegaConf.to_container(content, resolve=True)
@@ -58,19 +53,15 @@ def composed(
             fill(config, found, passed_over=False)
         except (HydraException, OmegaConfBaseException, ConfigError, ValueError) as error:
             said = str(error).strip().partition("\n")[0]
-            raise ConfigError(f"{' '.join(chosen)}: {said}") from error
+            raise ConfigError(f"recipe={recipe}: {said}") from error
     return config
 
 
-def _check_named(group: str, name: str, files: Mapping[str, Path], place: str = "") -> None:
-    """Raise ConfigError, which begins with the place, where no file has the name."""
-    if name not in files:
-        there = f"There are: {', '.join(files)}"
-        raise ConfigError(f"{place}no {group} named {name}{nearest(name, [*files])} {there}")
-
-
-def _files(group: str) -> dict[str, Path]:
-    return {file.stem: file for file in sorted(disk.config_dir("conf").glob(f"{group}/*.yaml"))}
+def _check_named(name: str, recipes: Mapping[str, Path], place: str = "") -> None:
+    """Raise ConfigError, which begins with the place, where no recipe has the name."""
+    if name not in recipes:
+        there = f"There are: {', '.join(recipes)}"
+        raise ConfigError(f"{place}no recipe named {name}{nearest(name, [*recipes])} {there}")
 
 
 @contextlib.contextmanager
@@ -99,7 +90,7 @@ def _store(name: str, recipes: Mapping[str, Path], above: tuple[str, ...] = ()) 
     bases = content.get("defaults")
     for base in bases if isinstance(bases, list) else ():
         if isinstance(base, str) and base != "_self_":
-            _check_named("recipe", base, recipes, f"{recipes[name]}: ")
+            _check_named(base, recipes, f"{recipes[name]}: ")
             _store(base, recipes, (*above, name))
     ConfigStore.instance().store(name, content, group="recipe", package="_global_")
 

@@ -39,6 +39,8 @@ KEYS: dict[str, str] = {
     "licence": "give it in the README.md that you upload with hf upload",
     "sample.engine=onnx": "sample.engine=wasm runs LSTMs on a CPU, and torch is exact",
     "sample.engine=fused": "sample.engine=cuda_graph generates on a GPU, any number of streams",
+    "optimizer=adamw": "it is what there is by default",
+    "optimizer=sgd": "give optimizer.kind=sgd optimizer.weight_decay=0",
     "neuron": "Model.state, from Python, gives what all cells hold after a text",
     "data.symbols_per_sample": "a sample is one symbol, of data.levels=1024 at most",
     "model.autotune": "train.deterministic=true times no precisions either",

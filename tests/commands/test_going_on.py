@@ -96,7 +96,6 @@ def test_what_says_when_to_stop_or_how_to_show_may_be_given(
         ("data.split=[0.8,0.2,0]", "data.split"),
         ("train.batch_size=8", "train.batch_size"),
         ("model.hidden_size=20", "model.hidden_size. Leave it as it was\n"),
-        ("optimizer=sgd", "give keys of the group one by one"),
         ("model.depth=3", "unknown key model.depth"),
         ("train.max_steps=0", "at least 1"),
     ],

@@ -23,12 +23,6 @@ def test_every_recipe_composes(recipe: str) -> None:
     assert described([])[recipe]
 
 
-def test_every_choice_of_a_group_composes() -> None:
-    for file in disk.config_dir("conf").glob("*/*.yaml"):
-        config = composed(["recipe=shakespeare", f"{file.parent.name}={file.stem}"], [])
-        assert config.optimizer.kind == file.stem
-
-
 @pytest.mark.parametrize(("given", "steps"), [("1e3", 1000), ("2E+2", 200), ("50", 50)])
 def test_whole_numbers_may_be_written_as_powers_of_ten(given: str, steps: int) -> None:
     assert composed(["recipe=shakespeare", f"train.max_steps={given}"], []).train.max_steps == steps
@@ -63,7 +57,7 @@ def test_a_value_of_another_type_is_refused_in_a_line(argument: str, said: str) 
         ("steps=2", "did you mean train.max_steps"),
         ("count=20", "unknown key count. --help"),  # out, until and account are no guesses
         ("recipe=shakespear", "did you mean shakespeare"),
-        ("optimizer=adam", "no optimizer named adam: did you mean adamw? There are: adamw, sgd"),
+        ("optimizer=sgd", "optimizer=sgd: that is gone: give optimizer.kind=sgd"),
         ("data=audio", "data=audio: that is gone: give data.kind=audio"),
         ("recipe=null", "no recipe named null"),
         ("train.max_steps=0", "at least 1"),
