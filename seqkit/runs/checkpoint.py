@@ -32,7 +32,6 @@ from seqkit.runs.checkpoint_bytes import (
     TensorOrArray,
     on_cpu,
     parts,
-    require_known,
     verified_record,
 )
 from seqkit.runs.layout import NO_CHECKPOINT, RunFiles
@@ -194,8 +193,8 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
 
     Raises:
         CheckpointError: missing, damaged or foreign.
-        UnreadableError: of a newer format or of 0.1.0, with a codec that is not installed, or
-            refused by the operating system.
+        UnreadableError: of another format, with a codec that is not installed, or refused by the
+            operating system.
     """
     try:
         machine.require_memory(2 * path.stat().st_size, f"reading {path}", "")
@@ -210,7 +209,6 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
             f"{path}: format {record.get('format')!r}, and this seqkit reads format {FORMAT}: "
             "use the version of seqkit that wrote it"
         )
-    require_known(path, record)
     try:
         _check_record(record)
         stored = safetensors.numpy.load(content)

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.foundation.errors import CheckpointError, UnreadableError
+from seqkit.foundation.errors import CheckpointError
 
 TensorOrArray = Any
 """PyTorch's or NumPy's; who saves or has read knows which."""
@@ -89,13 +89,6 @@ def verified_record(path: Path, content: bytes) -> tuple[dict[str, Any], str]:
     if not isinstance(record, dict):
         raise foreign
     return record, digest.hexdigest()
-
-
-def require_known(place: Path, record: Mapping[str, Any]) -> None:
-    """Raise UnreadableError where seqkit 0.1.0, which was never released, wrote the record."""
-    versions = record.get("versions")
-    if isinstance(versions, dict) and versions.get("seqkit") == "0.1.0":
-        raise UnreadableError(f"{place}: of seqkit 0.1.0, which is not read any more: train anew")
 
 
 def peek(path: Path) -> dict[str, Any] | None:

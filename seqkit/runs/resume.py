@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from seqkit.config import ARITHMETIC_KEYS, Config, as_data_asks, values_of
 from seqkit.data import elsewhere
@@ -15,7 +14,7 @@ from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableErr
 from seqkit.foundation.run_folders import SAVED, STATES, is_run
 from seqkit.runs import checkpoint, named_checkpoint
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.checkpoint_bytes import peek, require_known
+from seqkit.runs.checkpoint_bytes import peek
 from seqkit.runs.layout import RunFiles, instead_of_a_run
 
 _FIXED = ("optimizer.kind", "init_from")  # no run can go on with another one
@@ -92,24 +91,17 @@ def keep_best(files: RunFiles, notice: Callable[[str], None]) -> None:
         notice(f"losses are of other data from now on: the best checkpoint is kept as {kept}")
 
 
-def newest_record(folder: Path) -> dict[str, Any]:
-    """What a run's newest checkpoint that can be read says of itself; empty without one."""
-    records = (peek(RunFiles(folder).checkpoint(name)) for name in (*STATES, *SAVED))
-    return next((record for record in records if record), {})
-
-
 def read_config(folder: Path) -> Config:
     """The settings of the run in a folder, as its newest checkpoint has them.
 
     Raises:
         ConfigError: there is no run.
-        CheckpointError: its checkpoints cannot be read, or are of 0.1.0.
+        CheckpointError: its checkpoints cannot be read.
     """
     if not is_run(folder):
         raise ConfigError(f"run_dir={folder}: {instead_of_a_run(folder)}, or recipe=NAME for one")
-    record = newest_record(folder)
-    require_known(folder, record)
-    values = record.get("config")
+    records = (peek(RunFiles(folder).checkpoint(name)) for name in (*STATES, *SAVED))
+    values = next((record.get("config") for record in records if record), None)
     if not isinstance(values, dict):
         raise CheckpointError(
             f"run_dir={folder}: its checkpoints are damaged: give another run_dir and train anew"

@@ -5,14 +5,13 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring
+from seqkit.evaluation.scoring import Chunk
 from seqkit.foundation.errors import DivergedError, GaveUpError
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN
@@ -162,9 +161,9 @@ class Validation:
         kernel = self._execution.kernel if self._execution.kernel in PERSISTENT else None
         network = model.runnable_weights(dtype=self._execution.dtype, kernel=kernel)
 
-        def run(segments: Integers, watch_part: Callable[[int], None]) -> Iterable[_Predicted]:
+        def run(segments: Integers, watch_part: Callable[[int], None]) -> Iterable[Chunk]:
             scored = scoring.Scored(model, self._part, self._start, watch_part)
-            return map(_Predicted.of, scoring.chunks(scored, segments, network))
+            return scoring.chunks(scored, segments, network)
 
         parts, tried = run(self._segments, watch), [1.0]
         if self._calibrate:
@@ -177,15 +176,15 @@ class Validation:
             tried.append(self._best_temperature(kept))
         totals = torch.zeros(len(tried), dtype=torch.float64)
         for part in parts:
-            totals += torch.tensor([part.nats(t) for t in tried], dtype=torch.float64)
+            totals += torch.tensor([_nats(part, t) for t in tried], dtype=torch.float64)
         return dict(zip(tried, (totals / self.scored).tolist(), strict=True))
 
-    def _best_temperature(self, parts: Sequence["_Predicted"]) -> float:
+    def _best_temperature(self, parts: Sequence[Chunk]) -> float:
         """From the last one downhill: nats are convex in the inverse of the temperature."""
 
         @functools.cache
         def nats(place: int) -> float:
-            each = [part.nats(_TEMPERATURES[place]) for part in parts]
+            each = [_nats(part, _TEMPERATURES[place]) for part in parts]
             return float(torch.tensor(each, dtype=torch.float64).sum())
 
         place = bisect.bisect_left(_TEMPERATURES[:-1], self._chosen[1])
@@ -196,25 +195,12 @@ class Validation:
         return _TEMPERATURES[place]
 
 
-class _Predicted(NamedTuple):
-    """Of a chunk the nats in all, and the logits (T, B, V) and targets (T, B) behind them."""
-
-    plain: float
-    logits: Tensor
-    targets: Tensor
-
-    @classmethod
-    def of(cls, chunk: scoring.Chunk) -> "_Predicted":
-        """What is kept of it."""
-        nats = float(chunk.nats.double().sum())
-        return cls(nats, chunk.logits.float(), chunk.targets)
-
-    def nats(self, temperature: float) -> float:
-        """In all, if the logits are divided by a temperature."""
-        if temperature == 1:
-            return self.plain
-        losses = cross_entropy(self.logits / temperature, self.targets, "none")
-        return float(losses.double().sum())
+def _nats(chunk: Chunk, temperature: float) -> float:
+    """The nats of a chunk in all, if its logits are divided by a temperature."""
+    nats = chunk.nats
+    if temperature != 1:
+        nats = cross_entropy(chunk.logits.float() / temperature, chunk.targets, "none")
+    return float(nats.double().sum())
 
 
 @torch.no_grad()

@@ -1,6 +1,5 @@
 """A run goes on by its folder alone: with its own settings, and no others unasked."""
 
-import dataclasses
 import shutil
 import signal
 from pathlib import Path
@@ -193,22 +192,6 @@ def test_paths_are_found_from_any_folder(
     again = run.ok("run_dir=../b", "resume=auto", "train.max_steps=5")
     assert "going on at step 3" in again.err
     assert again.out.startswith(b"the ")
-
-
-def test_a_run_of_0_1_0_is_refused(run: Run, trained: Path, tmp_path: Path) -> None:
-    shutil.copytree(trained, tmp_path / "run")
-    for name in ("last", "previous", "best"):
-        old = dataclasses.replace(saved(trained, name), versions={"seqkit": "0.1.0"})
-        old.save(tmp_path / "run" / "checkpoints" / f"{name}.safetensors")
-    words = (f"run_dir={tmp_path / 'run'}", "resume=auto")
-    for line in (
-        words,
-        (*TINY, *words),
-        ("generate", f"checkpoint={tmp_path / 'run'}"),
-        ("evaluate", f"checkpoint={tmp_path / 'run'}"),
-        (*TINY, f"init_from={tmp_path / 'run'}"),
-    ):
-        assert "of seqkit 0.1.0, which is not read" in run.fails_in_a_line(4, *line, "quiet=true")
 
 
 @pytest.fixture
