@@ -23,8 +23,8 @@ from torch import Tensor
 from seqkit.foundation import disk
 from seqkit.foundation.errors import DeviceError, OutputError
 
-Value = Tensor | float | None | dict[str, float] | list[Tensor] | list[int]
-"""A pointer's tensor (None for null), a number, the members of a struct, or those of an array."""
+Value = Tensor | float | None | dict[str, float]
+"""A pointer's tensor (None for null), a number, or the members of a struct."""
 
 NUMBERS = Path(__file__).with_name("numbers.cu")
 """What sources share that store numbers of any dtype; it needs the constant DTYPE."""
@@ -34,18 +34,17 @@ _POINTER = np.uint64
 _NUMBERS = {"int": np.int32, "unsigned": np.uint32, "long long": np.int64, "float": np.float32}
 
 
-def parameter_of(kernel: str, source: str, constants: Mapping[str, int]) -> np.dtype[np.void]:
+def parameter_of(kernel: str, source: str) -> np.dtype[np.void]:
     """The type of the kernel's only parameter, which is a struct.
 
     Args:
         kernel: the name of the `extern "C"` function.
         source: CUDA C++, with the struct, and those in it, at the beginning of a line.
-        constants: the macros that the length of an array may be.
     """
     match = re.search(rf"\b{kernel}\((?:const )?(\w+) \w+\)", source)
     if match is None:
         raise ValueError(f"no kernel {kernel} that takes a struct")
-    return _struct(match[1], source, constants)
+    return _struct(match[1], source)
 
 
 def filled(struct: np.dtype[np.void], values: Mapping[str, Value]) -> np.ndarray[Any, Any]:
@@ -69,13 +68,11 @@ def _number(kind: np.dtype[Any], value: Value) -> Any:
             return 0
         case dict():
             return filled(kind, value)
-        case list():
-            return [_number(kind, item) for item in value]
         case _:
             return value
 
 
-def _struct(name: str, source: str, constants: Mapping[str, int]) -> np.dtype[np.void]:
+def _struct(name: str, source: str) -> np.dtype[np.void]:
     """A struct of the source, laid out as C does."""
     body = re.search(rf"^struct {name} {{\n(.*?)\n}};", source, re.DOTALL | re.MULTILINE)
     if body is None:
@@ -84,12 +81,10 @@ def _struct(name: str, source: str, constants: Mapping[str, int]) -> np.dtype[np
     for declaration in re.sub("//.*", "", body[1]).split(";")[:-1]:
         number = ""
         for part in declaration.split(","):
-            *words, member = re.findall(r"\w+|\*", part.split("[")[0])
+            *words, member = re.findall(r"\w+|\*", part)
             number = " ".join(word for word in words if word not in ("const", "*")) or number
             kind = _POINTER if "*" in words else _NUMBERS.get(number)
-            length = re.search(r"\[(\w+)\]", part)
-            shape = (constants[length[1]],) if length else ()
-            fields.append((member, kind or _struct(number, source, constants), shape))
+            fields.append((member, kind or _struct(number, source)))
     return np.dtype(fields, align=True)
 
 
@@ -123,7 +118,7 @@ class Kernel:
         """
         texts = [source.read_text() if isinstance(source, Path) else source for source in sources]
         source = "\n".join(texts)
-        self._parameter = parameter_of(name, source, constants)
+        self._parameter = parameter_of(name, source)
         self._device = device
         self._driver, nvrtc = _libraries()
         major, minor = torch.cuda.get_device_capability(device)

@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.kernels.gather import chunks, row_stride
 from seqkit.kernels.nvrtc import NUMBERS, Kernel, Value, dtype_number
 from seqkit.training.weights import TrainingWeights
 
@@ -57,7 +56,7 @@ class GpuUpdate:
         self._update = _kernel("update_parameters", device, *kind)
         self._kept = weights, optimizer  # the table has the addresses of their tensors
         pieces = _pieces(weights, optimizer)
-        places = chunks(pieces["count"].tolist(), _CHUNK, device)
+        places = _chunks(pieces["count"].tolist(), device)
         self._blocks = len(places)
         average = weights.average
         group = optimizer.param_groups[0]
@@ -122,6 +121,12 @@ def _pieces(
         piece["count"] = count
         piece["columns"] = piece["stride"] = weight.shape[-1] if is_matrix else count
         if copy is not None and is_matrix:
-            piece["stride"] = row_stride(copy)
+            piece["stride"] = copy.stride(0)
         piece["decay"] = decays[weight]
     return pieces
+
+
+def _chunks(counts: Sequence[int], device: torch.device) -> Tensor:
+    """Of each block of a launch its tensor and which of that one's chunks; (blocks, 2), int32."""
+    places = [(piece, n) for piece, count in enumerate(counts) for n in range(-(-count // _CHUNK))]
+    return torch.tensor(places, dtype=torch.int32, device=device)

@@ -1,14 +1,10 @@
 """The weights of a training: as they are kept, as a step runs them, and as evaluation sees them."""
 
-import contextlib
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor
 
-from seqkit.foundation.errors import DeviceError
-from seqkit.kernels.gather import Gather
 from seqkit.model import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
@@ -102,10 +98,6 @@ class TrainingWeights:
         ]
         self.average = WeightAverage(model, average) if average else None
         self.flat_gradient, self.gradients = _flat(self.parameters)
-        self._gather: Callable[[list[Tensor]], None] = partial(_copy, self.gradients)
-        if self.flat_gradient.is_cuda:
-            with contextlib.suppress(DeviceError):  # a PyTorch without NVRTC
-                self._gather = Gather(self.gradients, self.leaves[-1].dtype)
         for parameter, gradient in zip(self.parameters, self.gradients, strict=True):
             parameter.grad = gradient
 
@@ -138,15 +130,16 @@ class TrainingWeights:
         `masks` are those that `drop` was given.
         """
         pairs = zip(gradients, self.parameters, strict=True)
-        self._gather([without_padding(gradient, parameter) for gradient, parameter in pairs])
+        parts = [without_padding(gradient, parameter) for gradient, parameter in pairs]
+        torch._foreach_copy_(self.gradients, parts)
         for place, mask in zip(self._recurrent, () if masks is None else masks, strict=False):
             self.gradients[place].mul_(mask)
 
     @torch.no_grad()
     def renew(self) -> None:
         """Make the weights that run anew from the parameters, but for those that `drop` makes."""
-        if self.copies:
-            _copy([used for used, _ in self.copies], [parameter for _, parameter in self.copies])
+        for used, parameter in self.copies:
+            used.copy_(parameter)
 
 
 def _recurrent(model: CharRNN) -> list[int]:
@@ -173,12 +166,6 @@ def _flat(parameters: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
     flat = torch.zeros(sum(sizes), dtype=first.dtype, device=first.device)
     pieces = zip(torch.split(flat, sizes), parameters, strict=True)
     return flat, [piece[: parameter.numel()].view(parameter.shape) for piece, parameter in pieces]
-
-
-def _copy(targets: list[Tensor], sources: list[Tensor]) -> None:
-    """Copy tensors into others."""
-    for target, source in zip(targets, sources, strict=True):
-        target.copy_(source)
 
 
 def require_tensors(saved: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
