@@ -11,6 +11,8 @@ Integers = npt.NDArray[np.int64]
 """Symbols as they are computed with, and places among them."""
 Floats = npt.NDArray[np.floating[Any]]
 """Logits, nats, draws and states: numbers of any floating type."""
+Flags = npt.NDArray[np.bool_]
+"""Which places are meant."""
 NamedArrays = dict[str, npt.NDArray[Any]]
 """What a file of weights holds."""
 

@@ -185,8 +185,9 @@ def _judge(
     if said.is_like is False:
         words = "doctor", f"run_dir={training.folder.path}"
         notice(f"what to try: {command_line(*words, plugins=training.config.plugins)}")
-    known = {} if said.distances is None else said.distances.known
-    kept = {"is_like": said.is_like, "heard": said.words, **known}
+    known = {} if said.distances is None else said.distances._asdict()
+    passages = said.copied._asdict() if said.copied else {}
+    kept = {"is_like": said.is_like, "heard": said.words, **known, **passages}
     training.folder.complete_summary({"likeness": kept})
 
 

@@ -149,6 +149,7 @@ def _compared(waves: Sequence[Wave], rate: int, recording: Recording) -> dict[st
     try:
         distances = [recording.measure(wave, rate) for wave in waves]
         judgements = [recording.judged(wave, rate) for wave in waves]
+        fidelity = np.mean([recording.fidelity(wave, rate) for wave in waves], axis=0).tolist()
     except ValueError as error:
         raise DataError(f"seconds is too small to compare: {error}") from error
     like = sum(judgement.is_like is True for judgement in judgements)
@@ -157,10 +158,16 @@ def _compared(waves: Sequence[Wave], rate: int, recording: Recording) -> dict[st
     if any(judgement.is_like is None for judgement in judgements):
         heard = f"too short: a verdict needs {VERDICT:g} s of sound"
     return {
-        **Distances(*np.mean(distances, axis=0).tolist()).known,
-        **{f"{name}_halves": value for name, value in recording.halves.known.items()},
+        **Distances(*np.mean(distances, axis=0).tolist())._asdict(),
+        **{f"{name}_halves": value for name, value in recording.halves._asdict().items()},
+        **dict(zip(("precision", "recall"), fidelity, strict=True)),
+        "has_pulse": recording.has_pulse,
         "sounds": [
-            {**distance.known, "heard": judgement.words}
+            {
+                **distance._asdict(),
+                **(judgement.copied._asdict() if judgement.copied else {}),
+                "heard": judgement.words,
+            }
             for distance, judgement in zip(distances, judgements, strict=True)
         ],
         "heard": heard,

@@ -16,13 +16,12 @@ import safetensors.numpy
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Part
 from seqkit.foundation.wording import counted, percent
-from seqkit.symbols import Symbols
+from seqkit.symbols import Flags, Symbols
 
 _RUN = 50
 _MOST = 1 << 22  # hashes of runs, and of documents of each length, of 8 bytes each
 _TOGETHER = 1 << 14  # that are computed at a time
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
-Flags = npt.NDArray[np.bool_]
 
 
 class Recital(NamedTuple):

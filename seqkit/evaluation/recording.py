@@ -1,62 +1,76 @@
-"""A recording that sounds are held against: what is kept of it, and what is said of them."""
+"""What of a recording is kept to compare sounds with, and what is said of them."""
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from seqkit.data.sound import Wave
-from seqkit.evaluation.full_band import (
-    FullBand,
-    Hearing,
+from seqkit.evaluation.copied import Copied, copied
+from seqkit.evaluation.hearing import (
+    FULL_BANDS,
+    LOW,
+    MEL_BANDS,
+    MOMENT,
+    NOTES,
+    RANGE,
+    SHARES,
+    SHORTEST,
+    SPECTRUM_BANDS,
+    Heard,
+    Matrix,
+    Normal,
     Sound,
-    distances,
-    noise_from,
 )
 from seqkit.evaluation.likeness import (
-    BANDS,
-    RATE,
-    SHORTEST,
+    PULSE,
     Distances,
-    Frames,
-    Heard,
+    distances,
+    fidelity,
+    noise_from,
     scaled,
 )
 from seqkit.symbols import NamedArrays
 
-NEEDED = Distances(0.10, 0.25, 0.45, 0.40, 0.12, 0.25)
+NEEDED = Distances(0.10, 0.25, 0.45, 0.40, 0.15, 0.25, 0.10, 0.35, 0.30)
 """Up to these a sound counts as like its recording, whatever the recording."""
-_ENOUGH = 0.99  # of the seconds of a verdict: a loop is a little shorter than asked
 VERDICT = 5.0
-"""Seconds that a verdict is on. A longer sound is judged by the mean over pieces as long, and by
-the same limits: what is measured, and up to where, does not depend on the length."""
+"""Seconds that a verdict is on. Of a longer sound the first six distances are the mean over pieces
+as long, and go by the same limits; the others are of the whole."""
+_PIECEWISE = 6
+_ENOUGH = 0.99  # of the seconds of a verdict: a loop is a little shorter than asked
 _SLACK = 1.5  # times the distances of the recording's halves, or pieces, which are enough, too
 _SAME_HIGHS = 1.0  # decibels
 _PEAK = 0.95  # of the recording
-_KEPT = ("level", "clarity", "notes", "shares")
-_SCALARS = ("factor", "unit", "halves")
+_MOST_PIECES = 40
+_MOST_MOMENTS = 2000
+_STEPS = 2  # of a decibel, in which moments are kept
+_NORMALS = {"spectra": SPECTRUM_BANDS, "bands": FULL_BANDS}
+_QUANTILES = ("level", "clarity", "contrast", "flux")
+_SCALARS = ("factor", "full_factor", "stride")
+_NINE = ("unit", "halves", "piece")
 
 
 class Judgement(NamedTuple):
     """Whether a sound is like its recording, and that in words that follow "it".
 
     is_like: None of a sound that is too short for a verdict.
-    distances: None of one that is too short for these, too.
+    distances, copied: None of one that is too short for these, too.
     """
 
     is_like: bool | None
     words: str
     distances: Distances | None = None
+    copied: Copied | None = None
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A recording that sounds are compared with: what is kept of it, some 30 kB.
+    """A recording that sounds are compared with: what is kept of it, at most 100 kB.
 
-    factor: brings its peak to `_PEAK`.
-    heard: its frames.
-    full, full_factor: both at 32 kHz; None and 1 in what an older seqkit kept.
+    factor, full_factor: bring its peak to `_PEAK`, at each rate.
+    heard: its statistics, with every `stride`-th moment.
     unit: how far noise is from it.
     halves: how far its first half is from its second.
     piece: how far pieces of it that are as long as `VERDICT` are from it, in the median; as
@@ -64,9 +78,9 @@ class Recording:
     """
 
     factor: float
-    heard: Heard
-    full: FullBand | None
     full_factor: float
+    heard: Heard
+    stride: int
     unit: Distances
     halves: Distances
     piece: Distances
@@ -80,30 +94,26 @@ class Recording:
         """
         sound = Sound.of(wave, sample_rate)
         if len(sound.low) < 2 * SHORTEST:
-            raise ValueError(f"a recording of at least {2 * SHORTEST / RATE:g} s is needed")
+            raise ValueError(f"a recording of at least {2 * SHORTEST / LOW:g} s is needed")
         peaks = [float(np.abs(wave).max()) for wave in sound]
         if not all(peaks):
             raise ValueError("the recording is silent")
         factor, full_factor = (_PEAK / peak for peak in peaks)
         sound = sound.times(factor, full_factor)
-        heard = sound.hear()
+        whole = sound.hear()
+        stride = max(MOMENT, -(-len(whole.moments) // _MOST_MOMENTS))
+        heard = _thinned(whole, stride)
         unit = noise_from(sound, heard)
-        first, second = map(Sound, *(np.split(wave, [len(wave) // 2]) for wave in sound))
-        of_second = second.hear()
-        halves = scaled(distances(first.hear(), of_second), noise_from(second, of_second))
-        piece = halves
-        if len(sound.low) > 2 * VERDICT * RATE:
-            found = [distances(one.hear(), heard) for one in sound.pieces(VERDICT)]
+        first, second = sound.pieces(len(sound.low) / 2 / LOW, 2)
+        of_first, of_second = (_thinned(half.hear(heard.floor), stride) for half in (first, second))
+        halves = scaled(distances(of_first, of_second), noise_from(second, of_second))
+        halves = halves._replace(frames=0.0)  # which are measured by them
+        piece, count = halves, min(_MOST_PIECES, 2 * int(len(sound.low) / VERDICT / LOW) - 1)
+        if len(sound.low) > 2 * VERDICT * LOW:
+            pieces = [one.hear(heard.floor) for one in sound.pieces(VERDICT, count)]
+            found = [distances(_thinned(one, stride), heard) for one in pieces]
             piece = scaled(Distances(*np.median(found, 0).tolist()), unit)
-        return cls(
-            factor=factor,
-            heard=heard.low,
-            full=heard.full,
-            full_factor=full_factor,
-            unit=unit,
-            halves=halves,
-            piece=piece,
-        )
+        return cls(factor, full_factor, heard, stride, unit, halves, piece)
 
     def measure(self, wave: Wave, sample_rate: int) -> Distances:
         """How far a sound (N,) is from the recording.
@@ -111,7 +121,7 @@ class Recording:
         Raises:
             ValueError: it is shorter than four frames.
         """
-        return self._far(self._sound(wave, sample_rate).hear())
+        return self._far(self._hear(self._sound(wave, sample_rate)))
 
     @property
     def limits(self) -> Distances:
@@ -119,101 +129,145 @@ class Recording:
         worst = np.maximum(self.halves, self.piece) * _SLACK
         return Distances(*np.maximum(NEEDED, worst).tolist())
 
-    def louder(self, wave: Wave, sample_rate: int) -> float:
-        """Decibels by which a sound (N,) is louder than the recording, in the median of frames."""
-        return float(np.median(self._sound(wave, sample_rate).hear().low.level - self.heard.level))
+    @property
+    def has_pulse(self) -> bool:
+        """Whether there is a pulse to be compared."""
+        return self.heard.pulse >= PULSE
+
+    def worst(self, found: Distances) -> float:
+        """The largest distance, divided by its limit."""
+        return max(far / limit for far, limit in zip(found, self.limits, strict=True))
+
+    def fidelity(self, wave: Wave, sample_rate: int) -> tuple[float, float]:
+        """Precision and recall of a sound's moments, see `likeness`. Raises as `measure`."""
+        return fidelity(self._hear(self._sound(wave, sample_rate)).moments, self.heard.moments)
 
     def judged(self, wave: Wave, sample_rate: int) -> Judgement:
         """Whether a sound (N,) is like the recording; the words have its distances, too."""
         sound, pieces = self._sound(wave, sample_rate), len(wave) / sample_rate / VERDICT
         if len(sound.low) < SHORTEST:
             return Judgement(None, "is too short to compare with the recording")
+        whole = sound.hear(self.heard.floor)
+        passages = copied(whole.moments, self.heard.moments, self.stride)
+        whole = _thinned(whole, self.stride)
+        found = self._far(whole)
         if pieces < _ENOUGH:
-            found = self._far(sound.hear())
-            values = ", ".join(f"{name} {value:.2f}" for name, value in found.known.items())
+            values = ", ".join(f"{name} {value:.2f}" for name, value in self._told(found).items())
             short = f"is too short for a verdict, which needs {VERDICT:g} s of sound"
-            return Judgement(None, f"{short}; it differs from the recording by {values}", found)
-        heard = [piece.hear() for piece in sound.pieces(VERDICT, math.ceil(pieces))]
-        found = Distances(*np.mean([self._far(piece) for piece in heard], 0).tolist())
-        bounds = self.limits.known
-        apart = {name: value > bounds[name] for name, value in found.known.items()}
-        limits = (
-            f"{name} {value:.2f} {'>' if apart[name] else '≤'} {bounds[name]:.2f}"
-            for name, value in found.known.items()
+            differs = f"it differs from the recording by {values}"
+            return Judgement(None, f"{short}; {differs}", found, passages)
+        heard = [self._hear(piece) for piece in sound.pieces(VERDICT, math.ceil(pieces))]
+        means = np.mean([self._far(piece) for piece in heard], 0).tolist()
+        found = Distances(*means[:_PIECEWISE], *found[_PIECEWISE:])
+        bounds = self.limits._asdict()
+        told = self._told(found)
+        apart = [name for name, value in told.items() if value > bounds[name]]
+        values = ", ".join(
+            f"{name} {value:.2f} {'>' if name in apart else '≤'} {bounds[name]:.2f}"
+            for name, value in told.items()
         )
-        beside = f"({', '.join(limits)})"
-        if not any(apart.values()):
-            return Judgement(True, f"sounds like the recording {beside}", found)
-        reasons = self._reasons(heard)
-        told = ", ".join(reasons[name] for name in apart if apart[name] and reasons[name])
-        return Judgement(False, f"does not sound like the recording: {told} {beside}", found)
+        none = "" if self.has_pulse else "; the recording has no pulse"
+        beside = f"({values}){none}; {passages.words}"
+        if not apart:
+            return Judgement(True, f"sounds like the recording {beside}", found, passages)
+        reasons = self._reasons(whole, heard)
+        why = ", ".join(reasons[name] for name in apart if reasons[name])
+        words = f"does not sound like the recording: {why} {beside}"
+        return Judgement(False, words, found, passages)
 
-    def _reasons(self, heard: list[Hearing]) -> dict[str, str]:
-        """What is wrong with a sound, heard in pieces, that is too far in a distance."""
-        pitched = np.mean([piece.low.pitched for piece in heard])
-        hiss = pitched < self.heard.pitched
-        clearness = "less clear: a lower temperature may help" if hiss else "clearer"
-        apart = np.mean([piece.low.level for piece in heard], 0) - self.heard.level
+    def _told(self, found: Distances) -> dict[str, float]:
+        """The distances by name, without that of a pulse that is not there."""
+        return {k: v for k, v in found._asdict().items() if k != "pulse" or self.has_pulse}
+
+    def _reasons(self, whole: Heard, heard: list[Heard]) -> dict[str, str]:
+        """What is wrong with a sound, heard in pieces, too, that is too far in a distance."""
+        own = self.heard
+        pitched = np.mean([piece.pitched for piece in heard])
+        clearness = "clearer"
+        if pitched < own.pitched:
+            clearness = "less clear: a lower temperature may help"
+        apart = np.mean([piece.level for piece in heard], 0) - own.level
         louder, wider = apart.mean(), apart[-21] - apart[20]  # without the last twentieths
+        brighter = np.mean([piece.highs for piece in heard]) - own.highs
+        hisses = np.mean([np.median(piece.contrast) for piece in heard]) < np.median(own.contrast)
+        precision, _ = fidelity(whole.moments, own.moments)
         words = {
             "spectrum": "its timbre is another",
             "tone": f"its tones are {clearness}",
             "pitch": "it plays other notes",
             "loudness": f"its loudness varies too {'much' if wider > 0 else 'little'}",
+            "band": "its highs are other ones",
+            "contrast": "it hisses" if hisses else "it has less hiss",
+            "frames": "it lacks sounds of the recording",
+            "flux": "it flickers" if whole.flux.mean() > own.flux.mean() else "it moves less",
+            "pulse": "it lacks the pulse of the recording",
         }
+        if 1 - precision > self.limits.frames:
+            words["frames"] = "it has sounds of its own"
         if abs(louder) > abs(wider):
             words["loudness"] = "it is louder" if louder > 0 else "it is quieter"
-        if pitched < self.heard.pitched / 3:
+        if pitched < own.pitched / 3:
             words |= {"tone": "it lacks the clear tones of the recording", "pitch": ""}
-        full = [piece.full for piece in heard if piece.full is not None]
-        if self.full is not None and full:
-            more = np.mean([piece.highs for piece in full]) - self.full.highs
-            words["band"] = "its highs are other ones"
-            if abs(more) > _SAME_HIGHS:
-                words["band"] = "it is brighter" if more > 0 else "it is duller"
-            contrast = np.mean([piece.median_contrast for piece in full])
-            hisses = contrast < self.full.median_contrast
-            words["contrast"] = "it hisses" if hisses else "it has less hiss"
+        if abs(brighter) > _SAME_HIGHS:
+            words["band"] = "it is brighter" if brighter > 0 else "it is duller"
         return words
 
     def _sound(self, wave: Wave, sample_rate: int) -> Sound:
         """A sound as it is compared."""
         return Sound.of(wave, sample_rate).times(self.factor, self.full_factor)
 
-    def _far(self, heard: Hearing) -> Distances:
-        return scaled(distances(heard, Hearing(self.heard, self.full)), self.unit)
+    def _hear(self, sound: Sound) -> Heard:
+        return _thinned(sound.hear(self.heard.floor), self.stride)
+
+    def _far(self, heard: Heard) -> Distances:
+        return scaled(distances(heard, self.heard), self.unit)
 
     def tensors(self) -> NamedArrays:
         """All of it as arrays, by name."""
-        spectra = {"mean": self.heard.spectra.mean, "covariance": self.heard.spectra.covariance}
-        frames = {name: getattr(self.heard, name) for name in _KEPT}
-        scalars = {name: np.array(getattr(self, name)) for name in _SCALARS}
-        found = spectra | frames | scalars | {"pieces": np.array([[VERDICT, *self.piece]])}
-        if self.full is not None:
-            found["full_factor"] = np.array(self.full_factor)
-            found["full_mean"] = self.full.bands.mean
-            found["full_covariance"] = self.full.bands.covariance
-            found["full_contrast"] = self.full.contrast
-        return {name: values.astype(np.float64) for name, values in found.items()}
+        kept = self.heard._asdict() | {name: getattr(self, name) for name in (*_SCALARS, *_NINE)}
+        for name in _NORMALS:
+            kept[name], kept[f"{name}_covariance"] = kept[name]
+        found = {name: np.asarray(values, np.float64) for name, values in kept.items()}
+        moments = np.rint(self.heard.moments * _STEPS).astype(np.uint8)
+        return found | {"moments": moments}
 
     @classmethod
-    def of_saved(cls, own: NamedArrays) -> "Recording":
-        """What `tensors` gave. Raises KeyError, TypeError, ValueError for others.
+    def of_saved(cls, own: NamedArrays) -> "Recording | None":
+        """What `tensors` gave, or None for what a seqkit before 0.3 kept.
 
-        An older seqkit kept nothing at the higher rate, and pieces of several lengths.
+        Raises KeyError, TypeError, ValueError for what is neither.
         """
-        spectra = Frames(own["mean"].reshape(BANDS), own["covariance"].reshape(BANDS, BANDS))
-        halves, full = Distances(*own["halves"].tolist()), None
-        if "full_factor" in own:
-            bands = Frames(own["full_mean"], own["full_covariance"])
-            full = FullBand(bands, own["full_contrast"])
-        rows = own["pieces"].tolist()
+        if "moments" not in own:
+            return None
+
+        def read(name: str, *shape: int) -> Matrix:
+            values = own[name]
+            if values.shape != shape or not np.isfinite(values).all():
+                raise ValueError(f"the recording's {name} cannot be used")
+            return values
+
+        kinds, count = len(own["notes"]), len(own["moments"])
+        moments = read("moments", count, MEL_BANDS).astype(np.float32) / _STEPS
+        scalars = {name: float(read(name)) for name in (*_SCALARS, "pulse", "floor")}
+        if kinds > NOTES or not 2 <= count <= _MOST_MOMENTS or scalars["stride"] < 1:
+            raise ValueError("the recording is of another size")
+        known: dict[str, Any] = {
+            name: Normal(read(name, size), read(f"{name}_covariance", size, size))
+            for name, size in _NORMALS.items()
+        }
+        known |= {name: read(name, len(SHARES)) for name in _QUANTILES}
+        known |= {name: read(name, kinds) for name in ("notes", "shares")}
+        known |= {name: scalars[name] for name in ("pulse", "floor")}
+        heard = Heard(**known, moments=moments.clip(0, RANGE))
         return cls(
-            factor=float(own["factor"]),
-            heard=Heard(spectra, *(own[name] for name in _KEPT)),
-            full=full,
-            full_factor=float(own.get("full_factor", 1.0)),
-            unit=Distances(*own["unit"].tolist()),
-            halves=halves,
-            piece=next((Distances(*row[1:]) for row in rows if row[0] >= VERDICT), halves),
+            factor=scalars["factor"],
+            full_factor=scalars["full_factor"],
+            heard=heard,
+            stride=int(scalars["stride"]),
+            **{name: Distances(*read(name, len(NEEDED)).tolist()) for name in _NINE},
         )
+
+
+def _thinned(heard: Heard, stride: int) -> Heard:
+    """With every so manieth moment."""
+    return heard._replace(moments=heard.moments[::stride])

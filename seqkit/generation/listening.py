@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from seqkit.data.codecs import Codec
-from seqkit.evaluation.likeness import RATE, SHORTEST
+from seqkit.evaluation.hearing import LOW, SHORTEST
 from seqkit.evaluation.recording import Judgement, Recording
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation.ending import streams_of
@@ -59,10 +59,10 @@ def check(takes: int, length: int, codec: Codec, recording: Recording | None) ->
             f"takes={takes}: this model keeps no recording to compare takes with (those with "
             f"labels keep none): give streams={takes}, and choose by ear"
         )
-    if length * RATE < SHORTEST * codec.symbol_rate:
+    if length * LOW < SHORTEST * codec.symbol_rate:
         raise ConfigError(
             f"takes={takes}: too short to compare with the recording: give at least "
-            f"seconds={math.ceil(100 * SHORTEST / RATE) / 100:g}"
+            f"seconds={math.ceil(100 * SHORTEST / LOW) / 100:g}"
         )
 
 
@@ -78,7 +78,10 @@ def best(trained: Trained, blocks: Blocks, notice: Callable[[str], None]) -> Blo
     if not sounds:
         return
     judged = [recording.judged(trained.heard(s), codec.sample_rate) for s in sounds]
-    worst = [_worst(judgement, recording) for judgement in judged]
+    worst = [
+        math.inf if found.distances is None else recording.worst(found.distances)
+        for found in judged
+    ]
     order = np.argsort(worst, kind="stable").tolist()
     kept, said = sounds[order[0]].astype(np.int64), judged[order[0]].words
     shares = ", ".join(f"take {n + 1} {worst[n]:.2f}" for n in order[:_TOLD])
@@ -87,11 +90,3 @@ def best(trained: Trained, blocks: Blocks, notice: Callable[[str], None]) -> Blo
         + " …" * (len(order) > _TOLD)
     )
     yield kept[:, None]
-
-
-def _worst(judgement: Judgement, recording: Recording) -> float:
-    """The largest distance of a take, divided by its limit; infinite of one too short."""
-    if judgement.distances is None:
-        return math.inf
-    limits = recording.limits.known
-    return max(far / limits[name] for name, far in judgement.distances.known.items())

@@ -23,7 +23,7 @@ TensorOrArray = Any
 """PyTorch's or NumPy's; who saves or has read knows which."""
 _TYPES = {
     **{"float64": "F64", "float32": "F32", "float16": "F16"},
-    **{"int64": "I64", "int32": "I32", "int8": "I8"},
+    **{"int64": "I64", "int32": "I32", "int8": "I8", "uint8": "U8"},
 }
 _ALIGNMENT = 8  # bytes, of the tensors' first
 _ZEROS = b"0" * 64  # what stands in the place of the digest while it is taken

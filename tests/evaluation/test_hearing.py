@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 
 from seqkit.data.sound import Wave
-from seqkit.evaluation import full_band
-from seqkit.evaluation.full_band import RATE, hear
+from seqkit.evaluation import hearing
+from seqkit.evaluation.hearing import FULL as RATE
+from seqkit.evaluation.hearing import Heard, Sound
+from seqkit.evaluation.likeness import Distances, distances, noise_from, scaled
 from seqkit.symbols import Floats
+
+
+def hear(wave: Wave) -> Heard:
+    return Sound.of(wave, RATE).hear()
 
 
 def strings(seconds: float, seed: int = 2) -> Wave:
@@ -58,13 +64,13 @@ def wasserstein(one: Floats, other: Floats) -> float:
 @pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("frames", [2048, 37])
 def test_the_distances_are_the_formulas(frames: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(full_band, "_FRAMES", frames)
+    monkeypatch.setattr(hearing, "_AT_ONCE", frames)
     wave, other = strings(3), strings(2.3, seed=5)
     noise = np.random.default_rng(0).uniform(-1, 1, 4 * RATE)
     noise *= np.sqrt(3 * np.square(wave, dtype=np.float64).mean())
     heard = hear(wave)
-    found = full_band._apart(hear(other), heard)
-    unit = full_band._noise(wave, heard)
+    found = distances(hear(other), heard)[4:6]
+    unit = noise_from(Sound.of(wave, RATE), heard)[4:6]
     of_wave, of_other, of_noise = (
         written_out(sound) for sound in (wave, other, noise.astype(np.float32))
     )
@@ -73,24 +79,23 @@ def test_the_distances_are_the_formulas(frames: int, monkeypatch: pytest.MonkeyP
         expected = apart(of_other[place], of_wave[place])
         assert found[place] == pytest.approx(expected, rel=1e-3)
         assert unit[place] == pytest.approx(apart(of_noise[place], of_wave[place]), rel=1e-3)
-    assert full_band._apart(heard, heard) == pytest.approx((0, 0), abs=1e-6)
+    assert distances(heard, heard) == pytest.approx([0] * 9, abs=1e-6)
 
 
 def test_band_hears_highs_that_are_missing_and_contrast_hears_hiss() -> None:
     wave = strings(4)
     heard = hear(wave)
-    unit = full_band._noise(wave, heard)
+    unit = noise_from(Sound.of(wave, RATE), heard)
 
-    def far(sound: Wave) -> tuple[float, float]:
-        band, contrast = full_band._apart(hear(sound), heard)
-        return band / unit[0], contrast / unit[1]
+    def far(sound: Wave) -> Distances:
+        return scaled(distances(hear(sound), heard), unit)
 
     spectrum = np.fft.rfft(wave)
     spectrum[(4000 * 4) :] = 0
     dull = np.fft.irfft(spectrum).astype(np.float32)
     hiss = np.random.default_rng(4).normal(0, 0.05 * wave.std(), len(wave)).astype(np.float32)
     hissing = wave + hiss
-    assert far(dull)[0] > 0.12 > 0.05 > far(dull)[1]
-    assert far(hissing)[1] > 0.25
+    assert far(dull).band > 0.12 > 0.05 > far(dull).contrast
+    assert far(hissing).contrast > 0.25
     assert hear(dull).highs < heard.highs - 5
-    assert hear(hissing).median_contrast < heard.median_contrast - 3
+    assert np.median(hear(hissing).contrast) < np.median(heard.contrast) - 3
