@@ -73,20 +73,12 @@ def left_out(keys: GenerateKeys) -> int:
     return int(keys.get("include_prompt") is False)
 
 
-@dataclasses.dataclass
-class _Kept:
-    """An engine, what it fits, and whether nothing uses it."""
-
-    key: object
-    engine: Engine
-    free: bool = True
-
-
 class KeptEngine:
     """The engine of the last call, which the next one takes if it fits: a new one takes time."""
 
     def __init__(self) -> None:
-        self._kept: _Kept | None = None
+        self._kept: tuple[object, Engine] | None = None
+        """What it fits, and itself, unless something uses it."""
 
     def blocks(
         self, trained: Trained, prompt: Symbols, request: Request, begin: tuple[State, int]
@@ -107,18 +99,19 @@ class KeptEngine:
         sampling = dataclasses.replace(request.sampling, seed=0)
         usual = dataclasses.replace(request, length=1, sampling=sampling, label=None, ending=None)
         key, kept = (usual, size, labels, weights), self._kept
-        if kept is None or not kept.free or kept.key != key:
-            kept = self._kept = None  # its memory first
-            kept = self._kept = _Kept(key, engine_for(trained, request, choice, _LOG.info))
-        kept.free = False
+        self._kept = None
+        if kept is None or kept[0] != key:
+            kept = None  # its memory first
+            kept = key, engine_for(trained, request, choice, _LOG.info)
         blocks = continue_prompt(
-            trained, prompt, request, notice=_LOG.info, begin=begin, engine=kept.engine
+            trained, prompt, request, notice=_LOG.info, begin=begin, engine=kept[1]
         )
-        return _until_free(finish(trained, request, prompt, blocks, notice=_LOG.info), kept)
+        return self._keeping(kept, finish(trained, request, prompt, blocks, notice=_LOG.info))
 
-
-def _until_free(blocks: Iterator[Integers], kept: _Kept) -> Iterator[Integers]:
-    """Hand on blocks; the engine that makes them is free after the last one."""
-    with contextlib.suppress(GeneratorExit):
-        yield from blocks
-    kept.free = True
+    def _keeping(
+        self, kept: tuple[object, Engine], blocks: Iterator[Integers]
+    ) -> Iterator[Integers]:
+        """Hand on blocks, and keep the engine that makes them after the last one."""
+        with contextlib.suppress(GeneratorExit):
+            yield from blocks
+        self._kept = kept

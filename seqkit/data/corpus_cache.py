@@ -73,22 +73,15 @@ def load(
         ConfigError: keys that do not fit the codec.
     """
     try:
-        return _loaded(source, cache, session, codec, grow, readings)
+        if codec is None or grow:
+            codec = _fitted(source, cache / "corpora", session.progress, codec)
+        else:
+            codec = choose_codec(source, session.progress, codec)
+        corpus = _corpus_of(source, codec, *_row(source, cache, session, codec))
     except BadFileError as error:
         if len(source.files) == 1 or source.config.on_bad_file == "skip":
             raise
         raise error.refusal() from error
-
-
-def _loaded(
-    source: Source, cache: Path, session: Session, codec: Codec | None, grow: bool, readings: bool
-) -> Corpus:
-    folder, progress = cache / "corpora", session.progress
-    if codec is None or grow:
-        codec = _fitted(source, folder, progress, codec)
-    else:
-        codec = choose_codec(source, progress, codec)
-    corpus = _corpus_of(source, codec, *_row(source, cache, session, codec))
     if not readings or not isinstance(codec, Spectral):
         return corpus
     count = int(_READ_AGAIN * codec.symbol_rate / len(corpus.whole))
