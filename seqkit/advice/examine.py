@@ -56,8 +56,6 @@ def _of_text(
     codec = corpus.codec
     with progress("counting"):
         facts = text.facts(corpus.whole, codec)
-    if config.data.of_rows:  # a mark in a row is not a file's
-        facts["marked"] = 0
     of_files = text.file_faults(paths, config.data) if codec.kind == "text" else []
     is_list = config.data.document == "line" or any("document" in x.keys for x in of_files)
     of_text = text.faults(facts, codec.kind, config.data.encoding, is_list=is_list)

@@ -141,9 +141,8 @@ def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, A
     if recorded is None:
         return f"the checkpoint does not say how large {' and '.join(data.path)} was"
     for path in data.path:
-        if (data.of_rows or is_remote(path)) and not os.path.lexists(path):
-            given = f"{'data.kind=hf ' if data.of_rows else ''}data.path={path}"
-            return f"{path} is not in the cache, and is fetched only if {given} is given"
+        if is_remote(path) and not os.path.lexists(path):
+            return f"{path} is not in the cache, and is fetched only if data.path={path} is given"
     search = Search(data, codec.kind)
     shown, size = " and ".join(data.path), 0
     try:

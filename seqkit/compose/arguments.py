@@ -23,7 +23,7 @@ _PLACES = (  # that name files and folders
     *("run_dir", "runs"),
 )
 _WORDS = (
-    *("column", "document", "label", "leave_out", "pattern"),
+    *("document", "label", "leave_out", "pattern"),
     *("test", "validation"),
 )
 FREE_TEXT = (*_PLACES, *(f"data.{word}" for word in _WORDS), "label", "prompt", "until")

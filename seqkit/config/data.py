@@ -12,12 +12,7 @@ HIGHEST_RATE = 384_000
 class DataConfig:
     """Where the symbols come from and how they are read."""
 
-    kind: str = option(
-        "auto",
-        "how files are read; hf takes data.path for a data set in the format of Hugging Face, "
-        "each row a document",
-        choices=("auto", "text", "bytes", "audio", "hf"),
-    )
+    kind: str = option("auto", "how files are read", choices=("auto", "text", "bytes", "audio"))
     dataset: str = option(
         "", "the data set used when data.path is not given (docs/reference/data.md)"
     )
@@ -31,11 +26,6 @@ class DataConfig:
         "of text, what a document is: a file, a line, what stands between blank lines "
         "(blank_line), or between any text that is given here; line ends are then LF, empty "
         "documents are left out, and the end is learnt (model.ends)",
-    )
-    column: str = option("text", "with data.kind=hf: the column of text that is read")
-    hf_split: str = option("train", "with data.kind=hf: the data set's own split that is read")
-    hf_subset: str = option(
-        "", "with data.kind=hf: the configuration that is read, where the data set has several"
     )
     pattern: str = option(
         "",
@@ -121,14 +111,9 @@ class DataConfig:
     )
 
     @property
-    def of_rows(self) -> bool:
-        """Whether a file holds the rows of a data set, each a document."""
-        return self.kind == "hf"
-
-    @property
     def cuts_files(self) -> bool:
         """Whether text is cut into documents within files."""
-        return self.document != "file" and not self.of_rows
+        return self.document != "file"
 
     @property
     def to_lf(self) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from seqkit.config import DataConfig
 from seqkit.data import files
-from seqkit.data.files import SOUND_HINT, TABLE, TEXT_HINT, BadFileError
+from seqkit.data.files import COLUMN_HINT, SOUND_HINT, TABLE, TEXT_HINT, BadFileError
 from seqkit.data.sound import reader
 from seqkit.data.text_encoder import check_plain
 from seqkit.foundation.errors import DataError
@@ -23,7 +23,7 @@ from seqkit.foundation.run_folders import is_run
 _LOG_OF_RUN = re.compile(r"(\d+)\.log")
 _TABLES = "Parquet or Arrow"
 _HINTS = {  # where nothing is taken, by the reason for which files are left out
-    _TABLES: "data.kind=hf data.column=NAME learns from a column of these",
+    _TABLES: f"{COLUMN_HINT} of these",
     "not sound": TEXT_HINT,
     "sound": SOUND_HINT,
 }

@@ -19,6 +19,7 @@ HEAD = 1 << 15
 """Bytes that are looked at to tell what a file holds."""
 SOUND_HINT = "recipe=my_sound learns from sound, recipe=wav_generation from 20 minutes or more"
 TEXT_HINT = "recipe=shakespeare learns from text"
+COLUMN_HINT = "docs/reference/data.md has how to learn from a column"
 Watch = Callable[[int], None]
 """Told how many bytes were read, each time."""
 Sink = OutputFile | BytesIO
@@ -28,7 +29,7 @@ _BLOCK = 1 << 22  # bytes
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _UTF32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _TEXT_BYTES = bytes({*b"\a\b\t\n\v\f\r\x1a\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
-TABLE = "a Parquet or Arrow file: data.kind=hf data.column=NAME learns from a column of it"
+TABLE = f"a Parquet or Arrow file: {COLUMN_HINT} of it"
 PLAYLIST = "a playlist: give data.path=FILE for each recording, or their folder"
 _PACKED = (
     "a document, an archive or a picture: save its text as plain text, or read it as it is: "

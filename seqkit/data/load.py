@@ -84,7 +84,7 @@ def find(data: DataConfig, codec: Codec | None, catalogue: Catalogue, folders: F
 
 def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:
     """How the data is to be read: text, bytes, audio, or auto to go by the content."""
-    asked = "text" if data.of_rows else data.kind
+    asked = data.kind
     if codec is None and data.codec == "auto":
         return asked
     if codec is None:

@@ -1,16 +1,14 @@
 """Text becomes symbols: read in blocks, so that memory does not grow with the file, and decoded.
 
-What is no text is named with its place. A file of rows holds many short documents: a line of JSON,
-a string, for each of them.
+What is no text is named with its place.
 """
 
 import codecs as encodings
 import contextlib
 import io
-import json
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +52,8 @@ def _text_blocks(file: Path, config: DataConfig, count: Watch) -> Iterator[str]:
     encoding, read = config.encoding, 0
     decoder = encodings.getincrementaldecoder(encoding)()
     ends = io.IncrementalNewlineDecoder(decoder, translate=True) if config.to_lf else decoder
-    kept = _without(config.leave_out)
+    table = str.maketrans("", "", config.leave_out)
+    kept = (lambda text: text.translate(table)) if config.leave_out else str
     try:
         for block in blocks(file, count):
             read += len(block)
@@ -67,12 +66,6 @@ def _text_blocks(file: Path, config: DataConfig, count: Watch) -> Iterator[str]:
         raise BadFileError(file, reason, _advice(file)) from error
     except UnicodeError as error:
         raise BadFileError(file, f"not {encoding} ({error})", _advice(file)) from error
-
-
-def _without(characters: str) -> Callable[[str], str]:
-    """What passes over some characters of a text."""
-    table = str.maketrans("", "", characters)
-    return (lambda text: text.translate(table)) if characters else str
 
 
 def check_plain(file: Path, begin: bytes, encoding: str) -> None:
@@ -97,33 +90,6 @@ def _advice(file: Path) -> str:
     if reader.is_sound(file):
         return f"it is sound; {SOUND_HINT}"
     return f"give its encoding, data.encoding={_ENCODINGS}, or read any file with data.kind=bytes"
-
-
-def line_of(document: str) -> bytes:
-    """The line of a row; half a surrogate pair becomes a question mark."""
-    return json.dumps(document, ensure_ascii=False).encode(errors="replace") + b"\n"
-
-
-def _row_batches(file: Path, config: DataConfig, count: Watch) -> Iterator[list[str]]:
-    """The rows of a file, some megabytes at a time, as `_read` gives them.
-
-    Raises:
-        BadFileError: the file cannot be read, or is damaged.
-    """
-    left, kept = b"", _without(config.leave_out)
-    try:
-        for block in blocks(file, count):
-            whole, ended, left = (left + block).rpartition(b"\n")
-            if not ended:
-                continue
-            rows = json.loads(b"[" + whole.replace(b"\n", b",") + b"]")
-            if config.to_lf:
-                rows = [row.replace("\r\n", "\n").replace("\r", "\n") for row in rows]
-            yield [kept(row) for row in rows]
-        if left:
-            raise ValueError("the last line has no end")
-    except ValueError as error:
-        raise BadFileError(file, "damaged", "remove it, and it is fetched again") from error
 
 
 def pieces_of(file: Path, kind: str, config: DataConfig, count: Watch) -> Iterator[str | bytes]:
@@ -155,7 +121,7 @@ def encode_text(
         if isinstance(piece, list):
             text: str | bytes = "".join(piece)
             symbols, lengths = _encode_documents(str(file), piece, len(sizes), codec, config)
-            if sizes and not config.of_rows:  # the first goes on where the last one stopped
+            if sizes:  # the first goes on where the last one stopped
                 sizes[-1] += lengths.pop(0)
             sizes.extend(lengths)
         else:
@@ -176,12 +142,10 @@ def encode_text(
 def _read(
     file: Path, kind: str, config: DataConfig, count: Watch
 ) -> Iterator[str] | Iterator[bytes] | Iterator[list[str]]:
-    """The content in pieces; of a file of rows, or one that is cut, some documents each time.
+    """The content in pieces; of a file that is cut, some documents each time.
 
     With newline=lf all line ends are LF, and what is to be left out is gone.
     """
-    if config.of_rows:
-        return _row_batches(file, config, count)
     if kind == "bytes":
         return blocks(file, count)
     text = _text_blocks(file, config, count)
@@ -227,10 +191,9 @@ def _encode_documents(
             symbols = _encode(file, text, 0, codec, config)
             if symbols.size == len(text):
                 return symbols, [*map(len, texts)]
-    what, first = ("row", before + 1) if config.of_rows else ("document", max(before, 1))
     encoded = [
-        _encode(f"{file}, {what} {number}", text, 0, codec, config)
-        for number, text in enumerate(texts, first)
+        _encode(f"{file}, document {number}", text, 0, codec, config)
+        for number, text in enumerate(texts, max(before, 1))
     ]
     return np.concatenate(encoded), [symbols.size for symbols in encoded]
 

@@ -24,8 +24,12 @@ KEYS: dict[str, str] = {
     "launcher.minutes": "Slurm reads it from the environment: SBATCH_TIMELIMIT",
     "launcher.partition": "Slurm reads it from the environment: SBATCH_PARTITION",
     "search": "--multirun trains every combination; examples/search.py searches with Optuna",
+    "data.column": "seqkit.train(text=…) takes a column that the library datasets has read",
+    "data.hf_split": "the library datasets reads a split; give its text to seqkit.train(text=…)",
+    "data.hf_subset": "the library datasets reads a subset; give its text to seqkit.train(text=…)",
+    "data.kind=hf": "the library datasets reads its text, which seqkit.train(text=…) takes",
     "data.label_column": "write the rows of each label as files into a folder of its name, and "
-    "give data.label=folder without data.kind=hf",
+    "give data.label=folder",
     "data.conditions": "data.codec=spectral, as recipe=my_sound has it, needs no row beside it",
     "data.copies": "train.input_noise draws a share of the symbols that are read anew",
     "data.copy_noise": "train.input_noise draws a share of the symbols that are read anew",

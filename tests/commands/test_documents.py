@@ -103,7 +103,7 @@ def test_a_run_goes_on_with_its_documents_alone(run: Run, listed: Path, tmp_path
     [
         (3, ["data.document=%%"], "data.document=%% cuts nothing in names.txt"),
         (2, ["data.document=line", "data.kind=bytes"], "read as bytes"),
-        (2, ["data.document=line", "data.kind=hf"], "is for files"),
+        (2, ["data.document=line", "data.kind=hf"], "data.kind=hf: that is gone: the library"),
     ],
 )
 def test_what_cuts_nothing_is_refused(

@@ -94,13 +94,13 @@ def test_what_is_wrong_is_said(argument: str, said: str) -> None:
     ["To be, or not", "it's", "(a=b)", "☃", "a\nb", "true", "1e3", " x ", "${x}", "[", '"'],
 )
 def test_awkward_text_is_literal(value: str) -> None:
-    keys = ("prompt", "data.path", "data.column")
+    keys = ("prompt", "data.path", "data.pattern")
     arguments = ["recipe=shakespeare", *(f"{key}={value}" for key in keys)]
     config = composed(arguments, [])
-    assert (config.prompt, config.data.path, config.data.column) == (value, [value], value)
+    assert (config.prompt, config.data.path, config.data.pattern) == (value, [value], value)
     ((run,), _) = compose.sweep(arguments)
     again = composed(run, [])
-    assert (again.prompt, again.data.path, again.data.column) == (value, [value], value)
+    assert (again.prompt, again.data.path, again.data.pattern) == (value, [value], value)
 
 
 @pytest.mark.parametrize("value", ["0.8,0.1,0.1", "[0.8,0.1,0.1]", "0.8, 0.1, 0.1"])

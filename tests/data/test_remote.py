@@ -111,16 +111,3 @@ def test_what_is_to_be_installed_is_said(tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.undo()
     with pytest.raises(ConfigError, match=r"foo://x: Protocol not known: foo"):
         fetch("foo://x", tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        (DataConfig(path=["a.txt"], column="body"), "data.column=body is for data sets"),
-        (DataConfig(kind="hf", path=["a"], pattern="*.c"), r"data.pattern=\*.c is for files"),
-        (DataConfig(kind="hf"), "give data.path=NAME"),
-    ],
-)
-def test_keys_that_do_not_go_together(data: DataConfig, said: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=said):
-        elsewhere.fetch(data, tmp_path, print)

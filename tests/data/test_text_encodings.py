@@ -86,7 +86,7 @@ def test_a_byte_order_mark_is_left_out_by_another_encoding(
         (b"PK\x03\x04\x14\0\0\0", r"it is a document, an archive .*data\.kind=bytes$"),
         (
             b"PAR1\x15\x04",
-            r"it is a Parquet or Arrow file: data\.kind=hf data\.column=NAME learns",
+            r"it is a Parquet or Arrow file: docs/reference/data\.md has how to learn",
         ),
     ],
 )
