@@ -93,7 +93,7 @@ def test_another_quantiser_than_the_trainings_is_refused(sound: Path, text: Path
         ("sample_rate", 100, 4000),
         ("levels", 9, 256),
     ):
-        with pytest.raises(ConfigError, match=rf"data\.{key}={asked}: .*trained with {was}; give"):
+        with pytest.raises(ConfigError, match=rf"data\.{key}={asked}: .*trained with {was}; leave"):
             load(sound, codec, trained=trained, **{key: asked})
     load(text, load(text).codec, trained=trained, gain="rms")  # text has no gain
 
