@@ -1,6 +1,7 @@
 """What a training leaves beside its checkpoints: about.json, summary.json, and samples."""
 
 import dataclasses
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,14 @@ from seqkit.foundation import device
 from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.session import Notice
 from seqkit.foundation.wording import command_line
-from seqkit.generation.continuation import continue_prompt, finish
+from seqkit.generation.continuation import continue_prompt, engine_for, finish
 from seqkit.generation.ending import ending_of
 from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import save_sample
 from seqkit.generation.request import Request, Trained, request_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
+from seqkit.stages.closing import TEMPERATURES
 from seqkit.stages.training import Training
 from seqkit.symbols import Symbols
 
@@ -131,9 +133,20 @@ def sample(
 
 
 def closing_sample(training: Training, notice: Notice) -> Blocks:
-    """What the best checkpoint makes of the prompt: blocks (N, S)."""
+    """What the best checkpoint makes of the prompt: blocks (N, S).
+
+    Where no temperature is given, the one that does best is chosen before, and kept in it.
+    """
     best = training.chosen
-    request = request_of(training.config, training.closing.length)
+    model, config = best.build(training.device), training.config
+    if training.closing.tried and training.recording is not None:
+        config = dataclasses.replace(config, temperature=_temperature(training, model, notice))
+        best = dataclasses.replace(best, config={**best.config, "temperature": config.temperature})
+        try:
+            best.save(best.file)
+        except SeqkitError as error:
+            notice(f"the temperature is not kept: {error}")
+    request = request_of(config, training.closing.length)
 
     def recites(said: Recital) -> None:
         notice(f"the closing sample: {said.words}")
@@ -142,7 +155,29 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
         except SeqkitError as error:
             notice(f"not kept for the report: {error}")
 
-    return sample(training, best.build(training.device), request, notice, best, recites)
+    return sample(training, model, request, notice, best, recites)
+
+
+def _temperature(training: Training, model: CharRNN, notice: Notice) -> float:
+    """The temperature at which a sound, which is not kept, is most like the recording."""
+    closing, recording, codec = training.closing, training.recording, training.corpus.codec
+    assert recording is not None
+    assert codec.kind == "audio"
+    trained = Trained(model, codec, notices=training.notices)
+    plain, worst = request_of(training.config, closing.tried), dict[float, float]()
+    engine = engine_for(trained, plain, None, notice)
+    for draws, temperature in enumerate(TEMPERATURES, 1):
+        request = plain.again(draws, closing.tried)
+        sampling = dataclasses.replace(request.sampling, temperature=temperature)
+        request = dataclasses.replace(request, sampling=sampling)
+        blocks = continue_prompt(trained, closing.prompt, request, notice=notice, engine=engine)
+        wave = trained.heard(np.concatenate([*blocks])[:, 0])
+        said = recording.judged(wave, codec.sample_rate)
+        worst[temperature] = math.inf if said.distances is None else recording.worst(said.distances)
+    best = min(worst, key=worst.__getitem__)
+    found = ", ".join(f"{temperature:g} {share:.2f}" for temperature, share in worst.items())
+    notice(f"temperature={best:g} suits the model best; largest distance ÷ limit: {found}")
+    return best
 
 
 def closing_file(training: Training) -> Path:

@@ -16,7 +16,6 @@ from seqkit.symbols import Flags, Integers
 
 _NEARLY, _FAR = 1.0, 6.0  # decibels in a band
 _MANY = 0.1  # of the recording
-_PHASES = 2  # moments between beginnings that are tried
 _LONG = 1.0  # seconds of a passage that counts as copied
 
 
@@ -36,7 +35,7 @@ class Copied(NamedTuple):
 def copied(sound: Levels, recording: Levels, stride: int) -> Copied:
     """What is copied: of all moments (n, 32) of a sound, from every `stride`-th one (m, 32)."""
     found = []
-    for phase in range(0, min(stride, len(sound)), _PHASES):
+    for phase in range(min(stride, len(sound))):  # wherever the recording's moments begin
         apart = np.sqrt(squares_apart(sound[phase::stride], recording) / MEL_BANDS)
         stands = apart <= np.minimum(apart.min(1, keepdims=True) + _NEARLY, _FAR)
         counts = stands.mean(1) <= _MANY

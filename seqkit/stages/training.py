@@ -216,7 +216,7 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
         clock = Clock(
             train.max_minutes,
             ranks.clock if train.max_minutes else time.monotonic,
-            closing.length / min(closing.length, closing.medium.glimpse),
+            closing.symbols / min(closing.length, closing.medium.glimpse),
         )
         trainer = Trainer(built, lanes, data.validation, plan, clock, ranks)
         judged_anew = _restore(trainer, claim, data)

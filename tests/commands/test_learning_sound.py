@@ -62,7 +62,15 @@ def test_a_training_has_one_verdict_which_all_say_again(
 ) -> None:
     place = tmp_path / "run"
     few = ("train.max_steps=4", "train.validate_every=2", "seconds=5", "model.hidden_size=8")
-    done = run.ok(*TINY, *few, f"data.path={learnt / 'étude.wav'}", f"run_dir={place}")
+    words = (*TINY, *few, f"data.path={learnt / 'étude.wav'}", "temperature=null")
+    done = run.ok(*words, f"run_dir={place}")
+    tried = re.search(r"^temperature=(\S+) suits .* limit: (.*)$", done.err, re.M)
+    assert tried is not None
+    shares = dict(each.split() for each in tried[2].split(", "))
+    assert list(shares) == ["0.7", "0.8", "0.9", "1"]
+    assert min(shares, key=lambda each: float(shares[each])) == tried[1]
+    best = checkpoint.load(place / "checkpoints" / "best.safetensors", Catalogue())
+    assert best.settings.temperature == float(tried[1])
     (said,) = re.findall(r"^the closing sample (.*like the recording.*)$", done.err, re.M)
     assert "band 0." in said
     assert f"what to try: python -m seqkit doctor run_dir={place}\n" in done.err
@@ -84,8 +92,9 @@ def test_a_training_has_one_verdict_which_all_say_again(
         saved.recording = Recording.of_saved(tensors)
         assert saved.recording is None
         saved.save(file)
-    words = ("evaluate", f"checkpoint={place}", "protocol=spectral", "seconds=5", "device=cpu")
-    assert "this model keeps no recording" in run.fails(2, *words)
+    sounds = ("protocol=spectral", "seconds=5", "device=cpu")
+    none = run.fails(2, "evaluate", f"checkpoint={place}", *sounds)
+    assert "this model keeps no recording" in none
     run.ok(f"run_dir={place}", "resume=auto", "train.max_steps=6")
     assert list(summary_of(place)["likeness"]) == list(kept)
 

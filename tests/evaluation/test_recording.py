@@ -5,6 +5,7 @@ import pytest
 
 from seqkit.data.datasets import etude
 from seqkit.data.sound import Wave
+from seqkit.evaluation.hearing import Matrix
 from seqkit.evaluation.recording import NEEDED, VERDICT, Recording
 
 RATE = 32000
@@ -69,3 +70,35 @@ def test_a_model_is_not_blamed_for_the_band_that_its_training_could_not_read() -
     assert as_read.measure(low, 8000).band == pytest.approx(0, abs=1e-6)
     bright = Recording.of(with_hiss(WAVE), RATE)  # which has more above 4 kHz
     assert bright.measure(low, 8000).band > NEEDED.band
+
+
+def test_what_is_kept_is_small_and_judges_as_it_did() -> None:
+    kept = OWN.tensors()
+    assert sum(values.nbytes for values in kept.values()) < 100_000
+    again = Recording.of_saved(kept)
+    assert again is not None
+    assert again.limits == OWN.limits
+    found = again.measure(NOISE, RATE)
+    assert found == pytest.approx(OWN.measure(NOISE, RATE), abs=0.01)
+    del kept["moments"]
+    assert Recording.of_saved(kept) is None  # of an older seqkit
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("moments", np.zeros((1, 32), np.uint8)),
+        ("moments", np.zeros((2001, 32), np.uint8)),
+        ("moments", np.zeros((20, 31), np.uint8)),
+        ("notes", np.zeros(1000)),
+        ("flux", np.full(401, np.nan)),
+        ("level", np.zeros(400)),
+        ("spectra_covariance", np.zeros((32, 38))),
+        ("unit", np.ones(6)),
+        ("stride", np.array(0.0)),
+        ("factor", np.ones(2)),
+    ],
+)
+def test_what_cannot_be_a_recording_is_refused(name: str, values: Matrix) -> None:
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        Recording.of_saved(OWN.tensors() | {name: values})
