@@ -117,14 +117,9 @@ def white(seconds: float, seed: int = 2) -> Wave:
 
 @pytest.mark.parametrize("seconds", [5, 10, 23])
 def test_a_metronome_has_a_pulse_and_noise_has_none(seconds: float) -> None:
-    pulses = [
-        Sound.of(wave, FULL).hear().pulse
-        for wave in (
-            click_track(seconds, 0.6),
-            white(seconds),
-            np.cumsum(white(seconds), dtype=np.float32) / 100,
-        )
-    ]
+    brown = np.cumsum(white(seconds), dtype=np.float32)
+    waves = click_track(seconds, 0.6), white(seconds), brown / np.float32(100)
+    pulses = [Sound.of(wave, FULL).hear().pulse for wave in waves]
     assert pulses[0] == pytest.approx(1, abs=0.03)
     assert max(pulses[1:]) < PULSE - 0.05
 
