@@ -35,7 +35,6 @@ from seqkit.runs.events import (
     go_on_with,
 )
 from seqkit.runs.saver import Saver
-from seqkit.runs.tensorboard import TensorBoard
 from seqkit.stages.training import Training
 from seqkit.training.events import CheckpointDue, Stepped, Trained
 from seqkit.training.footprint import SMALLER
@@ -94,11 +93,10 @@ class _Running:
         self._training, self._saver, self._notice, self._stop = training, saver, notice, stop
         self._followers: Sequence[Observer] = [self._contribute]
         if training.ranks.leads:
-            folder, config = training.folder, training.config
+            folder = training.folder
             self._followers = [
                 Records(folder),
                 Checkpoints(training, saver),
-                *([TensorBoard(folder, notice)] if config.log.tensorboard else []),
                 *observers,
                 Samples(training, self.tell, notice),
                 Report(folder, lambda: about_run(training), notice),

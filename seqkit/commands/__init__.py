@@ -43,7 +43,7 @@ COMMANDS = {
     "train": Command(
         "learn from text or sound and give a sample (the default)",
         "recipe=shakespeare data.path=my.txt run_dir=runs/a",
-        (*_SAMPLING, *_RUN, *_SWEEP, "data", "device", "log", "model", "optimizer", "train"),
+        (*_SAMPLING, *_RUN, *_SWEEP, "data", "device", "model", "optimizer", "train"),
         shared=True,
     ),
     "generate": Command(

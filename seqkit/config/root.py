@@ -7,7 +7,7 @@ from typing import Any
 
 from seqkit.config.data import DataConfig
 from seqkit.config.model import DynamicConfig, ModelConfig, SampleConfig, check_model
-from seqkit.config.training import LogConfig, OptimizerConfig, TrainConfig
+from seqkit.config.training import OptimizerConfig, TrainConfig
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_section, option, options_of
 
@@ -147,7 +147,6 @@ class Config:
     train: TrainConfig = field(default_factory=TrainConfig)
     sample: SampleConfig = field(default_factory=SampleConfig)
     dynamic: DynamicConfig = field(default_factory=DynamicConfig)
-    log: LogConfig = field(default_factory=LogConfig)
 
     @property
     def fixed_seed(self) -> int:

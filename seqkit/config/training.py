@@ -117,12 +117,3 @@ class TrainConfig:
         "repeat bit for bit on the same machine: a fixed number of threads, and on a GPU only "
         "operations that repeat",
     )
-
-
-@dataclass
-class LogConfig:
-    """Where a training is recorded, beside the files of its run."""
-
-    tensorboard: bool = option(
-        False, "record the training for TensorBoard, too (needs seqkit[tensorboard])"
-    )

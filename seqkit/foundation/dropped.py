@@ -39,6 +39,7 @@ KEYS: dict[str, str] = {
     "data.quantiser": "it is called data.codec now",
     "ensemble": "examples/teachers.py measures several checkpoints together",
     "learn": "evaluate protocol=dynamic measures a model that learns from the text it reads",
+    "log": "seqkit.train(on_event=…) hands each figure to a logger, as TensorBoard's",
     "host": "play listens on this machine alone: ssh -L 8000:localhost:8000 MACHINE reaches it",
     "licence": "give it in the README.md that you upload with hf upload",
     "sample.engine=onnx": "sample.engine=wasm runs LSTMs on a CPU, and torch is exact",

@@ -31,7 +31,6 @@ class RunFiles:
         self.log = path / "log"  # what the user was told, with the time
         self.lock = path / ".lock"  # held by the process that trains here
         self.samples = path / "samples"  # text or sound, as step_0000500.txt and final.wav
-        self.tensorboard = path / "tensorboard"  # event files, with `log.tensorboard=true`
         self.checkpoints = path / FOLDER
 
     def checkpoint(self, name: str) -> Path:
@@ -45,7 +44,6 @@ class RunFiles:
             *(file for file in self.checkpoints.glob("*") if _CHECKPOINT.fullmatch(file.name)),
             *(file for file in self.samples.glob("step_*") if _SAMPLE.fullmatch(file.name)),
             *(self.samples / name for name in ("final.wav", "final.png", "data.wav", "data.png")),
-            *self.tensorboard.glob("events.out.tfevents.*"),
             *(self.report, self.about, self.metrics, self.summary, self.recited),
             *(self.log, self.config),
         ]

@@ -8,7 +8,6 @@ Each stage is a function of values that came before it, which it leaves as they 
 import contextlib
 import dataclasses
 import functools
-import importlib.util
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -154,8 +153,6 @@ def set_up(config: Config, session: Session) -> Iterator[Training | None]:
         SeqkitError: the settings, the data, a checkpoint, the device or the folder do not allow it.
     """
     ranks = session.ranks
-    if config.log.tensorboard and importlib.util.find_spec("tensorboard") is None:
-        raise ConfigError("log.tensorboard=true: pip install 'seqkit[tensorboard]'")
     config = dataclasses.replace(config, seed=config.fixed_seed)
     _check_alike(config, ranks)
     with claimed(config, session) as claim:
