@@ -12,7 +12,6 @@ from seqkit.api import checkpoint_data
 from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.heard import digest, source_of
 from seqkit.data.load import check_same
 from seqkit.data.sound import Wave
 from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming
@@ -30,7 +29,7 @@ from seqkit.generation.medium import medium_of
 from seqkit.generation.request import as_trained, request_of
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
-from seqkit.stages.recording import recording_of
+from seqkit.stages.recording import digest, recording_of, source_of
 from seqkit.symbols import Integers
 
 _SOUNDS = 3  # that protocol=spectral makes, each from draws of its own

@@ -1,11 +1,26 @@
-"""The recording that the sounds of a training are compared with."""
+"""Recordings that sounds are compared with: in samples, as they were before they were encoded."""
 
-from seqkit.data.heard import hear, source_of
+import dataclasses
+
+import numpy as np
+
+from seqkit.config import DataConfig
+from seqkit.data.codec_choice import nothing_left
+from seqkit.data.datasets import Folders
+from seqkit.data.files import digest_of
+from seqkit.data.load import find
+from seqkit.data.sound import Wave
+from seqkit.data.sound.part import wave_without_silence
+from seqkit.data.sound.reader import SoundReader
+from seqkit.data.sound_encoder import SHORTEST, SILENT
 from seqkit.data.source import Source
 from seqkit.evaluation.recording import Recording
+from seqkit.foundation import disk
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.session import Session
 from seqkit.stages.data import TrainingData
+
+_MOST = 600  # seconds
 
 
 def recording_to_keep(data: TrainingData, session: Session) -> Recording | None:
@@ -18,8 +33,7 @@ def recording_to_keep(data: TrainingData, session: Session) -> Recording | None:
     if corpus.codec.kind != "audio" or corpus.labels is not None:
         return None  # a sound with one label need not be like all of them
     try:
-        source = source_of(data.source, session)
-        return recording_of(source, corpus.codec.sample_rate)
+        return recording_of(source_of(data.source, session), corpus.codec.sample_rate)
     except DataError:
         return None
 
@@ -27,7 +41,43 @@ def recording_to_keep(data: TrainingData, session: Session) -> Recording | None:
 def recording_of(source: Source, rate: int) -> Recording:
     """What sounds are compared with, at a rate in hertz. Raises DataError: too short, or silent."""
     try:
-        return Recording.of(hear(source, rate), rate)
+        return Recording.of(_heard(source, rate), rate)
     except ValueError as error:
         name = source.located.name
         raise DataError(f"{name}: nothing to compare a sound with: {error}") from error
+
+
+def source_of(data: DataConfig, session: Session) -> Source:
+    """The files of sound that a config names. Raises as `load_corpus`."""
+    folders = Folders(disk.cache_dir(), lambda text: None, session.progress)
+    sound = dataclasses.replace(data, kind="audio", codec="auto")
+    return find(sound, None, session.catalogue, folders)
+
+
+def digest(source: Source) -> str:
+    """The sha256 that a corpus of these files has. Raises BadFileError."""
+    of_files = {name: digest_of(file, lambda size: None) for name, file in source.files.items()}
+    return source.sha256_of(of_files)
+
+
+def _heard(source: Source, rate: int) -> Wave:
+    """The first ten minutes of some files, (N,) at a sample rate in hertz, without silence.
+
+    Raises DataError: a file cannot be read, or nothing is left.
+    """
+    config, left, waves = source.config, _MOST * rate, list[Wave]()
+    for file in source.documents.values():
+        kept, room = [np.zeros(0, np.float32)], left
+        for block in SoundReader(file).resampled(rate, channel=config.channel):
+            kept.append(block[:room, 0])
+            room = max(room - len(block), 0)
+            if not room:
+                break
+        wave = np.concatenate(kept)
+        if len(wave) >= SHORTEST * rate and np.abs(wave).max() >= SILENT:
+            waves.append(wave)
+            left = room
+    if not waves:
+        raise nothing_left(source, dict.fromkeys(source.documents, "silent"))
+    starts = np.cumsum([0, *(len(wave) for wave in waves[:-1])])
+    return wave_without_silence(np.concatenate(waves), starts, rate, config.trim_silence)
