@@ -172,16 +172,16 @@ class Model(Generic[Content]):
 
     @_own_settings()
     def stream_symbols(
-        self, prompt: Content | None = None, **keys: Unpack[GenerateKeys]
+        self, prompt: Symbols | Integers, **keys: Unpack[GenerateKeys]
     ) -> Iterator[Symbols | Integers]:
-        """The symbols of what `stream` makes after a prompt, piece by piece."""
-        _, pieces = self._pieces(prompt, self._begin(None), keys)
+        """The symbols of what `stream` makes after those of a prompt, piece by piece."""
+        _, pieces = self._pieces(prompt, self._begin(None), keys, encoded=True)
         return itertools.islice(pieces, 1, None)
 
     @_own_settings()
-    def encode(self, content: Content) -> Symbols:
-        """The symbols (N,) of text, bytes or sound."""
-        return self._encode("content", content)
+    def encode(self, content: Content, unknown: str = "error") -> Symbols:
+        """The symbols (N,) of text, bytes or sound; `unknown` is as the key `sample.unknown`."""
+        return self._encode("content", content, unknown)
 
     @_own_settings()
     def nats_of_symbols(
@@ -215,17 +215,19 @@ class Model(Generic[Content]):
 
     def _pieces(
         self,
-        prompt: Content | None,
+        prompt: Any,
         begin: ModelState,
         keys: GenerateKeys,
         streams: int | None = None,
+        encoded: bool = False,
     ) -> tuple[Medium, Iterator[Any]]:
         """The medium of what is made; and a prompt's symbols (N,), then blocks (N,), or (N, S)."""
         asked = dataclasses.replace(config_of(keys), streams=1 if streams is None else streams)
         check(asked)
         config = with_seed(as_trained(asked, self._checkpoint.settings), _LOG.info)
         saved = self._checkpoint
-        symbols = self._encode("prompt", prompt, config.sample.unknown)
+        unknown = config.sample.unknown
+        symbols = prompt if encoded else self._encode("prompt", prompt, unknown)
         length = self._medium.length(config.length, config.seconds)
         ending = ending_of(config, self._medium, self._checkpoint.model)
         request = request_of(config, length, ending)

@@ -14,6 +14,7 @@ from seqkit.api.model import Model
 from seqkit.api.model_state import ModelState
 from seqkit.config import SampleConfig
 from seqkit.data.codecs import SoundCodec
+from seqkit.data.codecs.base import checked_symbols
 from seqkit.data.sound import writer
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation.errors import ConfigError
@@ -51,14 +52,15 @@ class Loaded:
         state, codec, rate = None, self.codec, self.model.sample_rate or 1
         if max(keys.get("length") or 0, (keys.get("seconds") or 0) * rate) > _MOST:
             raise ConfigError(f"ask for at most {_MOST} symbols, or seconds of so many samples")
-        prompt = self._content(body)[-self.read :]
         asked: Any = {**keys, "include_prompt": False, "sample": self._sample}
         if lines:
+            symbols = self._symbols(body)
             if nats:
-                state = self.model.state(prompt)
-            drawn = _gathered(self.model.stream_symbols(prompt, **asked), np.concatenate)
+                _, state = self.model.nats_of_symbols(symbols)
+            drawn = _gathered(self.model.stream_symbols(symbols, **asked), np.concatenate)
             yield from self._lines(drawn, state, nats)
             return
+        prompt = self._content(body)[-self.read :]
         join = np.concatenate if self.sounds else type(prompt)().join
         contents = _gathered(self.model.stream(prompt, **asked), join)
         if codec.kind == "audio":
@@ -73,6 +75,18 @@ class Loaded:
         symbols = self.model.encode(self._content(body))
         begins = range(0, len(symbols), _PIECE)
         yield from self._lines(symbols[begin : begin + _PIECE] for begin in begins)
+
+    def _symbols(self, body: bytes) -> Symbols | Integers:
+        """The last ones of what was sent, which may be symbols of sound as a list of JSON.
+
+        Sound that is encoded again is not the sound that it was. Raises ConfigError, DataError.
+        """
+        if not (self.sounds and body.startswith(b"[")):
+            return self.model.encode(self._content(body)[-self.read :], self._sample.unknown)
+        try:
+            return checked_symbols(np.ravel(json.loads(body)), self.codec.size)[-_READ[True] :]
+        except (ValueError, RecursionError) as error:
+            raise ConfigError(f"the symbols cannot be read: {error}") from error
 
     def _content(self, body: bytes) -> Any:
         """What was sent: text in UTF-8, bytes, or sound. Raises ConfigError, DataError."""

@@ -14,13 +14,18 @@ const whole = (symbols) => Math.ceil(symbols / (model.phases ?? 1) - 1e-6) * (mo
 const UNHEARD = model.spectral ? 25 * model.phases : 0;  // symbols that wait for those after them
 const AHEAD = sounds ? whole(0.3 * UNIT) + UNHEARD : 1024;     // that are asked for at a time
 const KEPT = 10 * 60;      // seconds of sound that can be saved
-const bytes = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 const counted = (number) => number.toLocaleString("en");
 let source, id = 0, runs = 0, made = 0, begun, ending = false;
 
 function trouble(text) {
   $("trouble").textContent = text;
   $("trouble").hidden = !text;
+}
+
+async function unpacked(base64) {      // as page.py packs it
+  const packed = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).arrayBuffer();
 }
 
 function workerOf(name, hear) {
@@ -332,28 +337,30 @@ function stop() {
 }
 
 function opened(kind) {
+  $("start").disabled = false;
   $("status").textContent = "Ready.";
   document.body.dataset.ready = kind;
 }
 
-function ready() {
+async function ready() {
   prepare();
+  const { contents } = model, lacking = () => ["relaxed", "plain"].every((name) =>
+    !WebAssembly.validate(contents[name]));
+  for (const name in self.DecompressionStream && contents)
+    contents[name] = await unpacked(contents[name]);
+  if (!self.DecompressionStream || (!model.choices && (!self.WebAssembly || lacking()))) {
+    $("status").textContent = "";
+    return trouble("This browser has no WebAssembly with SIMD, or cannot unpack the model. " +
+      "Chrome 91, Firefox 113, Safari 16.4 and later ones can.");
+  }
   if (model.spectral) {
     reader = workerOf("spectral", heard);
-    reader.postMessage({ codec: model.spectral });
+    reader.postMessage({ codec: { ...model.spectral, ...contents } });
   }
   if (model.choices) {
     source = serve();
     opened("server");
-  } else {
-    if (!self.WebAssembly || !model.programs.some((own) => WebAssembly.validate(bytes(own)))) {
-      $("start").disabled = true;
-      $("status").textContent = "";
-      return trouble("This browser has no WebAssembly with SIMD, which runs the model. Chrome 91, " +
-        "Firefox 89, Safari 16.4 and later ones have it.");
-    }
-    source = workerSource();
-  }
+  } else source = workerSource();
   Object.assign($("controls"), { onsubmit: start, oninput: changed });
   $("coloured").onchange = rewrite;
   window.onhashchange = restore;

@@ -2,6 +2,8 @@
 
 import base64
 import dataclasses
+import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,7 @@ from seqkit.generation import labelled
 from seqkit.generation.engines.wasm_layout import pack, program
 from seqkit.generation.request import as_trained
 from seqkit.generation.sampling import sampling_of
-from seqkit.model.arrays import Network
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.symbols import Floats
 
 _MOST = 50_000_000  # bytes of a page
 
@@ -37,11 +37,9 @@ def page_of(saved: Checkpoint, title: str) -> bytes:
             f"the codec {codec.name} is a plug-in's: pages know characters, bytes and sound"
         )
     labels = None if saved.labels is None else labelled.every(saved.labels)
-    model = {
-        "programs": [_text(program(relaxed)) for relaxed in (True, False)],
-        "network": _packed(network, codec.size, labels),
-    }
-    content = filled(saved, title, model)
+    arranged, weights = pack(network, codec.size, labels)
+    programs = {"relaxed": program(True), "plain": program(False)}
+    content = filled(saved, title, {"arranged": arranged}, {**programs, "weights": weights})
     if len(content) > _MOST:
         raise ConfigError(
             f"this model makes a page of {len(content) / 1e6:,.1f} MB, and browsers open up to "
@@ -51,8 +49,10 @@ def page_of(saved: Checkpoint, title: str) -> bytes:
     return content
 
 
-def filled(saved: Checkpoint, title: str, engine: dict[str, Any]) -> bytes:
-    """The page of a model, where `engine` is its program and weights, or `choices` of a server."""
+def filled(
+    saved: Checkpoint, title: str, engine: dict[str, Any], contents: Mapping[str, bytes]
+) -> bytes:
+    """The page of a model. `engine` and `contents` are what runs it, or `choices` of a server."""
     config, codec, labels = saved.model, saved.codec, saved.labels and saved.labels.values
     kind = "sound" if codec.kind == "audio" else codec.kind
     model = {
@@ -61,6 +61,11 @@ def filled(saved: Checkpoint, title: str, engine: dict[str, Any]) -> bytes:
         **{"labels": labels, "newline": saved.newline, **_of_codec(codec)},
         **engine,
     }
+    if isinstance(codec, Spectral):
+        model["spectral"] = _of_frames(codec)
+        books = codec.books._replace(mean=codec.books.mean.astype("<f4"))  # no half precision
+        contents = {**contents, **{n: a.tobytes() for n, a in books._asdict().items()}}
+    model["contents"] = {name: _packed(content) for name, content in contents.items()}
     about = (
         f"A model of {kind}: {counted(config.num_layers, 'layer')} of {config.hidden_size}, "
         f"{counted(codec.size, 'symbol')}."
@@ -78,9 +83,8 @@ def _of_codec(codec: Codec) -> dict[str, Any]:
             "phases": codec.phases,
             "symbol_rate": codec.symbol_rate,
         }
-        if isinstance(codec, Spectral):
-            return heard | {"spectral": _of_frames(codec)}
-        assert isinstance(codec, Quantiser)
+        if not isinstance(codec, Quantiser):
+            return heard
         return heard | {"values": np.frombuffer(writer.pcm16(codec.values), "<i2").tolist()}
     if isinstance(codec, Bytes):
         return {}
@@ -88,23 +92,14 @@ def _of_codec(codec: Codec) -> dict[str, Any]:
 
 
 def _of_frames(codec: Spectral) -> dict[str, Any]:
-    """Its spec, and what is short to tell and long to find. Raises ConfigError."""
-    spec, layout = codec.to_spec(), codec.layout
+    """Its spec without books, and what is short to tell and long to find. Raises ConfigError."""
+    layout = codec.layout
     if layout.size & (layout.size - 1):
         raise ConfigError(f"pages know windows of a power of 2, and not of {layout.size} samples")
-    mean = codec.books.mean.astype("<f4")  # many browsers know no half precision
-    return {
-        **spec,
-        "books": {**spec["books"], "mean": [_text(mean.tobytes()), len(mean)]},
-        "edges": layout.edges.tolist(),
-        "alike": layout.band_weights.astype(float).tolist(),
-    }
+    numbers = {name: value for name, value in codec.to_spec().items() if name != "books"}
+    found = {"edges": layout.edges.tolist(), "alike": layout.band_weights.astype(float).tolist()}
+    return {**numbers, **found, "shape": codec.books.values.shape}
 
 
-def _packed(network: Network, size: int, labels: Floats | None) -> dict[str, Any]:
-    arranged, weights = pack(network, size, labels)
-    return {"arranged": arranged, "weights": _text(weights)}
-
-
-def _text(content: bytes) -> str:
-    return base64.b64encode(content).decode()
+def _packed(content: bytes) -> str:
+    return base64.b64encode(zlib.compress(content, 9)).decode()

@@ -1,6 +1,6 @@
 // What the page of a server has beside: the server as a source, a choice of models, recordings.
 const AT_ONCE = 5_000_000;     // symbols of a request
-const TAIL = 2000, PARTS = 20; // characters, or parts of sound, that it goes on from
+const TAIL = 4000;             // characters, or symbols of sound, that it goes on from
 const query = new URLSearchParams(location.search);
 let recorded = "", recorder;
 
@@ -11,10 +11,9 @@ function asked({ temperature, top_p, top_k }) {
     nats: $("coloured").checked });
 }
 
-function tail() {                          // of what is there, to go on from
+function tail({ last }) {                  // of what is there, to go on from
   if (!sounds) return written.flatMap(([text]) => Array.from(text)).slice(-TAIL).join("");
-  const pcm = samples.slice(-PARTS).flatMap((part) => [...part]);
-  return pcm.length ? wav([Int16Array.from(pcm)]) : recorded;
+  return last.length ? JSON.stringify(last) : recorded;
 }
 
 // What is changed meanwhile goes on from the end of what was made, with the next seed.
@@ -40,10 +39,12 @@ function serverSource() {
         rest = lines.pop();
         for (const { symbols, nats } of lines.map(JSON.parse)) {
           own.left -= symbols.length;
+          own.last.push(...symbols);
+          own.last.splice(0, whole(Math.max(0, own.last.length - TAIL)));     // of whole frames
           told({ id: own.id, symbols, nats });
         }
       }
-      if (own.left > 0) ask(tail(), own);
+      if (own.left > 0) ask(tail(own), own);
       else told({ id: own.id, ended: true });
     } catch (error) {
       if (signal.aborted) return;
@@ -53,7 +54,7 @@ function serverSource() {
   }
   return {
     start(id, prompt, left, given) {
-      run = { id, left, seed: BigInt(given.seed), keys: asked(given) };
+      run = { id, left, seed: BigInt(given.seed), keys: asked(given), last: [] };
       ask(sounds ? recorded : $("prompt").value, run);
     },
     set(given, anew = 0) {                 // as a run, from the beginning on
@@ -64,7 +65,8 @@ function serverSource() {
       if (!own.id || own.left <= 0 || (!anew && `${own.keys}` === own.known)) return;
       timer = setTimeout(() => {           // once a slider rests
         own.abort.abort();
-        ask(anew ? "" : tail(), own);
+        if (anew) own.last = [];
+        ask(anew ? "" : tail(own), own);
       }, anew ? 0 : 150);
     },
     more() {},

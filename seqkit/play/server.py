@@ -88,7 +88,7 @@ class Server:
     async def _page(self, request: Request) -> Response:
         name, loaded = await self._loaded(_keys(request))
         fields = {"choices": self._names, "read": loaded.read}
-        return HTMLResponse(filled(loaded.saved, name, fields))
+        return HTMLResponse(filled(loaded.saved, name, fields, {}))
 
     async def _generate(self, request: Request) -> Response:
         keys: Any = {"seed": secrets.randbelow(SEEDS)} | _keys(request)

@@ -8,10 +8,6 @@ const { fround, PI } = Math;
 const zeros = (length) => new Float64Array(length);
 const spectrum = (bins) => ({ re: zeros(bins), im: zeros(bins) });
 
-function numbers([base64], Kind) {
-  return new Kind(Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)).buffer);
-}
-
 class Transform {                      // of two frames at once, as one of complex numbers
   constructor(size) {
     const cosines = Float64Array.from({ length: size }, (_, i) => Math.cos(2 * PI * i / size));
@@ -88,14 +84,14 @@ class Transform {                      // of two frames at once, as one of compl
 }
 
 class Books {
-  constructor({ mean, components, spans, values, sizes }) {
-    const [, codes, size, rank] = values, columns = mean[1];
-    const [of_spans, of_sizes] = [spans, sizes].map((given) => numbers(given, Float32Array));
-    this.components = Float64Array.from(numbers(components, Int8Array), (value, i) =>
-      value * of_spans[Math.floor(i / columns)] / 127);
-    this.values = Float64Array.from(numbers(values, Int8Array), (value, i) =>
-      value * of_sizes[Math.floor(i / (size * rank)) * rank + i % rank] / 127);
-    Object.assign(this, { codes, size, rank, columns, mean: numbers(mean, Float32Array), known: [] });
+  constructor({ shape: [codes, size, rank], components, values, ...rest }) {
+    const [mean, spans, sizes] = [rest.mean, rest.spans, rest.sizes].map((own) => new Float32Array(own));
+    const columns = mean.length;
+    this.components = Float64Array.from(new Int8Array(components), (value, i) =>
+      value * spans[Math.floor(i / columns)] / 127);
+    this.values = Float64Array.from(new Int8Array(values), (value, i) =>
+      value * sizes[Math.floor(i / (size * rank)) * rank + i % rank] / 127);
+    Object.assign(this, { codes, size, rank, columns, mean, known: [] });
   }
   added(place, code) {                 // by a code to a row
     const { rank, columns, components, values, mean } = this, number = place * this.size + code;
@@ -271,7 +267,8 @@ class PhaseDecoder {
     let phase = zeros(before.sizes.length), earlier = before.logs;
     if (known) {
       const { re, im } = before.common;
-      phase = phase.map((_, k) => Math.atan2(k % 2 ? -im[k] : im[k], k % 2 ? -re[k] : re[k]));
+      const turned = (own, k) => (k % 2 ? -own[k] : own[k]) + 0;       // -0 is 0, see phase.py
+      phase = phase.map((_, k) => Math.atan2(turned(im, k), turned(re, k)));
     }
     for (let i = known; i < count; i++) {
       const { sizes, logs } = frames[i], later = (frames[i + 1] ?? frames[i]).logs;
@@ -329,8 +326,8 @@ function rootsOf(logs, earlier) {      // of each bin the one whose phase it fol
 
 class Reader {                         // of symbols that come in pieces
   constructor(codec) {
-    const { size, channels, books } = codec;
-    Object.assign(this, { codec, books: new Books(books), layout: new Layout(codec), size, channels });
+    const { size, channels } = codec;
+    Object.assign(this, { books: new Books(codec), layout: new Layout(codec), size, channels });
     this.begin();
   }
   begin() {

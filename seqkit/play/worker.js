@@ -3,13 +3,11 @@
 const BLOCK = 256;             // symbols between two looks at what the page wants
 const FED = 128, ROOM = 1024;   // symbols of a prompt that step.c takes at a time; its buffers'
 
-const bytes = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-
 class Network {
-  constructor(program, { arranged, weights }) {
+  constructor(program, arranged, weights) {
     const step = this.step = new WebAssembly.Instance(program, {}).exports, { memory } = step;
-    const place = step.arrange(...arranged), content = bytes(weights);
-    new Uint8Array(memory.buffer, place, content.length).set(content);
+    const place = step.arrange(...arranged);
+    new Uint8Array(memory.buffer, place, weights.byteLength).set(new Uint8Array(weights));
     step.fill();
     const io = step.buffers(), size = step.state_size();
     this.held = step.reserve(size);
@@ -60,11 +58,11 @@ function make() {              // a block
 
 const orders = {
   open(given) {
-    const programs = given.programs.map(bytes);
-    const own = programs.find((program) => WebAssembly.validate(program));
-    const program = new WebAssembly.Module(own);
-    [model, network] = [given, new Network(program, given.network)];
-    postMessage({ opened: own === programs[0] ? "relaxed" : "plain" });
+    const { contents, arranged } = model = given;
+    const kind = ["relaxed", "plain"].find((name) => WebAssembly.validate(contents[name]));
+    const program = new WebAssembly.Module(contents[kind]);
+    network = new Network(program, arranged, contents.weights);
+    postMessage({ opened: kind });
   },
   start(id, symbols, length, given) {
     [prompt, left] = [symbols, length];

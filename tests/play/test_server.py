@@ -69,18 +69,25 @@ def test_sound_is_a_wav_and_goes_on_from_a_recording(server: Server) -> None:
     assert made.headers["content-type"] == "audio/wav"
     expected = np.round(voice.generate(seconds=0.3, seed=1) * 32768).astype(np.int16)
     assert np.array_equal(np.frombuffer(made.body[44:], "<i2"), expected)
-    tone = 0.3 * np.sin(2 * np.pi * 440 * np.arange(8000) / 8000)
+    rate = voice.sample_rate
+    tone = 0.3 * np.sin(2 * np.pi * 440 * np.arange(rate) / rate)
     tone = np.round(tone * 32768).astype(np.float32) / 32768
     for kind in ("WAV", "FLAC"):
         recording = io.BytesIO()
-        soundfile.write(recording, tone, 8000, format=kind, subtype="PCM_16")
+        soundfile.write(recording, tone, rate, format=kind, subtype="PCM_16")
         body = recording.getvalue()
         after = server.ask(body=body, checkpoint="etude", seconds=0.2, seed=1, live="true")
-        expected = np.round(voice.generate(tone, seconds=0.2, seed=1)[8000:] * 32768)
-        assert np.array_equal(np.frombuffer(after.body[44:], "<i2"), expected)
+        expected = voice.generate(tone, seconds=0.2, seed=1, include_prompt=False) * 32768
+        assert np.array_equal(np.frombuffer(after.body[44:], "<i2"), np.round(expected))
         scored = lines(server.ask("score", body, checkpoint="etude"))
         symbols = np.concatenate([one["symbols"] for one in scored])
         assert np.array_equal(symbols, voice.codec.encode(tone))
+    keys: Any = {"checkpoint": "etude", "seconds": 0.2, "seed": 1, "json": "true"}
+    for given in (body, json.dumps(symbols.tolist()).encode()):
+        answer = lines(server.ask(body=given, **keys))
+        drawn = np.concatenate([one["symbols"] for one in answer])
+        expected = voice.stream_symbols(symbols, seconds=0.2, seed=1)
+        assert np.array_equal(drawn, np.concatenate([*expected]))
 
 
 def test_labels_are_told_and_a_prompt_beside_them(models: Path) -> None:
@@ -92,6 +99,7 @@ def test_labels_are_told_and_a_prompt_beside_them(models: Path) -> None:
         assert "no label deep" in own.ask(label="deep").error
 
 
+JSON = {"json": "true"}
 REFUSED: dict[str, dict[str, Any]] = {
     "length=x: expected int": {"length": "x"},
     "temperature=nan: give a finite number": {"temperature": "nan"},
@@ -107,6 +115,9 @@ REFUSED: dict[str, dict[str, Any]] = {
     "U+2603": {"body": "☃".encode()},
     "the text is not UTF-8": {"body": b"\xff"},
     "cannot be read as sound": {"checkpoint": "etude", "body": b"no sound"},
+    "symbols: 256 is not one of the 256": {"checkpoint": "etude", "body": b"[256]", **JSON},
+    "symbols: expected integers": {"checkpoint": "etude", "body": b'["a"]', **JSON},
+    "the symbols cannot be read": {"checkpoint": "etude", "body": b"[" * 99_999, **JSON},
 }
 
 

@@ -24,7 +24,7 @@ typedef unsigned long long u64;
 typedef float f4 __attribute__((vector_size(16)));
 typedef int i4 __attribute__((vector_size(16)));
 typedef struct { short *values; float *scales; int rows, columns; } Table;
-typedef struct { float *embedded, *reader; } Factors;   // (rows, E) and (E, 4 H)
+typedef struct { signed char *embedded, *reader; float *rows, *gates; } Factors;     // and scales
 typedef struct { float *bias, *scales; int *sums; signed char *values; int rows, columns; } Matrix;
 
 extern unsigned char __heap_base;
@@ -37,7 +37,8 @@ static int L, H, V, P, M, E, known, skips;            // known: symbols of the i
 static Table input, labelled;                         // the former of P (known + 1) rows of 4 H
 static Factors of_input;                              // if E, of which the former is made
 static double *sums;                                  // of a row of it
-static Table drawn;                                   // of (P - 1) known rows of M
+static Table drawn;                                   // of (P - 1) known rows of M,
+static signed char *of_drawn;                         // which come in 8 bits
 static Matrix layer[64], hidden, head[PLACES];
 static float *gates, *logits, *summed, *products, *z; // products: W h + a, (P, M)
 static struct { const short *values; float scale; } chosen[PLACES + 1];       // rows of tables,
@@ -61,8 +62,9 @@ static Table table(int rows, int columns) {
 }
 
 static Factors factors(int rows) {
-  float *embedded = take(4ull * rows * E);
-  return (Factors){embedded, take(16ull * H * E)};
+  signed char *embedded = take((u64)rows * E), *reader = take(4ull * H * E);   // each row of E
+  float *of_rows = take(4ull * rows);
+  return (Factors){embedded, reader, of_rows, take(16ull * H)};
 }
 
 static Matrix matrix(int rows, int columns) {
@@ -91,7 +93,8 @@ EXPORT void *arrange(int layers, int units, int symbols, int rows, int labels, i
   labelled = table(labels, 4 * H);
   EACH(l, L) layer[l] = matrix(4 * H, l ? 2 * H : H);
   if (P > 1) {
-    hidden = matrix(P * M, H); drawn = table((P - 1) * known, M);
+    hidden = matrix(P * M, H); of_drawn = take((P - 1ull) * known * M);
+    drawn = (Table){0, take(4ull * (P - 1) * known), (P - 1) * known, M};
   }
   EACH(p, P) head[p] = matrix((V + ROWS - 1) / ROWS * ROWS, P > 1 ? M : H);
   gates = take(16ull * H); summed = take(4ull * H); activations = take(4ull * H + 2ull * M);
@@ -101,28 +104,31 @@ EXPORT void *arrange(int layers, int units, int symbols, int rows, int labels, i
   if (E) {
     sums = take(32ull * H); input = table(P * (known + 1), 4 * H);
   }
+  drawn.values = take(2ull * drawn.rows * drawn.columns);
   return begin;
 }
 
-// In double precision and one fixed order, so that the engine and the page make the same tables.
+// In whole numbers and double precision, so that the engine and the page make the same tables.
 static void multiply_out(Table t, Factors of) {
   EACH(r, t.rows) {
     short *values = t.values + (u64)r * t.columns;
     double most = 32767.0 * 0x1p-126;
-    EACH(c, t.columns) sums[c] = 0;
-    EACH(e, E) {
-      const double own = of.embedded[r * E + e];
-      const float *reader = of.reader + e * t.columns;
-      EACH(c, t.columns) sums[c] += own * reader[c];
+    EACH(c, t.columns) {
+      int sum = 0;
+      EACH(e, E) sum += of.embedded[r * E + e] * of.reader[c * E + e];
+      sums[c] = sum * (double)of.gates[c];
+      most = __builtin_fabs(sums[c]) > most ? __builtin_fabs(sums[c]) : most;
     }
-    EACH(c, t.columns) most = __builtin_fabs(sums[c]) > most ? __builtin_fabs(sums[c]) : most;
     EACH(c, t.columns) values[c] = (short)(int)__builtin_rint(sums[c] / (most / 32767));
-    t.scales[r] = (float)(most / 32767);
+    t.scales[r] = (float)(most / 32767 * of.rows[r]);
   }
 }
 
-// Make the table that comes as factors: so a page of sound has a third of the bytes.
-EXPORT void fill(void) { if (E) multiply_out(input, of_input); }
+// Make the tables that come in 8 bits: so a page of sound has half of the bytes.
+EXPORT void fill(void) {
+  if (E) multiply_out(input, of_input);
+  EACH(i, drawn.rows * drawn.columns) drawn.values[i] = of_drawn[i];
+}
 
 EXPORT void rule(double divisor, int most, double share, int wants) {
   temperature = divisor; top_k = most; top_p = share; wants_probabilities = wants;

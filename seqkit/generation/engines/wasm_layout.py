@@ -1,9 +1,10 @@
 """An LSTM's weights as step.c reads them: one piece of memory, and what is in it.
 
 Matrices are in 8 bits with a scale for each row. What a symbol or a choice of labels adds to the
-bottom layer's gates, or to what the symbols of a step are written from, is looked up in tables in
-16 bits. They are made in float64, so that a row is the same whatever other rows are made with it.
-If a step has several symbols, step.c makes the table of those.
+bottom layer's gates is looked up in tables in 16 bits. They are made in float64, so that a row is
+the same whatever other rows are made with it. If a step has several symbols, what one adds to the
+gates and to what the next ones are written from comes in 8 bits, the former as two factors, and
+step.c makes tables of both.
 """
 
 from importlib import resources
@@ -51,11 +52,11 @@ def pack(model: Network, size: int, labels: Floats | None = None) -> tuple[list[
     wide, gates = own.in_float64(), 4 * (config.hidden_size + -config.hidden_size % _ALIGNED)
     rows, width = config.input_rows, config.embedding_size
     factored = config.frame > 1 and config.input == "embedding"
-    factored = factored and 4 * width * (rows + gates) < 2 * rows * gates  # bytes
+    factored = factored and width * (rows + gates) < 2 * rows * gates  # bytes
     chosen = of_labels = wide.gate_table("labels")
     if labels is not None and of_labels is not None:
         chosen = labels.astype(float) @ of_labels
-    parts = _factors(own) if factored else _gate_table(wide)
+    parts = _factors(wide) if factored else _gate_table(wide)
     parts += [] if chosen is None else _table(_parted(chosen.T).T)
     for index in range(config.num_layers):
         w, u, b, d = wide.layer(index)
@@ -83,7 +84,7 @@ def _heads(model: NetworkArrays, size: int) -> list[np.ndarray]:
     if config.frame > 1:
         weight, bias = (_parted(own, config.frame) for own in model.head("frame.hidden"))
         parts += _matrix(_filled(weight, 1, _ALIGNED), bias, unit)
-        parts += _table(_filled(model.weights["frame.drawn"], 1, _ALIGNED))
+        parts += _table(_filled(model.weights["frame.drawn"], 1, _ALIGNED), np.int8)
         unit, least = 1, 0  # step.c finds the unit of z, which is never below 0
     heads = (np.split(own, config.frame) for own in model.head())
     for weight, bias in zip(*heads, strict=True):
@@ -103,13 +104,16 @@ def _gate_table(model: NetworkArrays) -> list[np.ndarray]:
 def _factors(model: NetworkArrays) -> list[np.ndarray]:
     """The embedding of symbols and what reads it, of which step.c makes a table."""
     rows, reader = model.factors("embedding")
-    return [rows.astype("<f4"), np.ascontiguousarray(_parted(reader).T.astype("<f4"))]
+    (embedded, of_rows), (readers, of_gates) = (
+        _table(part, np.int8) for part in (rows, _parted(reader))
+    )
+    return [embedded, readers, of_rows, of_gates]
 
 
-def _table(rows: Floats) -> list[np.ndarray]:
+def _table(rows: Floats, kind: type[np.signedinteger] = np.int16) -> list[np.ndarray]:
     """Rows (N, C) that are looked up, and their scales."""
-    scales = _scales(rows, 32767)
-    return [np.round(rows / scales[:, None]).astype("<i2"), scales.astype("<f4")]
+    values, scales = _integers(rows, kind)
+    return [values, scales.astype("<f4")]
 
 
 def _matrix(weight: Floats, bias: Floats, unit: float, least: int = -_UNITS) -> list[np.ndarray]:
@@ -118,16 +122,17 @@ def _matrix(weight: Floats, bias: Floats, unit: float, least: int = -_UNITS) -> 
     These are integers, times `unit`. They are made positive by an offset, from `least` on; the
     sums take that out of the products.
     """
-    scales = _scales(weight, 127)
-    integers = np.round(weight / scales[:, None]).astype(np.int8)
+    integers, scales = _integers(weight, np.int8)
     blocks = integers.reshape(-1, _ROWS, weight.shape[1] // 4, 4).swapaxes(1, 2)
     sums = least * integers.sum(1, np.int32)
     return [bias.astype("<f4"), (scales * unit).astype("<f4"), sums, blocks]
 
 
-def _scales(rows: Floats, most: int) -> Floats:
-    """What the integers of each row (N, C) are multiples of."""
-    return np.asarray(np.maximum(np.abs(rows).max(1), np.finfo(np.float32).tiny * most) / most)
+def _integers(rows: Floats, kind: type[np.signedinteger]) -> tuple[np.ndarray, Floats]:
+    """Rows (N, C) as integers, and what those of each row are multiples of, (N,)."""
+    most = np.iinfo(kind).max
+    scales = np.maximum(np.abs(rows).max(1), np.finfo(np.float32).tiny * most) / most
+    return np.round(rows / scales[:, None]).astype(kind), scales
 
 
 def _parted(rows: Floats, parts: int = 4) -> Floats:

@@ -109,7 +109,8 @@ class PhaseDecoder:
         sizes = _together(self._targets[max(known - 1, 0) : frames + 1])
         before, phase = sizes[:1], np.zeros(self._transform.bins)
         if known:
-            last, sizes = self._common[-1, 0] * self._signs, sizes[1:]
+            # Of a bin that is silent 0 is neither -0 nor +0, by which its phase would be π or 0.
+            last, sizes = self._common[-1, 0] * self._signs + 0.0, sizes[1:]
             phase = np.arctan2(last.imag, last.real)
         shown = np.concatenate([before, sizes, sizes[-1:]])[: frames - known + 2, 0]
         logs = np.log(np.maximum(shown, _FAINT * self._transform.size))
