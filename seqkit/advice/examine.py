@@ -10,7 +10,6 @@ from seqkit.config import Config
 from seqkit.data.codecs import Quantiser, SoundCodec
 from seqkit.data.corpus import Corpus
 from seqkit.data.file_search import Search
-from seqkit.data.sound.part import SoundPart
 from seqkit.evaluation import baselines
 from seqkit.foundation.console import Progress
 
@@ -66,8 +65,7 @@ def _of_sound(
     config: Config, corpus: Corpus, codec: SoundCodec, paths: Sequence[Path], progress: Progress
 ) -> tuple[dict[str, Any], list[Fault]]:
     """Of the sound and of its files; a data set may have none of its own here."""
-    heard = SoundPart(corpus.whole, codec)
-    levels = sound.levels_before_gain(heard)
+    levels = sound.levels_before_gain(corpus.whole, codec)
     with progress("listening", len(paths), unit="files") as bar:
         clipped = sound.clipped_share(paths, bar.update)
     facts = {
@@ -79,4 +77,4 @@ def _of_sound(
         "silence": levels.silence,
         "clipped": clipped,
     }
-    return {"sound": facts}, sound.faults(levels, heard, config.data, clipped)
+    return {"sound": facts}, sound.faults_of(corpus.whole, codec, config.data, levels, clipped)

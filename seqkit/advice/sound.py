@@ -9,10 +9,11 @@ import numpy as np
 
 from seqkit.advice.faults import Fault, told
 from seqkit.config import DataConfig
-from seqkit.data.codecs import Quantiser
+from seqkit.data.codecs import Quantiser, SoundCodec
+from seqkit.data.corpus import Part
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Wave
-from seqkit.data.sound.part import SoundPart, wave_without_silence
+from seqkit.data.sound.part import wave_without_silence
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation.wording import duration
 
@@ -77,35 +78,37 @@ def levels_of(wave: Wave, sample_rate: int) -> Levels:
     )
 
 
-def levels_before_gain(sound: SoundPart) -> Levels:
+def levels_before_gain(part: Part, codec: SoundCodec) -> Levels:
     """The levels of a corpus before the gain, without what a quantiser adds to an offset.
 
     Of more than 4.2 million samples some blocks are read that lie evenly among them.
     """
-    codec = sound.codec
-    begins = range(0, len(sound), _BLOCK * -(-len(sound) // _MOST))
-    wave = np.concatenate([sound[begin : begin + _BLOCK] for begin in begins])
+    size = codec.symbols_of(_BLOCK)
+    begins = range(0, len(part), size * -(-codec.samples_of(len(part)) // _MOST))
+    wave = np.concatenate([codec.decode(part.symbols[begin : begin + size]) for begin in begins])
     silence = codec.silence if isinstance(codec, Quantiser) else 0.0
     return levels_of(wave - np.float32(silence), codec.sample_rate)
 
 
-def faults_of(sound: SoundPart, data: DataConfig) -> list[Fault]:
-    """The faults of the sound as a model will hear it, the worst first."""
-    return faults(levels_before_gain(sound), sound, data, 0.0)
+def faults_of(
+    part: Part,
+    codec: SoundCodec,
+    data: DataConfig,
+    levels: Levels | None = None,
+    clipped: float = 0.0,
+) -> list[Fault]:
+    """The faults of the sound as a model will hear it, read by these keys, the worst first.
 
-
-def faults(levels: Levels, sound: SoundPart, data: DataConfig, clipped: float) -> list[Fault]:
-    """The faults of sound with these levels, read by these keys, the worst first.
-
-    `clipped` is the share of its samples that are.
+    `levels` are those that it has; `clipped` is the share of its samples that are.
     """
-    seconds = len(sound.part) / sound.codec.symbol_rate
+    levels = levels or levels_before_gain(part, codec)
+    seconds = len(part) / codec.symbol_rate
     if levels.swing == 0:
         constant = f"the sound is a constant, {levels.offset:.3g}"
         return [Fault(f"{constant}: there is nothing to learn from it")]
     loudest, left = 1.0, duration(seconds * (1 - levels.silence))
-    if isinstance(sound.codec, Quantiser):
-        loudest = levels.swing * sound.codec.gain
+    if isinstance(codec, Quantiser):
+        loudest = levels.swing * codec.gain
     return told(
         (
             seconds < _LEAST,

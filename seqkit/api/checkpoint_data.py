@@ -13,14 +13,13 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.data.elsewhere import is_remote
 from seqkit.data.file_search import Search
 from seqkit.data.load import Known, load_corpus
-from seqkit.data.sound.part import SoundPart
+from seqkit.data.sound.part import without_silence
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DataError, SeqkitError
 from seqkit.foundation.session import Session
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.stages.data import trimmed
 
 
 def asked_for(
@@ -53,7 +52,7 @@ def asked_for(
             f"the checkpoint was trained without a {config.part} part: give data.path{sounds}"
         )
     if corpus.codec.kind == "audio":
-        part = trimmed(SoundPart(part, corpus.codec), quiet).part
+        part = without_silence(part, corpus.codec, quiet)
     return part, corpus
 
 

@@ -11,7 +11,7 @@ from seqkit.data import elsewhere, streams
 from seqkit.data.codecs import SoundCodec, Spectral
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import Known, load_corpus, require_cut
-from seqkit.data.sound.part import SoundPart, without_silence
+from seqkit.data.sound.part import without_silence
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.session import Notice, Session
@@ -92,11 +92,6 @@ def read_data(claim: Claim, session: Session) -> TrainingData:
     return read
 
 
-def trimmed(sound: SoundPart, decibels: float) -> SoundPart:
-    """A part without silence, as `data.trim_silence` asks for."""
-    return without_silence(sound, decibels) if decibels and len(sound.part) else sound
-
-
 def _located(config: Config, session: Session) -> tuple[Config, DataConfig]:
     """The config as a run keeps it, and the keys of its data with paths on this machine.
 
@@ -140,7 +135,7 @@ def _known(data: DataConfig, saved: Checkpoint | None, other: Checkpoint | None)
 
 def _tell_faults(corpus: Corpus, data: DataConfig, notice: Notice) -> None:
     if corpus.codec.kind == "audio":
-        for fault in sound.faults_of(SoundPart(corpus.whole, corpus.codec), data)[:_MOST_FAULTS]:
+        for fault in sound.faults_of(corpus.whole, corpus.codec, data)[:_MOST_FAULTS]:
             notice(str(fault))
     elif corpus.whole.is_constant:
         notice(CONSTANT)
@@ -168,29 +163,23 @@ def _refuse_keys_of_sound(data: DataConfig) -> None:
 def _of_sound(data: TrainingData, codec: SoundCodec, notice: Notice) -> TrainingData:
     """The data with their parts of sound without silence, and all readings to learn from."""
     keys, corpus = data.config.data, data.corpus
-    kept = trimmed(SoundPart(data.training, codec), keys.trim_silence)
-    judged = trimmed(SoundPart(data.validation, codec), keys.trim_silence)
+    kept = without_silence(data.training, codec, keys.trim_silence)
+    judged = without_silence(data.validation, codec, keys.trim_silence)
     if isinstance(codec, Spectral):
         milliseconds, rate = 1000 * codec.layout.size / codec.sample_rate, codec.sample_rate
         frames = f"{rate / codec.hop:.0f} frames of {codec.phases} codes a second"
         notice(f"codec: windows of {milliseconds:.0f} ms, {frames}, {rate} Hz")
-    _tell_changes(data.training, kept, notice)
-    again = list[Part]()
-    for row in corpus.readings:
-        whole = dataclasses.replace(corpus.whole, symbols=row)
-        part, *_ = dataclasses.replace(corpus, whole=whole).split(keys.split)
-        again.append(trimmed(SoundPart(part, codec), keys.trim_silence).part)
-    training = kept.part.and_then(*again) if again else kept.part
-    return dataclasses.replace(data, training=training, validation=judged.part)
-
-
-def _tell_changes(training: Part, kept: SoundPart, notice: Notice) -> None:
-    """Tell how much is left out of the sound."""
-    rate = kept.codec.symbol_rate
-    left_out = f"{(len(training) - len(kept.part)) / rate:.1f}"
+    left_out = f"{(len(data.training) - len(kept)) / codec.symbol_rate:.1f}"
     if float(left_out):
-        seconds = duration(len(kept.part) / rate)
+        seconds = duration(len(kept) / codec.symbol_rate)
         notice(
             f"{seconds} of sound to learn from: {left_out} s of silence left out "
             "(data.trim_silence)"
         )
+    again = list[Part]()
+    for row in corpus.readings:
+        whole = dataclasses.replace(corpus.whole, symbols=row)
+        part, *_ = dataclasses.replace(corpus, whole=whole).split(keys.split)
+        again.append(without_silence(part, codec, keys.trim_silence))
+    training = kept.and_then(*again) if again else kept
+    return dataclasses.replace(data, training=training, validation=judged)

@@ -13,7 +13,6 @@ from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Part
 from seqkit.data.load import load_corpus
 from seqkit.data.sound import Wave
-from seqkit.data.sound.part import SoundPart
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
 
@@ -54,19 +53,19 @@ def test_the_faults_that_a_training_tells(wave: Wave, said: str, tmp_path: Path)
     data = DataConfig(path=[str(leave(tmp_path / "a.wav", wave))])
     corpus = load_corpus(data, Session(Catalogue(), lambda text: None))
     assert isinstance(corpus.codec, MuLaw)
-    faults = sound.faults_of(SoundPart(corpus.whole, corpus.codec), data)
+    faults = sound.faults_of(corpus.whole, corpus.codec, data)
     assert len(faults) == bool(said)
     assert said in "".join(map(str, faults))
     data.trim_silence = 40  # which cures silence
-    cured = sound.faults_of(SoundPart(corpus.whole, corpus.codec), data)
+    cured = sound.faults_of(corpus.whole, corpus.codec, data)
     assert cured == (faults if "silence" not in said else [])
 
 
 def test_a_gain_mends_what_is_quiet_and_clipping_is_told() -> None:
     levels, codec = levels_of(0.02 * NOISE, RATE), MuLaw(256, RATE, 100.0)
-    heard = SoundPart(Part.of(codec.encode(0.02 * NOISE)), codec)
-    assert not sound.faults(levels, heard, DataConfig(), 0.0)
-    (told,) = sound.faults(levels, heard, DataConfig(), 0.02)
+    part = Part.of(codec.encode(0.02 * NOISE))
+    assert not sound.faults_of(part, codec, DataConfig(), levels)
+    (told,) = sound.faults_of(part, codec, DataConfig(), levels, 0.02)
     assert "2.0% of the samples are clipped" in str(told)
 
 

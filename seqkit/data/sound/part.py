@@ -1,6 +1,4 @@
-"""A part of a corpus of sound as its samples, and without its silence.
-
-The samples are decoded where they are asked for.
+"""A part of a corpus of sound, and a wave, without silence.
 
 All silence goes at the start of a document, and what exceeds 0.3 s in a pause. A network cannot
 count the samples of a silence. It learns that silence follows silence, and once its own output is
@@ -10,14 +8,13 @@ part that ends in silence would choose the weights that know silence best.
 
 import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from seqkit.data.codecs import SoundCodec
 from seqkit.data.corpus import Part, stretches
-from seqkit.data.sound import Frames, Wave
+from seqkit.data.sound import Wave
 from seqkit.symbols import Floats, Integers
 
 _FRAME = 0.02  # seconds over which loudness is taken
@@ -25,41 +22,14 @@ _PAUSE = 0.3  # seconds of a pause that are kept
 _AT_ONCE = 1 << 12  # frames of 20 ms
 
 
-@dataclass(frozen=True)
-class SoundPart:
-    """A part (N,) of symbols, P in a frame of R samples; a slice gives some of its wave (R N / P,).
-
-    A sample is the mean of all channels. Those of many hours do not fit into memory. Where phases
-    are found anew, they begin where a slice does.
-    """
-
-    part: Part
-    codec: SoundCodec
-
-    def __len__(self) -> int:
-        return self.codec.samples_of(len(self.part))
-
-    def __getitem__(self, places: slice) -> Wave:
-        begin, end, _ = places.indices(len(self))
-        wave: Wave = self.frames(begin, end).mean(1)
-        return wave
-
-    def frames(self, begin: int, end: int) -> Frames:
-        """The samples of all channels from `begin` to before `end`, (n, C)."""
-        phases = self.codec.phases
-        hop = self.codec.samples_of(phases)
-        first, last = begin // hop, -(-end // hop)
-        frames = self.codec.frames(self.part.symbols[first * phases : last * phases])
-        return frames[begin - first * hop : end - first * hop]
-
-
-def without_silence(sound: SoundPart, decibels: float) -> SoundPart:
+def without_silence(part: Part, codec: SoundCodec, decibels: float) -> Part:
     """The part without what is so many decibels below its loudest 20 ms, but for short pauses.
 
     A document begins with its first frame that is louder. Of a later pause 0.3 s are kept. A part
-    that is silent altogether stays as it is.
+    that is silent altogether stays as it is; and so does every part at 0 decibels.
     """
-    part, codec = sound.part, sound.codec
+    if not (decibels and len(part)):
+        return part
     size = max(codec.phases, codec.symbols_of(_FRAME * codec.sample_rate))
     row, most = part.symbols, _AT_ONCE * size
     blocks = (codec.powers(row[begin : begin + most]) for begin in range(0, len(row), most))
@@ -71,13 +41,12 @@ def without_silence(sound: SoundPart, decibels: float) -> SoundPart:
     edges = np.flatnonzero(np.diff(keep.astype(np.int8), prepend=0, append=0))
     symbols = stretches(part.symbols, *np.minimum(edges.reshape(-1, 2) * size, len(part)).T)
     documents = (moved < len(symbols)) & np.append(moved[1:] > moved[:-1], True)
-    trimmed = Part(
+    return Part(
         symbols,
         moved[documents].astype(np.int64),
         frame=part.frame,
         labels=None if part.labels is None else part.labels[documents],
     )
-    return SoundPart(trimmed, codec)
 
 
 def wave_without_silence(wave: Wave, starts: Integers, sample_rate: int, decibels: float) -> Wave:
