@@ -171,7 +171,7 @@ def _temperature(training: Training, model: CharRNN, notice: Notice) -> float:
         sampling = dataclasses.replace(request.sampling, temperature=temperature)
         request = dataclasses.replace(request, sampling=sampling)
         blocks = continue_prompt(trained, closing.prompt, request, notice=notice, engine=engine)
-        wave = trained.heard(np.concatenate([*blocks])[:, 0])
+        wave = codec.decode(np.concatenate([*blocks])[:, 0])
         said = recording.judged(wave, codec.sample_rate)
         worst[temperature] = math.inf if said.distances is None else recording.worst(said.distances)
     best = min(worst, key=worst.__getitem__)

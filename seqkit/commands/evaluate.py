@@ -129,7 +129,7 @@ def _likeness(
             blocks.append(block)
             done += len(block)
             bar.update(done)
-    waves = [trained.heard(symbols) for symbols in np.concatenate(blocks).T]
+    waves = [codec.decode(symbols) for symbols in np.concatenate(blocks).T]
     return (
         {
             **_compared(waves, codec.sample_rate, recording),

@@ -44,7 +44,7 @@ def judged(
                 left -= len(block)
     finally:
         for stream, symbols in enumerate(streams_of(known, codec)):
-            judgement = recording.judged(trained.heard(symbols), codec.sample_rate)
+            judgement = recording.judged(codec.decode(symbols), codec.sample_rate)
             tell(stream + 1, judgement)
 
 
@@ -77,7 +77,7 @@ def best(trained: Trained, blocks: Blocks, notice: Callable[[str], None]) -> Blo
     sounds = streams_of(blocks, codec)
     if not sounds:
         return
-    judged = [recording.judged(trained.heard(s), codec.sample_rate) for s in sounds]
+    judged = [recording.judged(codec.decode(s), codec.sample_rate) for s in sounds]
     worst = [
         math.inf if found.distances is None else recording.worst(found.distances)
         for found in judged

@@ -5,12 +5,9 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import numpy.typing as npt
-
 from seqkit.config import Config, ModelConfig
 from seqkit.data.codecs import Codec
 from seqkit.data.labels import Labels
-from seqkit.data.sound import Wave
 from seqkit.evaluation.recited import Index
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import machine
@@ -42,11 +39,6 @@ class Trained:
     labels: Labels | None = None
     notices: set[str] = field(default_factory=set)
     index: Index | None = None
-
-    def heard(self, symbols: npt.ArrayLike) -> Wave:
-        """The wave (N,) that symbols of sound (F P,) are heard as, of several channels the mean."""
-        assert self.codec.kind == "audio"
-        return self.codec.decode(symbols)
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,8 @@ def read_data(claim: Claim, session: Session) -> TrainingData:
     read = TrainingData(config, source, corpus, *parts, saved, other)
     if corpus.codec.kind == "audio":
         return _of_sound(read, corpus.codec, notice)
-    _refuse_keys_of_sound(config.data)
+    if silence := config.data.trim_silence:
+        raise ConfigError(f"data.trim_silence={silence:g} is for sound, and this is text")
     return read
 
 
@@ -153,11 +154,6 @@ def _with_counts(corpus: Corpus, training: Part, notice: Notice) -> Corpus:
         shown = first_of(missing)
         notice(f"the training part has no document labelled {shown}: these are not learnt")
     return dataclasses.replace(corpus, labels=labels)
-
-
-def _refuse_keys_of_sound(data: DataConfig) -> None:
-    if data.trim_silence:
-        raise ConfigError(f"data.trim_silence={data.trim_silence:g} is for sound, and this is text")
 
 
 def _of_sound(data: TrainingData, codec: SoundCodec, notice: Notice) -> TrainingData:
