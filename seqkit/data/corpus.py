@@ -43,11 +43,6 @@ class Part:
             return None
         return self.labels[np.searchsorted(self.starts, places, side="right") - 1]
 
-    @property
-    def documents(self) -> int:
-        """The number of its last document in the corpus, from 1."""
-        return self.documents_before + len(self.starts)
-
     @classmethod
     def of(cls, *documents: Symbols, frame: int = 1) -> "Part":
         """The part that consists of some documents, each (N,) and not empty.

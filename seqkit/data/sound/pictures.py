@@ -2,7 +2,6 @@
 
 import io
 import math
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -22,60 +21,37 @@ _PADDING = 2  # times a frame's length: the lowest bands are narrower than the b
 
 def draw_file(file: Path) -> Path:
     """The picture of a file of sound, a PNG beside it. Raises BadFileError, OutputError."""
-    wave, sample_rate = read_whole(file)
-    picture = file.with_suffix(".png")
-    draw(picture, {file.name: wave}, sample_rate)
-    return picture
-
-
-def draw(path: Path, waves: Mapping[str, Wave], sample_rate: int) -> None:
-    """Write a PNG with a column for each wave (N,), headed by its name, all to the same scale.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
     # matplotlib is slow to import, and few commands draw.
     from matplotlib.figure import Figure
 
-    width = 6.4 * len(waves)
-    figure = Figure(figsize=(width, 4.8), dpi=64)
+    wave, sample_rate = read_whole(file)
+    figure = Figure(figsize=(6.4, 4.8), dpi=64)
     # Set by hand: to find a layout takes as long as to draw it. The colours stand at the right.
-    left, right = 0.9 / width, 1 - 1.1 / width
-    figure.subplots_adjust(left, 0.1, right, 0.93, wspace=0.08, hspace=0.08)
-    axes = figure.subplots(
-        2, len(waves), squeeze=False, sharex="col", sharey="row", height_ratios=(1, 2)
-    )
-    spectrograms = [log_mel(wave, sample_rate) for wave in waves.values()]
-    top = max(float(values.max()) for values in spectrograms)
-    for column, (name, wave) in enumerate(waves.items()):
-        seconds = wave.size / sample_rate
-        above, below = axes[0][column], axes[1][column]
-        above.set_title(visible_line(name))
-        low, high = envelope(wave, _POINTS)
-        times = np.linspace(0, seconds, len(low), endpoint=False)
-        above.fill_between(times, low, high, linewidth=0.5)
-        image = below.imshow(
-            spectrograms[column],
-            origin="lower",
-            aspect="auto",
-            extent=(0, seconds, 0, len(spectrograms[column])),
-            vmin=top - _DECIBELS,
-            vmax=top,
-            cmap="magma",
-        )
-        shares = np.linspace(0, 1, 5)
-        hertz = 700 * ((1 + sample_rate / 2 / 700) ** shares - 1)
-        below.set_yticks(shares * len(spectrograms[column]), [f"{value:.0f}" for value in hertz])
-        below.set_xlabel("seconds")
-    axes[0][0].set_ylabel("amplitude")
-    axes[1][0].set_ylabel("hertz, mel scale")
-    lowest = axes[1][0].get_position()
-    colours = figure.add_axes((right + 0.15 / width, lowest.y0, 0.15 / width, lowest.height))
-    figure.colorbar(image, cax=colours, label="dB")
-    content = io.BytesIO()
+    figure.subplots_adjust(0.14, 0.1, 0.83, 0.93, hspace=0.08)
+    above, below = figure.subplots(2, sharex=True, height_ratios=(1, 2))
+    above.set_title(visible_line(file.name))
+    seconds, (low, high) = wave.size / sample_rate, envelope(wave, _POINTS)
+    times = np.linspace(0, seconds, len(low), endpoint=False)
+    above.fill_between(times, low, high, linewidth=0.5)
+    above.set_ylabel("amplitude")
+    spectrogram = log_mel(wave, sample_rate)
+    top, bands = float(spectrogram.max()), len(spectrogram)
+    colours = {"vmin": top - _DECIBELS, "vmax": top, "cmap": "magma"}
+    extent = 0, seconds, 0, bands
+    image = below.imshow(spectrogram, origin="lower", aspect="auto", extent=extent, **colours)
+    shares = np.linspace(0, 1, 5)
+    hertz = 700 * ((1 + sample_rate / 2 / 700) ** shares - 1)
+    below.set_yticks(shares * bands, [f"{value:.0f}" for value in hertz])
+    below.set_xlabel("seconds")
+    below.set_ylabel("hertz, mel scale")
+    place = below.get_position()
+    beside = figure.add_axes((0.85, place.y0, 0.023, place.height))
+    figure.colorbar(image, cax=beside, label="dB")
+    content, picture = io.BytesIO(), file.with_suffix(".png")
     figure.savefig(content, format="png")
-    with disk.atomic_write(path) as stream:
+    with disk.atomic_write(picture) as stream:
         stream.write(content.getvalue())
+    return picture
 
 
 def envelope(wave: Wave, most: int) -> tuple[Wave, Wave]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import soundfile
 from matplotlib import image
 
 from seqkit.data.sound import pictures
@@ -14,7 +15,8 @@ RATE = 8000
 def test_a_tone_is_drawn_where_it_is_heard(tmp_path: Path) -> None:
     time = np.arange(2 * RATE) / RATE
     wave = (0.8 * np.sin(2 * np.pi * 1000 * time) * (time < 1)).astype(np.float32)
-    pictures.draw(tmp_path / "a.png", {"a": wave}, RATE)
+    soundfile.write(tmp_path / "a.wav", wave, RATE)
+    assert pictures.draw_file(tmp_path / "a.wav") == tmp_path / "a.png"
     red, green, blue = np.moveaxis(image.imread(tmp_path / "a.png")[..., :3], -1, 0)
     # Most of the spectrogram is silence, in the darkest colour: this is how it is found.
     dark = np.maximum(red, green) < 0.05
