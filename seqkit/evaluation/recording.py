@@ -7,30 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from seqkit.data.sound import Wave
+from seqkit.evaluation import hearing
 from seqkit.evaluation.copied import Copied, copied
-from seqkit.evaluation.hearing import (
-    FULL_BANDS,
-    LOW,
-    MEL_BANDS,
-    MOMENT,
-    NOTES,
-    RANGE,
-    SHARES,
-    SHORTEST,
-    SPECTRUM_BANDS,
-    Heard,
-    Matrix,
-    Normal,
-    Sound,
-)
-from seqkit.evaluation.likeness import (
-    PULSE,
-    Distances,
-    distances,
-    fidelity,
-    noise_from,
-    scaled,
-)
+from seqkit.evaluation.hearing import LOW, SHORTEST, Heard, Normal, Sound
+from seqkit.evaluation.likeness import PULSE, Distances, distances, fidelity, noise_from, scaled
 from seqkit.symbols import NamedArrays
 
 NEEDED = Distances(0.10, 0.25, 0.45, 0.40, 0.15, 0.25, 0.10, 0.35, 0.30)
@@ -46,10 +26,9 @@ _PEAK = 0.95  # of the recording
 _MOST_PIECES = 40
 _MOST_MOMENTS = 2000
 _STEPS = 2  # of a decibel, in which moments are kept
-_NORMALS = {"spectra": SPECTRUM_BANDS, "bands": FULL_BANDS}
-_QUANTILES = ("level", "clarity", "contrast", "flux")
-_SCALARS = ("factor", "full_factor", "stride")
-_NINE = ("unit", "halves", "piece")
+_NORMALS = {"spectra": hearing.SPECTRUM_BANDS, "bands": hearing.FULL_BANDS}
+_OWN = {"factor": 0, "full_factor": 0, "stride": 0, "unit": 9, "halves": 9, "piece": 9}
+"""Fields of a recording, and the numbers of each; 0 of a single one."""
 
 
 class Judgement(NamedTuple):
@@ -101,7 +80,7 @@ class Recording:
         factor, full_factor = (_PEAK / peak for peak in peaks)
         sound = sound.times(factor, full_factor)
         whole = sound.hear()
-        stride = max(MOMENT, -(-len(whole.moments) // _MOST_MOMENTS))
+        stride = max(hearing.MOMENT, -(-len(whole.moments) // _MOST_MOMENTS))
         heard = _thinned(whole, stride)
         unit = noise_from(sound, heard)
         first, second = sound.pieces(len(sound.low) / 2 / LOW, 2)
@@ -224,7 +203,7 @@ class Recording:
 
     def tensors(self) -> NamedArrays:
         """All of it as arrays, by name."""
-        kept = self.heard._asdict() | {name: getattr(self, name) for name in (*_SCALARS, *_NINE)}
+        kept = self.heard._asdict() | {name: getattr(self, name) for name in _OWN}
         for name in _NORMALS:
             kept[name], kept[f"{name}_covariance"] = kept[name]
         found = {name: np.asarray(values, np.float64) for name, values in kept.items()}
@@ -240,32 +219,28 @@ class Recording:
         if "moments" not in own:
             return None
 
-        def read(name: str, *shape: int) -> Matrix:
-            values = own[name]
-            if values.shape != shape or not np.isfinite(values).all():
-                raise ValueError(f"the recording's {name} cannot be used")
-            return values
-
+        quantiles = dict.fromkeys(("level", "clarity", "contrast", "flux"), len(hearing.SHARES))
         kinds, count = len(own["notes"]), len(own["moments"])
-        moments = read("moments", count, MEL_BANDS).astype(np.float32) / _STEPS
-        scalars = {name: float(read(name)) for name in (*_SCALARS, "pulse", "floor")}
-        if kinds > NOTES or not 2 <= count <= _MOST_MOMENTS or scalars["stride"] < 1:
-            raise ValueError("the recording is of another size")
-        known: dict[str, Any] = {
-            name: Normal(read(name, size), read(f"{name}_covariance", size, size))
-            for name, size in _NORMALS.items()
+        sizes = {**_OWN, **_NORMALS, **quantiles, "pulse": 0, "floor": 0}
+        shapes: dict[str, tuple[int, ...]] = {
+            name: (size,) if size else () for name, size in sizes.items()
         }
-        known |= {name: read(name, len(SHARES)) for name in _QUANTILES}
-        known |= {name: read(name, kinds) for name in ("notes", "shares")}
-        known |= {name: scalars[name] for name in ("pulse", "floor")}
-        heard = Heard(**known, moments=moments.clip(0, RANGE))
-        return cls(
-            factor=scalars["factor"],
-            full_factor=scalars["full_factor"],
-            heard=heard,
-            stride=int(scalars["stride"]),
-            **{name: Distances(*read(name, len(NEEDED)).tolist()) for name in _NINE},
-        )
+        shapes |= {f"{name}_covariance": (size, size) for name, size in _NORMALS.items()}
+        shapes |= {"notes": (kinds,), "shares": (kinds,), "moments": (count, hearing.MEL_BANDS)}
+        for name, shape in shapes.items():
+            if own[name].shape != shape or not np.isfinite(own[name]).all():
+                raise ValueError(f"the recording's {name} cannot be used")
+        if kinds > hearing.NOTES or not 2 <= count <= _MOST_MOMENTS or own["stride"] < 1:
+            raise ValueError("the recording is of another size")
+        kept: dict[str, Any] = {n: v if v.ndim else float(v) for n, v in own.items()}
+        kept["moments"] = (own["moments"] / np.float32(_STEPS)).clip(0, hearing.RANGE)
+        kept["stride"] = int(kept["stride"])
+        for name in _NORMALS:
+            kept[name] = Normal(kept[name], kept[f"{name}_covariance"])
+        for name in ("unit", "halves", "piece"):
+            kept[name] = Distances(*kept[name].tolist())
+        heard = Heard(**{name: kept[name] for name in Heard._fields})
+        return cls(heard=heard, **{name: kept[name] for name in _OWN})
 
 
 def _thinned(heard: Heard, stride: int) -> Heard:
