@@ -211,7 +211,7 @@ class Model(Generic[Content]):
         self, content: Content | None = None, *, state: ModelState | None = None
     ) -> ModelState:
         """The state after reading something; of nothing, the state that every call starts from."""
-        return self._reader.after(self._encode("content", content), self._begin(state))
+        return self._reader.nats(self._encode("content", content), state)[1]
 
     def _pieces(
         self,

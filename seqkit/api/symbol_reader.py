@@ -26,10 +26,6 @@ class SymbolReader:
         self._network = network
         self._codec = codec
 
-    def after(self, symbols: npt.NDArray[Any], begin: ModelState) -> ModelState:
-        """The state after symbols (N,)."""
-        return self._rows(symbols, begin, lambda chunk: chunk.nats[:, 0])[1]
-
     def nats(self, symbols: Symbols, state: ModelState | None) -> tuple[Floats, ModelState]:
         """-ln p (N,) of symbols (N,), each given those before it, and the state after them."""
         begin = beginning(state, self._network.config, self._codec)

@@ -14,7 +14,7 @@ import zipfile
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from itertools import accumulate, chain, starmap
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
 
@@ -112,36 +112,23 @@ def _row(
     return kept
 
 
-def leave_out(source: Source, codec: Codec | None, cache: Path, progress: Progress) -> None:
+def leave_out(source: Source, codec: Codec | None, progress: Progress) -> None:
     """Read all files once, and put those that cannot be read down as errors of the search.
 
-    That is kept in the cache until a file changes, unless the operating system refused one, which
-    may pass. Raises DataError if no file is left.
+    Raises DataError if no file is left.
     """
     config = source.config
     kind = "audio" if source.is_sound else codec.kind if codec else kind_of_text(source).kind
-    keys = config.encoding, config.channel
-    memory = cache / "corpora" / _digest(source, kind, keys)
-    known = _read(memory, dict.fromkeys(source.files, str))
-    reasons = dict.fromkeys(source.files, "") if known is None else known[1]
-    if known is None:
-        passing = False
-        with progress("looking for what cannot be read", source.bytes, unit="B") as bar:
-            for name, file in source.files.items():
-                try:
-                    read: Iterator[object] = pieces_of(file, kind, config, bar.add)
-                    if source.is_sound:
-                        sound = SoundReader(file)
-                        read = frames_of(sound, sound.sample_rate, 1, config, bar.add)
-                    deque(read, maxlen=0)
-                except BadFileError as error:
-                    reasons[name] = error.reason
-                    passing = passing or isinstance(error.__cause__, OSError)
-        with contextlib.suppress(OutputError):
-            if not passing:
-                _save(memory, np.zeros(0, np.int64), reasons)
-    bad = [(file, reasons[name]) for name, file in source.files.items() if reasons[name]]
-    source.search.errors += starmap(BadFileError, bad)
+    with progress("looking for what cannot be read", source.bytes, unit="B") as bar:
+        for file in source.files.values():
+            try:
+                read: Iterator[object] = pieces_of(file, kind, config, bar.add)
+                if source.is_sound:
+                    sound = SoundReader(file)
+                    read = frames_of(sound, sound.sample_rate, 1, config, bar.add)
+                deque(read, maxlen=0)
+            except BadFileError as error:
+                source.search.errors.append(error)
     if not source.documents:
         raise nothing_left(source, {})
 

@@ -78,7 +78,7 @@ def find(data: DataConfig, codec: Codec | None, catalogue: Catalogue, folders: F
     check_encoding(data.encoding)
     source = Source.of(data, located, kind, catalogue)
     if data.on_bad_file == "skip":
-        corpus_cache.leave_out(source, codec, folders.cache, folders.progress)
+        corpus_cache.leave_out(source, codec, folders.progress)
     return source
 
 

@@ -36,7 +36,7 @@ def load(
     located = Located(path, path.name, test=test)
     source = Source.of(config, located, "audio", Catalogue())
     if config.on_bad_file == "skip":
-        corpus_cache.leave_out(source, given, cache, unseen)
+        corpus_cache.leave_out(source, given, unseen)
     return corpus_cache.load(source, cache, Session(Catalogue(), lambda text: None), given)
 
 
@@ -178,7 +178,7 @@ def test_how_far_bad_files_were_looked_for_is_shown(folder: Path, tmp_path: Path
 
     config = DataConfig(kind="audio", on_bad_file="skip")
     source = Source.of(config, Located(folder, "clips"), "audio", Catalogue())
-    corpus_cache.leave_out(source, None, tmp_path / "cache", progress)
+    corpus_cache.leave_out(source, None, progress)
     assert len(shown) >= 12
     assert (shown, shown[-1]) == (sorted(shown), source.bytes)
 

@@ -30,5 +30,5 @@ def load_located(
     check_encoding(config.encoding)
     source = Source.of(config, located, codec.kind if codec else config.kind, Catalogue())
     if config.on_bad_file == "skip":
-        corpus_cache.leave_out(source, codec, cache, unseen)
+        corpus_cache.leave_out(source, codec, unseen)
     return corpus_cache.load(source, cache, Session(Catalogue(), lambda text: None), codec, grow)
