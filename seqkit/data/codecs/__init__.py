@@ -13,31 +13,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from seqkit.data.codecs.base import TextCodec
-from seqkit.data.codecs.characters import Bytes, Characters, UnknownSymbolError, code_points
-from seqkit.data.codecs.quantisers import Linear, MuLaw, Quantiser
-from seqkit.data.codecs.spectral import Spectral
+from seqkit.data.codecs.base import TextCodec as TextCodec
+from seqkit.data.codecs.characters import Bytes as Bytes
+from seqkit.data.codecs.characters import Characters as Characters
+from seqkit.data.codecs.characters import UnknownSymbolError as UnknownSymbolError
+from seqkit.data.codecs.characters import code_points as code_points
+from seqkit.data.codecs.quantisers import Linear as Linear
+from seqkit.data.codecs.quantisers import MuLaw as MuLaw
+from seqkit.data.codecs.quantisers import Quantiser as Quantiser
+from seqkit.data.codecs.spectral import Spectral as Spectral
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import DataError, PackageError, failures_of, of_plugin
-
-__all__ = [
-    "Bytes",
-    "Characters",
-    "Codec",
-    "Linear",
-    "MuLaw",
-    "Quantiser",
-    "SoundCodec",
-    "Spectral",
-    "TextCodec",
-    "UnknownSymbolError",
-    "code_points",
-    "failures",
-    "find",
-    "fingerprint",
-    "from_spec",
-    "spec_of",
-]
 
 SoundCodec = Quantiser | Spectral
 """P symbols stand for a frame of C channels. Documents begin with whole frames."""
