@@ -22,6 +22,8 @@ function trouble(text) {
   $("trouble").hidden = !text;
 }
 
+function broken({ message }) { trouble(`This page cannot run its model: ${message}`); }
+
 async function unpacked(base64) {      // as page.py packs it
   const packed = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
@@ -32,7 +34,7 @@ function workerOf(name, hear) {
   const text = new Blob([$(name).textContent], { type: "text/javascript" });
   const worker = new Worker(URL.createObjectURL(text));
   worker.onmessage = ({ data }) => hear(data);
-  worker.onerror = (event) => trouble(`This page cannot run its model: ${event.message}`);
+  worker.onerror = broken;
   return worker;
 }
 
@@ -344,11 +346,11 @@ function opened(kind) {
 
 async function ready() {
   prepare();
-  const { contents } = model, lacking = () => ["relaxed", "plain"].every((name) =>
-    !WebAssembly.validate(contents[name]));
-  for (const name in self.DecompressionStream && contents)
-    contents[name] = await unpacked(contents[name]);
-  if (!self.DecompressionStream || (!model.choices && (!self.WebAssembly || lacking()))) {
+  const { contents, choices } = model;
+  const runs = () => ["relaxed", "plain"].some((name) => WebAssembly.validate(contents[name]));
+  if (self.DecompressionStream)
+    for (const name in contents) contents[name] = await unpacked(contents[name]);
+  if (!self.DecompressionStream || !(choices || (self.WebAssembly && runs()))) {
     $("status").textContent = "";
     return trouble("This browser has no WebAssembly with SIMD, or cannot unpack the model. " +
       "Chrome 91, Firefox 113, Safari 16.4 and later ones can.");
@@ -357,7 +359,7 @@ async function ready() {
     reader = workerOf("spectral", heard);
     reader.postMessage({ codec: { ...model.spectral, ...contents } });
   }
-  if (model.choices) {
+  if (choices) {
     source = serve();
     opened("server");
   } else source = workerSource();
@@ -373,4 +375,4 @@ async function ready() {
   document.onkeydown = document.onkeyup = finger;
 }
 
-document.addEventListener("DOMContentLoaded", ready);
+document.addEventListener("DOMContentLoaded", () => ready().catch(broken));

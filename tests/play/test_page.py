@@ -221,6 +221,14 @@ def test_a_browser_without_what_it_needs_is_told(
     assert page.errors == []
 
 
+def test_a_page_that_is_damaged_says_so(opened: Opened) -> None:
+    page = opened(
+        "etude", change=lambda html: html.replace('"weights": "e', '"weights": "f'), ready=False
+    )
+    page.wait(TROUBLE)
+    assert page.ask(TROUBLE).startswith("This page cannot run its model: ")
+
+
 @pytest.mark.parametrize("name", ["hostile", "bytes"])
 @pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1100)])
 def test_hostile_text_is_data(
