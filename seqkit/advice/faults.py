@@ -7,7 +7,6 @@ from typing import Any
 
 from seqkit.config import Config
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.lanes import window_length
 from seqkit.foundation.errors import DataError
 
 CONSTANT = "the content is one symbol, again and again: there is nothing to learn from it"
@@ -42,8 +41,7 @@ def require_enough(config: Config, corpus: Corpus, training: Part) -> None:
     Raises:
         DataError: with the least that it needs, and how much there is.
     """
-    needed = 2 * window_length(config.train.sequence_length, corpus.codec)
-    needed = -(-needed // (1 + len(corpus.readings)))
+    needed = -(-2 * config.train.sequence_length // (1 + len(corpus.readings)))
     if len(training) >= needed:
         return
     least, there = math.ceil(needed / config.data.split[0]), len(corpus.whole)

@@ -7,7 +7,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Part
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.randomness import uniforms
@@ -59,17 +58,6 @@ class _Grid:
         return _Grid(*(values.to(device) for values in vars(self).values()))
 
 
-def window_length(sequence_length: int, codec: Codec) -> int:
-    """T, the symbols of a window. Raises ConfigError if it would cut a frame."""
-    whole = codec.phases if codec.kind == "audio" else 1
-    if sequence_length % whole:
-        raise ConfigError(
-            f"train.sequence_length={sequence_length}: a frame of this sound has {whole} symbols, "
-            f"which no window may cut: give a multiple of {whole}"
-        )
-    return sequence_length
-
-
 class Lanes:
     """A part laid out as B contiguous lanes that are read T symbols at a time.
 
@@ -102,13 +90,18 @@ class Lanes:
         is the target where a document ends and another one follows, by default none.
 
         Raises:
-            ConfigError: an argument of another type or too small.
+            ConfigError: an argument of another type or too small, or windows that cut a frame.
             DataError: the part holds fewer than two windows.
         """
         check_type("part", part, Part)
         check_whole_number("start", start, 0)
         check_whole_number("batch_size", batch_size, 1)
         check_whole_number("sequence_length", sequence_length, 1)
+        if sequence_length % part.frame:
+            raise ConfigError(
+                f"train.sequence_length={sequence_length}: a frame of this sound, which no window "
+                f"may cut, has {part.frame} symbols: give a multiple of {part.frame}"
+            )
         if len(part) < 2 * sequence_length:
             raise DataError(
                 f"the training part has {len(part)} symbols, fewer than two windows of "

@@ -61,22 +61,14 @@ def fused_stack(
     x = _widen(x, weights[0].w.shape[1], None)
     flat = [part for layer in weights for part in layer]
     settings = (True, len(weights), 0.0, torch.is_grad_enabled(), False, False)
-    match cell:
-        case "lstm":
-            if torch.is_grad_enabled() and has_wrong_gradients(
-                cell, h.shape[-1], x.device, x.dtype
-            ):
-                wide = [LayerWeights(*(part.float() for part in layer)) for layer in weights]
-                outputs = fused_stack(cell, wide, x.float(), h.float(), c.float())
-                return Outputs(*(values.to(x.dtype) for values in outputs))
-            return Outputs(*torch.lstm(x, (h, c), flat, *settings))
-        case "gru":
-            y, h = torch.gru(x, h, flat, *settings)
-        case "rnn_tanh":
-            y, h = torch.rnn_tanh(x, h, flat, *settings)
-        case _:
-            y, h = torch.rnn_relu(x, h, flat, *settings)
-    return Outputs(y, h, c)
+    if cell != "lstm":  # torch.gru, torch.rnn_tanh, torch.rnn_relu
+        y, h = getattr(torch, cell)(x, h, flat, *settings)
+        return Outputs(y, h, c)
+    if torch.is_grad_enabled() and has_wrong_gradients(cell, h.shape[-1], x.device, x.dtype):
+        wide = [LayerWeights(*(part.float() for part in layer)) for layer in weights]
+        outputs = fused_stack(cell, wide, x.float(), h.float(), c.float())
+        return Outputs(*(values.to(x.dtype) for values in outputs))
+    return Outputs(*torch.lstm(x, (h, c), flat, *settings))
 
 
 def has_wrong_gradients(cell: str, hidden: int, device: torch.device, dtype: torch.dtype) -> bool:

@@ -5,7 +5,7 @@ import dataclasses
 import torch
 
 from seqkit.config import ARITHMETIC_KEYS, Config, ModelConfig, check_model
-from seqkit.data.lanes import Lanes, window_length
+from seqkit.data.lanes import Lanes
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.session import Notice, Session
@@ -74,8 +74,8 @@ def lay_out(data: TrainingData, model: ModelConfig, session: Session) -> Lanes:
             "ends nowhere: give a folder in which each document is a file"
         )
     end = model.symbols if model.ends and several else None
-    length = window_length(train.sequence_length, codec)
-    lanes = Lanes(data.training, codec.start, train.batch_size, length, shift_seed, end)
+    sizes = train.batch_size, train.sequence_length
+    lanes = Lanes(data.training, codec.start, *sizes, shift_seed, end)
     lanes.share_out(rank.number, rank.size)
     if lanes.batch_size < train.batch_size:
         wanted = f"train.batch_size={train.batch_size}"

@@ -4,21 +4,15 @@ import numpy as np
 import pytest
 
 from seqkit.data import codecs
-from seqkit.data.codecs import Characters, MuLaw, Spectral
+from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.lanes import Lanes, window_length
+from seqkit.data.lanes import Lanes
 from seqkit.evaluation import protocols, streaming
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError
 from seqkit.symbols import IGNORED
 
 RATE = 4000
-
-
-@pytest.fixture(scope="module")
-def spectral() -> Spectral:
-    wave = np.random.default_rng(1).uniform(-1, 1, (RATE, 1)).astype(np.float32)
-    return Spectral.fit(wave, RATE, 128)
 
 
 def test_what_older_quantisers_did_beside_is_refused() -> None:
@@ -56,11 +50,10 @@ def test_every_window_of_every_lane_begins_with_a_whole_frame(
         assert sorted(seen) == sorted(np.concatenate(documents).tolist())
 
 
-def test_windows_cut_no_frame(spectral: Spectral) -> None:
-    assert window_length(75, Characters("ab", 0)) == 75
-    assert window_length(64, spectral) == 64
+def test_windows_cut_no_frame() -> None:
+    part = Part.of(np.zeros(400, np.uint8), frame=4)
     with pytest.raises(ConfigError, match="give a multiple of 4"):
-        window_length(75, spectral)
+        Lanes(part, 0, 3, 75)
 
 
 @pytest.mark.parametrize("frame", [1, 2, 4, 5, 10])
