@@ -29,7 +29,7 @@ class Drawing:
         draws: blocks (N, S) of numbers, uniform in [0, 1); an engine may read ahead.
         sampling: how to draw, see `sampling.drawn`.
         labels: the choice of labels of each stream, (S,), of a network that has such in place of
-            labels (see `CharRNN.with_choices`); 0 is none, as without them.
+            labels (see `NetworkArrays.with_choices`); 0 is none, as without them.
     """
 
     symbols: Integers

@@ -25,7 +25,8 @@ Shares = dict[str, dict[str, float]]
 class Choice(NamedTuple):
     """The labels of S streams.
 
-    weights: n choices (n, R), as `CharRNN.with_choices` takes them; the first one is no label.
+    weights: n choices (n, R), as `NetworkArrays.with_choices` takes them, of which the first one is
+        no label.
     streams: which of them each stream has, (S,).
     words: what the labels of each stream are called.
     """

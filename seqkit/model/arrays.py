@@ -57,7 +57,10 @@ class NetworkArrays:
         return module
 
     def with_choices(self, weights: Floats) -> "NetworkArrays":
-        """See `CharRNN.with_choices`."""
+        """The network with one label in place of all, whose numbers are n choices; it generates.
+
+        `weights` (n, R) says how much of each row of the embedding of labels a choice has.
+        """
         chosen = {"labels.weight": weights.astype(np.float32) @ self.weights["labels.weight"]}
         config = replace(self.config, labels=[len(weights) - 1])
         return NetworkArrays(config, {**self.weights, **chosen})

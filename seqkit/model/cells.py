@@ -58,15 +58,6 @@ def readers(w: Any, embeddings: Mapping[str, Any]) -> dict[str, Any]:
     return parts
 
 
-def gate_tables(w: Any, embeddings: Mapping[str, Any]) -> dict[str, Any]:
-    """What each row of some embeddings adds to the gates of the layer that reads them, (rows, G·H).
-
-    They are read with weights w: see `readers`.
-    """
-    read = readers(w, embeddings)
-    return {name: rows @ read[name].T for name, rows in embeddings.items()}
-
-
 def make_layer(cell: str, input_size: int, hidden_size: int) -> "nn.RNNBase":
     """A PyTorch layer, which owns the parameters."""
     from torch import nn

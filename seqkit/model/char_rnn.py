@@ -16,7 +16,6 @@ Shapes are time-major: T steps, B lanes, V symbols, H hidden units, L layers.
 """
 
 import copy
-import dataclasses
 import functools
 
 import torch
@@ -31,7 +30,6 @@ from seqkit.model.execution import plainest_kernel
 from seqkit.model.frames import SPREAD, FrameHead, FrameWeights
 from seqkit.model.network import RunnableWeights
 from seqkit.model.state import State, zero_state
-from seqkit.symbols import Floats
 
 
 class CharRNN(nn.Module):
@@ -106,24 +104,9 @@ class CharRNN(nn.Module):
         w = cells.weights_of(self.layers[0]).w
         if self.embedding is None:
             return {"embedding": w.T}
-        return cells.gate_tables(w, {name: table.weight for name, table in self.tables.items()})
-
-    @torch.no_grad()
-    def with_choices(self, weights: Floats) -> "CharRNN":
-        """The network with one label in place of all, whose numbers are n choices; it generates.
-
-        It shares the other weights.
-
-        Args:
-            weights: (n, R), how much of each row of the embedding of labels a choice has.
-        """
-        assert self.labels is not None
-        shared = {id(tensor): tensor for tensor in self.parameters()}
-        network = copy.deepcopy(self, shared)
-        network.config = dataclasses.replace(self.config, labels=[len(weights) - 1])
-        chosen = torch.from_numpy(weights).to(self.labels.weight) @ self.labels.weight
-        network.labels = nn.Embedding.from_pretrained(chosen)  # type: ignore[no-untyped-call]
-        return network
+        embeddings = {name: table.weight for name, table in self.tables.items()}
+        read = cells.readers(w, embeddings)
+        return {name: rows @ read[name].T for name, rows in embeddings.items()}
 
     def copied(self) -> "CharRNN":
         """A network with the same weights in memory of its own, which takes no gradients."""

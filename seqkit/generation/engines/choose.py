@@ -39,7 +39,7 @@ def choose_engine(
         size: the codec's V.
         request: what to compute, and by what.
         notice: tells the user.
-        labels: choices of labels (n, R), see `CharRNN.with_choices`.
+        labels: choices of labels (n, R), see `NetworkArrays.with_choices`.
 
     Raises:
         ConfigError, DeviceError: what was asked for by name cannot run.
@@ -100,7 +100,8 @@ def build_engine(
     """The engine of this name, see `choose_engine`. Raises what it cannot run."""
     if name == "wasm":
         return _wasm_engine()(model, size, labels)
-    module = as_module(model if labels is None else model.with_choices(labels))
+    chosen = model if labels is None else NetworkArrays.of(model).with_choices(labels)
+    module = as_module(chosen).to(model.device)
     if name == "cuda_graph":
         from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 

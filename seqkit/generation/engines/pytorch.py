@@ -38,7 +38,7 @@ class PreparedStep:
     def __init__(self, model: CharRNN, size: int, dtype: torch.dtype = torch.float32) -> None:
         """`size` is the codec's V; logits that the model has beyond it are left out.
 
-        The model has one label at most, as `CharRNN.with_choices` makes it.
+        The model has one label at most, as `NetworkArrays.with_choices` makes it.
         """
         assert len(model.config.labels) <= 1
         self._cell = model.config.cell

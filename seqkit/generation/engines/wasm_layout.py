@@ -40,7 +40,7 @@ def pack(model: Network, size: int, labels: Floats | None = None) -> tuple[list[
     Args:
         model: in fp32, on any device.
         size: the codec's V; logits that the model has beyond it are left out.
-        labels: choices of labels (n, R), as `CharRNN.with_choices` takes them; by default the
+        labels: choices of labels (n, R), as `NetworkArrays.with_choices` takes them; by default the
             numbers of the only label, if it has one.
 
     Raises:
