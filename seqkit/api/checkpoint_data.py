@@ -39,7 +39,16 @@ def asked_for(
         DataError: the data cannot be read, is not found, is another, or has no such part.
         ConfigError: keys that do not fit the checkpoint.
     """
-    corpus = corpus_asked_for(config, saved, catalogue, console)
+    data = data_asked_for(config, saved, catalogue, console)
+    known = Known(saved.codec, saved.labels, saved.settings.data, samples=False)
+    corpus = load_corpus(data, Session(catalogue, console.notice, console.progress), known)
+    if not config.data.path and corpus.sha256 != saved.data.get("sha256"):
+        raise DataError(
+            f"{' and '.join(data.path) or corpus.name} is not what the checkpoint was trained on "
+            "(another sha256): give data.path to evaluate other data"
+        )
+    if saved.labels is not None:
+        saved.labels.require(corpus.labels)
     part, quiet = corpus.whole, 0.0
     if not config.data.path:
         own = saved.settings.data
@@ -56,34 +65,12 @@ def asked_for(
     return part, corpus
 
 
-def corpus_asked_for(
-    config: Config, saved: Checkpoint, catalogue: Catalogue, console: Console
-) -> Corpus:
-    """`data.path`, or else all of a checkpoint's own data, as its codec reads it.
-
-    Raises:
-        DataError: the data cannot be read, is not found, or is another.
-        ConfigError: keys that do not fit the checkpoint.
-    """
-    data = data_asked_for(config, saved, catalogue, console)
-    known = Known(saved.codec, saved.labels, saved.settings.data, samples=False)
-    corpus = load_corpus(data, Session(catalogue, console.notice, console.progress), known)
-    if not config.data.path and corpus.sha256 != saved.data.get("sha256"):
-        raise DataError(
-            f"{' and '.join(data.path) or corpus.name} is not what the checkpoint was trained on "
-            "(another sha256): give data.path to evaluate other data"
-        )
-    if saved.labels is not None:
-        saved.labels.require(corpus.labels)
-    return corpus
-
-
 def data_asked_for(
     config: Config, saved: Checkpoint, catalogue: Catalogue, console: Console
 ) -> DataConfig:
     """The keys with which `data.path` is read, or else all of a checkpoint's own data.
 
-    Raises as `corpus_asked_for`.
+    Raises as `asked_for`.
     """
     if not config.data.path:
         if config.data != DataConfig():
