@@ -88,6 +88,12 @@ class TrainConfig:
     shift_lanes: bool = option(
         False, "begin every epoch at another place of the data, as if its end met its beginning"
     )
+    jump_after: float = option(
+        0.0,
+        "seconds of sound, with data.codec=spectral, that are read in one passage at most; then "
+        "reading goes on where the recording is alike; 0: it is read from beginning to end",
+        minimum=0,
+    )
     input_noise: float = option(
         0.0,
         "share of the symbols that are read as others, drawn from all; what is to be predicted "

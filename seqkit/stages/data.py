@@ -11,6 +11,7 @@ from seqkit.data import elsewhere, streams
 from seqkit.data.codecs import SoundCodec, Spectral
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import Known, load_corpus, require_cut
+from seqkit.data.sound import jumps
 from seqkit.data.sound.part import without_silence
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError
@@ -172,10 +173,12 @@ def _of_sound(data: TrainingData, codec: SoundCodec, notice: Notice) -> Training
             f"{seconds} of sound to learn from: {left_out} s of silence left out "
             "(data.trim_silence)"
         )
-    again = list[Part]()
+    parts = [kept]
     for row in corpus.readings:
         whole = dataclasses.replace(corpus.whole, symbols=row)
         part, *_ = dataclasses.replace(corpus, whole=whole).split(keys.split)
-        again.append(without_silence(part, codec, keys.trim_silence))
-    training = kept.and_then(*again) if again else kept
+        parts.append(without_silence(part, codec, keys.trim_silence))
+    training = parts[0].and_then(*parts[1:]) if corpus.readings else kept
+    if data.config.train.jump_after and isinstance(codec, Spectral):
+        training = jumps.paths(parts, codec, data.config.train.jump_after)
     return dataclasses.replace(data, training=training, validation=judged)

@@ -3,9 +3,8 @@
 Of each length a codec is fitted to some seconds of the recording, with as many fewer codes as these
 are shorter: it would know a few seconds by heart. The error is the mean difference
 in decibels between these and what the codec makes of them, as few bands in short windows hear it
-(attacks), as many bands in long ones (partials), and as between the two. Of lengths that are
-nearly as good as the best the longest is taken: its frames are fewer, and are learnt from further
-back.
+(attacks), as many bands in long ones (partials), and as between the two. The middle length is taken
+unless another one is clearly better.
 """
 
 from typing import NamedTuple
@@ -21,7 +20,7 @@ _MIDDLE = 0.046  # seconds, the length of the middle one of three
 _HEARD = ((1 / 8, 16), (1 / 2, 48), (2, 160))  # windows of that length, and bands
 _FEWEST = 16  # values of a code
 _RANGE = 60.0  # decibels that are heard below the loudest
-_NEAR = 1.03  # of the least error
+_BETTER = 0.92  # of the error of the middle length
 _MEL = 700.0  # hertz, below which bands are as wide as each other
 
 
@@ -41,8 +40,8 @@ def choose(samples: Frames, sample_rate: int) -> Windows:
     for size in (middle // 2, middle, 2 * middle):
         codec = Spectral.fit(part, sample_rate, size, values)
         errors[size] = error(part, codec.frames(codec.encode(part)), sample_rate, middle)
-    least = min(errors.values())
-    return Windows(max(size for size in errors if errors[size] <= _NEAR * least), errors)
+    best = min(errors, key=errors.__getitem__)
+    return Windows(best if errors[best] < _BETTER * errors[middle] else middle, errors)
 
 
 def error(samples: Frames, made: Frames, sample_rate: int, middle: int) -> float:

@@ -1,0 +1,112 @@
+"""A recording read along paths that jump, so that none of it is learnt by heart in long passages.
+
+A short recording tells what follows each of its places, and a network that has learnt it long
+enough plays it back. So it reads paths through the recording: after some time a path goes on at
+another place, of all that it might jump from and to at the two that are most alike. Places are
+compared by the sound just before them, and by the course of the loudness, so that a path keeps
+time.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from seqkit.data.codecs import Spectral
+from seqkit.data.codecs.spectral.transform import Rows
+from seqkit.data.corpus import Part
+from seqkit.symbols import Integers, Symbols
+
+_PATHS = 3  # of each reading
+_SHORTEST = 0.4  # of the longest passage
+_FEWEST = 4  # longest passages that a document has; a shorter one is read as it is
+_FAR = 1.0  # seconds that a jump skips or goes back at least
+_MOST = 4096  # places that are looked at for a jump
+_BEFORE = (0.02, 0.1, 0.4)  # seconds over which the sound before a place is heard
+_COURSE, _STEP = 24, 0.05  # of the loudness: values, and seconds of each
+_AT_ONCE = 4096  # frames
+
+
+def paths(readings: Sequence[Part], codec: Spectral, longest: float) -> Part:
+    """Paths through readings of a recording, in passages of `longest` seconds at most.
+
+    Each has the documents of its reading, as long as they were. A document that is too short to
+    jump in stays as it is.
+    """
+    seeds = range(_PATHS * len(readings))
+    parts = [_jumping(readings[seed % len(readings)], codec, longest, seed) for seed in seeds]
+    return parts[0].and_then(*parts[1:])
+
+
+def _jumping(part: Part, codec: Spectral, longest: float, seed: int) -> Part:
+    """One path, drawn by a seed."""
+    rng = np.random.default_rng(seed)
+    most = round(longest * codec.sample_rate / codec.hop)
+    symbols = part.symbols.copy()
+    for begin, end in pairwise([*part.starts.tolist(), len(part)]):
+        frames = part.symbols[begin:end].reshape(-1, codec.phases)
+        if len(frames) >= _FEWEST * most:
+            order = _path(_described(frames, codec), most, round(_FAR / longest * most), rng)
+            symbols[begin:end] = frames[order].reshape(-1)
+    return dataclasses.replace(part, symbols=symbols)
+
+
+def _path(places: Rows, most: int, far: int, rng: np.random.Generator) -> Integers:
+    """The frames (F,) of a path through described frames (F, D).
+
+    Args:
+        places: how the sound is when each frame has been heard.
+        most: frames of a passage.
+        far: frames between the places of a jump, at least.
+        rng: draws among places that were read as often, so that paths differ.
+    """
+    count, squares = len(places), np.square(places).sum(1)
+    read = np.zeros(count)  # how often each frame was, so that all of them are as often
+    passages = list[Integers]()
+    length = begin = 0
+    while length < count:
+        ends = np.arange(begin + round(_SHORTEST * most), min(begin + most, count))
+        seldom = np.argsort(read[1 : count - most + 1] + rng.random(count - most))
+        others = seldom[: min(len(seldom) // 2, _MOST)]
+        apart = squares[ends, None] + squares[others] - 2 * places[ends] @ places[others].T
+        apart[np.abs(ends[:, None] - others) < far] = np.inf
+        from_end, to = np.unravel_index(apart.argmin(), apart.shape)
+        passages.append(np.arange(begin, int(ends[from_end]) + 1))
+        read[passages[-1]] += 1
+        length, begin = length + len(passages[-1]), int(others[to]) + 1
+    return np.concatenate(passages)[:count]
+
+
+def _described(frames: Symbols, codec: Spectral) -> Rows:
+    """What was heard just before the end of each of the frames (F, P), as numbers (F, D)."""
+    blocks = range(0, len(frames), _AT_ONCE)
+    bands = np.concatenate([_bands(frames[at : at + _AT_ONCE], codec) for at in blocks])
+    bands = (bands - bands.mean(0)) / max(float(bands.std()), 1e-6)
+    loudness = bands.mean(1, keepdims=True)
+    loudness /= max(float(loudness.std()), 1e-6)
+    rate = codec.sample_rate / codec.hop
+    parts = [_mean(bands, 0, round(seconds * rate)) for seconds in _BEFORE]
+    step = max(1, round(_STEP * rate))
+    course = [_mean(loudness, number * step, step) for number in range(_COURSE)]
+    parts = [part / np.sqrt(len(_BEFORE) * part.shape[1]) for part in parts]
+    return np.concatenate([*parts, *(value / np.sqrt(_COURSE) for value in course)], 1)
+
+
+def _bands(frames: Symbols, codec: Spectral) -> Rows:
+    """The mean of the rows in each band of each channel, (F, C bands)."""
+    layout = codec.layout
+    rows = codec.rows(frames.reshape(-1))[:, : layout.channels * layout.bins]
+    levels = rows.reshape(len(frames), layout.channels, layout.bins)
+    counts = np.diff([*layout.edges, layout.bins])
+    means = np.add.reduceat(levels, layout.edges, -1) / counts
+    return np.asarray(means.reshape(len(frames), -1), np.float32)
+
+
+def _mean(values: Rows, ago: int, count: int) -> Rows:
+    """The mean of the `count` rows that end so many before each row of (F, D), or of fewer."""
+    sums = np.concatenate([np.zeros_like(values[:1], np.float64), values.cumsum(0, np.float64)])
+    end = np.maximum(np.arange(1, len(values) + 1) - ago, 0)
+    begin = np.maximum(end - max(count, 1), 0)
+    counts = np.maximum(end - begin, 1)
+    return np.asarray((sums[end] - sums[begin]) / counts[:, None], np.float32)
