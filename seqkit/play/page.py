@@ -62,7 +62,6 @@ def filled(
         **engine,
     }
     if isinstance(codec, Spectral):
-        model["spectral"] = _of_frames(codec)
         books = codec.books._replace(mean=codec.books.mean.astype("<f4"))  # no half precision
         contents = {**contents, **{n: a.tobytes() for n, a in books._asdict().items()}}
     model["contents"] = {name: _packed(content) for name, content in contents.items()}
@@ -75,30 +74,25 @@ def filled(
 
 
 def _of_codec(codec: Codec) -> dict[str, Any]:
-    """What symbols stand for, and how they are heard."""
-    if codec.kind == "audio":
-        heard = {
-            "rate": codec.sample_rate,
-            "channels": codec.channels,
-            "phases": codec.phases,
-            "symbol_rate": codec.symbol_rate,
-        }
-        if not isinstance(codec, Quantiser):
-            return heard
-        return heard | {"values": np.frombuffer(writer.pcm16(codec.values), "<i2").tolist()}
+    """What symbols stand for, and how they are heard. Raises ConfigError."""
     if isinstance(codec, Bytes):
         return {}
-    return {"vocabulary": [codec.decode([symbol]) for symbol in range(codec.size)]}
+    if codec.kind != "audio":
+        return {"vocabulary": [codec.decode([symbol]) for symbol in range(codec.size)]}
+    heard: dict[str, Any] = {"rate": codec.sample_rate, "channels": codec.channels}
+    heard |= {"phases": codec.phases, "symbol_rate": codec.symbol_rate}
+    if isinstance(codec, Spectral):
+        return heard | {"spectral": _of_frames(codec)}
+    return heard | {"values": np.frombuffer(writer.pcm16(codec.values), "<i2").tolist()}
 
 
 def _of_frames(codec: Spectral) -> dict[str, Any]:
-    """Its spec without books, and what is short to tell and long to find. Raises ConfigError."""
-    layout = codec.layout
+    """Its layout, and what is short to tell and long to find. Raises ConfigError."""
+    layout, shape = codec.layout, codec.books.values.shape
     if layout.size & (layout.size - 1):
         raise ConfigError(f"pages know windows of a power of 2, and not of {layout.size} samples")
-    numbers = {name: value for name, value in codec.to_spec().items() if name != "books"}
     found = {"edges": layout.edges.tolist(), "alike": layout.band_weights.astype(float).tolist()}
-    return {**numbers, **found, "shape": codec.books.values.shape}
+    return {**dataclasses.asdict(layout), **found, "shape": shape}
 
 
 def _packed(content: bytes) -> str:
