@@ -7,8 +7,7 @@ let recorded = "", recorder;
 function asked({ temperature, top_p, top_k }) {
   const label = [...document.querySelectorAll("#labels select")].map((own) => `${own.name}:${own.value}`);
   return new URLSearchParams({ checkpoint: model.title, temperature, top_p, ...(top_k && { top_k }),
-    ...(model.labels && { label }), json: true, live: true,
-    nats: $("coloured").checked });
+    ...(model.labels && { label }), json: true, live: true, nats: $("coloured").checked });
 }
 
 function tail({ last }) {                  // of what is there, to go on from
@@ -24,7 +23,6 @@ function serverSource() {
   async function ask(body, own) {
     const { signal } = own.abort = new AbortController(), keys = new URLSearchParams(own.keys);
     const count = Math.min(own.left, AT_ONCE);
-    own.known = `${keys}`;
     keys.set("seed", own.seed++);
     keys.set(sounds ? "seconds" : "length", count / UNIT);
     try {
@@ -57,12 +55,12 @@ function serverSource() {
       run = { id, left, seed: BigInt(given.seed), keys: asked(given), last: [] };
       ask(sounds ? recorded : $("prompt").value, run);
     },
-    set(given, anew = 0) {                 // as a run, from the beginning on
-      const own = run;
-      own.id = anew || own.id;
-      own.keys = asked(given);
+    set(given, id = run.id) {              // as another run, from the beginning on
+      const own = run, keys = asked(given), anew = id !== own.id;
+      if (!anew && `${keys}` === `${own.keys}`) return;
+      Object.assign(own, { id, keys });
       clearTimeout(timer);
-      if (!own.id || own.left <= 0 || (!anew && `${own.keys}` === own.known)) return;
+      if (!id || own.left <= 0) return;
       timer = setTimeout(() => {           // once a slider rests
         own.abort.abort();
         if (anew) own.last = [];
