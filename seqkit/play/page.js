@@ -159,7 +159,7 @@ function write({ symbols, nats }) {
 
 // ---- sound: its pieces are played one after the other, and more is asked for as they end
 let context, analyser, next = 0, playing = new Set(), samples = [], seconds = 0, gaps = 0;
-let reader;                            // a worker that makes sound of codes
+let reader, warm;                      // a worker that makes sound of frames; when it is fast
 
 function play(pcm) {
   const { channels, rate } = model, length = pcm.length / channels;
@@ -303,7 +303,7 @@ function told(piece) {
   if (made % 4096 < piece.symbols?.length) report("Making");
 }
 
-async function start(event) {
+function start(event) {
   event?.preventDefault();
   stop();
   trouble("");
@@ -311,16 +311,16 @@ async function start(event) {
   reader?.postMessage({ anew: true });
   try {
     if (!/^\d{1,18}$/.test($("seed").value)) throw new Error("The seed is a whole number.");
-    const prompt = sounds ? [] : encode($("prompt").value), own = id = ++runs;
+    const prompt = sounds ? [] : encode($("prompt").value);
+    id = ++runs;
     if (sounds) {
       if (!context) {
         context = new AudioContext({ sampleRate: model.rate });
         analyser = new AnalyserNode(context, { fftSize: 512, smoothingTimeConstant: 0 });
         analyser.connect(context.destination);
       }
-      await context.resume();
-      if (own !== id) return;          // stopped meanwhile
-      picture(own);
+      context.resume();                // while the first symbols are made
+      picture(id);
     }
     source.start(id, prompt, whole($("length").value * UNIT) || Infinity, settings());
     source.more(AHEAD);
@@ -338,7 +338,8 @@ function stop() {
   if (id) finish("Stopped");
 }
 
-function opened(kind) {
+async function opened(kind) {
+  await warm;
   $("start").disabled = false;
   $("status").textContent = "Ready.";
   document.body.dataset.ready = kind;
@@ -356,7 +357,9 @@ async function ready() {
       "Chrome 91, Firefox 113, Safari 16.4 and later ones can.");
   }
   if (model.spectral) {
-    reader = workerOf("spectral", heard);
+    warm = new Promise((done) => {
+      reader = workerOf("spectral", (data) => (data.warm ? done() : heard(data)));
+    });
     reader.postMessage({ codec: { ...model.spectral, ...contents } });
   }
   if (choices) {

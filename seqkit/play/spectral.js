@@ -358,6 +358,7 @@ onmessage = ({ data: { codec, anew, id, symbols, last } }) => {
   if (codec) {
     reader = new Reader(codec);
     reader.read(Array(200).fill(1), true);     // so that it is compiled before it is needed
+    postMessage({ warm: true });
   }
   if (anew) reader.begin();
   if (!symbols) return;

@@ -1,6 +1,7 @@
 "use strict";
 // Makes symbols, in a worker.
-const BLOCK = 256;             // symbols between two looks at what the page wants
+const BLOCK = 256, FRAMES = 8; // symbols between two looks at what the page wants; or frames,
+                               // as many as spectral.js makes at once
 const FED = 128, ROOM = 1024;   // symbols of a prompt that step.c takes at a time; its buffers'
 
 class Network {
@@ -41,7 +42,8 @@ channel.port1.onmessage = () => { going = false; make(); };
 const goOn = () => { if (!going) channel.port2.postMessage(going = true); };
 
 function make() {              // a block
-  const count = Math.min(BLOCK, granted, left), part = prompt.splice(0, FED);
+  const block = model?.spectral ? FRAMES * model.phases : BLOCK;
+  const count = Math.min(block, granted, left), part = prompt.splice(0, FED);
   if (!run || (!part.length && left && !count)) return;
   if (part.length) network.feed(part, label);
   else if (left) {
