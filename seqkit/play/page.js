@@ -7,12 +7,13 @@ const make = (tag, given, ...parts) => {
 };
 const model = JSON.parse($("model").textContent), sounds = model.kind === "audio";
 const SHOWN = 100_000;     // characters that are kept on the page
-const READ = model.read ?? SHOWN;      // characters of a prompt, or frames of a recording
+const READ = model.read ?? SHOWN;      // characters of a prompt, or samples of a recording
 const UNIT = model.symbol_rate ?? 1;                     // symbols of a second, or a character
 const EACH = UNIT / (model.rate ?? 1);                   // symbols of a sample of all channels
 const whole = (symbols) => Math.ceil(symbols / (model.phases ?? 1) - 1e-6) * (model.phases ?? 1);
 const UNHEARD = model.spectral ? 25 * model.phases : 0;  // symbols that wait for those after them
 const AHEAD = sounds ? whole(0.3 * UNIT) + UNHEARD : 1024;     // that are asked for at a time
+const TOLD = sounds ? UNIT : 4096;     // symbols after which it is said how far it is
 const KEPT = 10 * 60;      // seconds of sound that can be saved
 const counted = (number) => number.toLocaleString("en");
 let source, id = 0, runs = 0, made = 0, begun, ending = false;
@@ -300,7 +301,7 @@ function told(piece) {
   if (piece.ended && !sounds) return finish("Done");
   made += piece.symbols?.length ?? 0;
   (sounds ? sound : write)(piece);
-  if (made % 4096 < piece.symbols?.length) report("Making");
+  if (made % TOLD < piece.symbols?.length) report("Making");
 }
 
 function start(event) {
