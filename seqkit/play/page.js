@@ -15,6 +15,7 @@ const UNHEARD = model.spectral ? 25 * model.phases : 0;  // symbols that wait fo
 const AHEAD = sounds ? whole(0.3 * UNIT) + UNHEARD : 1024;     // that are asked for at a time
 const TOLD = sounds ? UNIT : 4096;     // symbols after which it is said how far it is
 const KEPT = 10 * 60;      // seconds of sound that can be saved
+const LOWEST = 60;         // hertz that are shown
 const counted = (number) => number.toLocaleString("en");
 let source, id = 0, runs = 0, made = 0, begun, ending = false;
 
@@ -230,14 +231,15 @@ function save() {
 
 function picture(own) {                // one more column of the spectrogram for each frame shown
   if (own !== id) return;
-  const canvas = $("heard"), pen = canvas.getContext("2d");
-  const power = new Uint8Array(analyser.frequencyBinCount);
-  analyser.getByteFrequencyData(power);
+  const canvas = $("heard"), pen = canvas.getContext("2d"), { width, height } = canvas;
+  const powers = new Uint8Array(analyser.frequencyBinCount);
+  analyser.getByteFrequencyData(powers);
+  const place = (y) => Math.floor(powers.length * (2 * LOWEST / model.rate) ** (1 - y / height));
   pen.drawImage(canvas, -1, 0);
-  for (let y = 0; y < canvas.height; y++) {
-    const value = power[Math.floor(y * power.length / canvas.height)];
+  for (let y = 0; y < height; y++) {   // an octave is as high at the bottom as at the top
+    const value = Math.max(...powers.subarray(place(y), Math.max(place(y) + 1, place(y + 1))));
     pen.fillStyle = `hsl(${280 - value} 90% ${value / 3}%)`;
-    pen.fillRect(canvas.width - 1, canvas.height - 1 - y, 1, 1);
+    pen.fillRect(width - 1, height - 1 - y, 1, 1);
   }
   requestAnimationFrame(() => picture(own));
 }
@@ -317,7 +319,8 @@ function start(event) {
     if (sounds) {
       if (!context) {
         context = new AudioContext({ sampleRate: model.rate });
-        analyser = new AnalyserNode(context, { fftSize: 512, smoothingTimeConstant: 0 });
+        const fftSize = 2 ** Math.round(Math.log2(0.08 * model.rate));
+        analyser = new AnalyserNode(context, { fftSize, smoothingTimeConstant: 0 });
         analyser.connect(context.destination);
       }
       context.resume();                // while the first symbols are made

@@ -292,5 +292,5 @@ def test_a_model_too_large_is_refused_with_its_size(
 ) -> None:
     monkeypatch.setattr(page, "_MOST", 1_000_000)
     refused = run.fails(2, "export", "checkpoint=shakespeare", f"out={tmp_path / 'a.html'}")
-    assert "makes a page of 2.5 MB, and browsers open up to 1 MB well: train a smaller" in refused
+    assert "makes a page of 2.6 MB, and browsers open up to 1 MB well: train a smaller" in refused
     assert not (tmp_path / "a.html").exists()
