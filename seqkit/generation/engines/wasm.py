@@ -6,6 +6,7 @@ The exported page runs the same bytes, so that it makes the same symbols from th
 import itertools
 import weakref
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,15 @@ class WasmEngine:
         self._exports: dict[str, Any] = {name: exports[name] for name in exports}
 
     def sample(self, drawing: Drawing) -> Iterator[Integers]:
-        """See Engine."""
+        """See Engine. The next block is made on another core while one is made into sound."""
+        blocks = self._blocks(drawing)
+        with ThreadPoolExecutor(1) as thread:
+            coming = thread.submit(next, blocks, None)
+            while (block := coming.result()) is not None:
+                coming = thread.submit(next, blocks, None)
+                yield block
+
+    def _blocks(self, drawing: Drawing) -> Iterator[Integers]:
         symbols, sampling, places = drawing.symbols, drawing.sampling, self._hold(drawing.state)
         top_p = 1.0 if sampling.top_p is None else sampling.top_p
         self._call("rule", sampling.temperature, min(sampling.top_k or 0, self._size), top_p, 0)
