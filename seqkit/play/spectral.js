@@ -341,10 +341,14 @@ class Reader {                         // of symbols that come in pieces
       targets.push(this.layout.target(own[0] ? this.books.row(own) : null));
     }
     this.kept = known;
-    return this.decoder.convert(targets, last).map((channels) =>
-      Int16Array.from({ length: channels.length * channels[0].length }, (_, i) =>
-        pcm16(channels[i % channels.length][Math.floor(i / channels.length)])));
+    return this.decoder.convert(targets, last).map(interleaved);
   }
+}
+
+function interleaved(channels) {
+  const count = channels.length, pcm = new Int16Array(count * channels[0].length);
+  channels.forEach((own, c) => own.forEach((value, i) => { pcm[count * i + c] = pcm16(value); }));
+  return pcm;
 }
 
 function pcm16(value) {
