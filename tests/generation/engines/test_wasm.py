@@ -133,6 +133,18 @@ def test_top_k_keeps_ties_and_takes_any_k() -> None:
     assert set(all_of_it.ravel().tolist()) == {1}
 
 
+def test_a_sample_that_is_given_up_leaves_the_engine_to_the_next_one() -> None:
+    model = network(2, 16, 6)
+    engine, first = WasmEngine(model, 6), np.zeros(1, np.int64)
+    draws = [uniforms(3, number, 0, 900)[:, None] for number in range(4)]
+    drawing = Drawing(first, model.zero_state(1), draws, Sampling())
+    whole = [*engine.sample(drawing)]
+    given_up = engine.sample(drawing)
+    assert np.array_equal(next(given_up), whole[0])
+    del given_up  # while the next block is made
+    assert np.array_equal([*engine.sample(drawing)], whole)
+
+
 @pytest.mark.parametrize("position", [0, 3, 2**40 + 1])
 def test_the_program_has_the_draws_of_seqkit(position: int) -> None:
     engine = WasmEngine(network(1, 16, 5), 5)
