@@ -15,8 +15,7 @@ from seqkit.foundation.wording import character_name
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 _CODE_POINTS = 0x110000
-_AT_ONCE = 1 << 14  # characters looked up at a time: as many stay in the processor's cache
-_COUNTED = 1 << 20  # and counted at a time
+_COUNTED = 1 << 20  # characters at a time
 _PLAIN = str.maketrans("\u2018\u2019\u201c\u201d\u2013\u2014\u00a0", "''\"\"-- ")
 """What to type in place of typographic quotes, dashes and spaces."""
 
@@ -39,27 +38,11 @@ def code_points(text: str) -> npt.NDArray[np.uint32]:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
 
 
-def narrow_points(text: str) -> Symbols:
-    """The code points (N,) of a text in the narrowest integers, which are read several times faster
-    than `code_points`.
-    """
-    if text.isascii():
-        return np.frombuffer(text.encode("ascii"), dtype=np.uint8)
-    pairs = text.encode("utf-16-le", "surrogatepass")
-    # A character outside the basic plane takes two of UTF-16.
-    return np.frombuffer(pairs, "<u2") if len(pairs) == 2 * len(text) else code_points(text)
-
-
 def counts_of(pieces: Iterable[str]) -> npt.NDArray[np.int64]:
     """How often each code point occurs in a text that comes in pieces."""
     counts = np.zeros(_CODE_POINTS, dtype=np.int64)
     for piece in pieces:
-        points = narrow_points(piece)
-        if points.dtype == np.uint8:  # counted in pairs, which takes half the time
-            even = len(points) // 2 * 2
-            pairs = np.bincount(points[:even].view(np.uint16), minlength=1 << 16).reshape(256, 256)
-            counts[:256] += pairs.sum(0) + pairs.sum(1)
-            points = points[even:]
+        points = code_points(piece)
         for begin in range(0, len(points), _COUNTED):
             piece_counts = np.bincount(points[begin : begin + _COUNTED])
             counts[: piece_counts.size] += piece_counts
@@ -97,25 +80,18 @@ class Characters(TextCodec):
         self._table[points] = np.arange(points.size)
 
     @classmethod
-    def from_counts(cls, counts: npt.NDArray[np.int64], most: int = 0) -> "Characters":
-        """The codec of a text in which code point `p` occurs `counts[p]` times.
-
-        `most` keeps only so many characters, the most frequent (0: all). A document starts after
-        a newline if there is one, else after the most frequent character.
-        """
-        present = _most_frequent(counts, most or counts.size)
-        vocabulary = _text_of(present)
-        newline = vocabulary.find("\n")
-        start = newline if newline >= 0 else int(np.argmax(counts[present]))
-        return cls(vocabulary, start)
-
-    @classmethod
     def fit(cls, pieces: Iterable[str], most: int = 0) -> "Characters":
-        """The codec of all characters of a text; with `most`, of the most frequent ones."""
+        """The codec of all characters of a text; with `most`, of the most frequent ones.
+
+        A document starts after a newline if there is one, else after the most frequent character.
+        """
         counts = counts_of(pieces)
         if not counts.any():
             raise ValueError("the text is empty")
-        return cls.from_counts(counts, most)
+        present = _most_frequent(counts, most or counts.size)
+        vocabulary = _text_of(present)
+        newline = vocabulary.find("\n")
+        return cls(vocabulary, newline if newline >= 0 else int(np.argmax(counts[present])))
 
     @classmethod
     def from_text(cls, text: str) -> "Characters":
@@ -138,15 +114,10 @@ class Characters(TextCodec):
         """The symbol that stands before the first one of a document."""
         return self._start
 
-    def knows(self, points: Symbols) -> npt.NDArray[np.bool_]:
-        """Which code points (N,) are in the vocabulary."""
-        known: npt.NDArray[np.bool_] = self._table[points] < self.size
-        return known
-
     def unknown_in(self, text: str) -> Counter[str]:
         """The characters of a text that are not in the vocabulary, and how often each occurs."""
-        points = narrow_points(text)
-        unknown, counts = np.unique(points[~self.knows(points)], return_counts=True)
+        points = code_points(text)
+        unknown, counts = np.unique(points[self._table[points] == self.size], return_counts=True)
         return Counter(dict(zip(map(chr, unknown), counts.tolist(), strict=True)))
 
     def encode(self, piece: str | bytes, unknown: str = "error") -> Symbols:
@@ -158,11 +129,8 @@ class Characters(TextCodec):
         """
         check_type("piece", piece, str)
         assert isinstance(piece, str)
-        points = narrow_points(piece)
-        indices = np.empty(points.shape, self._table.dtype)
-        for begin in range(0, len(points), _AT_ONCE):
-            end = begin + _AT_ONCE
-            np.take(self._table, points[begin:end], out=indices[begin:end], mode="clip")
+        points = code_points(piece)
+        indices = self._table[points]
         if indices.max(initial=0) == self.size:
             missing = indices == self.size
             if unknown == "error":
