@@ -7,8 +7,6 @@ in decibels between these and what the codec makes of them, as few bands in shor
 unless another one is clearly better.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from seqkit.data.codecs.spectral.codec import SIZE, Spectral, excerpt
@@ -24,16 +22,9 @@ _BETTER = 0.92  # of the error of the middle length
 _MEL = 700.0  # hertz, below which bands are as wide as each other
 
 
-class Windows(NamedTuple):
-    """The length N in samples that was chosen, and the error of each one in decibels."""
-
-    size: int
-    errors: dict[int, float]
-
-
-def choose(samples: Frames, sample_rate: int) -> Windows:
-    """The windows for samples (n, C), n > 0."""
-    middle = max(2 ** round(np.log2(sample_rate * _MIDDLE)), 64)
+def choose(samples: Frames, sample_rate: int) -> int:
+    """The length N of the windows for samples (n, C), n > 0."""
+    middle: int = max(2 ** round(np.log2(sample_rate * _MIDDLE)), 64)
     part = excerpt(samples, sample_rate)
     values = max(round(SIZE * len(part) / len(samples)), _FEWEST)
     errors = {}
@@ -41,7 +32,7 @@ def choose(samples: Frames, sample_rate: int) -> Windows:
         codec = Spectral.fit(part, sample_rate, size, values)
         errors[size] = error(part, codec.frames(codec.encode(part)), sample_rate, middle)
     best = min(errors, key=errors.__getitem__)
-    return Windows(best if errors[best] < _BETTER * errors[middle] else middle, errors)
+    return best if errors[best] < _BETTER * errors[middle] else middle
 
 
 def error(samples: Frames, made: Frames, sample_rate: int, middle: int) -> float:
