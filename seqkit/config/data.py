@@ -86,9 +86,8 @@ class DataConfig:
     levels: int = option(256, "levels of the quantiser", minimum=2, maximum=1024)
     gain: str = option(
         "none",
-        "one factor for all sound that is quantised: none, or the one that makes the peak 1 or the "
-        "RMS 0.1",
-        choices=("none", "peak", "rms"),
+        "one factor for all sound that is quantised: none, or the one that makes the peak 1",
+        choices=("none", "peak"),
     )
     label: str = option(
         "",

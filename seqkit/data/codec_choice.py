@@ -21,7 +21,7 @@ from seqkit.data.codecs.spectral import choose
 from seqkit.data.files import head, is_text
 from seqkit.data.sound import Frames
 from seqkit.data.sound.reader import SoundReader
-from seqkit.data.sound_encoder import SHORTEST, SILENT, Loudness, frames_of
+from seqkit.data.sound_encoder import SHORTEST, SILENT, frames_of
 from seqkit.data.source import Source
 from seqkit.data.text_encoder import pieces_of
 from seqkit.foundation.console import Progress
@@ -124,13 +124,12 @@ def _of_sound(source: Source, progress: Progress) -> SoundCodec:
             f"{HIGHEST_RATE} is the highest that is learnt: give data.sample_rate=48000"
         )
     gain = 1.0
-    if config.gain != "none":
-        loudness = Loudness()
-        for frames in _all_frames(source, rate, 1, "measuring the level", progress):
-            loudness.include(frames)
-        if loudness.silent:
+    if config.gain == "peak":
+        blocks = _all_frames(source, rate, 1, "measuring the level", progress)
+        peak = max(float(np.abs(frames).max(initial=0)) for frames in blocks)
+        if peak < SILENT:
             raise nothing_left(source, dict.fromkeys(source.documents, "silent"))
-        gain = loudness.gain(config.gain)
+        gain = 1 / peak
     with codecs.failures(kind, "constructor"):
         return kind.from_spec({"levels": config.levels, "sample_rate": rate, "gain": gain})
 
@@ -154,7 +153,7 @@ def _spectral(source: Source, progress: Progress) -> Spectral:
     if np.abs(samples).max(initial=0) < SILENT:
         raise nothing_left(source, dict.fromkeys(source.documents, "silent"))
     with progress("fitting the codec"):
-        return Spectral.fit(samples, rate, choose(samples, rate).size)
+        return Spectral.fit(samples, rate, choose(samples, rate))
 
 
 def _all_frames(

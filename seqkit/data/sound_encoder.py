@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -18,36 +17,9 @@ from seqkit.symbols import Integers
 
 SHORTEST = 0.02
 """Seconds; a clip below holds nothing to learn from."""
-_RMS = 0.1  # of the whole data set under data.gain=rms, 20 dB below full scale
 SILENT = 2.0**-15
 """The peak of a clip that holds nothing but the last bit of 16."""
 _FRAMES = 1 << 16  # read at a time; with those of a training it takes twice as long
-
-
-@dataclass
-class Loudness:
-    """Of all samples that were measured: their peak, the sum of their squares, and their number."""
-
-    peak: float = 0.0
-    square: float = 0.0
-    count: int = 0
-
-    def include(self, samples: Frames) -> None:
-        """Measure some more."""
-        self.peak = max(self.peak, float(np.abs(samples).max(initial=0)))
-        self.square += float(np.square(samples, dtype=np.float64).sum())
-        self.count += samples.size
-
-    @property
-    def silent(self) -> bool:
-        """Whether nothing but the last bit of 16 was found."""
-        return self.peak < SILENT
-
-    def gain(self, kind: str) -> float:
-        """The factor that `data.gain` asks for."""
-        if kind == "none":
-            return 1.0
-        return 1 / self.peak if kind == "peak" else _RMS / (self.square / self.count) ** 0.5
 
 
 def encode_sound(

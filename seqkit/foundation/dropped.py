@@ -36,6 +36,7 @@ KEYS: dict[str, str] = {
     "data.bands": "data.codec=spectral, as recipe=my_sound has it, takes all the band in frames",
     "data.emphasis": "data.codec=spectral, as recipe=my_sound has it, has no hiss to lower",
     "data.dataset=etude_32k": "it is called etude_44k now, at 44.1 kHz",
+    "data.gain=rms": "data.gain=peak brings quiet sound to full scale",
     "data.quantiser": "it is called data.codec now",
     "ensemble": "examples/teachers.py measures several checkpoints together",
     "learn": "evaluate protocol=dynamic measures a model that learns from the text it reads",
