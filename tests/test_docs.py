@@ -50,7 +50,7 @@ def test_the_fields_of_all_results_are_those_that_are_written(
     about = json.loads((trained / "about.json").read_text())
     assert list(about) == fields("about")
     score = run.json("evaluate", f"checkpoint={trained}", "device=cpu")
-    of_text = ["bigram_bits", "xz_bits"]
+    of_text = ["xz_bits"]
     of_sound = ["flac_bits"]
     assert [*score, *of_sound] == fields("evaluate")
     noise = np.random.default_rng(1).uniform(-0.5, 0.5, 6000)

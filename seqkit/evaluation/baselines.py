@@ -6,7 +6,6 @@ itself. Their memory does not grow with the part.
 
 import io
 import lzma
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,21 +14,18 @@ import soundfile
 from seqkit.data.codecs import Codec, Quantiser
 from seqkit.data.codecs.base import TextCodec
 from seqkit.data.corpus import Part
-from seqkit.symbols import Integers, Symbols
+from seqkit.symbols import Symbols
 
 SAMPLE = 1 << 18
 """Symbols, of which the baselines of a run are: the first of its validation part."""
 COPIES = 0.2  # of the passages of a text came before, from which on a loss on it looks too good
 
 _BLOCK = 1 << 20  # symbols read at a time
-_STRENGTH = 8.0  # pseudo-counts of `bigram_bits`
 _FLAC_RATE = 192_000  # hertz that FLAC takes; the rate has no effect on the size
 _NOUNS = {"text": "character", "bytes": "byte", "audio": "sample"}
 
-
 NAMES = {
     "histogram_bits": "guessing by frequency",
-    "bigram_bits": "a table of pairs",
     "flac_bits": "FLAC",
     "xz_bits": "xz",
 }
@@ -51,7 +47,7 @@ def baselines(part: Part, codec: Codec, limit: int | None = None) -> dict[str, f
     if codec.kind == "audio":
         return frequencies
     packed = 8 * packed_bytes(part.symbols, codec) / len(part)
-    return frequencies | {"bigram_bits": bigram_bits(part, codec.size), "xz_bits": packed}
+    return frequencies | {"xz_bits": packed}
 
 
 def histogram_bits(symbols: Symbols, size: int) -> float:
@@ -61,35 +57,6 @@ def histogram_bits(symbols: Symbols, size: int) -> float:
         counts += np.bincount(symbols[begin : begin + _BLOCK], minlength=size)
     shares = counts[counts > 0] / len(symbols)
     return abs(float((shares * np.log2(shares)).sum()))  # of a certain symbol 0, not -0
-
-
-def bigram_bits(part: Part, size: int) -> float:
-    """The bits per symbol of a table of what followed each symbol, which learns as it is read.
-
-        p(s|u) = (n(us) + a / V) / (n(u) + a)
-
-    n(us) counts how often s followed u so far, n(u) is the sum over s, V is `size`, and a is 8. The
-    product of all p depends on the last counts alone (Dirichlet and multinomial distribution):
-
-        prod p = prod_u [ G(a) / G(n(u) + a) prod_s G(n(us) + a / V) / G(a / V) ]
-
-    with the gamma function G. After a million symbols the table starts anew.
-    """
-    nats = 0.0
-    for begin in range(0, len(part), _BLOCK):
-        symbols = part.symbols[begin : begin + _BLOCK].astype(np.int64)
-        before = np.roll(symbols, 1)
-        starts = part.starts[(part.starts >= begin) & (part.starts < begin + len(symbols))]
-        before[np.append(starts - begin, 0)] = size  # a mark stands where nothing came before
-        nats += _log_gammas(before, _STRENGTH)
-        nats -= _log_gammas(before * size + symbols, _STRENGTH / size)
-    return nats / math.log(2) / len(part)
-
-
-def _log_gammas(keys: Integers, prior: float) -> float:
-    """The sum of ln G(n + prior) / G(prior) over the counts n of all different keys (N,)."""
-    counts = np.unique(keys, return_counts=True)[1]
-    return sum(map(math.lgamma, counts + prior)) - len(counts) * math.lgamma(prior)
 
 
 def text_bytes(symbols: Symbols, codec: TextCodec) -> int:

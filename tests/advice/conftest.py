@@ -49,7 +49,7 @@ def leave(tmp_path: Path) -> Leave:
         config.model.hidden_size, config.optimizer.lr = 64, 0.01
         keep(files.path, config)
         files.metrics.write_text(lines(train, validation))
-        bits = {"histogram_bits": 4.8, "bigram_bits": 3.0}
+        bits = {"histogram_bits": 4.8, "xz_bits": 3.0}
         known = {"data": {"kind": "text", "name": "a play"}, "baselines": bits, "total_steps": 1000}
         files.about.write_text(json.dumps({**known, **about}))
         if finished:

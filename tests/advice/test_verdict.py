@@ -23,7 +23,7 @@ FLAT = [*np.linspace(3.0, 1.5, 50), *[1.5] * 50]
         (
             FLAT,
             [2.2, 1.56, 1.55, 1.552],
-            "a table of pairs 3.00: fewer are better",
+            "xz 3.00: fewer are better",
             "model.hidden_size=128",
         ),
         (FLAT, [2.2, 1.86, 1.85, 1.852], "It learned", "model.dropout=0.2"),

@@ -35,7 +35,7 @@ def test_a_text_is_examined_and_the_command_line_trains(run: Run, tmp_path: Path
     assert found["split"] == {"training": 18_000, "validation": 2000, "test": 0}
     assert found["text"]["vocabulary"]["size"] == len(set(PROSE))
     assert found["text"]["vocabulary"]["counts"]["e"] == PROSE.count("e")
-    assert found["baselines"]["bigram_bits"] < found["baselines"]["histogram_bits"]
+    assert found["baselines"]["xz_bits"] < found["baselines"]["histogram_bits"]
     recommended = found["recommendation"]
     words = shlex.split(recommended["command"])[3:]
     small = [word for word in SMALL if word.partition("=")[0] in ("length", "device")]

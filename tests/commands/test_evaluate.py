@@ -53,7 +53,7 @@ def test_every_protocol_tells_what_it_measured(run: Run, trained: Path, text_fil
         low, high = score["loss_interval"]
         assert low < score["loss"] < high
         assert score["bits_interval"] == pytest.approx([low / math.log(2), high / math.log(2)])
-        assert score["bigram_bits"] == scores["streaming"]["bigram_bits"]
+        assert score["xz_bits"] == scores["streaming"]["xz_bits"]
     assert scores["dynamic"]["loss"] < 0.9 * scores["streaming"]["loss"]
 
 

@@ -8,12 +8,7 @@ import pytest
 import soundfile
 
 from seqkit.data.codecs import Bytes, Characters, Linear, MuLaw
-from seqkit.data.corpus import Part
 from seqkit.evaluation import baselines
-from seqkit.evaluation.baselines import bigram_bits
-
-SYMBOLS = np.random.default_rng(3).integers(0, 5, 400).tolist()
-STARTS = [0, 1, 7, 8, 10, 100, 300, 399]
 
 
 def test_they_are_what_libraries_say(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,21 +47,3 @@ def test_xz_packs_the_text_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     binary = np.random.default_rng(1).integers(0, 256, 5000).astype(np.uint8)
     assert baselines.text_bytes(binary, Bytes()) == 5000
     assert baselines.packed_bytes(binary, Bytes()) == len(lzma.compress(binary.tobytes()))
-
-
-@pytest.mark.parametrize("size", [5, 1_114_112])
-def test_a_table_of_pairs_costs_what_it_says_symbol_by_symbol(
-    size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(baselines, "_BLOCK", 150)  # symbols, after which it starts anew
-    bits, followers = 0.0, dict[tuple[int, int], int]()
-    for place, now in enumerate(SYMBOLS):
-        if place % 150 == 0:
-            followers.clear()
-        before = size if place in STARTS or place % 150 == 0 else SYMBOLS[place - 1]
-        total = sum(n for (context, _), n in followers.items() if context == before)
-        seen = followers.get((before, now), 0)
-        bits -= np.log2((seen + 8 / size) / (total + 8))
-        followers[before, now] = seen + 1
-    part = Part(np.array(SYMBOLS, np.uint32), np.array(STARTS, np.int64))
-    assert bigram_bits(part, size) == pytest.approx(bits / len(SYMBOLS), rel=1e-9)
