@@ -31,9 +31,8 @@ from seqkit.data.source import Source
 from seqkit.data.text_encoder import encode_text, pieces_of
 from seqkit.foundation import disk
 from seqkit.foundation.console import Progress
-from seqkit.foundation.errors import ConfigError, DataError, OutputError
+from seqkit.foundation.errors import DataError, OutputError
 from seqkit.foundation.session import Session
-from seqkit.foundation.settings import check_type
 from seqkit.foundation.wording import first_of
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
@@ -148,7 +147,7 @@ def _fitted(source: Source, folder: Path, progress: Progress, codec: Codec | Non
     kind = None if codec or name == "auto" else codecs.find(name, source.catalogue)
     memory = folder / _digest(source, config, given, kind and codecs.fingerprint(kind))
     with contextlib.suppress(ValueError):  # a plug-in's codec may have changed
-        if known := _read(memory, {"codec": dict}):
+        if known := _read(memory):
             return codecs.from_spec(known[1]["codec"], source.catalogue)
     spec = codecs.spec_of(choose_codec(source, progress, codec, grow=True))
     with contextlib.suppress(OutputError):
@@ -174,11 +173,9 @@ def _parts_of(codec: Codec) -> list[Any]:
 
 def _kept(place: Path, progress: Progress) -> tuple[Symbols, Integers, Facts] | None:
     """What the cache has of a corpus; None if it is not there, or damaged."""
-    kinds = {"sha256": str, "notes": list[str], "counts": list[int], "skipped": int, "digest": str}
-    known = _read(place, kinds)
+    known, file = _read(place), place.with_suffix(".npy")
     if known is None:
         return None
-    file = place.with_suffix(".npy")
     try:
         symbols = np.asarray(np.load(file, mmap_mode="r"))
         with progress("checking the cache", file.stat().st_size, unit="B") as bar:
@@ -213,16 +210,13 @@ def _save(place: Path, starts: Integers, facts: Facts) -> None:
         stream.write(content.getbuffer())
 
 
-def _read(place: Path, kinds: Mapping[str, Any]) -> tuple[Integers, Facts] | None:
-    """What `_save` kept, values of these kinds; None if it is not there, or damaged, or another."""
+def _read(place: Path) -> tuple[Integers, Facts] | None:
+    """What `_save` kept; None if it is not there, or damaged, which its checksums tell."""
     try:
         with place.with_suffix(".npz").open("rb") as stream, np.load(stream) as kept:
-            starts, facts = kept["starts"], json.loads(kept["facts"].tobytes())  # by checksums
-        for name, kind in kinds.items():
-            check_type(name, facts[name], kind)
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, ConfigError):
+            return kept["starts"], json.loads(kept["facts"].tobytes())
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
-    return starts, facts
 
 
 def encode(

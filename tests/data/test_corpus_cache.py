@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import json
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -185,20 +184,3 @@ def test_what_fails_midway_leaves_no_symbols(
     corpus = load_corpus(data, session)
     assert corpus.codec.decode(corpus.whole.symbols) in (b"a" * 10 + b"c" * 10, "a" * 10 + "c" * 10)
     assert (corpus.whole.starts.tolist(), corpus.unreadable_files) == ([0, 10], 1)
-
-
-@pytest.mark.parametrize("skip", ["error", "skip"])
-@pytest.mark.parametrize("other", [{}, {"sha256": 5}, {"notes": [5]}, {"codec": 5, "song.txt": 5}])
-def test_a_copy_of_another_shape_is_made_again(
-    other: dict[str, object], skip: str, text: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data, session = DataConfig(path=[str(text)], on_bad_file=skip), Session(Catalogue(), print)
-    whole, save = load_corpus(data, session), corpus_cache._save
-    for file in (cache / "corpora").glob("*.npz"):
-        with np.load(file) as kept:
-            starts, facts = kept["starts"], json.loads(kept["facts"].tobytes())
-        save(file, starts, facts | other if other else other)
-    again = load_corpus(data, session)
-    assert (again.record(), again.files, again.notes) == (whole.record(), whole.files, whole.notes)
-    monkeypatch.setattr(corpus_cache, "encode", None)
-    assert load_corpus(data, session).files == whole.files
