@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from seqkit.api.model import Model, load
     from seqkit.api.model_state import ModelState
     from seqkit.api.train import Run, train
-    from seqkit.config import DynamicConfig, ModelConfig, SampleConfig
+    from seqkit.config import ModelConfig, SampleConfig
     from seqkit.data import codecs
     from seqkit.data.corpus import Corpus, Part
     from seqkit.data.lanes import Lanes, Window
@@ -44,7 +44,6 @@ __all__ = [
     "DataError",
     "DeviceError",
     "DivergedError",
-    "DynamicConfig",
     "Lanes",
     "Model",
     "ModelConfig",
@@ -64,7 +63,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "seqkit.config": ("DynamicConfig", "ModelConfig", "SampleConfig"),
+    "seqkit.config": ("ModelConfig", "SampleConfig"),
     "seqkit.data": ("codecs",),
     "seqkit.data.corpus": ("Corpus", "Part"),
     "seqkit.data.lanes": ("Lanes", "Window"),

@@ -16,7 +16,7 @@ import numpy as np
 
 from seqkit.api.generate_calls import GenerateKeys, KeptEngine, config_of, left_out
 from seqkit.api.model_state import ModelState, beginning, carried
-from seqkit.config import DynamicConfig, check
+from seqkit.config import check
 from seqkit.foundation import driver
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
@@ -194,12 +194,6 @@ class Model(Generic[Content]):
     def nats(self, content: Content, *, state: ModelState | None = None) -> Floats:
         """-ln p (N,) of each symbol, given those before it."""
         return self._reader.nats(self._encode("content", content), state)[0]
-
-    @_own_settings()
-    def dynamic_nats(self, content: Content, dynamic: DynamicConfig | None = None) -> Floats:
-        """`nats` by a copy of the network that learns as it reads: `evaluate protocol=dynamic`."""
-        symbols = self._encode("content", content)
-        return self._reader.dynamic_nats(symbols, DynamicConfig() if dynamic is None else dynamic)
 
     @_own_settings()
     def logits(self, content: Content, *, state: ModelState | None = None) -> Floats:

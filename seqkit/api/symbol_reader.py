@@ -9,12 +9,10 @@ import torch
 from torch import Tensor
 
 from seqkit.api.model_state import ModelState, beginning, carried, kept
-from seqkit.config import DynamicConfig
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Part
-from seqkit.evaluation import dynamic, protocols, scoring
+from seqkit.evaluation import protocols, scoring
 from seqkit.evaluation.scoring import Chunk
-from seqkit.foundation.settings import check_section, check_type
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Floats, Symbols
 
@@ -59,18 +57,3 @@ class SymbolReader:
             rows.append(row(chunk).cpu().numpy())
             after = kept(chunk.after, int(symbols[chunk.places[-1, 0]]))
         return rows, after
-
-    def dynamic_nats(self, symbols: Symbols, settings: DynamicConfig) -> Floats:
-        """-ln p (N,) of symbols (N,) from the zero state, by a copy of the network that learns.
-
-        Raises:
-            ConfigError: a setting of another type or out of range.
-        """
-        check_type("dynamic", settings, DynamicConfig)
-        check_section(settings, "dynamic.")
-        in_order = np.zeros(len(symbols), np.float32)
-        if len(symbols):
-            scored = scoring.Scored(self._network, Part.of(symbols), self._codec.start)
-            for places, nats in dynamic.nats(scored, settings):
-                in_order[places] = nats
-        return in_order

@@ -16,7 +16,7 @@ from seqkit.api.model_state import ModelState
 from seqkit.foundation.errors import DeviceError
 from seqkit.generation import continuation
 from seqkit.generation.engines import choose
-from tests.conftest import SENTENCE, SMALL, Run
+from tests.conftest import SMALL, Run
 
 OTHER = np.zeros((1, 3), np.float32)
 
@@ -36,7 +36,6 @@ def voice(sung: Path) -> Model[Any]:
     [
         lambda model: model.generate("the ", length=5, sample=seqkit.SampleConfig(engine="torch")),
         lambda model: model.nats("the rain"),
-        lambda model: model.dynamic_nats("the rain"),
     ],
 )
 def test_memory_that_runs_out_is_told_in_words(
@@ -215,33 +214,18 @@ def test_a_kept_engine_is_not_used_with_other_weights(trained: Path) -> None:
     assert after == other.generate("a ", length=30, seed=4) != before
 
 
-def test_nats_of_a_copy_that_learns(trained: Path) -> None:
-    model = seqkit.load(trained, "cpu")
-    static = model.nats(SENTENCE * 9)
-    learnt = model.dynamic_nats(SENTENCE * 9)
-    assert learnt.shape == static.shape
-    np.testing.assert_allclose(learnt[:32], static[:32], rtol=1e-4)
-    assert learnt.sum() < static.sum()
-    np.testing.assert_array_equal(model.nats(SENTENCE * 9), static)
-    as_it_is = model.dynamic_nats(SENTENCE, seqkit.DynamicConfig(rate=0.0))
-    np.testing.assert_allclose(as_it_is, static[: len(SENTENCE)], rtol=1e-4, atol=1e-6)
-    assert model.dynamic_nats("").shape == (0,)
-    with pytest.raises(seqkit.ConfigError, match=r"dynamic\.window=0"):
-        model.dynamic_nats("the", seqkit.DynamicConfig(window=0))
-
-
 @pytest.mark.parametrize("outer", [torch.inference_mode, torch.no_grad])
 def test_a_model_is_the_same_whatever_mode_it_is_loaded_and_called_in(
     outer: type, text: Model[Any], trained: Path
 ) -> None:
     with outer():
         loaded = seqkit.load(trained, device="cpu")
-    wanted = text.generate("the ", length=20, seed=3), text.dynamic_nats("the rain").tolist()
-    found = loaded.generate("the ", length=20, seed=3), loaded.dynamic_nats("the rain").tolist()
+    wanted = text.generate("the ", length=20, seed=3), text.nats("the rain").tolist()
+    found = loaded.generate("the ", length=20, seed=3), loaded.nats("the rain").tolist()
     assert found == wanted
     with outer():
         within = "".join(loaded.stream("the ", length=20, seed=3))
-        assert (within, loaded.dynamic_nats("the rain").tolist()) == wanted
+        assert (within, loaded.nats("the rain").tolist()) == wanted
 
 
 @pytest.mark.gpu
