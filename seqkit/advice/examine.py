@@ -31,7 +31,7 @@ def examine(
         paths = [*search.named([*map(Path, config.data.path)]).values()]
         left_out += search.left_out.total()
     if codec.kind == "audio":
-        about, faults = _of_sound(config, corpus, codec, paths, progress)
+        about, faults = _of_sound(config, corpus, codec)
     else:
         about, faults = _of_text(config, corpus, paths, progress)
     judged = validation if len(validation) else corpus.whole  # as the run's report does
@@ -62,12 +62,9 @@ def _of_text(
 
 
 def _of_sound(
-    config: Config, corpus: Corpus, codec: SoundCodec, paths: Sequence[Path], progress: Progress
+    config: Config, corpus: Corpus, codec: SoundCodec
 ) -> tuple[dict[str, Any], list[Fault]]:
-    """Of the sound and of its files; a data set may have none of its own here."""
     levels = sound.levels_before_gain(corpus.whole, codec)
-    with progress("listening", len(paths), unit="files") as bar:
-        clipped = sound.clipped_share(paths, bar.update)
     facts = {
         "seconds": len(corpus.whole) / codec.symbol_rate,
         "sample_rate": codec.sample_rate,
@@ -75,6 +72,5 @@ def _of_sound(
         "peak": levels.peak,
         "offset": levels.offset,
         "silence": levels.silence,
-        "clipped": clipped,
     }
-    return {"sound": facts}, sound.faults_of(corpus.whole, codec, config.data, levels, clipped)
+    return {"sound": facts}, sound.faults_of(corpus.whole, codec, config.data, levels)

@@ -1,9 +1,6 @@
-"""What recordings are like: their files as they are, the sound as a model hears it; its faults."""
+"""What recordings are like, as a model hears them, and what is wrong with them."""
 
-import contextlib
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -11,37 +8,18 @@ from seqkit.advice.faults import Fault, told
 from seqkit.config import DataConfig
 from seqkit.data.codecs import Quantiser, SoundCodec
 from seqkit.data.corpus import Part
-from seqkit.data.files import BadFileError
 from seqkit.data.sound import Wave
 from seqkit.data.sound.part import wave_without_silence
-from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation.wording import duration
 
-_FULL_SCALE = 32767 / 32768  # as far as 16 bits reach
 _QUIET = 0.03  # of full scale: the 256 levels of mu-law come to 95 within it
 _LEAST = 10.0  # seconds from which a model makes anything like it
 _SILENCE = 0.5
 _OFFSET = 0.05  # of the swing
-_CLIPPED = 0.001
 _BLOCK = 1 << 16  # samples read at a time
 _LOWEST = -120.0  # decibels; what is quieter counts as this
 _TRIM = 40  # decibels, of `data.trim_silence`
 _MOST = 1 << 22  # samples that are read before a training, for the memory and the time
-
-
-def clipped_share(files: Sequence[Path], watch: Callable[[int], None]) -> float:
-    """The share of samples at full scale in files, each of which is read as far as it can be.
-
-    `watch` is told how many were.
-    """
-    clipped, samples = 0, 0
-    for number, file in enumerate(files, 1):
-        with contextlib.suppress(BadFileError):
-            for frames in SoundReader(file).all_channels():
-                samples += frames.size
-                clipped += int((np.abs(frames) >= _FULL_SCALE).sum())
-        watch(number)
-    return clipped / max(samples, 1)
 
 
 def decibels(amplitude: float) -> float:
@@ -91,15 +69,11 @@ def levels_before_gain(part: Part, codec: SoundCodec) -> Levels:
 
 
 def faults_of(
-    part: Part,
-    codec: SoundCodec,
-    data: DataConfig,
-    levels: Levels | None = None,
-    clipped: float = 0.0,
+    part: Part, codec: SoundCodec, data: DataConfig, levels: Levels | None = None
 ) -> list[Fault]:
     """The faults of the sound as a model will hear it, read by these keys, the worst first.
 
-    `levels` are those that it has; `clipped` is the share of its samples that are.
+    `levels` are those that it has.
     """
     levels = levels or levels_before_gain(part, codec)
     seconds = len(part) / codec.symbol_rate
@@ -131,10 +105,5 @@ def faults_of(
             abs(levels.offset) > _OFFSET * levels.swing,
             f"the sound has a constant offset (DC) of {levels.offset:.3g}, beside a swing of "
             f"{levels.swing:.3g}: a high-pass filter at 20 Hz takes it out",
-        ),
-        (
-            clipped > _CLIPPED,
-            f"{clipped:.1%} of the samples are clipped: record it again at a lower level, or the "
-            "model learns the distortion, too",
         ),
     )

@@ -25,19 +25,6 @@ def leave(path: Path, wave: Wave, rate: int = RATE) -> Path:
     return path
 
 
-def test_clipped_samples_are_counted(tmp_path: Path) -> None:
-    clipped = NOISE.copy()
-    clipped[100:110], clipped[300:302] = 1, -1
-    files = [
-        leave(tmp_path / "a.wav", clipped),
-        leave(tmp_path / "b.wav", np.zeros_like(NOISE)),
-        tmp_path / "c.wav",
-    ]
-    files[2].write_bytes(b"no sound at all")
-    share = sound.clipped_share(files, lambda done: None)
-    assert share == pytest.approx(12 / (2 * len(NOISE)))
-
-
 @pytest.mark.parametrize(
     ("wave", "said"),
     [
@@ -61,12 +48,10 @@ def test_the_faults_that_a_training_tells(wave: Wave, said: str, tmp_path: Path)
     assert cured == (faults if "silence" not in said else [])
 
 
-def test_a_gain_mends_what_is_quiet_and_clipping_is_told() -> None:
+def test_a_gain_mends_what_is_quiet() -> None:
     levels, codec = levels_of(0.02 * NOISE, RATE), MuLaw(256, RATE, 100.0)
     part = Part.of(codec.encode(0.02 * NOISE))
     assert not sound.faults_of(part, codec, DataConfig(), levels)
-    (told,) = sound.faults_of(part, codec, DataConfig(), levels, 0.02)
-    assert "2.0% of the samples are clipped" in str(told)
 
 
 def test_silence_is_what_lies_far_below_the_rest_whatever_its_offset() -> None:
