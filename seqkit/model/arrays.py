@@ -9,7 +9,7 @@ import numpy as np
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.machine import HOST, Device
-from seqkit.model.cells import EMBEDDINGS, GATES, LayerWeights, readers
+from seqkit.model.cells import GATES, LayerWeights
 from seqkit.model.state import State, zero_state
 from seqkit.symbols import Floats
 
@@ -82,20 +82,16 @@ class NetworkArrays:
         """One of `CharRNN.gate_tables`; None if it reads nothing of that name."""
         if self.config.input != "embedding":
             return self.layer(0).w.T if name == "embedding" else None
-        if name not in self._embeddings():
+        if f"{name}.weight" not in self.weights:
             return None
         rows, reader = self.factors(name)
         return rows @ reader.T
 
     def factors(self, name: str) -> tuple[Floats, Floats]:
         """An embedding (rows, E), and what reads it, (G·H, E): their product is a gate table."""
-        embeddings = self._embeddings()
-        return embeddings[name], readers(self.layer(0).w, embeddings)[name]
-
-    def _embeddings(self) -> dict[str, Floats]:
-        """Those that are read side by side."""
-        known = {name: self.weights.get(f"{name}.weight") for name in EMBEDDINGS}
-        return {name: rows for name, rows in known.items() if rows is not None}
+        w, size = self.layer(0).w, self.config.embedding_size
+        reader = w[:, :size] if name == "embedding" else w[:, size:]
+        return self.weights[f"{name}.weight"], reader
 
 
 def shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:

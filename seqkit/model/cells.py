@@ -17,7 +17,6 @@ as in cuDNN; RNN: Elman, 1990.) Cells without a c pass it through unchanged.
 state after it: nothing crosses it, neither values forwards nor gradients backwards.
 """
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 """G, the number of gates of each cell."""
-EMBEDDINGS = ("embedding", "labels")
-"""What the bottom layer may read, in this order."""
 
 
 class LayerWeights(NamedTuple):
@@ -44,18 +41,6 @@ class Outputs(NamedTuple):
     y: "Tensor"
     h: "Tensor"
     c: "Tensor"
-
-
-def readers(w: Any, embeddings: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns (G·H, E) of weights w (G·H, X) that read each of some embeddings (rows, E).
-
-    They are read side by side, in their order.
-    """
-    parts, first = {}, 0
-    for name, rows in embeddings.items():
-        end = first + rows.shape[1]
-        parts[name], first = w[:, first:end], end
-    return parts
 
 
 def make_layer(cell: str, input_size: int, hidden_size: int) -> "nn.RNNBase":

@@ -90,23 +90,18 @@ class CharRNN(nn.Module):
         """Where it is."""
         return self.head.weight.device
 
-    @property
-    def tables(self) -> dict[str, nn.Embedding]:
-        """The embeddings that it has, by name, in the order in which it reads them."""
-        pairs = ((name, getattr(self, name)) for name in cells.EMBEDDINGS)
-        return {name: table for name, table in pairs if table is not None}
-
     def gate_tables(self) -> dict[str, Tensor]:
         """What each row of its tables adds to the bottom layer's gates, (rows, G·H), by name.
 
         Biases are left out. One-hot symbols (V, G·H) stand under `embedding`, too.
         """
-        w = cells.weights_of(self.layers[0]).w
+        w, size = cells.weights_of(self.layers[0]).w, self.config.embedding_size
         if self.embedding is None:
             return {"embedding": w.T}
-        embeddings = {name: table.weight for name, table in self.tables.items()}
-        read = cells.readers(w, embeddings)
-        return {name: rows @ read[name].T for name, rows in embeddings.items()}
+        found = {"embedding": self.embedding.weight @ w[:, :size].T}
+        if self.labels is not None:
+            found["labels"] = self.labels.weight @ w[:, size:].T
+        return found
 
     def copied(self) -> "CharRNN":
         """A network with the same weights in memory of its own, which takes no gradients."""
@@ -140,6 +135,8 @@ class CharRNN(nn.Module):
         kernel = kernel or plainest_kernel(self.config)
         packs = dtype is not None or (kernel == "stacked" and self.head.weight.is_cuda)
         dtype = dtype or self.head.weight.dtype
+        embeddings = {"embedding": self.embedding, "labels": self.labels}
+        tables = {name: own.weight.to(dtype) for name, own in embeddings.items() if own is not None}
         layers = [[part.to(dtype) for part in cells.weights_of(layer)] for layer in self.layers]
         frame = None
         if (head := self.frame) is not None:
@@ -148,7 +145,7 @@ class CharRNN(nn.Module):
         network = RunnableWeights(
             config=self.config,
             kernel=kernel,
-            tables={name: table.weight.to(dtype) for name, table in self.tables.items()},
+            tables=tables,
             layers=tuple(LayerWeights(*parts) for parts in layers),
             head_weight=self.head.weight.to(dtype),
             head_bias=self.head.bias.to(dtype),
