@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from seqkit.config import OptimizerConfig, TrainConfig
-from seqkit.data.lanes import Lanes
-from seqkit.data.windows import Windows
+from seqkit.data.lanes import Lanes, Windows
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.kernels.graph import GraphedCall, SideStream
 from seqkit.model.char_rnn import CharRNN
