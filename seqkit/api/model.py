@@ -10,13 +10,14 @@ import logging
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack
 
 import numpy as np
 
 from seqkit.api.generate_calls import GenerateKeys, KeptEngine, config_of, left_out
-from seqkit.api.model_state import ModelState, beginning, carried
+from seqkit.api.model_state import ModelState, beginning, carried, kept
 from seqkit.config import check
+from seqkit.data.corpus import Part
 from seqkit.foundation import driver
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
@@ -29,12 +30,11 @@ from seqkit.generation.medium import Medium, medium_of
 from seqkit.generation.request import as_trained, request_of, with_seed
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
-from seqkit.symbols import Floats, Integers, Symbols, symbol_dtype
+from seqkit.symbols import Floats, Integers, Symbols
 
 if TYPE_CHECKING:
     import torch
 
-    from seqkit.api.symbol_reader import SymbolReader
     from seqkit.model.char_rnn import CharRNN
 
 Content = TypeVar("Content")
@@ -94,13 +94,6 @@ class Model(Generic[Content]):
         """The network as PyTorch's module, which other calls then use: to read, or to learn."""
         self._network = as_module(self._network)
         return self._network
-
-    @property
-    def _reader(self) -> "SymbolReader":
-        """What reads with the module."""
-        from seqkit.api.symbol_reader import SymbolReader
-
-        return SymbolReader(self.char_rnn, self.codec)
 
     def _begin(self, state: ModelState | None) -> ModelState:
         return beginning(state, self._checkpoint.model, self.codec)
@@ -188,24 +181,52 @@ class Model(Generic[Content]):
         self, symbols: Symbols | Integers, state: ModelState | None = None
     ) -> tuple[Floats, ModelState]:
         """-ln p (N,) of symbols (N,), each given those before it, and the state after them."""
-        return self._reader.nats(symbols.astype(symbol_dtype(self.codec.size)), state)
+        return self._nats(symbols, state)
 
     @_own_settings()
     def nats(self, content: Content, *, state: ModelState | None = None) -> Floats:
         """-ln p (N,) of each symbol, given those before it."""
-        return self._reader.nats(self._encode("content", content), state)[0]
+        return self._nats(self._encode("content", content), state)[0]
 
     @_own_settings()
     def logits(self, content: Content, *, state: ModelState | None = None) -> Floats:
         """The logits (N + 1, V): row n is of what follows the first n symbols."""
-        return self._reader.logits(self._encode("content", content), state)
+        symbols = self._encode("content", content)
+        rows, after = self._rows(symbols, self._begin(state), "logits")
+        # One more input gives the row of what follows, whichever symbol does.
+        last, _ = self._rows(np.zeros(1, np.uint8), after, "logits")
+        return np.concatenate([*rows, *last])[:, : self.codec.size]
 
     @_own_settings()
     def state(
         self, content: Content | None = None, *, state: ModelState | None = None
     ) -> ModelState:
         """The state after reading something; of nothing, the state that every call starts from."""
-        return self._reader.nats(self._encode("content", content), state)[1]
+        return self._nats(self._encode("content", content), state)[1]
+
+    def _nats(
+        self, symbols: Symbols | Integers, state: ModelState | None
+    ) -> tuple[Floats, ModelState]:
+        """As `nats_of_symbols`."""
+        rows, after = self._rows(symbols, self._begin(state), "nats")
+        return np.concatenate([np.zeros(0, np.float32), *rows]), after
+
+    def _rows(
+        self, symbols: Symbols | Integers, begin: ModelState, told: Literal["nats", "logits"]
+    ) -> tuple[list[Floats], ModelState]:
+        """What a `Chunk` of symbols (N,) has under a name, chunk by chunk; the state after them."""
+        from seqkit.evaluation import protocols, scoring
+
+        rows, after = list[Floats](), begin
+        if not len(symbols):
+            return rows, after
+        state, start = carried(begin)
+        part = Part.of(symbols.astype(np.uint32))
+        scored, segments = scoring.Scored(self.char_rnn, part, start), protocols.streaming(part)
+        for chunk in scoring.chunks(scored, segments, begin_state=state):
+            rows.append(getattr(chunk, told)[:, 0].float().cpu().numpy())
+            after = kept(chunk.after, int(symbols[chunk.places[-1, 0]]))
+        return rows, after
 
     def _pieces(
         self,
