@@ -2,14 +2,15 @@
 
 import base64
 import contextlib
+import io
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from seqkit.advice import charts, verdict
+from seqkit.advice import verdict
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import reader, writer
 from seqkit.foundation import disk, templates
@@ -34,6 +35,13 @@ _FACTS = {
     "precision": ("dtype",),
 }
 """Where the facts of a run have what a page shows."""
+_AT_THE_RIGHT: dict[str, Any] = {"ha": "right", "va": "bottom"}
+_GREY = "#808080"  # legible on light and on dark paper
+_IN_GREY = "text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"
+_ON_PAPER: dict[Any, Any] = {
+    **{"svg.fonttype": "none", "svg.hashsalt": "seqkit", "font.size": 11},
+    **dict.fromkeys(_IN_GREY, _GREY),
+}
 
 
 def write(path: Path, state: State | None = None) -> Path:
@@ -54,7 +62,7 @@ def render(record: Record) -> bytes:
     """The page of a run."""
     samples = _samples(record)
     places = np.linspace(0, len(samples) - 1, min(_MOST, len(samples))).round().astype(int)
-    losses = charts.of_run(record, verdict.baselines(record))
+    losses = _curves(record, verdict.baselines(record))
     values = {
         "name": visible_line(str(record.path)),
         "state": record.state,
@@ -68,6 +76,37 @@ def render(record: Record) -> bytes:
         "settings": visible(to_yaml(record.settings)) if record.settings else "",
     }
     return templates.render(Path(__file__).with_suffix(".html"), values)
+
+
+def _curves(record: Record, lines: Mapping[str, float]) -> bytes:
+    """An SVG of a run's losses for its page, whatever its paper; empty if there are none.
+
+    `lines` are baselines, nats a symbol by name.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    train, validation = record.metrics.train, record.metrics.validation
+    seen = [*train.values.tolist(), *validation.values.tolist()]
+    if not seen:
+        return b""
+    # A loss that explodes must not flatten the rest.
+    highest = min(max(seen), 1.5 * max([*lines.values(), seen[0]]))
+    with matplotlib.rc_context(_ON_PAPER):
+        figure = Figure(figsize=(11, 4), layout="tight")
+        panel = figure.subplots()
+        panel.plot(*train, linewidth=1, label="training")
+        panel.plot(*validation, marker=".", label="validation")
+        for name, nats in lines.items():
+            if nats <= highest:
+                panel.axhline(nats, color=_GREY, linestyle="--", linewidth=1)
+                panel.text(1, nats, name, **_AT_THE_RIGHT, transform=panel.get_yaxis_transform())
+        panel.set(ylim=(None, 1.05 * highest), xlabel="step", ylabel="nats per symbol")
+        panel.legend(frameon=False)
+        panel.grid(alpha=0.3)
+        content, dateless = io.BytesIO(), {"Date": None}  # the same values give the same file
+        figure.savefig(content, format="svg", metadata=dateless, transparent=True)
+        return content.getvalue()
 
 
 def _short(text: str) -> str:

@@ -79,12 +79,9 @@ COMMANDS = {
         },
     ),
     "compare": Command(
-        "show runs side by side, best first, and draw their learning curves",
-        "compare runs=runs out=curves.svg",
-        (*_OUTPUT, "json", "runs"),
-        meanings={
-            "out": "draw the learning curves to this file: .svg, .png or .pdf",
-        },
+        "show runs side by side, best first",
+        "compare runs=runs",
+        ("json", "runs"),
     ),
     "report": Command(
         "write the page that shows a run, report.html, anew",

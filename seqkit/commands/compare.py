@@ -4,8 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from seqkit.advice import charts
-from seqkit.commands import outputs
 from seqkit.config import Config
 from seqkit.foundation import stdout
 from seqkit.foundation.catalogue import Catalogue
@@ -21,11 +19,8 @@ _LIKE = {"True": "yes", "False": "no"}
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
-    """Print what differs between runs, in settings and results; draw their learning curves."""
+    """Print what differs between runs, in settings and results."""
     stdout.existing()
-    picture = outputs.result_file(config)
-    if picture:
-        charts.check_name(picture)
     folders, others = find_runs(config.runs)
     if others:
         names = first_of([visible_line(str(other)) for other in others])
@@ -50,10 +45,6 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         stdout.write(json_text({"runs": rows, "differing": differing, "left_out": left_out}))
     else:
         stdout.write(_table(records, differing))
-    if picture:
-        with console.progress("drawing"):
-            charts.compare(picture, records, overwrite=config.overwrite)
-        console.notice(f"written: {picture}")
 
 
 def _data(record: Record) -> str:

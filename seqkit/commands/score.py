@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from seqkit.advice import charts
 from seqkit.advice.surprise import ALTERNATIVES, Surprise, contents_of
 from seqkit.api import checkpoint_data
 from seqkit.commands import outputs
@@ -64,11 +63,11 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 
 
 def _is_page(out: Path | None, codec: Codec) -> bool:
-    """Whether `out` asks for a page. Raises ConfigError if that is one of sound, or a picture."""
-    ending = out.suffix.lower() if out else ""
-    if ending in charts.FORMATS or (ending == _PAGE and codec.kind == "audio"):
+    """Whether `out` asks for a page. Raises ConfigError if that is one of sound."""
+    asked = out is not None and out.suffix.lower() == _PAGE
+    if asked and codec.kind == "audio":
         raise ConfigError(f"out={out}: score writes lines of JSON, and of text a page ({_PAGE})")
-    return ending == _PAGE
+    return asked
 
 
 def _documents(config: Config, corpus: Corpus) -> list[str]:

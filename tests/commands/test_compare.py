@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -78,25 +77,6 @@ def test_different_data_is_said_to_be_different(run: Run, runs: Path) -> None:
         assert one["settings"].keys() == set(result["differing"])
 
 
-@pytest.mark.thorough(keep=1)
-@pytest.mark.parametrize("ending", ["svg", "png", pytest.param("pdf", marks=pytest.mark.thorough)])
-def test_the_curves_are_drawn_by_the_ending(
-    ending: str, run: Run, runs: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / f"curves.{ending}"
-    words = ("compare", f"runs={runs}/*", f"out={out}")
-    drawn = run.ok(*words)
-    assert b"better" in drawn.out
-    first = out.read_bytes()
-    assert first.startswith({"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}[ending])
-    if ending == "svg":
-        ET.fromstring(first)
-        assert len([line for line in first.decode().splitlines() if "$other" in line]) == 1
-    assert "overwrite=true" in run.fails(6, *words)
-    run.ok(*words, "overwrite=true")
-    assert out.read_bytes() == first
-
-
 def test_damage_is_told_and_no_failure(run: Run, runs: Path) -> None:
     with (runs / "worse" / "metrics.jsonl").open("a") as file:
         file.write('{"event": "val')
@@ -115,8 +95,6 @@ def test_damage_is_told_and_no_failure(run: Run, runs: Path) -> None:
     [
         (["runs=none/*"], 2, "runs=none/*: no run there"),
         ([], 2, "runs=runs: no run there"),
-        (["runs={runs}", "out=curves.txt"], 2, "ends in .svg, .png, .pdf"),
-        (["runs={runs}", "out=none/curves.svg"], 6, "no folder none"),
     ],
 )
 def test_what_cannot_be_done_is_said_before_anything_is_read(
