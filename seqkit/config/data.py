@@ -42,9 +42,6 @@ class DataConfig:
         "folder where there is a /; data.split then divides the others",
     )
     test: str = option("", "which files are the test part, in the same way")
-    sha256: list[str] = option(
-        [], "the sha256 of each file that is meant; a line names the files that have another one"
-    )
     encoding: str = option("utf-8", "the encoding of text files")
     newline: str = option(
         "keep",

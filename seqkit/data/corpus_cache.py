@@ -12,7 +12,7 @@ import json
 import time
 import zipfile
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import accumulate, chain
 from pathlib import Path
@@ -33,18 +33,15 @@ from seqkit.foundation import disk
 from seqkit.foundation.console import Progress
 from seqkit.foundation.errors import DataError, OutputError
 from seqkit.foundation.session import Session
-from seqkit.foundation.wording import first_of
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 _FORMAT = 19  # of the cached files; what is chosen otherwise changes their key, too
-_OF_BOTH = ("on_bad_file", "sha256")
-_OF_SOUND = (*_OF_BOTH, "channel")
-_OF_TEXT = (*_OF_BOTH, "unknown", "newline", "leave_out", "document", "encoding", "kind")
+_OF_SOUND = ("on_bad_file", "channel")
+_OF_TEXT = ("on_bad_file", "unknown", "newline", "leave_out", "document", "encoding", "kind")
 """The keys that what is kept depends on, beside the codec."""
 _READINGS = 8  # of a frame, at most
 _READ_AGAIN = 4800  # seconds that all readings come to, if one does not
 _OLD = 30 * 24 * 3600.0  # seconds, after which data are encoded, and kernels compiled, anew
-_SHOWN = 12  # digits of a sha256
 Facts = dict[str, Any]
 """JSON values that are kept beside symbols."""
 
@@ -258,7 +255,7 @@ def encode(
         "sha256": source.sha256_of(sha256),
         "counts": [len(each) for each in sizes],
         "skipped": findings.skipped + len(findings.left_out),
-        "notes": [*findings.notes(source.documents, codec), *_other_files(sha256, config.sha256)],
+        "notes": findings.notes(source.documents, codec),
     }
 
 
@@ -287,17 +284,4 @@ def _corpus_of(
         stand_in=located.path if located.stands_in else None,
         validation_start=begins.get(1),
         test_start=begins.get(2),
-    )
-
-
-def _other_files(of_files: Mapping[str, str], meant: list[str]) -> Iterator[str]:
-    """That files have none of the sums that are meant; nothing if they do."""
-    others = {name: sha256 for name, sha256 in of_files.items() if meant and sha256 not in meant}
-    if not others:
-        return
-    found = first_of([f"{name} ({sha256[:_SHOWN]}…)" for name, sha256 in others.items()])
-    expected = first_of([f"{sha256[:_SHOWN]}…" for sha256 in meant])
-    yield (
-        f"{found}: another sha256 than data.sha256 has ({expected}): another edition, or other "
-        "line ends? Losses compare with published ones only on the same text"
     )

@@ -38,6 +38,7 @@ KEYS: dict[str, str] = {
     "data.dataset=etude_32k": "it is called etude_44k now, at 44.1 kHz",
     "data.gain=rms": "data.gain=peak brings quiet sound to full scale",
     "data.quantiser": "it is called data.codec now",
+    "data.sha256": "sha256sum gives it; docs/reference/recipes.md has that of each benchmark",
     "ensemble": "examples/teachers.py measures several checkpoints together",
     "learn": "evaluate protocol=dynamic measures a model that learns from the text it reads",
     "log": "seqkit.train(on_event=…) hands each figure to a logger, as TensorBoard's",

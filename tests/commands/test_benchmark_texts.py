@@ -1,6 +1,5 @@
 """Recipes for the field's texts, with small files in the place of the real ones."""
 
-import hashlib
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,6 @@ def test_penn_treebank_is_read_by_its_protocol(run: Run, tmp_path: Path) -> None
     words = [f"data.path={tmp_path}", f"run_dir={tmp_path / 'a'}", *FAST, "quiet=false"]
     told = run.ok("recipe=ptb", *words).err
     assert "3 files of text taken; left out: 3 not ptb.char.*.txt" in told
-    assert "ptb.char.train.txt (" in told and "than data.sha256 has (e313d91425e0…" in told
     checkpoint = f"checkpoint={tmp_path / 'a'}"
     for part, count in (("validation", 5), ("test", 7)):
         scored = run.json("evaluate", checkpoint, f"part={part}")
@@ -41,9 +39,7 @@ def test_enwik8_is_split_by_bytes(run: Run, tmp_path: Path) -> None:
     content = bytes(range(250)) * 8
     (tmp_path / "enwik8").write_bytes(content)
     words = [f"data.path={tmp_path / 'enwik8'}", f"run_dir={tmp_path / 'a'}", *FAST]
-    told = run.ok("recipe=enwik8", *words, "quiet=false").err
-    begin = hashlib.sha256(content).hexdigest()[:12]
-    assert f"enwik8 ({begin}…): another sha256 than data.sha256 has (2b49720ec4d7…)" in told
+    run.ok("recipe=enwik8", *words)
     for part in ("validation", "test"):
         scored = run.json("evaluate", f"checkpoint={tmp_path / 'a'}", f"part={part}")
         assert scored["symbols"] == len(content) // 20

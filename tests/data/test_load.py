@@ -138,18 +138,6 @@ def test_files_are_parts_by_their_names(unknown: str, tmp_path: Path) -> None:
         load(paths, kind="bytes", leave_out=" ")
 
 
-def test_another_file_than_is_meant_is_told(text: Path, sound: Path) -> None:
-    sha256, other = load(text).sha256, "0" * 64
-    assert load(text, sha256=[other, sha256]).notes == ()
-    for _ in range(2):  # told each time
-        (said,) = load(text, sha256=[other]).notes
-        assert (
-            f"song.txt ({sha256[:12]}…): another sha256 than data.sha256 has (000000000000…)"
-            in said
-        )
-    assert "0.wav (" in load(sound, sha256=[sha256]).notes[-1]
-
-
 CODEC = """
 from seqkit.data.codecs import Characters
 class Turned(Characters):
