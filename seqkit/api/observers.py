@@ -17,10 +17,9 @@ from seqkit.generation.medium import save_sample
 from seqkit.generation.request import request_of
 from seqkit.runs.events import Event, Sampled, describe
 from seqkit.runs.folder import RunFolder
-from seqkit.runs.saver import Saver
 from seqkit.stages.training import Training
 from seqkit.symbols import Integers
-from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
+from seqkit.training.events import SampleDue, Trained, Validated
 
 Observer = Callable[[Event], object]
 
@@ -44,29 +43,6 @@ class Records:
     def _record(self, name: str, event: Trained | Validated, *left_out: str) -> None:
         values = {key: value for key, value in vars(event).items() if key not in left_out}
         self.folder.append(self.folder.metrics, json.dumps({"event": name, **values}))
-
-
-@dataclass(frozen=True)
-class Checkpoints:
-    """checkpoints/: `best` after each improvement, `last` and `previous` when it is time.
-
-    Without a validation part, the last checkpoint is the best one.
-    """
-
-    training: Training
-    saver: Saver
-
-    def __call__(self, event: Event) -> None:
-        """Save what is due. Raises OutputError, also if what was due before is not written."""
-        match event:
-            case Validated(improved=True):
-                self.saver.save_best(self.training.best())
-            case CheckpointDue():
-                self.saver.save(self.training.checkpoint())
-                if not len(self.training.validation):
-                    self.saver.save_best(self.training.best())
-            case Stepped():
-                self.saver.check()
 
 
 @dataclass(frozen=True)

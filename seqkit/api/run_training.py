@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from seqkit.advice.run_page import Report
-from seqkit.api.observers import Checkpoints, Observer, Records, Samples
+from seqkit.api.observers import Observer, Records, Samples
 from seqkit.api.run_files import about_run, summary
 from seqkit.data.codecs import TextCodec
 from seqkit.evaluation.recited import Index
@@ -36,7 +36,7 @@ from seqkit.runs.events import (
 )
 from seqkit.runs.saver import Saver
 from seqkit.stages.training import Training
-from seqkit.training.events import CheckpointDue, Stepped, Trained
+from seqkit.training.events import CheckpointDue, Stepped, Trained, Validated
 from seqkit.training.footprint import SMALLER
 from seqkit.training.giving_up import run_or_fall_back
 
@@ -96,7 +96,7 @@ class _Running:
             folder = training.folder
             self._followers = [
                 Records(folder),
-                Checkpoints(training, saver),
+                self._keep,
                 *observers,
                 Samples(training, self.tell, notice),
                 Report(folder, lambda: about_run(training), notice),
@@ -155,6 +155,23 @@ class _Running:
                 lines=training.config.data.document == "line",
             )
         )
+
+    def _keep(self, event: Event) -> None:
+        """Save `best` after each improvement, `last` and `previous` when it is time.
+
+        Without a validation part, the last checkpoint is the best one. Raises OutputError, also if
+        what was due before is not written.
+        """
+        training, saver = self._training, self._saver
+        match event:
+            case Validated(improved=True):
+                saver.save_best(training.best())
+            case CheckpointDue():
+                saver.save(training.checkpoint())
+                if not len(training.validation):
+                    saver.save_best(training.best())
+            case Stepped():
+                saver.check()
 
     def _contribute(self, event: Event) -> None:
         """Add the state of this process's lanes to rank 0's checkpoint."""
