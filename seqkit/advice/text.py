@@ -1,4 +1,4 @@
-"""What a text is like: its characters, and how much of it is there twice; its faults."""
+"""What a text is like: its characters, and its faults."""
 
 import contextlib
 import itertools
@@ -16,15 +16,10 @@ from seqkit.config import DataConfig
 from seqkit.data.codecs import Characters, Codec
 from seqkit.data.corpus import Part
 from seqkit.data.files import BadFileError, encoding_with_mark, head
-from seqkit.evaluation.baselines import COPIES
-from seqkit.evaluation.recited import hashes_of, runs
 from seqkit.foundation.wording import character_name, counted, first_of, percent
 from seqkit.symbols import Integers
 
-_SAMPLE = 1 << 24  # symbols among which repetitions are sought, from the first
 _BLOCK = 1 << 15  # symbols counted at a time; larger ones fragment the process's memory
-_REPEATED = 32  # symbols of a passage that is there twice
-_KEPT = 64  # one passage of so many is compared, chosen by what it is
 _FEW = 10  # times that a symbol has to occur at least to be learnt
 _ODD = {"Cc", "Cf", "Co", "Cs", "Cn", "Zs", "Zl", "Zp"}
 """Unicode's categories of controls, of invisible, private and unassigned characters, and spaces."""
@@ -51,11 +46,9 @@ def facts(part: Part, codec: Codec) -> dict[str, Any]:
     frequent = {names[symbol]: int(counts[symbol]) for symbol in order}
     odd = {_code(name): n for name, n in frequent.items() if vocabulary and _is_odd(name)}
     marked = int((part.symbols[part.starts] == vocabulary.find("\ufeff")).sum())
-    share, sample = repeated(part)
     return {
         "vocabulary": {"size": codec.size, "counts": frequent, "odd": odd},
         "marked": marked,
-        "repeated": {"share": share, "sample": sample},
     }
 
 
@@ -69,29 +62,13 @@ def _code(character: str) -> str:
     return f"U+{ord(character):04X} {character_name(character)}".strip()
 
 
-def repeated(part: Part) -> tuple[float, int]:
-    """The share of passages that came before, and how many symbols were looked at.
-
-    Of all passages those are compared whose hash is a multiple of 64: the same passage is chosen
-    wherever it stands.
-    """
-    sampled, kept = min(len(part), _SAMPLE), [np.zeros(0, np.uint64)]
-    for begin in range(0, sampled - _REPEATED + 1, _BLOCK):
-        row = part.symbols[begin : min(begin + _BLOCK + _REPEATED - 1, sampled)]
-        hashes = hashes_of(runs(row, _REPEATED))
-        kept.append(hashes[hashes % _KEPT == 0])
-    passages = np.concatenate(kept)
-    distinct = len(np.unique(passages))
-    return (1 - distinct / len(passages) if len(passages) else 0.0), sampled
-
-
 def faults(
     facts: Mapping[str, Any], kind: str, encoding: str = "utf-8", *, is_list: bool = False
 ) -> list[Fault]:
     """The faults of a text, or of bytes, read in an encoding, the worst first."""
     noun, marked = "text" if kind == "text" else "content", facts["marked"]
     counts, odd = facts["vocabulary"]["counts"], dict(facts["vocabulary"]["odd"])
-    occurring, symbols, share = len(counts), sum(counts.values()), facts["repeated"]["share"]
+    occurring, symbols = len(counts), sum(counts.values())
     if occurring == 1:
         return [Fault(CONSTANT)]
     short = not is_list and symbols < _SHORT
@@ -118,11 +95,6 @@ def faults(
             f"the {noun} is short, {symbols:,} symbols: below {_SHORT:,} a network learns much of "
             f"it by heart: give more,{start} see docs/reference/writers.md",
             {"init_from": "shakespeare"} if helps else {},
-        ),
-        (
-            share > COPIES,
-            f"{share:.0%} of the passages of 32 symbols came before: copies in the {noun} "
-            "make the validation look better than it is",
         ),
         (
             returns,

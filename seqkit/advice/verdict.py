@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from seqkit.config import Config, DataConfig
-from seqkit.evaluation.baselines import COPIES, NAMES, noun
+from seqkit.evaluation.baselines import NAMES, noun
 from seqkit.foundation.processes import Rank
 from seqkit.foundation.wording import command_line
 from seqkit.runs.record import Record
@@ -29,8 +29,6 @@ _ADVICE = {
     "overfits": "It got worse after step {step:,}, which is kept as the best: it learns its "
     "training data by heart. Try {less_by_heart}.",
     "recites": _BY_HEART,
-    "has copies": "Much of its text is there more than once, so its losses look better than they "
-    "are: leave the copies out before it trains longer.",
     "is short": "It was too short to tell more: give it more steps or more time.",
     "falls": "The loss was still falling at the end: more steps or more time will help.",
     "lies apart": _BY_HEART,
@@ -90,8 +88,6 @@ def _seen(record: Record) -> Iterator[str]:
         return
     if _is_recited(record):
         yield "recites"
-    if (record.number("data", "repeated") or 0.0) > COPIES:
-        yield "has copies"
     judged = validation if len(losses) > 2 else train
     few = judged is train and len(train.values) < _FEW
     warm = record.settings.optimizer.warmup_steps if record.settings else 0

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from seqkit.advice import run_page
-from seqkit.advice.text import repeated
 from seqkit.data.codecs import SoundCodec
 from seqkit.data.sound import pictures
 from seqkit.data.sound.reader import SoundReader
@@ -53,7 +52,6 @@ def about_run(training: Training) -> dict[str, Any]:
             "symbols": len(corpus.whole),
             "training_symbols": len(training.data.unabridged),
             "vocabulary": corpus.codec.size,
-            "repeated": None if corpus.codec.kind == "audio" else repeated(corpus.whole)[0],
         },
         "baselines": training.baselines,
     }

@@ -156,14 +156,12 @@ def _rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if files["left_out"]:
         yield "left out", counted(files["left_out"], "file")
     if text := facts.get("text"):
-        vocabulary, repeated = text["vocabulary"], text["repeated"]
+        vocabulary = text["vocabulary"]
         yield "vocabulary", f"{vocabulary['size']:,} symbols"
         most = [(name.replace(" ", "space"), n) for name, n in vocabulary["counts"].items()]
         yield "most frequent", "  ".join(f"{name} {rounded(n)}" for name, n in most[:_COUNTS])
         for name, count in [*vocabulary["odd"].items()][:_ODD]:
             yield "odd", f"{name}: {count:,}"
-        sample = rounded(repeated["sample"])
-        yield "repeated", f"{repeated['share']:.1%} of passages of 32 symbols (in {sample} symbols)"
     if sound := facts.get("sound"):
         yield "length", f"{duration(sound['seconds'])} at {sound['sample_rate']} Hz"
         yield "peak", f"{sound['peak']:.3f} ({decibels(sound['peak']):.1f} dB)"

@@ -18,7 +18,6 @@ from seqkit.symbols import Symbols
 
 SAMPLE = 1 << 18
 """Symbols, of which the baselines of a run are: the first of its validation part."""
-COPIES = 0.2  # of the passages of a text came before, from which on a loss on it looks too good
 
 _BLOCK = 1 << 20  # symbols read at a time
 _FLAC_RATE = 192_000  # hertz that FLAC takes; the rate has no effect on the size

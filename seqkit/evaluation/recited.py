@@ -104,9 +104,9 @@ class Index:
         return Recital(0.0, 0, f"{copies[:-2]} of training data") if copies else None
 
 
-def runs(row: Symbols, length: int = _RUN) -> Symbols:
-    """All runs of a row, (n, length); of a shorter one it all, (1, N)."""
-    return np.lib.stride_tricks.sliding_window_view(row, min(length, len(row)))
+def runs(row: Symbols) -> Symbols:
+    """All runs of a row, (n, 50); of a shorter one it all, (1, N)."""
+    return np.lib.stride_tricks.sliding_window_view(row, min(_RUN, len(row)))
 
 
 def hashes_of(rows: Symbols) -> npt.NDArray[np.uint64]:

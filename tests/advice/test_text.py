@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pytest
 
 from seqkit.advice import text
 from seqkit.data.codecs import Characters
@@ -33,14 +32,6 @@ def test_odd_characters_are_named_the_most_frequent_first() -> None:
     ]
 
 
-@pytest.mark.parametrize("copies", [1, 2, 4])
-def test_the_share_of_what_came_before(copies: int) -> None:
-    once = "".join(np.random.default_rng(0).choice(list("abcdefgh"), 200_000))
-    found = facts(once * copies)
-    assert found["repeated"]["share"] == pytest.approx(1 - 1 / copies, abs=0.01)
-    assert found["repeated"]["sample"] == 200_000 * copies
-
-
 def faults(content: str) -> str:
     return "\n".join(map(str, text.faults(facts(content), "text")))
 
@@ -55,7 +46,6 @@ def test_every_fault_is_told() -> None:
     assert "the text is short, 600 symbols" in faults(good[:600])
     assert "init_from=shakespeare" in faults(good[:600])
     assert "init_from" not in faults("".join(map(chr, rng.integers(0x410, 0x450, 600))))
-    assert "50% of the passages" in faults(good + good)
     odd = "1 odd character, such as U+0007: take them out"
     assert odd in faults(good + "\x07")
     assert "symbols occur fewer than 10 times" in faults(good + "".join(map(chr, range(300, 400))))

@@ -62,8 +62,6 @@ def test_only_what_was_met_twice_is_known_by_heart(
 @pytest.mark.parametrize(
     ("about", "finding", "advice"),
     [
-        ({"data": {"kind": "text", "repeated": 0.82}}, "It learned", "leave the copies out"),
-        ({"data": {"kind": "text", "repeated": 0.1}}, "It learned", "larger network, such as"),
         ({"recital": {"share": 0.92, "longest": 300}}, "It has its data by heart", "dropout"),
         ({"recital": {"share": 0.1, "longest": 300}}, "It learned", "larger network, such as"),
         (
