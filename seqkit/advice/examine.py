@@ -1,6 +1,5 @@
 """The examination of some data before a training: all that `doctor` tells of it, as JSON values."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +24,18 @@ def examine(
     codec = corpus.codec
     parts = training, validation, _ = corpus.split(config.data.split)
     require_enough(config, corpus, training)
-    paths, left_out = list[Path](), corpus.unreadable_files
+    left_out = corpus.unreadable_files
     if config.data.path:
         search = Search(config.data, codec.kind)
-        paths = [*search.named([*map(Path, config.data.path)]).values()]
+        search.named([*map(Path, config.data.path)])
         left_out += search.left_out.total()
     if codec.kind == "audio":
         about, faults = _of_sound(config, corpus, codec)
     else:
-        about, faults = _of_text(config, corpus, paths, progress)
+        with progress("counting"):
+            found, is_list = text.facts(corpus.whole, codec), config.data.document == "line"
+        about = {"text": found}
+        faults = text.faults(found, codec.kind, config.data.encoding, is_list=is_list)
     judged = validation if len(validation) else corpus.whole  # as the run's report does
     with progress("baselines"):
         beside = baselines.baselines(judged, codec, baselines.SAMPLE)
@@ -47,18 +49,6 @@ def examine(
         "baselines": beside,
     }
     return facts, faults
-
-
-def _of_text(
-    config: Config, corpus: Corpus, paths: Sequence[Path], progress: Progress
-) -> tuple[dict[str, Any], list[Fault]]:
-    codec = corpus.codec
-    with progress("counting"):
-        facts = text.facts(corpus.whole, codec)
-    of_files = text.file_faults(paths, config.data) if codec.kind == "text" else []
-    is_list = config.data.document == "line" or any("document" in x.keys for x in of_files)
-    of_text = text.faults(facts, codec.kind, config.data.encoding, is_list=is_list)
-    return {"text": facts}, of_text + of_files
 
 
 def _of_sound(

@@ -1,21 +1,15 @@
 """What a text is like: its characters, and its faults."""
 
-import contextlib
-import itertools
-import re
 import unicodedata
-from collections.abc import Collection, Mapping
-from pathlib import Path
-from statistics import median
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from seqkit.advice.faults import CONSTANT, Fault, told
-from seqkit.config import DataConfig
 from seqkit.data.codecs import Characters, Codec
 from seqkit.data.corpus import Part
-from seqkit.data.files import BadFileError, encoding_with_mark, head
+from seqkit.data.files import encoding_with_mark
 from seqkit.foundation.wording import character_name, counted, first_of, percent
 from seqkit.symbols import Integers
 
@@ -27,12 +21,6 @@ _USUAL = " \n\t\u200c\u200d"  # the last two, ZWNJ and ZWJ, join letters of Pers
 _SHORT, _SHORT_LIST = 100_000, 20_000  # symbols, below which much is learnt by heart
 _RETURN, _MARK = "U+000D CR", "U+FEFF ZERO WIDTH NO-BREAK SPACE"
 _RARE, _KNOWN, _LOST = 0.5, 0.9, 0.02  # of the vocabulary, and of all symbols
-_FILES = 20  # whose beginnings are looked at
-_TABLES = (".csv", ".json", ".jsonl")
-_LINES, _NAME = 200, 40  # of a list: lines at least, and characters of most lines at most
-_DISTINCT, _OTHERS = 0.1, 0.1  # of its lines, at least, and lines of another kind, at most
-_NO_ENTRY = r"\s|[\W\d_]*$|[^:]{1,30}:|.*[.,;:!?…—。，；：！？、]\W*$"
-"""Lines of code, of numbers, of speakers, and those that end as sentences do."""
 
 
 def facts(part: Part, codec: Codec) -> dict[str, Any]:
@@ -120,34 +108,4 @@ def faults(
             f"learn, and make up {percent(lost)} of the {noun}: {remedy}",
             fewer,
         ),
-    )
-
-
-def file_faults(files: Collection[Path], config: DataConfig) -> list[Fault]:
-    """That files are lists, by how the first of them begin."""
-    begins = dict[Path, str]()
-    for file in itertools.islice(files, _FILES):
-        with contextlib.suppress(BadFileError):
-            begins[file] = head(file).decode(config.encoding, "replace")
-    are_tables = all(file.suffix in _TABLES for file in begins)
-    return told(
-        (
-            not are_tables and not config.cuts_files and all(map(is_list, begins.values())),
-            "the text looks like a list: with data.document=line (recipe=names) each line is a "
-            "document, and a sample is one",
-            {"document": "line"},
-        ),
-    )
-
-
-def is_list(text: str) -> bool:
-    """Whether a text, or how it begins, is a list of names or titles, one a line."""
-    lines = text.splitlines()
-    filled = [line for line in lines if line.strip()]
-    others = sum(bool(re.match(_NO_ENTRY, line)) for line in filled)
-    return (
-        len(filled) >= _LINES * max(len(lines) - len(filled), 1)
-        and median(map(len, filled)) <= _NAME
-        and len({*filled}) >= _DISTINCT * len(filled)
-        and others < _OTHERS * len(filled)
     )

@@ -53,3 +53,22 @@ def test_a_gain_for_quiet_sound_is_in_the_command_line(run: Run, tmp_path: Path)
     found, data, _ = examined(run, *words)
     assert any("data.gain=peak" in fault for fault in found["faults"])
     assert data.gain == "peak"
+
+
+def test_what_doctor_advises_of_a_short_text_is_trained(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text(PROSE[:9000])
+    found = run.json("doctor", f"data.path={file}", "device=cpu")
+    assert any("init_from=shakespeare" in fault for fault in found["faults"])
+    words = shlex.split(found["recommendation"]["command"])[3:]
+    assert "init_from=shakespeare" in words
+    assert not any(word.startswith("model.") for word in words)  # it brings its network
+    run.ok(*words, f"run_dir={tmp_path / 'a'}", "train.max_steps=1", "train.max_minutes=0.05")
+
+
+def test_a_list_is_for_the_recipe_of_names(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "names.txt"
+    file.write_text("\n".join(PROSE.split()))
+    told = run.ok("doctor", f"data.path={file}", "data.document=line", "device=cpu").out.decode()
+    assert "the text is short" not in told
+    assert "recipe=names" in told.partition("Train with")[2]
