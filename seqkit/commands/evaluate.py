@@ -17,7 +17,7 @@ from seqkit.data.sound import Wave
 from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming
 from seqkit.evaluation.likeness import Distances
 from seqkit.evaluation.recording import VERDICT, Recording
-from seqkit.evaluation.score import Score
+from seqkit.evaluation.scoring import Score
 from seqkit.foundation import device, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console

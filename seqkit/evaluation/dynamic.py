@@ -18,8 +18,7 @@ from torch import Tensor
 
 from seqkit.config import DynamicConfig
 from seqkit.evaluation import protocols, scoring
-from seqkit.evaluation.score import Score, total
-from seqkit.evaluation.scoring import Scored
+from seqkit.evaluation.scoring import Score, Scored, total
 from seqkit.foundation.threads import shared_cores
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import cross_entropy

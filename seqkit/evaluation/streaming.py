@@ -19,8 +19,7 @@ import torch
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring
 from seqkit.evaluation.protocols import LANES
-from seqkit.evaluation.score import Score, total
-from seqkit.evaluation.scoring import CHUNK, Chunk, Scored
+from seqkit.evaluation.scoring import CHUNK, Chunk, Score, Scored, total
 from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers, symbol_dtype
 

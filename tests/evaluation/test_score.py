@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seqkit.data.corpus import Part
-from seqkit.evaluation.score import Score, total
+from seqkit.evaluation.scoring import Score, total
 from seqkit.symbols import Floats
 
 RNG = np.random.default_rng(5)
