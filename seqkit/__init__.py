@@ -22,8 +22,7 @@ from seqkit.foundation.errors import (
 )
 
 if TYPE_CHECKING:
-    from seqkit.api.model import Model, load
-    from seqkit.api.model_state import ModelState
+    from seqkit.api.model import Model, ModelState, load
     from seqkit.api.train import Run, train
     from seqkit.config import ModelConfig, SampleConfig
     from seqkit.data import codecs
@@ -67,8 +66,7 @@ _HOMES = {
     "seqkit.data": ("codecs",),
     "seqkit.data.corpus": ("Corpus", "Part"),
     "seqkit.data.lanes": ("Lanes", "Window"),
-    "seqkit.api.model": ("Model", "load"),
-    "seqkit.api.model_state": ("ModelState",),
+    "seqkit.api.model": ("Model", "ModelState", "load"),
     "seqkit.api.train": ("Run", "train"),
     "seqkit.model.char_rnn": ("CharRNN",),
     "seqkit.model.network": ("cross_entropy",),

@@ -10,17 +10,17 @@ import logging
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, Unpack
 
 import numpy as np
 
 from seqkit.api.generate_calls import GenerateKeys, KeptEngine, config_of, left_out
-from seqkit.api.model_state import ModelState, beginning, carried, kept
 from seqkit.config import check
 from seqkit.data.corpus import Part
 from seqkit.foundation import driver
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
+from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import Device, memory_errors
 from seqkit.foundation.settings import check_type
 from seqkit.foundation.wording import counted
@@ -28,6 +28,7 @@ from seqkit.generation.ending import ending_of, streams_of
 from seqkit.generation.engines.choose import as_module
 from seqkit.generation.medium import Medium, medium_of
 from seqkit.generation.request import as_trained, request_of, with_seed
+from seqkit.model.state import State, zero_state
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
 from seqkit.symbols import Floats, Integers, Symbols
@@ -56,6 +57,18 @@ def _own_settings() -> Iterator[None]:
             stack.enter_context(exact_fp32)
             stack.enter_context(torch.inference_mode(False))
         yield
+
+
+class ModelState(NamedTuple):
+    """What a model has read: hidden and cell values (L, H), and the symbol that it sees next.
+
+    `frame` (n,) are those since the last step, of a model whose steps make P symbols: n is below P.
+    """
+
+    h: Floats
+    c: Floats
+    symbol: int
+    frame: Floats = np.zeros(0, np.float32)
 
 
 class Model(Generic[Content]):
@@ -96,7 +109,25 @@ class Model(Generic[Content]):
         return self._network
 
     def _begin(self, state: ModelState | None) -> ModelState:
-        return beginning(state, self._checkpoint.model, self.codec)
+        """A given state, checked; else zeros and the codec's start symbol."""
+        config, codec = self._checkpoint.model, self.codec
+        whole, places = (config.num_layers, config.hidden_size), config.frame
+        if state is None:
+            return _kept(zero_state(config, 1), codec.start)
+        check_type("state", state, ModelState)
+        frame = "frame", "(n,)", (min(np.size(state.frame), places - 1),)
+        for name, letters, shape in (*((n, "(L, H)", whole) for n in "hc"), frame):
+            if (actual := np.shape(getattr(state, name))) != shape:
+                fault = f"state.{name}: expected {letters} = {shape}, got {actual}"
+                raise ConfigError(f"{fault}: it is another model's")
+        if not 0 <= state.symbol < codec.size:
+            raise ConfigError(
+                f"state.symbol={state.symbol}: this model has {codec.size} symbols, from 0: "
+                "it is another model's"
+            )
+        parts = (state.h, state.c, state.frame)
+        h, c, known = (np.array(values, dtype=np.float32, order="C") for values in parts)
+        return ModelState(h, c, int(state.symbol), known)
 
     @property
     def labels(self) -> dict[str, list[str]]:
@@ -220,12 +251,12 @@ class Model(Generic[Content]):
         rows, after = list[Floats](), begin
         if not len(symbols):
             return rows, after
-        state, start = carried(begin)
+        state, start = _carried(begin)
         part = Part.of(symbols.astype(np.uint32))
         scored, segments = scoring.Scored(self.char_rnn, part, start), protocols.streaming(part)
         for chunk in scoring.chunks(scored, segments, begin_state=state):
             rows.append(getattr(chunk, told)[:, 0].float().cpu().numpy())
-            after = kept(chunk.after, int(symbols[chunk.places[-1, 0]]))
+            after = _kept(chunk.after, int(symbols[chunk.places[-1, 0]]))
         return rows, after
 
     def _pieces(
@@ -247,7 +278,7 @@ class Model(Generic[Content]):
         ending = ending_of(config, self._medium, self._checkpoint.model)
         request = request_of(config, length, ending)
         network = self._checkpoint.trained(self._network)
-        blocks = self._engine.blocks(network, symbols, request, carried(begin))
+        blocks = self._engine.blocks(network, symbols, request, _carried(begin))
         if streams is None:
             blocks = (block[:, 0] for block in blocks)
         return medium_of(saved.codec), self._with_settings(itertools.chain([symbols], blocks))
@@ -290,3 +321,15 @@ def load(
     with _own_settings():
         saved = load_checkpoint(os.fspath(checkpoint), Catalogue(plugins), Console(quiet=True))
         return Model(saved, driver.find_device(device))
+
+
+def _kept(state: State, symbol: int) -> ModelState:
+    """A state of one stream, (L, 1, H), and the symbol that is fed next, as scripts have them."""
+    h, c, frame = (part[:, 0] for part in state.arrays())
+    return ModelState(h, c, symbol, frame[0])
+
+
+def _carried(state: ModelState) -> tuple[State, int]:
+    """A state as engines take it, (L, 1, H), and the symbol that is fed next."""
+    parts = (state.h, state.c, state.frame[None])
+    return State(*(np.asarray(part, np.float32)[:, None] for part in parts)), state.symbol

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from seqkit.api.generate_calls import GenerateKeys
-from seqkit.api.model import Model
-from seqkit.api.model_state import ModelState
+from seqkit.api.model import Model, ModelState
 from seqkit.config import SampleConfig
 from seqkit.data.codecs import SoundCodec
 from seqkit.data.codecs.base import checked_symbols

@@ -11,8 +11,7 @@ import soundfile
 import torch
 
 import seqkit
-from seqkit.api.model import Model
-from seqkit.api.model_state import ModelState
+from seqkit.api.model import Model, ModelState
 from seqkit.foundation.errors import DeviceError
 from seqkit.generation import continuation
 from seqkit.generation.engines import choose
