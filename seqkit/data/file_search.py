@@ -4,7 +4,6 @@ Nothing is left out in silence: what was taken is counted, and what was not by i
 """
 
 import os
-import re
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +19,6 @@ from seqkit.data.text_encoder import check_plain
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.run_folders import is_run
 
-_LOG_OF_RUN = re.compile(r"(\d+)\.log")
 _TABLES = "Parquet or Arrow"
 _HINTS = {  # where nothing is taken, by the reason for which files are left out
     _TABLES: f"{COLUMN_HINT} of these",
@@ -147,14 +145,9 @@ class Search:
 
     def _is_data(self, path: Path) -> bool:
         """Whether what is in a folder is looked at, whatever is looked for."""
-        reason, log = "", _LOG_OF_RUN.fullmatch(path.name)
-        if path.name.startswith("."):
-            reason = "hidden"
-        elif log and is_run(path.with_name(log[1])):
-            reason = "written by a sweep"
-        if reason:
-            self.left_out[reason] += 1
-        return not reason
+        hidden = path.name.startswith(".")
+        self.left_out.update(["hidden"] * hidden)
+        return not hidden
 
     def _kind_of(self, paths: Sequence[Path], found: Sequence[Entry]) -> str:
         """Whether data.kind=auto takes the paths for sound or for text.

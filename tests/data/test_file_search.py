@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shutil
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -89,14 +88,6 @@ def test_runs_are_no_data(tree: Path) -> None:
     assert "runs/notes.txt" in (names := list(chosen.named([tree])))
     assert not [name for name in names if name.startswith("runs/a")]
     assert chosen.left_out["holding a run"] == 1
-
-
-def test_what_a_sweep_writes_beside_its_runs_is_no_data(trained: Path, tmp_path: Path) -> None:
-    shutil.copytree(trained, tmp_path / "s" / "12")
-    fill(tmp_path / "s", dict.fromkeys(["12.log", "13.log", "a.log"], b"mine"))
-    found = search("text")
-    assert [*found.named([tmp_path])] == ["s/13.log", "s/a.log"]
-    assert found.left_out["written by a sweep"] == 1
 
 
 def test_sound_goes_by_its_name_and_bytes_by_nothing(tmp_path: Path) -> None:
