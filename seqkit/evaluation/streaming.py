@@ -124,7 +124,7 @@ def _run(
         unwatched = Scored(scored.model, scored.part, scored.start)
         for chunk in scoring.chunks(unwatched, again, begin_state=final[row - 1]):
             _fill(stretch, chunk)
-            final[row] = _on_host(chunk.after)
+            final[row] = chunk.after.on("cpu")
     return final.get(len(rows) - 1)
 
 
@@ -145,15 +145,11 @@ def _states_at(chunk: Chunk, places: Integers) -> dict[int, State]:
     """The state (L, 1, H) of each row of the table that has just come to its place in `places`."""
     reached = chunk.places[-1] + 1 == places[chunk.segments]
     return {
-        int(chunk.segments[lane]): _on_host(
-            State(*(values[:, lane : lane + 1] for values in chunk.after))
+        int(chunk.segments[lane]): State(*(own[:, lane : lane + 1] for own in chunk.after)).on(
+            "cpu"
         )
         for lane in np.flatnonzero(reached).tolist()
     }
-
-
-def _on_host(state: State) -> State:
-    return State(*(values.cpu() for values in state))
 
 
 def _near(assumed: State, true: State) -> bool:

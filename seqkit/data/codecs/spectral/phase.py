@@ -22,6 +22,7 @@ from seqkit.symbols import Floats, Integers
 
 _BLOCK = 8  # frames that are made final at once
 _AHEAD = 8  # frames after them that are looked at
+_ROUNDS = 4  # of Griffin-Lim for each block, so twice for a frame
 _MOMENTUM = 0.99
 _ONSET = 1.0  # nepers by which a frame rises where regions are one
 _LEAST = 0.1  # of the windows, up to which those that are missing are made up for
@@ -40,9 +41,9 @@ class PhaseDecoder:
     magnitudes of all channels together.
     """
 
-    def __init__(self, size: int, channels: int, rounds: int = 4) -> None:
-        """`size` is N; `rounds` of Griffin-Lim are made for each block, so twice for a frame."""
-        self._transform, self._rounds = Transform(size), rounds
+    def __init__(self, size: int, channels: int) -> None:
+        """`size` is N."""
+        self._transform = Transform(size)
         bins, hop = self._transform.bins, self._transform.hop
         self._signs = 1 - 2 * (np.arange(bins) % 2)  # N / 2 samples later
         self._targets = np.zeros((0, channels, bins), np.complex64)
@@ -82,7 +83,7 @@ class PhaseDecoder:
             begun = self._begun(frames)
             self._common = np.concatenate([self._common, begun])
             self._earlier = np.concatenate([self._earlier, begun])
-        for _ in range(self._rounds):
+        for _ in range(_ROUNDS):
             hops = self._transform.backward(self._common)
             hops[: OVERLAP - 1] += self._common_tail
             if frames > final:
