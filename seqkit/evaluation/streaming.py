@@ -144,12 +144,9 @@ def _fill(stretch: Stretch, chunk: Chunk) -> None:
 def _states_at(chunk: Chunk, places: Integers) -> dict[int, State]:
     """The state (L, 1, H) of each row of the table that has just come to its place in `places`."""
     reached = chunk.places[-1] + 1 == places[chunk.segments]
-    return {
-        int(chunk.segments[lane]): State(*(own[:, lane : lane + 1] for own in chunk.after)).on(
-            "cpu"
-        )
-        for lane in np.flatnonzero(reached).tolist()
-    }
+    lanes = np.flatnonzero(reached).tolist()
+    states = (State(*(own[:, lane : lane + 1] for own in chunk.after)) for lane in lanes)
+    return dict(zip(chunk.segments[lanes].tolist(), (own.on("cpu") for own in states), strict=True))
 
 
 def _near(assumed: State, true: State) -> bool:
