@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from seqkit.advice.run_page import Report
-from seqkit.api.observers import Observer, Records, Samples
-from seqkit.api.run_files import about_run, summary
+from seqkit.api.run_files import Observer, Records, Samples, about_run, summary
 from seqkit.data.codecs import TextCodec
 from seqkit.evaluation.recited import Index
 from seqkit.foundation import machine
