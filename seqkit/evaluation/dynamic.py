@@ -23,66 +23,9 @@ from seqkit.foundation.threads import shared_cores
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import cross_entropy
 from seqkit.model.state import State
-from seqkit.symbols import IGNORED, Floats, Integers
+from seqkit.symbols import Floats, Integers
 
 _MEMORY = 0.999  # decay of the mean squared gradient, a window at a time
-
-
-class Learner:
-    """A copy of a network that learns from every window that it has read.
-
-    What it computes depends on nothing but the network, the settings and the windows so far: the
-    same calls give the same weights, on a CPU to the bit for the same number of threads.
-
-    Attributes:
-        model: the copy, its weights as they are now.
-    """
-
-    def __init__(self, model: CharRNN, settings: DynamicConfig) -> None:
-        """`model` is on the device where it is to run; it is left as it is."""
-        self.model = model.copied().float().requires_grad_()
-        self._weights: list[Tensor] = list(self.model.parameters())
-        self._trained = [parameter.detach().clone() for parameter in self._weights]
-        self._settings = settings
-        cuda = self.model.head.weight.is_cuda
-        self._optimizer = torch.optim.Adam(
-            self._weights, settings.rate, betas=(0.0, _MEMORY), fused=True, capturable=cuda
-        )
-
-    @torch.enable_grad()
-    def read(
-        self,
-        inputs: Tensor,
-        targets: Tensor,
-        state: State,
-        labels: Tensor | None = None,
-    ) -> tuple[Tensor, State]:
-        """Predict a window, and learn from it.
-
-        Args:
-            inputs: (T, B), the symbols that are fed.
-            targets: (T, B), the symbol that follows each; `IGNORED` where none counts.
-            state: before the window, (L, B, H).
-            labels: (T, B, K), of the targets.
-
-        Returns:
-            The nats (T, B) of the targets by the weights before the update, 0 where they do not
-            count, and the state after the window, by the same weights.
-        """
-        network = self.model.runnable_weights(dtype=torch.float32)
-        logits, after = network(inputs, state, labels=labels)
-        if self.model.config.ends:  # which are no targets
-            logits = logits[..., : self.model.config.symbols]
-        nats = cross_entropy(logits, targets, "none")
-        loss = nats.sum() / (targets != IGNORED).sum().clamp(min=1)
-        gradients = torch.autograd.grad(loss, self._weights)
-        for parameter, gradient in zip(self._weights, gradients, strict=True):
-            parameter.grad = gradient
-        self._optimizer.step()
-        with torch.no_grad():
-            for parameter, trained in zip(self._weights, self._trained, strict=True):
-                parameter.lerp_(trained, self._settings.decay)
-        return nats.detach(), after.detached()
 
 
 def evaluate(scored: Scored, settings: DynamicConfig) -> Score:
@@ -94,11 +37,16 @@ def nats(scored: Scored, settings: DynamicConfig) -> Iterator[tuple[Integers, Fl
     """Places (n,) in the part and the nats (n,) of their symbols, window by window, in order.
 
     Documents come in their order. Each begins from the zero state, but with what was learnt from
-    those before it. The model keeps its weights.
+    those before it. A copy of the model learns: the model keeps its weights. The same calls give
+    the same nats, on a CPU to the bit for the same number of threads.
     """
-    model, part = scored.model, scored.part
-    learner = Learner(model, settings)
+    part, model = scored.part, scored.model.copied().float().requires_grad_()
+    weights: list[Tensor] = list(model.parameters())
+    trained = [parameter.detach().clone() for parameter in weights]
     device = model.head.weight.device
+    optimizer = torch.optim.Adam(
+        weights, settings.rate, betas=(0.0, _MEMORY), fused=True, capturable=device.type == "cuda"
+    )
     for first, _, end in protocols.streaming(part).tolist():
         state = model.zero_state(1)
         inputs = np.concatenate([[scored.start], part.symbols[first : end - 1]]).astype(np.int64)
@@ -108,9 +56,29 @@ def nats(scored: Scored, settings: DynamicConfig) -> Iterator[tuple[Integers, Fl
             targets = _column(part.symbols[places].astype(np.int64), device)
             labels = scoring.labels_at(part, places[:, None], device)
             with shared_cores(device):
-                losses, state = learner.read(fed, targets, state, labels)
-            yield places, losses[:, 0].cpu().numpy()
+                losses, state = _predicted(model, fed, targets, state, labels)
+                gradients = torch.autograd.grad(losses.sum() / len(places), weights)
+                for parameter, gradient in zip(weights, gradients, strict=True):
+                    parameter.grad = gradient
+                optimizer.step()
+                with torch.no_grad():
+                    for parameter, was in zip(weights, trained, strict=True):
+                        parameter.lerp_(was, settings.decay)
+            yield places, losses.detach()[:, 0].cpu().numpy()
+            state = state.detached()
             scored.watch(int(places[-1]) + 1)  # they come in order
+
+
+@torch.enable_grad()
+def _predicted(
+    model: CharRNN, inputs: Tensor, targets: Tensor, state: State, labels: Tensor | None
+) -> tuple[Tensor, State]:
+    """The nats (T, 1) of the symbols that follow inputs (T, 1), and the state after them."""
+    network = model.runnable_weights(dtype=torch.float32)
+    logits, after = network(inputs, state, labels=labels)
+    if model.config.ends:  # which are no targets
+        logits = logits[..., : model.config.symbols]
+    return cross_entropy(logits, targets, "none"), after
 
 
 def _column(symbols: Integers, device: torch.device) -> Tensor:
