@@ -7,7 +7,6 @@ each label: that of its value, from 1 on, or 0 for none.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,20 +38,6 @@ class Labels:
     def sizes(self) -> list[int]:
         """How many values each label has."""
         return [len(values) for values in self.values.values()]
-
-    def combination(self, chosen: Mapping[str, str]) -> Combination:
-        """The numbers of some values, by their labels' names; the other labels have none."""
-        return tuple(
-            ids[chosen[name]] if name in chosen else 0 for name, ids in self._numbers.items()
-        )
-
-    @cached_property
-    def _numbers(self) -> dict[str, dict[str, int]]:
-        """Of each label the values, which are counted from 1 on."""
-        return {
-            name: {value: number for number, value in enumerate(values, 1)}
-            for name, values in self.values.items()
-        }
 
     def named(self, combination: Combination) -> dict[str, str]:
         """The values of a combination, by their labels' names."""
@@ -176,7 +161,8 @@ def of_files(
     for key, kept in values.items():
         kept.extend(sorted({each[key] for each in named} - {*kept}))
     labels = Labels(values)
-    of_files = np.array([*map(labels.combination, named)], np.int64)
+    numbers = {key: {value: n for n, value in enumerate(kept, 1)} for key, kept in values.items()}
+    of_files = np.array([[numbers[key][each[key]] for key in keys] for each in named], np.int64)
     of_documents = np.repeat(of_files, documents, axis=0)
     return labels.counted(of_documents), of_documents
 

@@ -51,10 +51,9 @@ def choose(labels: Labels, asked: str | None, streams: int, seed: int) -> Choice
         ConfigError: there is no such label or value, or the shares do not add up to 1.
     """
     wanted = {} if asked == "none" else _parsed(labels, asked or "")
-    nothing = labels.combination({})
-    drawn = (
-        [nothing] * streams if asked == "none" else _drawn(labels, wanted, streams, seed % SEEDS)
-    )
+    drawn = [(0,) * len(labels.values)] * streams
+    if asked != "none":
+        drawn = _drawn(labels, wanted, streams, seed % SEEDS)
     combinations, places = distinct(np.array(drawn))
     shares = [labels.shares(each) | wanted for each in map(tuple, combinations.tolist())]
     weights = np.stack([_row(labels, each) for each in ({}, *shares)])
@@ -130,7 +129,7 @@ def _drawn(labels: Labels, wanted: Shares, streams: int, seed: int) -> list[Comb
         if all(not mix or labels.named(each).get(name) in mix for name, mix in wanted.items())
     }
     if not fitting or len(wanted) == len(labels.values):
-        return [labels.combination({})] * streams
+        return [(0,) * len(labels.values)] * streams
     places = np.cumsum([*fitting.values()])
     draws = uniforms(seed, _STREAM, 0, streams) * places[-1]
     return [[*fitting][int(at)] for at in np.searchsorted(places, draws, side="right")]

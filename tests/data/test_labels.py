@@ -28,8 +28,7 @@ def test_named_groups_give_several_labels() -> None:
         "digit:7,speaker:bob",
         "digit:7,speaker:ann",
     ]
-    assert found.combination({}) == (0, 0)
-    assert all(found.combination(found.named(own)) == tuple(own) for own in of_documents)
+    assert found.named(of_documents[1]) == {"digit": "7", "speaker": "bob"}
 
 
 def test_a_checkpoint_keeps_a_combination_as_one_number() -> None:
