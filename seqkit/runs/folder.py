@@ -14,9 +14,9 @@ from seqkit.foundation import disk
 from seqkit.foundation.errors import OutputError
 from seqkit.foundation.run_folders import SAVED, is_run
 from seqkit.foundation.wording import first_of, json_text
+from seqkit.runs import lock
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.layout import RunFiles
-from seqkit.runs.lock import FolderLock
 
 
 class RunFolder(RunFiles):
@@ -26,7 +26,7 @@ class RunFolder(RunFiles):
         """The folder `path`; a `timed` one gets a number when it is made, if it is taken."""
         super().__init__(path)
         self._timed = timed
-        self._lock = FolderLock(self.lock)
+        self._handle: int | None = None  # of the lock, while this process owns the folder
         self.is_begun = False
         """Whether the run in it is that of this process, and no earlier one."""
 
@@ -114,7 +114,9 @@ class RunFolder(RunFiles):
                 self._acquire()
             yield
         finally:
-            self._lock.release()
+            if self._handle is not None:
+                os.close(self._handle)
+                self._handle = None
 
     def make(self) -> None:
         """Make the folder, within `claimed`.
@@ -130,20 +132,20 @@ class RunFolder(RunFiles):
                 disk.make_folder(folder)
         except OutputError as error:
             raise OutputError(f"run_dir={self.path}: {error}") from error
-        if not self._lock.held:
+        if self._handle is None:
             self._acquire()
             if self.holds_run:
                 raise OutputError(f"run_dir={self.path}: another training was here: start again")
 
     def _acquire(self) -> None:
         """Own the folder, and clear half checkpoints away: nobody else writes any."""
-        self._lock = FolderLock(self.lock)
-        self._lock.take()
+        self._handle = lock.take(self.lock)
         disk.clear_halves(self.checkpoints.absolute(), age=0)  # of a run that was killed
 
     def check_own(self) -> None:
         """Raise OutputError where this folder is not this training's any more."""
-        self._lock.check()
+        if self._handle is not None:
+            lock.check(self._handle, self.lock)
 
     def clear(self) -> None:
         """Remove what an earlier run left, and nothing else."""

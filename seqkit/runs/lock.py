@@ -17,51 +17,31 @@ _PATIENCE = 0.2  # seconds for which another process may hold the lock only to l
 _PAUSE = 0.01  # seconds between two attempts
 
 
-class FolderLock:
-    """The claim of this process to the folder of a lock file, from `take` to `release`."""
+def take(file: Path) -> int:
+    """A handle that owns the folder of a lock file until it is closed.
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        self._handle: int | None = None
+    Raises OutputError if another process owns it, or none can.
+    """
+    try:
+        handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+    except OSError as error:
+        reason = disk.describe(error)
+        raise OutputError(f"run_dir={file.parent}: {file} cannot be locked: {reason}") from error
+    if _is_refused(handle, fcntl.LOCK_EX):
+        os.close(handle)
+        raise OutputError(f"run_dir={file.parent}: another training writes to this folder")
+    return handle
 
-    @property
-    def held(self) -> bool:
-        """Whether it was taken."""
-        return self._handle is not None
 
-    def take(self) -> None:
-        """Own the folder. Raises OutputError if another process does, or none can."""
-        try:
-            handle = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-        except OSError as error:
-            raise OutputError(
-                f"run_dir={self._file.parent}: {self._file} cannot be locked: "
-                f"{disk.describe(error)}"
-            ) from error
-        if _is_refused(handle, fcntl.LOCK_EX):
-            os.close(handle)
-            raise OutputError(
-                f"run_dir={self._file.parent}: another training writes to this folder"
-            )
-        self._handle = handle
-
-    def check(self) -> None:
-        """Raise OutputError if the folder is not this process's any more: moved, or replaced."""
-        if self._handle is None:
+def check(handle: int, file: Path) -> None:
+    """Raise OutputError if a lock file is not that of the handle any more: moved, or replaced."""
+    with contextlib.suppress(FileNotFoundError):
+        if os.path.samestat(os.fstat(handle), file.stat()):
             return
-        with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(self._handle), self._file.stat()):
-                return
-        raise OutputError(
-            f"{self._file} is no longer the file that this training holds: its folder was moved "
-            "or replaced. This one ends, so that it does not mix with another"
-        )
-
-    def release(self) -> None:
-        """Leave the folder to others."""
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
+    raise OutputError(
+        f"{file} is no longer the file that this training holds: its folder was moved or replaced. "
+        "This one ends, so that it does not mix with another"
+    )
 
 
 def is_locked(file: Path) -> bool:

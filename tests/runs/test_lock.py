@@ -2,13 +2,14 @@
 
 import errno
 import fcntl
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from seqkit.foundation.errors import OutputError
-from seqkit.runs.lock import FolderLock, is_locked
+from seqkit.runs.lock import is_locked, take
 from tests.conftest import environment
 from tests.warm_python import python
 
@@ -16,9 +17,8 @@ pytestmark = pytest.mark.faults
 
 HOLDING = """
 import pathlib, sys, time
-from seqkit.runs.lock import FolderLock
-lock = FolderLock(pathlib.Path(sys.argv[1]))
-lock.take()
+from seqkit.runs.lock import take
+take(pathlib.Path(sys.argv[1]))
 print("held", flush=True)
 time.sleep(60)
 """
@@ -32,13 +32,11 @@ def test_the_folder_of_a_killed_process_is_free_at_once(tmp_path: Path) -> None:
         [python(), "-c", HOLDING, str(file)], env=environment(), stdout=subprocess.PIPE
     )
     assert holding.stdout and holding.stdout.readline()
-    lock = FolderLock(file)
     with pytest.raises(OutputError, match="another training"):
-        lock.take()
+        take(file)
     holding.kill()
     holding.communicate()
-    lock.take()
-    lock.release()
+    os.close(take(file))
 
 
 def test_without_locks_a_folder_has_no_owner(
@@ -48,7 +46,7 @@ def test_without_locks_a_folder_has_no_owner(
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    for lock in (FolderLock(tmp_path / ".lock"), FolderLock(tmp_path / ".lock")):
-        lock.take()
-        assert not is_locked(tmp_path / ".lock")
-        lock.release()
+    handles = [take(tmp_path / ".lock") for _ in range(2)]
+    assert not is_locked(tmp_path / ".lock")
+    for handle in handles:
+        os.close(handle)
