@@ -62,7 +62,7 @@ def about_run(training: Training) -> dict[str, Any]:
             **corpus.record(),
             "kind": corpus.codec.kind,
             "symbols": len(corpus.whole),
-            "training_symbols": len(training.data.unabridged),
+            "training_symbols": len(training.unabridged),
             "vocabulary": corpus.codec.size,
         },
         "baselines": training.baselines,

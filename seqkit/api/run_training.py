@@ -222,22 +222,22 @@ def initialise_run_folder(training: Training, saver: Saver, notice: Notice) -> N
 
     However a training ends from then on, the run goes on with the settings that it has now.
     """
-    folder, claim = training.folder, training.claim
+    folder, saved = training.folder, training.saved
     if training.ranks.leads:
         folder.make()
-        if claim.saved is None:
+        if saved is None:
             folder.clear()  # a run that overwrite=true replaces
         else:
-            resume.set_aside(folder, claim.saved)
+            resume.set_aside(folder, saved)
         if training.judged_anew:
             resume.keep_best(folder, notice)
-    if claim.saved is None or claim.changed:
+    if saved is None or training.changed:
         state = training.checkpoint()
         if training.ranks.leads:
             saver.save(state)
             saver.wait()
     if training.ranks.leads:
-        part, codec = training.data.unabridged, training.corpus.codec
+        part, codec = training.unabridged, training.corpus.codec
         if isinstance(codec, TextCodec) and len(part) <= _INDEXED:
             index = Index.of(part, codec)
             folder.write(folder.recited, index.content(training.corpus.sha256))

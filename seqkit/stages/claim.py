@@ -2,7 +2,7 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,13 +34,13 @@ class Claim:
         finished = self.saved and self.folder.finished_at == self.saved.metrics.get("step")
         return bool(finished) and not resume.MAY_CHANGE & {*self.changed}
 
-    def over(self, config: Config) -> str:
+    def over(self, config: Config, changed: Sequence[str]) -> str:
         """What is said of a run that came to its end. Raises ConfigError for other settings."""
         assert self.saved is not None
         keys = ("max_steps", "max_minutes", "patience", "max_epochs")
         ends = " and ".join(f"train.{key}" for key in keys if getattr(config.train, key))
         said = f"this run is finished, at step {self.saved.metrics.get('step')}"
-        if differs := resume.allowed(config, self.saved, self.changed):
+        if differs := resume.allowed(config, self.saved, changed):
             raise ConfigError(f"{differs}; {said}")
         return f"{self.folder.path}: {said}; a larger {ends} extends it"
 
@@ -83,6 +83,7 @@ def claimed(config: Config, session: Session) -> Iterator[Claim]:
         if goes_on:
             config = _filled_up(config, saved, session)
             changed = resume.differences(config, saved.settings)
+            resume.allowed(config, saved, changed)  # refused before data
             yield Claim(folder, config, saved, changed)
         else:
             yield Claim(folder, config)

@@ -34,8 +34,8 @@ class TrainingData:
     corpus: all of it, its labels counted in the training part.
     training, validation: its parts.
     unabridged: the training part, silence included.
-    saved: the run's own checkpoint, from which it goes on.
-    other: another run's checkpoint, which is fine-tuned, grown by what is new in the data.
+    start: the checkpoint whose weights the training starts from, if any: the run's own, or another
+        one, which is fine-tuned, grown by what is new in the data.
     """
 
     config: Config
@@ -44,13 +44,7 @@ class TrainingData:
     training: Part
     validation: Part
     unabridged: Part
-    saved: Checkpoint | None = None
-    other: Checkpoint | None = None
-
-    @property
-    def start(self) -> Checkpoint | None:
-        """The checkpoint whose weights the training starts from, if any."""
-        return self.saved or self.other
+    start: Checkpoint | None = None
 
 
 def read_data(claim: Claim, session: Session) -> TrainingData:
@@ -86,7 +80,7 @@ def read_data(claim: Claim, session: Session) -> TrainingData:
     require_enough(config, corpus, training)
     corpus = _with_counts(corpus, training, notice)
     parts = (training, validation, training)
-    read = TrainingData(config, source, corpus, *parts, saved, other)
+    read = TrainingData(config, source, corpus, *parts, saved or other)
     if corpus.codec.kind == "audio":
         return _of_sound(read, corpus.codec, notice)
     if silence := config.data.trim_silence:

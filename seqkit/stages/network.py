@@ -4,7 +4,7 @@ import dataclasses
 
 import torch
 
-from seqkit.config import ARITHMETIC_KEYS, Config, ModelConfig, check_model
+from seqkit.config import ARITHMETIC_KEYS, Config, ModelConfig, TrainConfig, check_model
 from seqkit.data.lanes import Lanes
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError
@@ -12,6 +12,7 @@ from seqkit.foundation.session import Notice, Session
 from seqkit.foundation.wording import counted
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.execution import Execution
+from seqkit.runs.checkpoint import Checkpoint
 from seqkit.stages.data import TrainingData
 from seqkit.training import kernel_choice
 
@@ -95,9 +96,15 @@ def build(data: TrainingData, model: ModelConfig, chosen: torch.device, notice: 
     return CharRNN(model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
 
 
-def execution(data: TrainingData, model: CharRNN, lanes: Lanes, session: Session) -> Execution:
-    """How the network runs: as the run did before if it can, else by the rule."""
-    trained = (data.saved and data.saved.training) or {}
+def execution(
+    train: TrainConfig,
+    model: CharRNN,
+    lanes: Lanes,
+    session: Session,
+    saved: Checkpoint | None = None,
+) -> Execution:
+    """How the network runs: as the run that was saved did if it can, else by the rule."""
+    trained = (saved and saved.training) or {}
     before = Execution.from_record(trained.get("execution"))
     if before is not None and trained.get("processes", 1) != session.ranks.rank.size:
         before = dataclasses.replace(before, lanes=kernel_choice.width(model, lanes))
@@ -105,9 +112,9 @@ def execution(data: TrainingData, model: CharRNN, lanes: Lanes, session: Session
     chosen = kernel_choice.choose_execution(
         model,
         lanes,
-        precisions=device.candidate_precisions(data.config.train.precision, device_of),
+        precisions=device.candidate_precisions(train.precision, device_of),
         # Two trials may end differently: what is to repeat bit by bit takes the first precision.
-        timed=not data.config.train.deterministic,
+        timed=not train.deterministic,
         before=before,
     )
     if chosen != before and (before or model.head.weight.is_cuda):

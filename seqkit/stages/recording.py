@@ -24,11 +24,7 @@ _MOST = 600  # seconds
 
 
 def recording_to_keep(data: TrainingData, session: Session) -> Recording | None:
-    """That of the run that goes on, or what is kept of the corpus; None of silence, or of sounds
-    with labels."""
-    saved = data.saved
-    if saved is not None and saved.recording is not None:
-        return saved.recording
+    """What is kept of the corpus; None of silence, or of sounds with labels."""
     corpus = data.corpus
     if corpus.codec.kind != "audio" or corpus.labels is not None:
         return None  # a sound with one label need not be like all of them

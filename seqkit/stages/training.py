@@ -33,7 +33,7 @@ from seqkit.runs.layout import find_checkpoint
 from seqkit.stages import network
 from seqkit.stages.claim import Claim, claimed
 from seqkit.stages.closing import ClosingSample, plan_closing
-from seqkit.stages.data import TrainingData, read_data
+from seqkit.stages.data import read_data
 from seqkit.stages.recording import recording_to_keep
 from seqkit.training import footprint
 from seqkit.training.schedule import Clock
@@ -46,36 +46,30 @@ _OWN_KEYS = resume.PLACE_KEYS | {"checkpoint", "out", "run_dir", "runs", "quiet"
 
 @dataclass(frozen=True)
 class Training:
-    """All that a training needs, set up and checked; nothing is written yet."""
+    """All that a training needs, set up and checked; nothing is written yet.
+
+    saved: the state that it goes on from; None if it starts.
+    changed: in what it differs from its run so far.
+    judged_anew: whether losses of before cannot be compared with those to come.
+    validation: the validation part; it may be empty.
+    unabridged: the training part, silence included.
+    recording: what its sounds are compared with, if there is enough of it.
+    notices: what was said of the engines of its samples.
+    """
 
     config: Config
-    claim: Claim
-    """Its folder, and the state that it goes on from."""
+    folder: RunFolder
+    saved: Checkpoint | None
+    changed: tuple[str, ...]
     judged_anew: bool
-    """Whether losses of before cannot be compared with those to come."""
-    data: TrainingData
+    corpus: Corpus
+    validation: Part
+    unabridged: Part
     recording: Recording | None
-    """What its sounds are compared with, if there is enough of it."""
     closing: ClosingSample
     trainer: Trainer
     session: Session
     notices: set[str] = dataclasses.field(default_factory=set)
-    """What was said of the engines of its samples."""
-
-    @property
-    def folder(self) -> RunFolder:
-        """The run's."""
-        return self.claim.folder
-
-    @property
-    def corpus(self) -> Corpus:
-        """All its data."""
-        return self.data.corpus
-
-    @property
-    def validation(self) -> Part:
-        """The validation part; it may be empty."""
-        return self.data.validation
 
     @property
     def ranks(self) -> Ranks:
@@ -157,11 +151,9 @@ def set_up(config: Config, session: Session) -> Iterator[Training | None]:
     _check_alike(config, ranks)
     with claimed(config, session) as claim:
         if claim.is_over:
-            session.notice(claim.over(claim.config))
+            session.notice(claim.over(claim.config, claim.changed))
             yield None
             return
-        if claim.saved is not None:
-            resume.allowed(claim.config, claim.saved, claim.changed)
         chosen = device.find_device(device.of_rank(config.device, ranks.rank))
         on_gpu = chosen.type == "cuda"
         ranks.check_same({"device": torch.cuda.get_device_name(chosen) if on_gpu else "cpu"})
@@ -172,7 +164,7 @@ def set_up(config: Config, session: Session) -> Iterator[Training | None]:
                 training = _assembled(claim, chosen, session)
             ended = training.trainer.finished and claim.folder.finished_at is not None
             if claim.saved is not None and ended:
-                session.notice(training.claim.over(training.config))
+                session.notice(claim.over(training.config, training.changed))
                 yield None
             else:
                 yield training
@@ -191,10 +183,15 @@ def _check_alike(config: Config, ranks: Ranks) -> None:
 
 def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training:
     """The training of a run: its data, its network, and what trains it."""
-    ranks, train = session.ranks, claim.config.train
+    ranks, train, saved = session.ranks, claim.config.train, claim.saved
     precision, *_ = device.candidate_precisions(train.precision, chosen)  # refused before data
     data = read_data(claim, session)
-    claim = _with_other_data(claim, data, session)
+    others = saved is not None and saved.data.get("sha256") != data.corpus.sha256
+    changed = claim.changed
+    if saved is not None:
+        changed += (f"the data itself (the run learns from {saved.data.get('name')})",) * others
+        if differs := resume.allowed(data.config, saved, changed):
+            session.notice(f"going on though {differs}")
     model = network.shape_of(data)
     closing = plan_closing(data, model, chosen, session)
     lanes = network.lay_out(data, model, session)
@@ -204,10 +201,11 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
     if ranks.leads:
         claim.folder.require_room(needed.disk)
     # This takes a while: all is checked.
-    recording = ranks.shared(lambda: recording_to_keep(data, session))
+    kept = saved and saved.recording
+    recording = kept or ranks.shared(lambda: recording_to_keep(data, session))
     with machine.memory_errors(footprint.SMALLER):
         built = network.build(data, model, chosen, session.notice)
-        execution = ranks.shared(lambda: network.execution(data, built, lanes, session))
+        execution = ranks.shared(lambda: network.execution(train, built, lanes, session, saved))
         config = network.with_model(data.config, model)
         plan = Plan(config.optimizer, config.train, config.fixed_seed, execution)
         clock = Clock(
@@ -216,36 +214,24 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
             closing.symbols / min(closing.length, closing.medium.glimpse),
         )
         trainer = Trainer(built, lanes, data.validation, plan, clock, ranks)
-        judged_anew = _restore(trainer, claim, data)
-    return Training(config, claim, judged_anew, data, recording, closing, trainer, session)
-
-
-def _with_other_data(claim: Claim, data: TrainingData, session: Session) -> Claim:
-    """The claim that says whether the data are others than the run's.
-
-    Raises ConfigError where the run cannot go on with them.
-    """
-    saved = claim.saved
-    if saved is None:
-        return claim
-    if saved.data.get("sha256") != data.corpus.sha256:
-        other = f"the data itself (the run learns from {saved.data.get('name')})"
-        claim = dataclasses.replace(claim, changed=(*claim.changed, other))
-    if differs := resume.allowed(data.config, saved, claim.changed):
-        session.notice(f"going on though {differs}")
-    return claim
-
-
-def _restore(trainer: Trainer, claim: Claim, data: TrainingData) -> bool:
-    """Go on from the run's state, if there is one; whether losses of before do not count."""
-    saved = claim.saved
-    if saved is None:
-        return False
-    averaged = bool(saved.settings.train.average)
-    tensors = {name: torch.tensor(values) for name, values in saved.training_tensors.items()}
-    trainer.restore(saved.training or {}, tensors, averaged=averaged)
-    others = saved.data.get("sha256") != data.corpus.sha256
-    judged_anew = others or resume.reads_otherwise(claim.changed)
+        if saved is not None:
+            averaged = bool(saved.settings.train.average)
+            tensors = {name: torch.tensor(own) for name, own in saved.training_tensors.items()}
+            trainer.restore(saved.training or {}, tensors, averaged=averaged)
+    judged_anew = others or resume.reads_otherwise(changed)
     if judged_anew:
         trainer.progress.forget_best()
-    return judged_anew
+    return Training(
+        config=config,
+        folder=claim.folder,
+        saved=saved,
+        changed=changed,
+        judged_anew=judged_anew,
+        corpus=data.corpus,
+        validation=data.validation,
+        unabridged=data.unabridged,
+        recording=recording,
+        closing=closing,
+        trainer=trainer,
+        session=session,
+    )
