@@ -164,7 +164,7 @@ def _engine(config: Config, steps: int, engine: Engine, model: CharRNN) -> Calla
 
     def generate() -> None:
         draws = uniforms_of_streams(0, streams, next(positions), steps)
-        for _ in engine.sample(Drawing(first, state, [draws], sampling)):
+        for _ in engine.sample(Drawing(first, state, [draws], sampling, first)):
             pass
 
     return generate

@@ -21,7 +21,7 @@ from seqkit.symbols import Floats, Integers, Symbols
 
 REMEMBERED = 100_000
 """Symbols of a prompt that are read, the last ones: far more than a state remembers."""
-Scoring = Callable[[Integers, State, Integers | None], tuple[Floats, State]]
+Scoring = Callable[[Integers, State, Integers], tuple[Floats, State]]
 _BLOCK = 512  # symbols of a prompt that are read at a time
 _SHOWN = 8  # labels that are named
 

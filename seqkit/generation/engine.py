@@ -29,14 +29,14 @@ class Drawing:
         draws: blocks (N, S) of numbers, uniform in [0, 1); an engine may read ahead.
         sampling: how to draw, see `sampling.drawn`.
         labels: the choice of labels of each stream, (S,), of a network that has such in place of
-            labels (see `NetworkArrays.with_choices`); 0 is none, as without them.
+            labels (see `NetworkArrays.with_choices`); 0 is none.
     """
 
     symbols: Integers
     state: State
     draws: Iterable[Floats]
     sampling: Sampling
-    labels: Integers | None = None
+    labels: Integers
 
 
 class Engine(Protocol):
@@ -49,9 +49,7 @@ class Engine(Protocol):
         """Yield blocks (N, S) of drawn symbols, one for each block of draws."""
         ...
 
-    def score(
-        self, symbols: Integers, state: State, labels: Integers | None = None
-    ) -> tuple[Floats, State]:
+    def score(self, symbols: Integers, state: State, labels: Integers) -> tuple[Floats, State]:
         """Feed symbols (N, S): the logits (N, S, V) of what follows each, and the state after.
 
         `labels` (S,) are as in `Drawing`.
@@ -66,7 +64,7 @@ def generate_blocks(
     length: int,
     sampling: Sampling,
     *,
-    labels: Integers | None = None,
+    labels: Integers,
 ) -> Iterator[Integers]:
     """Yield the next `length` symbols of all streams in blocks (N, S).
 

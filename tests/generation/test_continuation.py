@@ -34,10 +34,10 @@ def nothing(streams: int) -> Integers:
 def text(model: CharRNN, streams: int, length: int, seed: int = 1) -> np.ndarray:
     engine = TorchEngine(model, 7)
     begin, prompt = (model.zero_state(1), 2), np.array([1, 2, 3], np.uint8)
-    logits, state = feed_prompt(engine.score, begin, prompt, nothing(streams))
-    return np.concatenate(
-        list(generate_blocks(engine, logits, state, length, Sampling(seed=seed)))
-    ).T
+    labels, sampling = nothing(streams), Sampling(seed=seed)
+    logits, state = feed_prompt(engine.score, begin, prompt, labels)
+    blocks = generate_blocks(engine, logits, state, length, sampling, labels=labels)
+    return np.concatenate(list(blocks)).T
 
 
 def test_a_stream_is_the_same_alone_and_among_others(model: CharRNN) -> None:
@@ -56,7 +56,8 @@ def test_a_prompt_is_read_as_if_it_were_generated(
     begin, prompt = (model.zero_state(1), 2), np.array([1, 4, 0, 6, 4], np.uint8)
     logits, state = feed_prompt(score, begin, prompt, nothing(1))
     _, begun = feed_prompt(score, begin, prompt[:0], nothing(1))
-    stepped, after = TorchEngine(model, 7).score(prompt.astype(np.int64)[:, None], begun)
+    symbols = prompt.astype(np.int64)[:, None]
+    stepped, after = TorchEngine(model, 7).score(symbols, begun, nothing(1))
     np.testing.assert_allclose(logits, stepped[-1], atol=1e-6)
     torch.testing.assert_close(state.c, after.c)
 

@@ -28,16 +28,16 @@ class Counting:
             symbols = drawn[-1]
             yield drawn
 
-    def score(
-        self, symbols: Integers, state: State, labels: Integers | None = None
-    ) -> tuple[Floats, State]:
+    def score(self, symbols: Integers, state: State, labels: Integers) -> tuple[Floats, State]:
         return np.zeros((*symbols.shape, 5), np.float32), state
 
 
 def test_any_engine_can_be_sampled() -> None:
     first = np.full((2, 5), -50.0)
     first[0, 3] = first[1, 0] = 50.0
-    blocks = list(generate_blocks(Counting(), first, NONE, 6, Sampling(seed=3)))
+    blocks = list(
+        generate_blocks(Counting(), first, NONE, 6, Sampling(seed=3), labels=np.zeros(2, int))
+    )
     assert len(blocks[0]) == 1, "the first symbol is there at once"
     produced = np.concatenate(blocks)
     assert produced[:, 0].tolist() == [3, 4, 0, 1, 2, 3]
@@ -46,7 +46,9 @@ def test_any_engine_can_be_sampled() -> None:
 
 def test_nothing_is_made_before_it_is_asked_for() -> None:
     engine = Counting()
-    endless = generate_blocks(engine, np.zeros((1, 5)), NONE, 10**12, Sampling())
+    endless = generate_blocks(
+        engine, np.zeros((1, 5)), NONE, 10**12, Sampling(), labels=np.zeros(1, int)
+    )
     made = sum(len(next(endless)) for _ in range(12))
     assert made == engine.steps + 1
     assert len(next(endless)) == Counting.block

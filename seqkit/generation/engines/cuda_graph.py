@@ -79,9 +79,7 @@ class CudaGraphEngine:
                     begin += size
             yield drawn
 
-    def score(
-        self, symbols: Integers, state: State, labels: Integers | None = None
-    ) -> tuple[Floats, State]:
+    def score(self, symbols: Integers, state: State, labels: Integers) -> tuple[Floats, State]:
         """See Engine. In fp32, by the network."""
         return score_by_network(self._model, self._loop.size, symbols, state, labels)
 
@@ -125,10 +123,7 @@ class _Loop:
         """Set what the next steps start from."""
         self._symbols.copy_(torch.from_numpy(drawing.symbols))
         self._keep(self.step.split(drawing.state))
-        if drawing.labels is None:
-            self._labels.zero_()
-        else:
-            self._labels.copy_(torch.from_numpy(drawing.labels))
+        self._labels.copy_(torch.from_numpy(drawing.labels))
 
     def advance(self, steps: int, rule: dict[str, float], fed: int) -> None:
         """Draw so many symbols: the first rows of `draws` become the first rows of `drawn`."""

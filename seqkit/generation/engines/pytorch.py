@@ -105,7 +105,7 @@ class PreparedStep:
 
     @torch.inference_mode()
     def __call__(
-        self, symbols: Tensor, carried: Carried, labels: Tensor | None = None, fed: int = 0
+        self, symbols: Tensor, carried: Carried, labels: Tensor, fed: int = 0
     ) -> tuple[Tensor, Carried]:
         """Feed symbols (S,): the logits (S, V) of what follows, in fp32, and the state after.
 
@@ -144,11 +144,11 @@ class PreparedStep:
         """Add the rows of the symbols (S,) in a place to what those after it are written from."""
         z[:, place + 1 :] += self._frame[2][place][symbols][:, None]
 
-    def _advanced(self, read: Tensor, layers: Carried, labels: Tensor | None) -> Carried:
+    def _advanced(self, read: Tensor, layers: Carried, labels: Tensor) -> Carried:
         """The layers after a step that reads symbols (S, P)."""
         x = self._looked_up(read)
         if self._labels is not None:
-            x = x + (self._labels[0] if labels is None else self._labels[labels])
+            x = x + self._labels[labels]
         after: Carried = []
         for index, recurrent in enumerate(self._hidden):
             h, c = layers[2 * index : 2 * index + 2]
@@ -164,11 +164,9 @@ class PreparedStep:
             return torch.index_select(self._table, 0, symbols[:, 0])
         return self._table[rows_of(symbols, len(self._table) // self.places)].sum(1)
 
-    def score(
-        self, symbols: Integers, state: State, labels: Integers | None = None
-    ) -> tuple[Floats, State]:
+    def score(self, symbols: Integers, state: State, labels: Integers) -> tuple[Floats, State]:
         """See Engine: feed symbols (N, S) step by step."""
-        chosen = None if labels is None else self.on_device(labels)
+        chosen = self.on_device(labels)
         fed, carried, rows = self.fed(state), self.split(state), []
         for each in self.on_device(symbols):
             logits, carried = self(each, carried, chosen, fed)
@@ -209,7 +207,7 @@ class TorchEngine:
         """See Engine."""
         symbols, carried = drawing.symbols, self._step.split(drawing.state)
         place = self._step.fed(drawing.state)
-        labels = None if drawing.labels is None else self._step.on_device(drawing.labels)
+        labels = self._step.on_device(drawing.labels)
         copies = 1 if self._strength == 1 else 2
         for block in drawing.draws:
             drawn = []
@@ -223,9 +221,7 @@ class TorchEngine:
                     drawn.append(symbols)
             yield np.stack(drawn)
 
-    def score(
-        self, symbols: Integers, state: State, labels: Integers | None = None
-    ) -> tuple[Floats, State]:
+    def score(self, symbols: Integers, state: State, labels: Integers) -> tuple[Floats, State]:
         """See Engine."""
         if self._device.type == "cpu":
             return self._step.score(symbols, state, labels)
@@ -234,12 +230,10 @@ class TorchEngine:
 
 @torch.inference_mode()
 def score_by_network(
-    network: CharRNN, size: int, symbols: Integers, state: State, labels: Integers | None
+    network: CharRNN, size: int, symbols: Integers, state: State, labels: Integers
 ) -> tuple[Floats, State]:
     """What `Engine.score` does, in one call of a network on a GPU; `size` is the codec's V."""
     fed, begin = torch.from_numpy(symbols).to(network.device), state.on(network.device)
-    known = None
-    if labels is not None:
-        known = torch.from_numpy(labels).to(network.device).expand(len(fed), -1)[..., None]
+    known = torch.from_numpy(labels).to(network.device).expand(len(fed), -1)[..., None]
     logits, after = network(fed, begin, labels=known)
     return logits[..., :size].float().cpu().numpy(), after.arrays()

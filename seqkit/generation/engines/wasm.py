@@ -74,7 +74,7 @@ class WasmEngine:
         symbols, sampling, places = drawing.symbols, drawing.sampling, self._hold(drawing.state)
         top_p = 1.0 if sampling.top_p is None else sampling.top_p
         self._call("rule", sampling.temperature, min(sampling.top_k or 0, self._size), top_p, 0)
-        labels = _labels(drawing.labels, len(places))
+        labels = drawing.labels.tolist()
         for block in drawing.draws:
             drawn = np.zeros(block.shape, np.int64)
             for stream, place in enumerate(places):
@@ -84,12 +84,10 @@ class WasmEngine:
             symbols = drawn[-1]
             yield drawn
 
-    def score(
-        self, symbols: Integers, state: State, labels: Integers | None = None
-    ) -> tuple[Floats, State]:
+    def score(self, symbols: Integers, state: State, labels: Integers) -> tuple[Floats, State]:
         """See Engine."""
         places = self._hold(state)
-        label_of = _labels(labels, len(places))
+        label_of = labels.tolist()
         logits = np.zeros((*symbols.shape, -(-self._size // 16) * 16), np.float32)
         for begin, stream in itertools.product(range(0, len(symbols), _FED), range(len(places))):
             part = slice(begin, begin + _FED), stream
@@ -136,8 +134,3 @@ class WasmEngine:
     def _read(self, place: int, count: int, kind: str = "<f4") -> npt.NDArray[Any]:
         end = place + count * np.dtype(kind).itemsize
         return np.frombuffer(self._exports["memory"].read(self._store, place, end), kind)
-
-
-def _labels(labels: Integers | None, streams: int) -> list[int]:
-    """The label of each stream; 0 is none."""
-    return [0] * streams if labels is None else labels.tolist()

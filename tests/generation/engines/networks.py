@@ -74,10 +74,9 @@ def random_state(model: CharRNN, streams: int, fed: int = 0) -> State:
     return State(*(values.to(zero.h.device) for values in (*parts, frame)))
 
 
-def labels_of(model: CharRNN, streams: int) -> Integers | None:
-    """Labels (S,) drawn at random, of a network that reads some."""
-    draw = np.random.default_rng(8)
-    return draw.integers(0, model.config.label_rows, streams) if model.config.labels else None
+def labels_of(model: CharRNN, streams: int) -> Integers:
+    """Labels (S,) drawn at random; 0 for a network that reads none."""
+    return np.random.default_rng(8).integers(0, max(model.config.label_rows, 1), streams)
 
 
 def differences(
@@ -93,9 +92,8 @@ def differences(
     logits, after = engine.score(symbols, state, labels)
     with torch.inference_mode(), exact_fp32:
         device = state.h.device
-        given, known = torch.from_numpy(symbols).to(device), None
-        if labels is not None:
-            known = torch.from_numpy(np.tile(labels, (steps, 1))[..., None]).to(device)
+        given = torch.from_numpy(symbols).to(device)
+        known = torch.from_numpy(np.tile(labels, (steps, 1))[..., None]).to(device)
         expected, expected_after = model(given, state, labels=known)
     gap = np.abs(logits - expected[..., :size].cpu().numpy()).max()
     pairs = zip(after, expected_after.arrays(), strict=True)
@@ -164,7 +162,7 @@ def check_frequencies(engine: Engine, model: CharRNN, streams: int, sampling: Sa
     draws = np.random.default_rng(5).random((count // streams, streams))
     blocks = np.array_split(draws, -(-len(draws) // 1000))
     first, state = np.zeros(streams, np.int64), model.zero_state(streams)
-    drawn = np.concatenate([*engine.sample(Drawing(first, state, blocks, sampling))])
+    drawn = np.concatenate([*engine.sample(Drawing(first, state, blocks, sampling, first))])
     expected = probabilities(model.head.bias.detach().cpu().numpy()[None], sampling)[0] * count
     observed = np.bincount(drawn.ravel(), minlength=size)
     assert not observed[expected == 0].any()

@@ -123,7 +123,8 @@ def test_a_gpu_that_is_not_the_current_one_writes_the_same(name: str) -> None:
         model = network(2, 64, 33, device=device)
         engine = build_engine(name, model, 33, Request(1, streams=3))
         state, begin = random_state(model, 3), np.zeros((3, 33))
-        blocks = generate_blocks(engine, begin, state, 300, Sampling(seed=2))
+        labels = np.zeros(3, np.int64)
+        blocks = generate_blocks(engine, begin, state, 300, Sampling(seed=2), labels=labels)
         texts.append(np.concatenate([*blocks]).tolist())
         assert torch.cuda.current_device() == 0
     assert texts[0] == texts[1]

@@ -39,11 +39,11 @@ def test_symbols_are_drawn_by_the_rule(sampling: Sampling, precision: str) -> No
 @pytest.mark.parametrize("cell", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
 def test_any_cell_writes_what_the_torch_engine_writes(cell: str) -> None:
     model = network(2, 48, 33, cell, device="cuda")
-    state, first = random_state(model, 2), np.zeros((2, 33))
-    texts = [
-        np.concatenate(list(generate_blocks(engine, first, state, 200, Sampling(seed=2))))
-        for engine in (TorchEngine(model, 33), CudaGraphEngine(model, 33, 2, "fp32"))
-    ]
+    state, first, labels = random_state(model, 2), np.zeros((2, 33)), np.zeros(2, np.int64)
+    texts = []
+    for engine in (TorchEngine(model, 33), CudaGraphEngine(model, 33, 2, "fp32")):
+        blocks = generate_blocks(engine, first, state, 200, Sampling(seed=2), labels=labels)
+        texts.append(np.concatenate(list(blocks)))
     assert texts[0].tolist() == texts[1].tolist()
 
 
@@ -55,7 +55,9 @@ def test_a_block_goes_on_where_the_last_one_ended() -> None:
 
     def text(*cuts: int) -> list[int]:
         blocks = np.split(draws, cuts)
-        drawn = np.concatenate(list(engine.sample(Drawing(first, state, blocks, Sampling()))))
+        drawn = np.concatenate(
+            list(engine.sample(Drawing(first, state, blocks, Sampling(), first)))
+        )
         return drawn.ravel().tolist()
 
     assert text() == text(1, 4, 20, 100) == text(64, 128)
@@ -99,7 +101,7 @@ def test_several_symbols_a_step(places: int) -> None:
     draws = np.random.default_rng(5).random((150, 2))
 
     def drawn(*cuts: int) -> list[int]:
-        blocks = engine.sample(Drawing(first, state, np.split(draws, cuts), Sampling()))
+        blocks = engine.sample(Drawing(first, state, np.split(draws, cuts), Sampling(), 0 * first))
         return np.concatenate(list(blocks)).ravel().tolist()
 
     assert drawn() == drawn(1, 4, 20, 100) == drawn(64, 128)

@@ -125,11 +125,11 @@ def test_top_k_keeps_ties_and_takes_any_k() -> None:
         model.head.bias.copy_(torch.tensor([1.0, 3.0, 2.0, 2.0, 2.0, 0.0]))
     engine, state = WasmEngine(model, 6), model.zero_state(1)
     draws, first = [np.linspace(0, 0.999, 200)[:, None]], np.zeros(1, np.int64)
-    tied = next(engine.sample(Drawing(first, state, draws, Sampling(top_k=2))))
+    tied = next(engine.sample(Drawing(first, state, draws, Sampling(top_k=2), first)))
     assert set(tied.ravel().tolist()) == {1, 2, 3, 4}
-    every = next(engine.sample(Drawing(first, state, draws, Sampling(top_k=1000))))
+    every = next(engine.sample(Drawing(first, state, draws, Sampling(top_k=1000), first)))
     assert set(every.ravel().tolist()) == {0, 1, 2, 3, 4, 5}
-    all_of_it = next(engine.sample(Drawing(first, state, draws, Sampling(top_p=1e-9))))
+    all_of_it = next(engine.sample(Drawing(first, state, draws, Sampling(top_p=1e-9), first)))
     assert set(all_of_it.ravel().tolist()) == {1}
 
 
@@ -137,7 +137,7 @@ def test_a_sample_that_is_given_up_leaves_the_engine_to_the_next_one() -> None:
     model = network(2, 16, 6)
     engine, first = WasmEngine(model, 6), np.zeros(1, np.int64)
     draws = [uniforms(3, number, 0, 900)[:, None] for number in range(4)]
-    drawing = Drawing(first, model.zero_state(1), draws, Sampling())
+    drawing = Drawing(first, model.zero_state(1), draws, Sampling(), first)
     whole = [*engine.sample(drawing)]
     given_up = engine.sample(drawing)
     assert np.array_equal(next(given_up), whole[0])
