@@ -4,7 +4,6 @@ import bisect
 import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -29,17 +28,8 @@ SCORED = 1 << 17
 """Symbols that a validation scores at most: the same on every machine, so that losses compare."""
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Which weights predict best, their name in `TrainingWeights.models`, and at which temperature.
-
-    `losses` are those of all weights at temperature 1, in nats per symbol; `loss` is the best.
-    """
-
-    weights: str
-    temperature: float
-    loss: float
-    losses: dict[str, float]
+Losses = dict[tuple[str, float], float]
+"""In nats per symbol, by the weights' name in `TrainingWeights.models`, and the temperature."""
 
 
 class Validation:
@@ -100,26 +90,28 @@ class Validation:
             DivergedError: the loss is not finite.
         """
         progress.scored = self.scored
-        choice = self._ranks.shared(lambda: self._attempt(watch))
-        if isinstance(choice, GaveUpError):
-            raise choice
-        if not math.isfinite(choice.losses["raw"]):
+        losses = self._ranks.shared(lambda: self._attempt(watch))
+        if isinstance(losses, GaveUpError):
+            raise losses
+        raw = losses["raw", 1.0]
+        if not math.isfinite(raw):
             raise DivergedError(
-                f"the validation loss is {choice.losses['raw']} at step {progress.step}: "
+                f"the validation loss is {raw} at step {progress.step}: "
                 "try a smaller optimizer.lr or train.clip_norm"
             )
-        self._chosen = choice.weights, choice.temperature
-        improved = progress.validated(choice.loss, *self._chosen)
+        self._chosen = weights, temperature = min(losses, key=losses.__getitem__)
+        loss = losses[self._chosen]
+        improved = progress.validated(loss, weights, temperature)
         assert progress.best_loss is not None
         return Validated(
             step=progress.step,
             seconds=progress.seconds,
-            loss=choice.loss,
-            bits_per_symbol=choice.loss / math.log(2),
-            weights=choice.weights,
-            temperature=choice.temperature,
-            raw_loss=choice.losses["raw"],
-            average_loss=choice.losses.get("average"),
+            loss=loss,
+            bits_per_symbol=loss / math.log(2),
+            weights=weights,
+            temperature=temperature,
+            raw_loss=raw,
+            average_loss=losses.get(("average", 1.0)),
             improved=improved,
             best_loss=progress.best_loss,
             scored=self.scored,
@@ -127,21 +119,21 @@ class Validation:
             since=progress.since,
         )
 
-    def _attempt(self, watch: Callable[[int], None]) -> "Choice | GaveUpError":
-        """The choice, or what all processes have to know of a kernel that gave up in this one."""
+    def _attempt(self, watch: Callable[[int], None]) -> Losses | GaveUpError:
+        """The losses, or what all processes have to know of a kernel that gave up in this one."""
         try:
-            return self.choose(self._weights.models(), watch)
+            return self.losses(self._weights.models(), watch)
         except GaveUpError as error:
             return error
 
-    def choose(
+    def losses(
         self, models: dict[str, CharRNN], watch: Callable[[int], None] = lambda scored: None
-    ) -> Choice:
-        """The best of these models, by what is scored; of two that are alike, the first.
+    ) -> Losses:
+        """The losses of models, each at temperature 1 and, if it is wanted, at its best one.
 
-        `watch` is told how many of these symbols are scored, by all models on average.
+        `watch` is told how many symbols are scored, by all models on average.
         """
-        losses: dict[tuple[str, float], float] = {}
+        losses: Losses = {}
         for number, (name, model) in enumerate(models.items()):
             before = number * self.scored
 
@@ -149,8 +141,7 @@ class Validation:
                 watch((before + done) // len(models))
 
             losses |= {(name, t): loss for t, loss in self._losses(model, told).items()}
-        best = min(losses, key=losses.__getitem__)
-        return Choice(*best, losses[best], {name: losses[name, 1.0] for name in models})
+        return losses
 
     @torch.inference_mode()
     def _losses(self, model: CharRNN, watch: Callable[[int], None]) -> dict[float, float]:

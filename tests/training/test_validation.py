@@ -43,23 +43,23 @@ def loss(scored: CharRNN) -> float:
 
 @pytest.mark.parametrize("calibrate", [False, True])
 def test_the_better_weights_are_chosen(calibrate: bool) -> None:
-    found = validation_of(PART, calibrate=calibrate).choose(
-        {"raw": model(1.5), "average": model(1.1)}
-    )
-    assert found.losses == pytest.approx({"raw": loss(model(1.5)), "average": loss(model(1.1))})
+    models = {"raw": model(1.5), "average": model(1.1)}
+    found = validation_of(PART, calibrate=calibrate).losses(models)
+    plain = {name: found[name, 1.0] for name in models}
+    assert plain == pytest.approx({"raw": loss(model(1.5)), "average": loss(model(1.1))})
     if calibrate:  # at their own temperature both are alike, but for the grid
-        assert found.loss <= min(found.losses.values())
+        assert min(found.values()) <= min(plain.values())
     else:
-        assert (found.weights, found.temperature) == ("average", 1.0)
-        assert found.loss == found.losses["average"]
+        assert min(found, key=found.__getitem__) == ("average", 1.0)
 
 
 def test_the_temperature_is_that_at_which_the_part_is_predicted_best() -> None:
     confident = model(1.3)
-    found = validation_of(PART, calibrate=True).choose({"raw": confident})
-    assert found.temperature == pytest.approx(1.3)
-    assert found.loss == pytest.approx(loss(calibrated(confident, 1.3)), rel=1e-6)
-    assert found.loss < found.losses["raw"]
+    found = validation_of(PART, calibrate=True).losses({"raw": confident})
+    assert [temperature for _, temperature in found] == [1.0, pytest.approx(1.3)]
+    plain, best = found.values()
+    assert best == pytest.approx(loss(calibrated(confident, 1.3)), rel=1e-6)
+    assert best < plain
 
 
 def test_of_a_long_part_the_same_temperature_and_losses_are_found() -> None:
@@ -67,14 +67,15 @@ def test_of_a_long_part_the_same_temperature_and_losses_are_found() -> None:
     assert len(long) < validation.SCORED
     segments = protocols.warmed(long)
     for sharpness in (0.8, 1.0, 1.3, 2.0):
-        chosen = validation_of(long, calibrate=True).choose({"raw": model(sharpness)})
-        assert chosen.temperature == pytest.approx(sharpness)
+        found = validation_of(long, calibrate=True).losses({"raw": model(sharpness)})
+        *_, (_, temperature) = found
+        assert temperature == pytest.approx(sharpness)
         scored = scoring.evaluate(
             Scored(calibrated(model(sharpness), sharpness), long, 0), segments
         )
-        assert chosen.loss == pytest.approx(scored.loss, rel=1e-6)
+        assert min(found.values()) == pytest.approx(scored.loss, rel=1e-6)
         plain = scoring.evaluate(Scored(model(sharpness), long, 0), segments)
-        assert chosen.losses["raw"] == pytest.approx(plain.loss, rel=1e-6)
+        assert found["raw", 1.0] == pytest.approx(plain.loss, rel=1e-6)
 
 
 def scored(events: list[Event]) -> set[tuple[int, int]]:
