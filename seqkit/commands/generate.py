@@ -41,7 +41,7 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     require_streams(saved.model, getattr(config, many), chosen, many)  # even names take memory
     drawn: list[str] = []  # told when nothing can fail any more
     config = with_seed(as_trained(config, saved.settings), drawn.append)
-    medium = medium_of(saved.codec, saved.newline, config.sample.rate, config.loop)
+    medium = medium_of(saved.codec, saved.newline, config.loop)
     length = medium.length(config.length, config.seconds)
     extra = loop.extra(config, saved.codec, length)
     listening.check(config.takes, length + extra, saved.codec, saved.recording)

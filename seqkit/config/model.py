@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from seqkit.config.data import HIGHEST_RATE
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import option
 
@@ -146,12 +145,6 @@ class SampleConfig:
     novel: bool = option(
         False,
         "generate: draw text again that stands in the training data (docs/reference/writers.md)",
-    )
-    rate: int = option(
-        0,
-        "generate: hertz of the sound that is written to files; 0 takes the model's",
-        minimum=0,
-        maximum=HIGHEST_RATE,
     )
 
 

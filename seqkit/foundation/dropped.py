@@ -58,6 +58,7 @@ KEYS: dict[str, str] = {
     "model.lookback": "recipe=my_sound learns sound in minutes without it: train it anew",
     "model.cell_clip": "nothing bounds the cells; train.clip_norm bounds the gradient",
     "sample.postfilter": "data.codec=spectral, as recipe=my_sound has it, has no hiss to filter",
+    "sample.rate": "sound has the model's rate; a program for sound writes it at another one",
     "sample.repetition_penalty": "a higher temperature=… repeats less",
     "sample.retry": "of sound, takes=8 makes eight and keeps the best",
     "shape": "python -m benchmarks.steps SHAPE, in a clone of the repository",

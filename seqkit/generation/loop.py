@@ -33,22 +33,17 @@ def extra(config: Config, codec: Codec, length: int) -> int:
         return 0
     if not isinstance(codec, Spectral):
         raise ConfigError("loop=true: only a model of data.codec=spectral, as my_sound's, loops")
-    rate, more = codec.sample_rate, codec.symbols_of(_CHOICE * codec.sample_rate)
     begins_with_prompt = config.prompt_audio and config.include_prompt
     of_mp3 = Path(config.out or "").suffix.lower() == ".mp3"
     for is_there, fault in (
         (config.until, "it lasts as long as seconds says: leave until out"),
         (begins_with_prompt, "a prompt is no part of a loop: give include_prompt=false"),
-        (
-            config.sample.rate not in (0, rate),
-            f"it has the model's {rate} Hz: leave sample.rate out",
-        ),
         (of_mp3, "an MP3 has silence at its ends: give a .wav, .flac or .ogg"),
         (length < _SHORTEST * codec.symbol_rate, f"too short: give seconds={_SHORTEST:g} or more"),
     ):
         if is_there:
             raise ConfigError(f"loop=true: {fault}")
-    return more
+    return codec.symbols_of(_CHOICE * codec.sample_rate)
 
 
 def looped(blocks: Blocks, codec: Codec, length: int) -> Blocks:

@@ -16,14 +16,14 @@ Medium = Text | Sound
 """What both do is explained at `Text`."""
 
 
-def medium_of(codec: Codec, newline: str = "keep", rate: int = 0, loop: bool = False) -> Medium:
+def medium_of(codec: Codec, newline: str = "keep", loop: bool = False) -> Medium:
     """The medium of a codec.
 
-    It reads the line ends of text as `data.newline` says, and writes files of sound at `rate`
-    hertz, or 0 for the model's own; `loop`: sound that is played round and round.
+    It reads the line ends of text as `data.newline` says; `loop`: sound that is played round and
+    round.
     """
     if codec.kind == "audio":
-        return Sound(codec, rate, loop)
+        return Sound(codec, loop)
     return Text(codec, newline)
 
 

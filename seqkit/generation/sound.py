@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from seqkit.config import Config
 from seqkit.data.codecs import Quantiser, SoundCodec, Spectral
-from seqkit.data.sound import Frames, Wave, reader, resample, writer
+from seqkit.data.sound import Frames, Wave, reader, writer
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.wording import counted
 from seqkit.symbols import Symbols
@@ -25,14 +25,10 @@ class Sound:
     printed = False
     suffix = ".wav"
 
-    def __init__(self, codec: SoundCodec, rate: int = 0, loop: bool = False) -> None:
-        """`rate` is that of the files, in hertz; 0 for the codec's.
-
-        With `loop` the symbols of a sound come at once, and its end is what is before them.
-        """
+    def __init__(self, codec: SoundCodec, loop: bool = False) -> None:
+        """With `loop` the symbols of a sound come at once, and its end is what is before them."""
         self._codec = codec
         self._loop = loop
-        self._rate = rate or codec.sample_rate
         self.header = writer.header(codec.sample_rate, codec.channels)
         self.glimpse = codec.symbols_of(codec.sample_rate)  # a second
 
@@ -127,16 +123,13 @@ class Sound:
     def check_files(self, files: list[Path]) -> None:
         """See Text. Raises ConfigError for what is not written so."""
         for file in files:
-            if problem := writer.refusal(file, self._rate):
+            if problem := writer.refusal(file, self._codec.sample_rate):
                 raise ConfigError(f"{file}: {problem}")
 
     def check_stream(self, streams: int, terminal: bool) -> None:
-        """See Text. Raises ConfigError for several streams, a terminal, or another rate."""
-        rate = self._codec.sample_rate
-        if self._rate != rate or streams > 1 or terminal:
-            raise ConfigError(
-                f"out=-: a pipe takes one stream of {rate} Hz, a terminal none: give out=NAME.wav"
-            )
+        """See Text. Raises ConfigError for several streams, or a terminal."""
+        if streams > 1 or terminal:
+            raise ConfigError("out=-: a pipe takes one stream, a terminal none: give out=NAME.wav")
 
     def rendered(self, pieces: Iterable[npt.ArrayLike]) -> Iterator[bytes]:
         """See Text: 16-bit samples."""
@@ -148,11 +141,10 @@ class Sound:
 
         A file that is replaced stays until then. See `writer.create` for what a failure leaves.
         """
-        channels, read = self._codec.channels, self._reader()
-        resampler = resample.Resampler(self._codec.sample_rate, self._rate, channels)
-        with writer.create(file, self._rate, overwrite, channels) as output:
-            yield lambda symbols: output.write(resampler.convert(read(symbols, False)))
-            output.write(resampler.convert(read(_NOTHING, True), last=True))
+        codec, read = self._codec, self._reader()
+        with writer.create(file, codec.sample_rate, overwrite, codec.channels) as output:
+            yield lambda symbols: output.write(read(symbols, False))
+            output.write(read(_NOTHING, True))
 
     def speed(self, rate: float, streams: int) -> str:
         """See Text."""

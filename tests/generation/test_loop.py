@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from seqkit.config import Config
-from seqkit.config.model import SampleConfig
 from seqkit.data.codecs import Bytes, MuLaw, Spectral
 from seqkit.data.sound import Frames
 from seqkit.foundation.errors import ConfigError
@@ -76,7 +75,6 @@ def test_what_cannot_be_a_loop_is_refused(codec: Spectral) -> None:
     for keys, length, said in (
         ({"until": "document"}, second, "leave until out"),
         ({"prompt_audio": "a.wav"}, second, "give include_prompt=false"),
-        ({"sample": SampleConfig(rate=44100)}, second, "8000 Hz: leave sample.rate out"),
         ({"out": "a.MP3"}, second, "give a .wav"),
         ({}, second // 6, "give seconds=0.2 or more"),
     ):

@@ -71,7 +71,7 @@ def refusal(path: Path, sample_rate: int) -> str | None:
     if suffix not in WRITTEN:
         return f"sound is written as {', '.join(WRITTEN)}"
     if suffix == ".ogg" and sample_rate > _OGG_RATE:
-        return f"OGG takes at most {_OGG_RATE} Hz: write a WAV, or give sample.rate=48000"
+        return f"OGG takes at most {_OGG_RATE} Hz: write a WAV or FLAC"
     return None
 
 
