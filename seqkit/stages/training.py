@@ -196,10 +196,10 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
     closing = plan_closing(data, model, chosen, session)
     lanes = network.lay_out(data, model, session)
     widest, steps = lanes.widest, lanes.sequence_length
-    needed = footprint.of_training(data.config, model, widest, steps, precision)
-    machine.require_memory(needed.memory, "this training", footprint.SMALLER, chosen)
+    memory, room = footprint.of_training(data.config, model, widest, steps, precision)
+    machine.require_memory(memory, "this training", footprint.SMALLER, chosen)
     if ranks.leads:
-        claim.folder.require_room(needed.disk)
+        claim.folder.require_room(room)
     # This takes a while: all is checked.
     kept = saved and saved.recording
     recording = kept or ranks.shared(lambda: recording_to_keep(data, session))

@@ -1,7 +1,5 @@
 """The memory that a training takes at least, by its shapes, before any of it is allocated."""
 
-from dataclasses import dataclass
-
 from seqkit.config import Config, ModelConfig
 from seqkit.foundation.device import DTYPES
 from seqkit.model.arrays import count_parameters
@@ -13,24 +11,17 @@ _CHECKPOINTS = 3  # with the optimizer's state: last, previous and the one that 
 SMALLER = "Try a smaller train.batch_size, train.sequence_length or model.hidden_size."
 
 
-@dataclass(frozen=True)
-class Footprint:
-    """Bytes that a training takes at least: of the memory of its device, and of the disk."""
-
-    memory: int
-    disk: int
-
-
 def of_training(
     config: Config, model: ModelConfig, lanes: int, steps: int, precision: str
-) -> Footprint:
-    """The footprint of training `model`, which has its vocabulary_size, in B lanes of T steps."""
+) -> tuple[int, int]:
+    """The bytes that training `model`, which has its vocabulary_size, takes at least.
+
+    They are those of its device's memory, in B lanes of T steps, and those of the disk.
+    """
     moments = 2 if config.optimizer.kind == "adamw" else int(config.optimizer.momentum > 0)
     moments += config.train.average > 0
     parameters, size = count_parameters(model), DTYPES[precision].itemsize
     units = _KEPT[model.cell] * model.num_layers * model.hidden_size
     place = size * (units // model.frame) + _LOGIT_BYTES * model.vocabulary_size
-    return Footprint(
-        memory=4 * parameters * (2 + moments) + lanes * steps * place,
-        disk=4 * parameters * (1 + _CHECKPOINTS * (1 + moments)),
-    )
+    memory = 4 * parameters * (2 + moments) + lanes * steps * place
+    return memory, 4 * parameters * (1 + _CHECKPOINTS * (1 + moments))
