@@ -70,7 +70,7 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     config.data.path = paths
     config.data = elsewhere.fetch(config.data, cache, console.notice, console.progress)
     given, config = config.recipe, _with_recipe(config, catalogue, console)
-    chosen = device.choose_device(config.device)
+    chosen = device.find_device(config.device, for_all=True)
     session = Session(catalogue, console.notice, console.progress)
     faults, corpus = list[Fault](), load_corpus(config.data, session, readings=True)
     require_cut(config.data, corpus.name, len(corpus.files), len(corpus.whole.starts))

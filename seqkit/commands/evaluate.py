@@ -44,7 +44,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """
     out = outputs.result_file(config)
     saved = load_checkpoint(config.checkpoint, catalogue, console)
-    chosen = device.choose_device(config.device)
+    chosen = device.find_device(config.device, for_all=True)
     measured = _likeness if config.protocol == "spectral" else _prediction
     found, sha256, beside = measured(config, saved, catalogue, chosen, console)
     result = {

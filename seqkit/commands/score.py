@@ -31,7 +31,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     out = outputs.result_file(config)
     saved = load_checkpoint(config.checkpoint, catalogue, console)
     codec, as_page = saved.codec, _is_page(out, saved.codec)
-    chosen = device.choose_device(config.device)
+    chosen = device.find_device(config.device, for_all=True)
     part, corpus = checkpoint_data.asked_for(config, saved, catalogue, console)
     surprise = None
     if codec.kind == "audio":

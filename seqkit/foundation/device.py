@@ -25,17 +25,10 @@ _FULL = "Another program fills the GPU (nvidia-smi tells which): end it, or give
 _EXACT = ("ieee", "ieee")
 
 
-def choose_device(name: str) -> torch.device:
-    """`find_device`, for a process of seqkit's own: its current GPU, and fp32 means fp32 there."""
-    device = find_device(name)
-    if device.type == "cuda":
-        torch.cuda.set_device(device)
-        set_fp32(*_EXACT)
-    return device
+def find_device(name: str, *, for_all: bool = False) -> torch.device:
+    """The device for auto, cpu, cuda or cuda:N.
 
-
-def find_device(name: str) -> torch.device:
-    """The device for auto, cpu, cuda or cuda:N. Nothing of the process is set.
+    `for_all`: for all that this process does. It becomes the current GPU, and fp32 means fp32.
 
     Raises:
         ConfigError: any other name.
@@ -61,6 +54,9 @@ def find_device(name: str) -> torch.device:
     device = torch.device("cuda", index)
     with machine.memory_errors(_FULL):
         torch.cuda.synchronize(device)  # which sets it up
+    if for_all:
+        torch.cuda.set_device(device)
+        set_fp32(*_EXACT)
     return device
 
 

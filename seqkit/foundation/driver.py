@@ -20,15 +20,12 @@ def wake(device: str, local_rank: int) -> None:
 
 
 def find_device(name: str, *, for_all: bool = False) -> Device:
-    """See `device.find_device`, and its errors; a CPU is found without PyTorch.
-
-    `for_all`: for all that this process does, see `device.choose_device`.
-    """
+    """See `device.find_device`, and its errors; a CPU is found without PyTorch."""
     if name == "cpu" or (name == "auto" and not has_gpu()):
         return HOST
     from seqkit.foundation import device
 
-    return device.choose_device(name) if for_all else device.find_device(name)
+    return device.find_device(name, for_all=for_all)
 
 
 def has_gpu() -> bool:

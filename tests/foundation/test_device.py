@@ -14,7 +14,7 @@ from seqkit.foundation.errors import DeviceError
 @pytest.mark.parametrize("name", ["mps", "mps:0"])
 def test_a_mac_s_gpu_is_refused_with_the_reason(name: str) -> None:
     with pytest.raises(DeviceError, match=r"wrong results .* give device=cpu"):
-        device.choose_device(name)
+        device.find_device(name, for_all=True)
 
 
 def precisions() -> tuple[str, str]:
