@@ -135,9 +135,7 @@ def sample(
         request, streams=streams, sampling=sampling, ending=ending, novel=False
     )
     corpus, index = training.corpus, best.index if best else None
-    trained = Trained(
-        model, corpus.codec, labels=corpus.labels, notices=training.notices, index=index
-    )
+    trained = Trained(model, corpus.codec, labels=corpus.labels, index=index)
     blocks = continue_prompt(trained, closing.prompt, request, notice=notice)
     return finish(trained, request, closing.prompt, blocks, notice=notice, recites=recites)
 
@@ -173,7 +171,7 @@ def _temperature(training: Training, model: CharRNN, notice: Notice) -> float:
     closing, recording, codec = training.closing, training.recording, training.corpus.codec
     assert recording is not None
     assert codec.kind == "audio"
-    trained = Trained(model, codec, notices=training.notices)
+    trained = Trained(model, codec)
     plain, worst = request_of(training.config, closing.tried), dict[float, float]()
     engine = engine_for(trained, plain, None, notice)
     for draws, temperature in enumerate(TEMPERATURES, 1):

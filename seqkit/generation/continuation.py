@@ -109,14 +109,8 @@ def engine_for(
     trained: Trained, request: Request, choice: Choice | None, notice: Callable[[str], None]
 ) -> Engine:
     """A new engine for a choice of labels; arguments and errors as of `continue_prompt`."""
-
-    def tell_once(text: str) -> None:
-        if text not in trained.notices:
-            trained.notices.add(text)
-            notice(text)
-
     labels = None if choice is None else choice.weights
-    return choose_engine(trained.model, request.size(trained.codec), request, tell_once, labels)
+    return choose_engine(trained.model, request.size(trained.codec), request, notice, labels)
 
 
 def feed_prompt(

@@ -3,7 +3,7 @@
 import dataclasses
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from seqkit.config import Config, ModelConfig
 from seqkit.data.codecs import Codec
@@ -29,7 +29,6 @@ class Trained:
 
     recording: what its sound is compared with.
     labels: those that it reads.
-    notices: what was said of its engines, which other samples of it need not repeat.
     index: of its training data.
     """
 
@@ -37,7 +36,6 @@ class Trained:
     codec: Codec
     recording: Recording | None = None
     labels: Labels | None = None
-    notices: set[str] = field(default_factory=set)
     index: Index | None = None
 
 

@@ -54,7 +54,6 @@ class Training:
     validation: the validation part; it may be empty.
     unabridged: the training part, silence included.
     recording: what its sounds are compared with, if there is enough of it.
-    notices: what was said of the engines of its samples.
     """
 
     config: Config
@@ -69,7 +68,6 @@ class Training:
     closing: ClosingSample
     trainer: Trainer
     session: Session
-    notices: set[str] = dataclasses.field(default_factory=set)
 
     @property
     def ranks(self) -> Ranks:
