@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from seqkit.config import Config, as_data_asks
+from seqkit.config import Config
 from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.session import Session
 from seqkit.runs import resume
@@ -99,4 +99,4 @@ def _filled_up(config: Config, saved: Checkpoint, session: Session) -> Config:
     if stored.init_from:
         data = saved.as_read(data)
     origin = config.init_from or stored.init_from
-    return as_data_asks(dataclasses.replace(config, data=data, init_from=origin))
+    return dataclasses.replace(config, data=data, init_from=origin)

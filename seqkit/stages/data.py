@@ -6,7 +6,7 @@ from pathlib import Path
 
 from seqkit.advice import sound
 from seqkit.advice.faults import CONSTANT, require_enough
-from seqkit.config import Config, DataConfig, as_data_asks
+from seqkit.config import Config, DataConfig
 from seqkit.data import elsewhere, streams
 from seqkit.data.codecs import SoundCodec, Spectral
 from seqkit.data.corpus import Corpus, Part
@@ -17,7 +17,7 @@ from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.session import Notice, Session
 from seqkit.foundation.wording import duration, first_of
-from seqkit.runs import named_checkpoint
+from seqkit.runs import named_checkpoint, resume
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.stages.claim import Claim
 from seqkit.stages.grow import grown
@@ -97,16 +97,14 @@ def _located(config: Config, session: Session) -> tuple[Config, DataConfig]:
     notice, progress, cache = session.notice, session.progress, disk.cache_dir()
     prompt = [] if config.prompt_file is None else [config.prompt_file]
     files = streams.read_streams([*config.data.path, *prompt], cache, notice, progress)
-    data = dataclasses.replace(config.data, path=files[: len(config.data.path)])
-    data = dataclasses.replace(data, path=elsewhere.absolute(data))
     config = dataclasses.replace(
         config,
-        data=data,
-        init_from=config.init_from and named_checkpoint.absolute(config.init_from),
+        data=dataclasses.replace(config.data, path=files[: len(config.data.path)]),
         prompt_file=str(Path(files[-1]).absolute()) if prompt else None,
         prompt_audio=config.prompt_audio and str(Path(config.prompt_audio).absolute()),
     )
-    return as_data_asks(config), elsewhere.fetch(data, cache, notice, progress)
+    config = resume.as_kept(config)
+    return config, elsewhere.fetch(config.data, cache, notice, progress)
 
 
 def _as_read(data: DataConfig, other: Checkpoint, notice: Notice) -> DataConfig:
