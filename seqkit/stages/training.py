@@ -213,9 +213,8 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
         )
         trainer = Trainer(built, lanes, data.validation, plan, clock, ranks)
         if saved is not None:
-            averaged = bool(saved.settings.train.average)
             tensors = {name: torch.tensor(own) for name, own in saved.training_tensors.items()}
-            trainer.restore(saved.training or {}, tensors, averaged=averaged)
+            trainer.restore(saved.training or {}, tensors)
     judged_anew = others or resume.reads_otherwise(changed)
     if judged_anew:
         trainer.progress.forget_best()

@@ -203,7 +203,9 @@ def make_optimizer(config: OptimizerConfig, parameters: list[Tensor]) -> torch.o
         fused=True,
         capturable=device.type == "cuda",
     )
-    adam.state.update({p: _moments(p) for p in parameters})
+    for parameter in parameters:
+        means = {name: torch.zeros_like(parameter) for name in ("exp_avg", "exp_avg_sq")}
+        adam.state[parameter] = {"step": torch.zeros((), device=device)} | means
     return adam
 
 
@@ -215,11 +217,3 @@ def _uncompiled(kind: type[Kind]) -> type[Kind]:
     guarded = ("add_param_group", "state_dict", "step")
     plain = {name: inspect.unwrap(getattr(kind, name)) for name in guarded}
     return cast(type[Kind], type(kind.__name__, (kind,), plain))
-
-
-def _moments(parameter: Tensor) -> dict[str, Tensor]:
-    """What AdamW has before the first update."""
-    step = torch.zeros((), device=parameter.device)
-    return {"step": step} | {
-        name: torch.zeros_like(parameter) for name in ("exp_avg", "exp_avg_sq")
-    }

@@ -110,7 +110,9 @@ class TrainingStep:
 
     def _advance(self) -> None:
         self._learn()
-        self._sum()
+        self._ranks.sum(self.weights.flat_gradient)
+        if self._gave_up is not None:  # where one kernel gave up, no process makes the step
+            self._ranks.max(self._gave_up)
         self._update()
 
     def _learn(self) -> None:
@@ -139,11 +141,6 @@ class TrainingStep:
         self._side.join()
         weights.take_gradients(gradients, dropped)
         self._learned = nats.detach(), State(*after).detached()
-
-    def _sum(self) -> None:
-        self._ranks.sum(self.weights.flat_gradient)
-        if self._gave_up is not None:  # where one kernel gave up, no process makes the step
-            self._ranks.max(self._gave_up)
 
     def _update(self) -> None:
         with self._side.running():  # neither changes what the other one reads
@@ -262,8 +259,9 @@ class TrainingStep:
         }
         require_tensors(tensors, wanted | {"nats": self._nats})
         self._optimizer.restore(tensors)
-        if self.weights.average is not None:
-            self.weights.average.restore(tensors)
+        average = self.weights.average
+        if average is not None and "average.0" in tensors:  # else it begins with the weights
+            average.restore(tensors)
         lanes = self._lanes.shown
         for name, kept in self._carried().items():
             kept[:, : len(lanes)] = tensors[name][:, lanes.start : lanes.stop]

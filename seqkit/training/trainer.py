@@ -260,20 +260,14 @@ class Trainer:
         }
         return values, self._step.state()
 
-    def restore(
-        self, values: dict[str, Any], tensors: dict[str, Tensor], *, averaged: bool = True
-    ) -> None:
+    def restore(self, values: dict[str, Any], tensors: dict[str, Tensor]) -> None:
         """Go on from what `state` returned; the weights are restored by the caller.
-
-        Without `averaged` that training had no average of the weights: one begins with them.
 
         Raises:
             CheckpointError: the state belongs to another model or batch size.
         """
         try:
             self.progress, self._time.elapsed = read_numbers(values)
-            if not averaged and (average := self._step.weights.average) is not None:
-                tensors = average.tensors() | tensors
             self._step.restore(tensors)
             self._validation.restore(self.progress)
         except (ConfigError, TypeError, ValueError) as error:

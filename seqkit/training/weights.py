@@ -90,7 +90,10 @@ class TrainingWeights:
         )
         self.leaves = self.network.tensors()
         self._recurrent = _recurrent(model) if model.config.weight_drop else []
-        self._set_apart(self._recurrent)
+        for place in self._recurrent:  # what `drop` makes has memory of its own
+            if _shares(self.leaves[place], self.parameters[place]):
+                self.leaves[place] = self.leaves[place].detach().clone().requires_grad_()
+        self.network = self.network.with_tensors(self.leaves)
         self.copies = [
             (without_padding(leaf.detach(), weight), weight)
             for place, (leaf, weight) in enumerate(zip(self.leaves, self.parameters, strict=True))
@@ -100,13 +103,6 @@ class TrainingWeights:
         self.flat_gradient, self.gradients = _flat(self.parameters)
         for parameter, gradient in zip(self.parameters, self.gradients, strict=True):
             parameter.grad = gradient
-
-    def _set_apart(self, places: list[int]) -> None:
-        """Give these leaves memory of their own, where they share the parameters'."""
-        for place in places:
-            if _shares(self.leaves[place], self.parameters[place]):
-                self.leaves[place] = self.leaves[place].detach().clone().requires_grad_()
-        self.network = self.network.with_tensors(self.leaves)
 
     @torch.no_grad()
     def drop(self, masks: Tensor | None) -> None:
