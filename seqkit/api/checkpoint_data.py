@@ -16,19 +16,13 @@ from seqkit.data.load import Known, load_corpus
 from seqkit.data.sound.part import without_silence
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DataError, SeqkitError
 from seqkit.foundation.session import Session
 from seqkit.runs.checkpoint import Checkpoint
 
 
 def asked_for(
-    config: Config,
-    saved: Checkpoint,
-    catalogue: Catalogue,
-    console: Console,
-    *,
-    as_validated: bool = False,
+    config: Config, saved: Checkpoint, session: Session, *, as_validated: bool = False
 ) -> tuple[Part, Corpus]:
     """What a checkpoint is to predict, and the corpus that it is from.
 
@@ -39,9 +33,9 @@ def asked_for(
         DataError: the data cannot be read, is not found, is another, or has no such part.
         ConfigError: keys that do not fit the checkpoint.
     """
-    data = data_asked_for(config, saved, catalogue, console)
+    data = data_asked_for(config, saved, session)
     known = Known(saved.codec, saved.labels, saved.settings.data, samples=False)
-    corpus = load_corpus(data, Session(catalogue, console.notice, console.progress), known)
+    corpus = load_corpus(data, session, known)
     if not config.data.path and corpus.sha256 != saved.data.get("sha256"):
         raise DataError(
             f"{' and '.join(data.path) or corpus.name} is not what the checkpoint was trained on "
@@ -65,18 +59,16 @@ def asked_for(
     return part, corpus
 
 
-def data_asked_for(
-    config: Config, saved: Checkpoint, catalogue: Catalogue, console: Console
-) -> DataConfig:
+def data_asked_for(config: Config, saved: Checkpoint, session: Session) -> DataConfig:
     """The keys with which `data.path` is read, or else all of a checkpoint's own data.
 
     Raises as `asked_for`.
     """
     if not config.data.path:
         if config.data != DataConfig():
-            console.notice("without data.path the data are read as the checkpoint's own were")
-        return _own_data(saved, catalogue)
-    cache, notice, progress = disk.cache_dir(), console.notice, console.progress
+            session.notice("without data.path the data are read as the checkpoint's own were")
+        return _own_data(saved, session.catalogue)
+    cache, notice, progress = disk.cache_dir(), session.notice, session.progress
     paths = streams.read_streams(config.data.path, cache, notice, progress)
     data = elsewhere.fetch(dataclasses.replace(config.data, path=paths), cache, notice, progress)
     data = dataclasses.replace(saved.as_read(data), max_vocabulary=0)

@@ -45,31 +45,21 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     out = outputs.result_file(config)
     saved = load_checkpoint(config.checkpoint, catalogue, console)
     chosen = device.find_device(config.device, for_all=True)
+    session = Session(catalogue, console.notice, console.progress)
     measured = _likeness if config.protocol == "spectral" else _prediction
-    found, sha256, beside = measured(config, saved, catalogue, chosen, console)
-    result = {
-        **found,
-        "checkpoint": saved.name or str(saved.file),
-        "device": device.describe(chosen),
-        "data_sha256": sha256,
-        **beside,
-    }
+    result = measured(config, saved, chosen, session)
     text = json_text(result) if config.json else _table(result)
     outputs.write_result(out, text, overwrite=config.overwrite)
 
 
 def _prediction(
-    config: Config,
-    saved: Checkpoint,
-    catalogue: Catalogue,
-    chosen: torch.device,
-    console: Console,
-) -> tuple[dict[str, Any], str, dict[str, Any]]:
-    """How well the part of a corpus is predicted, its digest, and baselines."""
-    part, corpus = checkpoint_data.asked_for(config, saved, catalogue, console, as_validated=True)
+    config: Config, saved: Checkpoint, chosen: torch.device, session: Session
+) -> dict[str, Any]:
+    """How well the part of a corpus is predicted, and baselines."""
+    part, corpus = checkpoint_data.asked_for(config, saved, session, as_validated=True)
     with (
         machine.memory_errors("Try device=cpu."),
-        console.progress("evaluate", len(part), unit="symbols") as bar,
+        session.progress("evaluate", len(part), unit="symbols") as bar,
     ):
         scored = scoring.Scored(saved.build(chosen), part, saved.codec.start, bar.update)
         match config.protocol:
@@ -80,9 +70,9 @@ def _prediction(
             case _:
                 score = streaming.evaluate(scored)
     scoring.require_numbers(score.nats, learning=config.protocol == "dynamic")
-    with console.progress("baselines"):
-        beside: dict[str, Any] = {**baselines.baselines(part, corpus.codec)}
-    result = {
+    with session.progress("baselines"):
+        beside = baselines.baselines(part, corpus.codec)
+    return {
         **_score_fields(score, part, corpus),
         "skipped": corpus.skipped,
         "unreadable_files": corpus.unreadable_files,
@@ -90,18 +80,15 @@ def _prediction(
         "window": part.whole_frames(config.window) if config.protocol == "windowed" else None,
         "dynamic": vars(config.dynamic) if config.protocol == "dynamic" else None,
         "part": None if config.data.path else config.part,
+        **_of_both(saved, chosen, corpus.sha256),
+        **beside,
     }
-    return result, corpus.sha256, beside
 
 
 def _likeness(
-    config: Config,
-    saved: Checkpoint,
-    catalogue: Catalogue,
-    chosen: torch.device,
-    console: Console,
-) -> tuple[dict[str, Any], str, dict[str, Any]]:
-    """How much some sounds that the model makes are like a recording, and that one's digest.
+    config: Config, saved: Checkpoint, chosen: torch.device, session: Session
+) -> dict[str, Any]:
+    """How much some sounds that the model makes are like a recording.
 
     Without `data.path` it is the one that the model learnt, at the model's rate. Another one is
     heard in full, whatever the model can say of it.
@@ -111,10 +98,10 @@ def _likeness(
         raise ConfigError("protocol=spectral measures sound, and this model writes text")
     recording, sha256 = saved.recording, str(saved.data.get("sha256"))
     if config.data.path:  # refused before anything is made
-        data = checkpoint_data.data_asked_for(config, saved, catalogue, console)
+        data = checkpoint_data.data_asked_for(config, saved, session)
         check_same(data, codec, saved.settings.data)
-        source = source_of(data, Session(catalogue, console.notice, console.progress))
-        with console.progress("reading"):
+        source = source_of(data, session)
+        with session.progress("reading"):
             recording, sha256 = recording_of(source, _FULL_RATE), digest(source)
     if recording is None:
         raise ConfigError("this model keeps no recording to compare with: give data.path=FILE")
@@ -122,25 +109,31 @@ def _likeness(
     length = medium_of(codec).length(config.length, config.seconds or _SECONDS)
     request = dataclasses.replace(request_of(config, length), streams=_SOUNDS)
     advice = "Try fewer seconds, or device=cpu."
-    with machine.memory_errors(advice), console.progress("generate", length) as bar:
+    with machine.memory_errors(advice), session.progress("generate", length) as bar:
         trained = saved.trained(saved.build(chosen))
         prompt, blocks, done = np.zeros(0, np.uint8), list[Integers](), 0
-        for block in continue_prompt(trained, prompt, request, notice=console.notice):
+        for block in continue_prompt(trained, prompt, request, notice=session.notice):
             blocks.append(block)
             done += len(block)
             bar.update(done)
     waves = [codec.decode(symbols) for symbols in np.concatenate(blocks).T]
-    return (
-        {
-            **_compared(waves, codec.sample_rate, recording),
-            "seconds": length / codec.symbol_rate,
-            "seed": request.sampling.seed,
-            "temperature": request.sampling.temperature,
-            "protocol": config.protocol,
-        },
-        sha256,
-        {},
-    )
+    return {
+        **_compared(waves, codec.sample_rate, recording),
+        "seconds": length / codec.symbol_rate,
+        "seed": request.sampling.seed,
+        "temperature": request.sampling.temperature,
+        "protocol": config.protocol,
+        **_of_both(saved, chosen, sha256),
+    }
+
+
+def _of_both(saved: Checkpoint, chosen: torch.device, sha256: str) -> dict[str, Any]:
+    """What was measured where, on which data."""
+    return {
+        "checkpoint": saved.name or str(saved.file),
+        "device": device.describe(chosen),
+        "data_sha256": sha256,
+    }
 
 
 def _compared(waves: Sequence[Wave], rate: int, recording: Recording) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from seqkit.foundation import device, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, unseen
 from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.session import Session
 from seqkit.foundation.stdout import Product
 from seqkit.runs.named_checkpoint import load_checkpoint
 
@@ -32,7 +33,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     saved = load_checkpoint(config.checkpoint, catalogue, console)
     codec, as_page = saved.codec, _is_page(out, saved.codec)
     chosen = device.find_device(config.device, for_all=True)
-    part, corpus = checkpoint_data.asked_for(config, saved, catalogue, console)
+    session = Session(catalogue, console.notice, console.progress)
+    part, corpus = checkpoint_data.asked_for(config, saved, session)
     surprise = None
     if codec.kind == "audio":
         shown = [*map(str, range(codec.size))]
