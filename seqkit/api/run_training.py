@@ -37,7 +37,7 @@ from seqkit.runs.saver import Saver
 from seqkit.stages.training import Training
 from seqkit.training.events import CheckpointDue, Stepped, Trained, Validated
 from seqkit.training.footprint import SMALLER
-from seqkit.training.giving_up import run_or_fall_back
+from seqkit.training.trainer import run_or_fall_back
 
 _INDEXED = 1 << 28  # symbols at most: the index of more would take minutes
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
-from seqkit.foundation.errors import CheckpointError, ConfigError, DivergedError
+from seqkit.foundation.errors import CheckpointError, ConfigError, DivergedError, GaveUpError
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.events import (
@@ -272,6 +272,31 @@ class Trainer:
             self._validation.restore(self.progress)
         except (ConfigError, TypeError, ValueError) as error:
             raise CheckpointError(f"the training state does not fit this run: {error}") from error
+
+
+def run_or_fall_back(
+    trainer: Trainer, watch: Callable[[int], None], notice: Callable[[str], None]
+) -> Iterator[Event]:
+    """The events of `trainer.run(watch)`.
+
+    If the kernel gives up, which `notice` is told, cuDNN makes the step that it did not make.
+
+    Raises:
+        GaveUpError: it gave up, and was asked for by name.
+    """
+    try:
+        yield from trainer.run(watch)
+        return
+    except GaveUpError as error:
+        if trainer.model.config.backend == "persistent":
+            raise GaveUpError(f"{error}: train with model.backend=cudnn") from error
+        told = str(error)
+    trainer.leave_persistent_kernel()  # out of reach of the error, which holds the old step
+    notice(f"{told}: cuDNN goes on after step {trainer.progress.step}")
+    yield CheckpointDue(trainer.progress.step)  # before `prepare`, which needs memory
+    if reason := trainer.prepare():
+        notice(reason)
+    yield from trainer.run(watch)
 
 
 def _every(steps: int, step: int) -> bool:
