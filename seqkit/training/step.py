@@ -45,14 +45,8 @@ class TrainingStep:
     """
 
     def __init__(self, model: CharRNN, lanes: Lanes, plan: Plan, ranks: Ranks = ALONE) -> None:
-        """`model` is on its device; with several processes, `lanes` shows the share of this one.
-
-        Raises:
-            ValueError: the execution has fewer lanes than are to be trained on.
-        """
+        """`model` is on its device; with several processes, `lanes` shows the share of this one."""
         train, execution = plan.train, plan.execution
-        if execution.lanes < lanes.widest:
-            raise ValueError(f"an execution in {execution.lanes} lanes for B = {lanes.widest}")
         self._lanes = lanes
         self._ranks = ranks
         self._device = device = model.head.weight.device

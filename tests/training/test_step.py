@@ -112,11 +112,6 @@ def test_a_graph_replays_what_eager_does(
         torch.testing.assert_close(a, b, atol=2e-3, rtol=1e-2)
 
 
-def test_too_few_lanes_are_refused() -> None:
-    with pytest.raises(ValueError, match="5 lanes for B = 6"):
-        step(Execution("layerwise", "fp32", B - 1))
-
-
 @GPU
 @pytest.mark.parametrize("precision", ["fp32", "fp16"])
 def test_a_capture_leaves_no_trace(precision: str) -> None:
