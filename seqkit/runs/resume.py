@@ -145,10 +145,5 @@ def allowed(config: Config, saved: Checkpoint, changed: Sequence[str]) -> str | 
     raise ConfigError(f"{differs}. Leave it as it was{forced}")
 
 
-def reads_otherwise(changed: Sequence[str]) -> bool:
-    """Whether the data is read and split otherwise: losses of before cannot be compared then."""
-    return any(name.startswith("data.") and name not in PLACE_KEYS for name in changed)
-
-
 def _shapes_network(name: str) -> bool:
     return name.startswith("model.") and name.removeprefix("model.") not in ARITHMETIC_KEYS

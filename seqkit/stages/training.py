@@ -215,7 +215,8 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
         if saved is not None:
             tensors = {name: torch.tensor(own) for name, own in saved.training_tensors.items()}
             trainer.restore(saved.training or {}, tensors)
-    judged_anew = others or resume.reads_otherwise(changed)
+    of_data = {name for name in changed if name.startswith("data.")}
+    judged_anew = others or bool(of_data - resume.PLACE_KEYS)
     if judged_anew:
         trainer.progress.forget_best()
     return Training(

@@ -160,7 +160,7 @@ def dropout_masks(
     # One hash serves two elements: 16 bits resolve a rate to 0.00002.
     pairs = begin // 2, (begin + count + 1) // 2
     counter = torch.arange(*pairs, dtype=torch.int32, device=keys.device)
-    hashed = _mix(counter, keys[:, None])
+    hashed = mix(counter, keys[:, None])
     skipped = begin % 2
     halves = hashed.view(torch.int16)[:, skipped : skipped + count].view(-1, *shape)
     factors = torch.empty(halves.shape, dtype=dtype, device=keys.device)
@@ -168,23 +168,13 @@ def dropout_masks(
     return factors.mul_(1 / (1 - rate))
 
 
-def hashes(keys: Tensor, counters: Tensor) -> Tensor:
-    """A 32-bit hash (L, *counters.shape) of each counter (int32) for each of the keys (L,)."""
-    return _mix(counters, keys.view(-1, *(1 for _ in counters.shape)))
-
-
-def uniform(hashed: Tensor) -> Tensor:
-    """Hashes as numbers in [0, 1), multiples of 2**-24."""
-    return ((hashed >> 8) & (2**24 - 1)).float() * 2.0**-24
-
-
 def dropout_threshold(rate: float) -> int:
     """The least of the 16-bit hashes, from -2**15, whose elements are kept."""
     return round(rate * 2**16) - 2**15
 
 
-def _mix(value: Tensor, key: Tensor) -> Tensor:
-    """One pass of the hash over int32; `key` enters midway."""
+def mix(value: Tensor, key: Tensor) -> Tensor:
+    """32-bit hashes of numbers (int32); `key` enters midway."""
 
     def fold(value: Tensor, bits: int) -> Tensor:
         # int32 shifts carry the sign along: what came in from the left is masked away.

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from seqkit.data.lanes import Window
-from seqkit.training.dropout_masks import dropout_keys, hashes, masks, uniform
+from seqkit.training.dropout_masks import dropout_keys, masks, mix
 
 _UNLABELLED, _HELD = 0.1, 8  # share of the time at which no labels are read, in steps of one draw
 _SEED = 1 << 40  # what makes the seeds others than that of dropout masks
@@ -51,6 +51,7 @@ class InputNoise:
                 self._first, self._first + lanes, dtype=torch.int32, device=read.device
             )
             place = torch.arange(steps, dtype=torch.int32, device=read.device)[:, None]
-            wrong, drawn = uniform(hashes(self._keys[1:], lane * steps + place))
+            hashed = mix(lane * steps + place, self._keys[1:, None, None])
+            wrong, drawn = ((hashed >> 8) & (2**24 - 1)).float() * 2.0**-24  # in [0, 1)
             read = torch.where(wrong < self._share, (drawn * self._symbols).long(), read)
         return dataclasses.replace(window, inputs=read, labels=labels)
