@@ -13,8 +13,8 @@ import numpy as np
 from seqkit.config import Config, values_of
 from seqkit.foundation import disk
 from seqkit.foundation.errors import SeqkitError
+from seqkit.runs.folder import is_locked
 from seqkit.runs.layout import RunFiles
-from seqkit.runs.lock import is_locked
 from seqkit.runs.resume import read_config
 from seqkit.symbols import Floats
 

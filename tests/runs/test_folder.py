@@ -1,6 +1,10 @@
 """A run's folder: locked, cut back on resume, and never without a whole checkpoint."""
 
 import dataclasses
+import errno
+import fcntl
+import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,8 +17,9 @@ from seqkit.foundation import disk
 from seqkit.foundation.errors import OutputError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.folder import RunFolder
-from tests.conftest import SENTENCE, TINY, Run
+from seqkit.runs.folder import RunFolder, is_locked, take_lock
+from tests.conftest import SENTENCE, TINY, Run, environment
+from tests.warm_python import python
 
 pytestmark = pytest.mark.faults
 
@@ -140,3 +145,40 @@ def test_what_a_training_reads_is_not_replaced(run: Run, tmp_path: Path) -> None
         6, *TINY, f"data.path={own}", f"run_dir={folder}", "overwrite=true"
     )
     assert {file: file.read_bytes() for file in folder.rglob("*.safetensors")} == before
+
+
+HOLDING = """
+import pathlib, sys, time
+from seqkit.runs.folder import take_lock
+take_lock(pathlib.Path(sys.argv[1]))
+print("held", flush=True)
+time.sleep(60)
+"""
+
+
+def test_the_folder_of_a_killed_process_is_free_at_once(tmp_path: Path) -> None:
+    file = tmp_path / ".lock"
+    # As after a kill in a container that starts again under a new name.
+    file.write_text('{"host": "another", "pid": 7, "of": "x"}\n')
+    holding = subprocess.Popen(
+        [python(), "-c", HOLDING, str(file)], env=environment(), stdout=subprocess.PIPE
+    )
+    assert holding.stdout and holding.stdout.readline()
+    with pytest.raises(OutputError, match="another training"):
+        take_lock(file)
+    holding.kill()
+    holding.communicate()
+    os.close(take_lock(file))
+
+
+def test_without_locks_a_folder_has_no_owner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    handles = [take_lock(tmp_path / ".lock") for _ in range(2)]
+    assert not is_locked(tmp_path / ".lock")
+    for handle in handles:
+        os.close(handle)
