@@ -56,7 +56,6 @@ COMMANDS = {
         meanings={
             "out": "the file for the text, or for the sound (.wav, .flac, .ogg, .mp3 or .aiff); "
             "- for stdout; with several streams NAME_1 and so on, or of documents a line for each",
-            "seed": "seed of the draws; by default another one each time, which is told",
         },
     ),
     "evaluate": Command(
@@ -68,7 +67,6 @@ COMMANDS = {
             "window",
             *(*_RULE, "length", "sample", "seconds"),
         ),
-        meanings={"seed": "seed of the sound that protocol=spectral makes; by default 0"},
     ),
     "score": Command(
         "show which symbols surprise a checkpoint",
