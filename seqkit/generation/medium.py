@@ -1,16 +1,189 @@
 """Text or sound: the one place that asks which.
 
 A medium knows what the symbols of a codec are to a person: how long a sample is by default, how a
-prompt is read, and where the result goes.
+prompt is read, and where the result goes. That of text and bytes is here.
 """
 
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import numpy.typing as npt
 
-from seqkit.data.codecs import Codec
+from seqkit.config import Config
+from seqkit.data import streams
+from seqkit.data.codecs import Characters, Codec, TextCodec, UnknownSymbolError
+from seqkit.data.sound import writer
+from seqkit.foundation import disk
+from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.settings import check_type
+from seqkit.foundation.stdout import to_bytes
 from seqkit.generation.sound import Sound
-from seqkit.generation.text import Text
+from seqkit.symbols import Symbols
+
+_LENGTH = 500  # symbols, by default
+_NAMED = 20  # characters that the model never saw
+
+
+class Text:
+    """The medium of a codec of characters or bytes.
+
+    Attributes:
+        printed: whether a sample is printed unless it is given a file; else it gets one of its own.
+        suffix: of that file.
+        header: what stands before the symbols on stdout.
+        glimpse: symbols of the short sample at a validation.
+    """
+
+    printed = True
+    suffix = ".txt"
+    header = b""
+    glimpse = 160
+
+    def __init__(self, codec: TextCodec, newline: str = "keep") -> None:
+        """With newline=lf, all line ends of what is read become LF."""
+        self._codec = codec
+        self._newline = newline
+
+    def length(self, length: int | None, seconds: float | None) -> int:
+        """How many symbols to make. Raises ConfigError for seconds."""
+        if seconds is not None:
+            raise ConfigError(f"seconds={seconds:g}: this model writes text: give length")
+        return length or _LENGTH
+
+    def encode(
+        self,
+        name: str,
+        content: object,
+        unknown: str = "error",
+        notice: Callable[[str], None] = lambda text: None,
+    ) -> Symbols:
+        """The symbols (N,) of what a call from Python was given as `name`; raises ConfigError.
+
+        That is str, or bytes for a model of bytes. What was left out, replaced or clipped for it is
+        told.
+        """
+        wanted = bytes if self._codec.kind == "bytes" else str
+        check_type(name, content, wanted)
+        assert isinstance(content, str | bytes)
+        return self._encode(name, content, unknown, notice)
+
+    def read_prompt(self, config: Config, notice: Callable[[str], None]) -> Symbols:
+        """The symbols (N,) of the prompt that a config names, N = 0 without one.
+
+        What was left out, replaced or clipped for it is told.
+
+        Raises:
+            ConfigError: an unknown character, with sample.unknown=error; or a recording.
+            DataError: the file cannot be read.
+        """
+        if config.prompt_audio is not None:
+            raise ConfigError("prompt_audio: this model writes text: give prompt or prompt_file")
+        content: str | bytes = config.prompt or ""
+        if config.prompt_file is not None:
+            content = self._read(config.prompt_file)
+            if not content:
+                notice(f"prompt_file={config.prompt_file} is empty: nothing is continued")
+        elif self._codec.kind == "bytes":
+            content = to_bytes(config.prompt or "")
+        return self._encode("prompt", content, config.sample.unknown, notice)
+
+    def _read(self, file: str) -> str | bytes:
+        try:
+            if streams.is_pipe(file):
+                content = b"".join(streams.stream_blocks(file))
+            elif Path(file).is_char_device():  # /dev/zero has no end
+                raise DataError(f"prompt_file={file}: cannot be read: it is no file")
+            else:
+                content = Path(file).read_bytes()
+            return content if self._codec.kind == "bytes" else content.decode("utf-8")
+        except OSError as error:
+            reason = disk.describe(error)
+            raise DataError(f"prompt_file={file}: cannot be read: {reason}") from error
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"prompt_file={file}: byte {error.start} is not utf-8, in which prompts are read, "
+                "whatever data.encoding was: save the prompt as UTF-8"
+            ) from error
+
+    def _encode(
+        self, name: str, content: str | bytes, unknown: str, notice: Callable[[str], None]
+    ) -> Symbols:
+        if not content:
+            return np.zeros(0, dtype=np.uint8)
+        if self._newline == "lf" and isinstance(content, str):
+            content = content.replace("\r\n", "\n").replace("\r", "\n")
+        try:
+            return self._codec.encode(content)
+        except UnknownSymbolError as error:
+            fault = f"{name}: {error}: the model never saw it"
+            if isinstance(self._codec, Characters) and isinstance(content, str):
+                unknowns = self._codec.unknown_in(content)
+                others = "".join(one for one in unknowns if one != error.character)[:_NAMED]
+                fault += f", nor any of {others!r}" if others else ""
+            if unknown == "error":
+                hint = ": sample.unknown=skip leaves it out, sample.unknown=nearest replaces it"
+                raise ConfigError(fault + hint if name == "prompt" else fault) from error
+        assert isinstance(content, str)  # no byte is unknown
+        notice(f"{fault}: {'left out' if unknown == 'skip' else 'replaced by the nearest one'}")
+        return self._codec.encode(content, unknown)
+
+    def ending(self, text: str) -> Symbols:
+        """The symbols (N,), N at least 1, of a text that ends a sample.
+
+        Raises:
+            ConfigError: it is empty, or has a character that the model never saw.
+        """
+        if not text:
+            raise ConfigError("until is empty: give the text that ends a sample, or document")
+        content = to_bytes(text) if self._codec.kind == "bytes" else text
+        return self.encode("until", content)
+
+    def check_files(self, files: list[Path]) -> None:
+        """Refuse files of a kind that is not written: of sound. Raises ConfigError."""
+        for file in files:
+            if file.suffix.lower() in writer.WRITTEN:
+                raise ConfigError(
+                    f"{file}: this model writes text, no sound: give {file.with_suffix('.txt')}"
+                )
+
+    def check_stream(self, streams: int, terminal: bool) -> None:
+        """Refuse a stdout that cannot take the streams; texts are printed one below the other."""
+
+    def decode(self, symbols: npt.ArrayLike) -> str | bytes:
+        """What symbols (N,) stand for."""
+        return self._codec.decode(symbols)
+
+    def decoded(self, pieces: Iterable[npt.ArrayLike]) -> Iterator[str | bytes]:
+        """What pieces (N,) of one stream stand for; sound may come later, the rest at the end."""
+        return map(self.decode, pieces)
+
+    def rendered(self, pieces: Iterable[npt.ArrayLike]) -> Iterator[str | bytes]:
+        """What goes to stdout of pieces (N,) of one stream, as `decoded` hands it on."""
+        return self.decoded(pieces)
+
+    @contextmanager
+    def open(self, file: Path, overwrite: bool) -> Iterator[Callable[[npt.ArrayLike], None]]:
+        """A new file, and what writes symbols (N,) to it; raises OutputError.
+
+        The file is whole or absent.
+        """
+        with disk.atomic_write(file, overwrite) as stream:
+
+            def write(symbols: npt.ArrayLike) -> None:
+                stream.write(to_bytes(self.decode(symbols)))
+
+            yield write
+
+    def speed(self, rate: float, streams: int) -> str:
+        """In words, how fast so many symbols a second of each stream are."""
+        return f"{rate * streams:,.0f} symbols/s"
+
+    def preview(self, symbols: npt.ArrayLike, file: Path) -> str:
+        """What stderr shows of a sample (N,) that was saved."""
+        return to_bytes(self.decode(symbols)).decode("utf-8", "replace").strip("\n")
+
 
 Medium = Text | Sound
 """What both do is explained at `Text`."""

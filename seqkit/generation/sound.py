@@ -20,7 +20,7 @@ _OVER = 1.001  # a size that counts as clipped; up to there it is the rounding o
 
 
 class Sound:
-    """The medium of a codec of sound; see `Text`."""
+    """The medium of a codec of sound; see `medium.Text`."""
 
     printed = False
     suffix = ".wav"

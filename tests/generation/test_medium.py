@@ -7,8 +7,7 @@ import pytest
 from seqkit.config import Config, SampleConfig
 from seqkit.data.codecs import Bytes, Characters
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.generation.medium import medium_of, save_sample
-from seqkit.generation.text import Text
+from seqkit.generation.medium import Text, medium_of, save_sample
 from seqkit.symbols import Symbols
 
 CODEC = Characters("\nabcdeé", 0)
