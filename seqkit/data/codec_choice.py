@@ -8,15 +8,7 @@ import numpy as np
 
 from seqkit.config import HIGHEST_RATE
 from seqkit.data import codecs
-from seqkit.data.codecs import (
-    Bytes,
-    Characters,
-    Codec,
-    Quantiser,
-    SoundCodec,
-    Spectral,
-    TextCodec,
-)
+from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, SoundCodec, Spectral, TextCodec
 from seqkit.data.codecs.spectral import choose
 from seqkit.data.files import head, is_text
 from seqkit.data.sound import Frames

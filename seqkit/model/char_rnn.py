@@ -113,8 +113,8 @@ class CharRNN(nn.Module):
 
     def zero_state(self, batch_size: int) -> State:
         """The state before the first symbol: zeros, (L, B, H), in fp32."""
-        zeros = functools.partial(torch.zeros, dtype=torch.float32, device=self.device)
-        return zero_state(self.config, batch_size, zeros)
+        zeros = functools.partial(torch.zeros, device=self.device)
+        return zero_state(self.config, batch_size, zeros, torch.float32)
 
     def runnable_weights(
         self,

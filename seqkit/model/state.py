@@ -42,16 +42,12 @@ class State(NamedTuple):
         return State(*map(_array, self))
 
 
-def _zeros(shape: tuple[int, ...]) -> Any:
-    return np.zeros(shape, np.float32)
-
-
 def zero_state(
-    config: ModelConfig, lanes: int, zeros: Callable[[tuple[int, ...]], Any] = _zeros
+    config: ModelConfig, lanes: int, zeros: Callable[..., Any] = np.zeros, dtype: Any = np.float32
 ) -> State:
-    """The state before the first symbol, made by `zeros` in fp32."""
-    h, c = (zeros((config.num_layers, lanes, config.hidden_size)) for _ in "hc")
-    return State(h, c, zeros((1, lanes, config.frame - 1)))
+    """The state before the first symbol, made by `zeros` of a shape and a `dtype`, fp32."""
+    h, c = (zeros((config.num_layers, lanes, config.hidden_size), dtype=dtype) for _ in "hc")
+    return State(h, c, zeros((1, lanes, config.frame - 1), dtype=dtype))
 
 
 def _array(values: Any) -> Any:
