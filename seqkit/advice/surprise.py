@@ -31,26 +31,22 @@ def contents_of(codec: TextCodec) -> list[str | bytes]:
         return [codec.decode([symbol]) for symbol in range(codec.size)]
 
 
-class Peaks:
-    """Keeps the highest of values that come stretch by stretch."""
+def highest(
+    known: Sequence[tuple[int, float]], begin: int, values: Floats, apart: int
+) -> list[tuple[int, float]]:
+    """At most 20 places and their values, the highest first, each `apart` from the others at least.
 
-    def __init__(self, apart: int) -> None:
-        """Each of the places is at least `apart` from the others."""
-        self._apart = apart
-        self.highest: list[tuple[int, float]] = []
-        """At most 20 places and their values, the highest first."""
-
-    def add(self, begin: int, values: Floats) -> None:
-        """Look at values (n,) of the places from `begin` on."""
-        step = self._apart
-        rows = [at + int(values[at : at + step].argmax()) for at in range(0, len(values), step)]
-        found = self.highest + [(begin + row, float(values[row])) for row in rows]
-        self.highest = []
-        for place, value in sorted(found, key=lambda peak: (-peak[1], peak[0])):
-            if all(abs(place - other) >= self._apart for other, _ in self.highest):
-                self.highest.append((place, value))
-            if len(self.highest) == _PEAKS:
-                return
+    They are among the known ones and the values (n,) of the places from `begin` on.
+    """
+    rows = [at + int(values[at : at + apart].argmax()) for at in range(0, len(values), apart)]
+    found = [*known, *((begin + row, float(values[row])) for row in rows)]
+    kept = list[tuple[int, float]]()
+    for place, value in sorted(found, key=lambda peak: (-peak[1], peak[0])):
+        if all(abs(place - other) >= apart for other, _ in kept):
+            kept.append((place, value))
+        if len(kept) == _PEAKS:
+            break
+    return kept
 
 
 class Surprise:
@@ -65,7 +61,7 @@ class Surprise:
             content if isinstance(content, str) else content.decode("ascii", "backslashreplace")
             for content in contents
         ]
-        self._peaks = Peaks(_APART)
+        self._peaks = list[tuple[int, float]]()
         self._nats = 0.0
         self._begin: Stretch | None = None
 
@@ -73,12 +69,13 @@ class Surprise:
         """Take the next stretch."""
         if self._begin is None:
             self._begin = stretch.cut(0, min(BEGINNING, stretch.end))
-        self._peaks.add(stretch.begin, stretch.nats / math.log(2))
+        bits = stretch.nats / math.log(2)
+        self._peaks = highest(self._peaks, stretch.begin, bits, _APART)
         self._nats += float(stretch.nats.sum(dtype=np.float64))
 
     def places(self, most: int) -> list[str]:
         """So many of the most surprising places in words, the most surprising first."""
-        return [*map(self._in_words, self._peaks.highest[:most])]
+        return [*map(self._in_words, self._peaks[:most])]
 
     def page(self, data: str, model: str) -> bytes:
         """The page, after the last stretch: one file that loads nothing."""
@@ -92,7 +89,7 @@ class Surprise:
             "symbols": len(self._part),
             "hottest": _HOTTEST,
             "begin": [*self._shown(self._begin)],
-            "places": self.places(len(self._peaks.highest)),
+            "places": self.places(len(self._peaks)),
         }
         return templates.render(Path(__file__).with_suffix(".html"), values)
 

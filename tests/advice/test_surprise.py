@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seqkit.advice.surprise import Peaks, located
+from seqkit.advice.surprise import highest, located
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus, Part
 
@@ -13,10 +13,9 @@ def test_the_highest_are_kept_in_order_and_apart(length: int) -> None:
     values = np.random.default_rng(1).permutation(1000).astype(np.float32)
     values[501] = 2000
     values[502] = 1999  # next to the highest
-    peaks = Peaks(10)
+    found = list[tuple[int, float]]()
     for begin in range(0, 1000, length):
-        peaks.add(begin, values[begin : begin + length])
-    found = peaks.highest
+        found = highest(found, begin, values[begin : begin + length], 10)
     assert [value for _, value in found] == sorted((value for _, value in found), reverse=True)
     assert found[0][0] == 501
     where = sorted(place for place, _ in found)
