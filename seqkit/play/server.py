@@ -40,8 +40,7 @@ _KINDS = {
     **dict.fromkeys(("checkpoint", "token"), str),
     **dict.fromkeys(("json", "live", "nats"), bool),
 }
-# Keys that are none for others: the second names a file of this machine.
-_OURS = {"include_prompt", "like", "sample"}
+_OURS = {"include_prompt", "sample"}  # keys that are none for others
 _KEPT = 3  # models in memory
 _HERE = ("127.0.0.1", "localhost")  # who listens has no other name
 _ADDED = {
