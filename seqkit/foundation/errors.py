@@ -26,12 +26,6 @@ class ConfigError(SeqkitError):
     exit_code = 2
 
 
-class PackageError(SeqkitError):
-    """A package without which a command cannot go on is missing, or does not load."""
-
-    exit_code = 2
-
-
 class DataError(SeqkitError):
     """Data that is missing, damaged, too short or not of the kind that was named."""
 

@@ -23,7 +23,7 @@ from seqkit.data.codecs.quantisers import MuLaw as MuLaw
 from seqkit.data.codecs.quantisers import Quantiser as Quantiser
 from seqkit.data.codecs.spectral import Spectral as Spectral
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.errors import DataError, PackageError, failures_of, of_plugin
+from seqkit.foundation.errors import DataError, failures_of, of_plugin
 
 SoundCodec = Quantiser | Spectral
 """P symbols stand for a frame of C channels. Documents begin with whole frames."""
@@ -43,7 +43,6 @@ def from_spec(spec: Mapping[str, Any], catalogue: Catalogue) -> Codec:
 
     Raises:
         ConfigError: no codec has the name.
-        PackageError: it needs a package that does not load.
         ValueError: the values do not make a codec.
     """
     name = spec.get("name") if isinstance(spec, Mapping) else None
@@ -52,8 +51,6 @@ def from_spec(spec: Mapping[str, Any], catalogue: Catalogue) -> Codec:
     kind = find(name, catalogue)
     try:
         return kind.from_spec(spec)
-    except PackageError:
-        raise
     except Exception as error:
         raise ValueError(f"codec {name}: {of_plugin(error)}") from error
 
