@@ -74,8 +74,8 @@ def compose_training(arguments: Sequence[str], config_dirs: list[Path]) -> Confi
         ConfigError: as `compose`, there is no run in the folder, or a key is none of a training's.
         CheckpointError: the run's settings cannot be read.
     """
-    asked = compose(arguments, config_dirs)
     _refuse_keys_of_others(arguments)
+    asked = compose(arguments, config_dirs)
     if asked.recipe or not asked.run_dir or asked.resume == "never":
         return asked
     from seqkit.runs.resume import read_config  # which takes half a second

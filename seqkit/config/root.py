@@ -129,16 +129,17 @@ class Config:
     )
     gpus: int | None = option(
         None,
-        "--multirun: so many jobs at once, each on a GPU of its own (launcher=local)",
+        "--multirun: so many jobs at once, each on a GPU of its own (launcher=local or slurm)",
         minimum=1,
     )
     jobs: int | None = option(
-        None, "--multirun: so many jobs at once, on CPUs (launcher=local)", minimum=1
+        None, "--multirun: so many jobs at once, on CPUs (launcher=local or slurm)", minimum=1
     )
     launcher: str = option(
         "serial",
-        "--multirun: one job after the other (serial), or several at once (local)",
-        choices=("serial", "local"),
+        "--multirun: one job after the other (serial), several at once on this machine (local), "
+        "or jobs of a Slurm cluster (slurm; needs seqkit[slurm])",
+        choices=("serial", "local", "slurm"),
     )
     data: DataConfig = field(default_factory=DataConfig)
     model: ModelConfig = field(default_factory=ModelConfig)

@@ -4,7 +4,6 @@ Whoever types one is told so (exit code 2). The configs of older checkpoints may
 passed over, but for those that change a network or how it goes on learning.
 """
 
-_SLURM = "in a job of Slurm, which sbatch starts, a sweep runs with launcher=local"
 COMMANDS: dict[str, str] = {
     "bench": "python -m benchmarks.steps SHAPE, in a clone of the repository",
     "compress": "examples/compress.py, in a clone of the repository, packs a text with a model",
@@ -18,13 +17,12 @@ KEYS: dict[str, str] = {
     "data=bytes": "give data.kind=bytes",
     "data=text": "give data.kind=text",
     "like": "nothing sings a MIDI file any more; prompt_audio=FILE begins a sound",
-    "launcher.account": _SLURM,
-    "launcher.cpus": _SLURM,
-    "launcher.kind": "it is called launcher now: launcher=local",
-    "launcher.memory_gb": _SLURM,
-    "launcher.minutes": _SLURM,
-    "launcher.partition": _SLURM,
-    "launcher=slurm": _SLURM,
+    "launcher.account": "Slurm reads it from the environment: SBATCH_ACCOUNT",
+    "launcher.cpus": "a job of launcher=slurm has four cores",
+    "launcher.kind": "it is called launcher now: launcher=slurm",
+    "launcher.memory_gb": "Slurm reads it from the environment: SBATCH_MEM_PER_NODE",
+    "launcher.minutes": "Slurm reads it from the environment: SBATCH_TIMELIMIT",
+    "launcher.partition": "Slurm reads it from the environment: SBATCH_PARTITION",
     "search": "--multirun trains every combination; examples/search.py searches with Optuna",
     "data.column": "seqkit.train(text=…) takes a column that the library datasets has read",
     "data.hf_split": "the library datasets reads a split; give its text to seqkit.train(text=…)",
