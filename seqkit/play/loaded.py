@@ -48,9 +48,10 @@ class Loaded:
         Raises:
             ConfigError, DataError, DeviceError: at the first piece, what cannot be made.
         """
-        state, codec, rate = None, self.codec, self.model.sample_rate or 1
-        if max(keys.get("length") or 0, (keys.get("seconds") or 0) * rate) > _MOST:
-            raise ConfigError(f"ask for at most {_MOST} symbols, or seconds of so many samples")
+        state, codec = None, self.codec
+        rate = codec.symbol_rate if codec.kind == "audio" else 1
+        if max(keys.get("length") or 0, (keys.get("seconds") or 0) * rate) >= _MOST + 1:
+            raise ConfigError(f"ask for at most {_MOST} symbols, or the seconds that they last")
         asked: Any = {**keys, "include_prompt": False, "sample": self._sample}
         if lines:
             symbols = self._symbols(body)

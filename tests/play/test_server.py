@@ -17,6 +17,7 @@ import pytest
 import soundfile
 
 import seqkit
+from seqkit.data.codecs import Spectral
 from tests.conftest import Run
 from tests.play.conftest import Answer, Server, serving
 
@@ -97,6 +98,19 @@ def test_labels_are_told_and_a_prompt_beside_them(models: Path) -> None:
         assert high.body != low.body
         assert own.ask(body=high.body, seconds=0.2, label="high").status == 200
         assert "no label deep" in own.ask(label="deep").error
+
+
+def test_as_many_symbols_of_sound_are_made_as_of_text(server: Server) -> None:
+    """The page asks for the seconds of so many where its field for the length is empty."""
+    voice: Any = seqkit.load("etude", device="cpu")
+    assert isinstance(voice.codec, Spectral)
+    seconds = 5_000_000 / voice.codec.symbol_rate
+    request = server.request(checkpoint="etude", seconds=seconds, json="true", live="true")
+    with urllib.request.urlopen(request) as found:
+        assert json.loads(found.readline())["symbols"]
+    answer = server.ask(checkpoint="etude", seconds=seconds + 1)
+    assert answer.status == 400
+    assert "ask for at most 5000000 symbols" in answer.error
 
 
 JSON = {"json": "true"}
