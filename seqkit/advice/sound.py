@@ -6,10 +6,10 @@ import numpy as np
 
 from seqkit.advice.faults import Fault, told
 from seqkit.config import DataConfig
-from seqkit.data.codecs import Quantiser, SoundCodec
+from seqkit.data.codecs import Quantiser, SoundCodec, Spectral
 from seqkit.data.corpus import Part
 from seqkit.data.sound import Wave
-from seqkit.data.sound.part import wave_without_silence
+from seqkit.data.sound.part import wave_without_silence, without_silence
 from seqkit.foundation.wording import duration
 
 _QUIET = 0.03  # of full scale: the 256 levels of mu-law come to 95 within it
@@ -31,16 +31,18 @@ def decibels(amplitude: float) -> float:
 class Levels:
     """Statistics of a wave.
 
+    silence: the share that `data.trim_silence=40` leaves out, the offset taken away.
     peak: the largest distance from 0.
     swing: half the distance from the lowest to the highest sample, which no offset changes.
     offset: the mean, the constant (DC) on which the sound rides.
-    silence: the share that `data.trim_silence=40` leaves out, the offset taken away.
+
+    Magnitudes tell of silence alone: the others are None then.
     """
 
-    peak: float
-    swing: float
-    offset: float
     silence: float
+    peak: float | None = None
+    swing: float | None = None
+    offset: float | None = None
 
 
 def levels_of(wave: Wave, sample_rate: int) -> Levels:
@@ -49,10 +51,10 @@ def levels_of(wave: Wave, sample_rate: int) -> Levels:
     begins = np.zeros(1, np.int64)
     loud = wave_without_silence(wave - np.float32(offset), begins, sample_rate, _TRIM)
     return Levels(
+        silence=1 - len(loud) / len(wave),
         peak=float(np.abs(wave).max()),
         swing=float(np.ptp(wave)) / 2,
         offset=offset,
-        silence=1 - len(loud) / len(wave),
     )
 
 
@@ -63,7 +65,11 @@ def levels_before_gain(part: Part, codec: SoundCodec) -> Levels:
     """
     size = codec.symbols_of(_BLOCK)
     begins = range(0, len(part), size * -(-codec.samples_of(len(part)) // _MOST))
-    wave = np.concatenate([codec.decode(part.symbols[begin : begin + size]) for begin in begins])
+    blocks = [part.symbols[begin : begin + size] for begin in begins]
+    if isinstance(codec, Spectral):  # to find phases takes longer than all else
+        read = Part.of(np.concatenate(blocks), frame=codec.phases)
+        return Levels(silence=1 - len(without_silence(read, codec, _TRIM)) / len(read))
+    wave = np.concatenate([codec.decode(block) for block in blocks])
     silence = codec.silence if isinstance(codec, Quantiser) else 0.0
     return levels_of(wave - np.float32(silence), codec.sample_rate)
 
@@ -77,12 +83,13 @@ def faults_of(
     """
     levels = levels or levels_before_gain(part, codec)
     seconds = len(part) / codec.symbol_rate
-    if levels.swing == 0:
-        constant = f"the sound is a constant, {levels.offset:.3g}"
+    swing, offset = levels.swing, levels.offset or 0.0
+    if swing == 0:
+        constant = f"the sound is a constant, {offset:.3g}"
         return [Fault(f"{constant}: there is nothing to learn from it")]
     loudest, left = 1.0, duration(seconds * (1 - levels.silence))
-    if isinstance(codec, Quantiser):
-        loudest = levels.swing * codec.gain
+    if swing is not None and isinstance(codec, Quantiser):
+        loudest = swing * codec.gain
     return told(
         (
             seconds < _LEAST,
@@ -102,8 +109,8 @@ def faults_of(
             {"trim_silence": float(_TRIM)},
         ),
         (
-            abs(levels.offset) > _OFFSET * levels.swing,
-            f"the sound has a constant offset (DC) of {levels.offset:.3g}, beside a swing of "
-            f"{levels.swing:.3g}: a high-pass filter at 20 Hz takes it out",
+            swing is not None and abs(offset) > _OFFSET * swing,
+            f"the sound has a constant offset (DC) of {offset:.3g}, beside a swing of "
+            f"{swing or 0:.3g}: a high-pass filter at 20 Hz takes it out",
         ),
     )

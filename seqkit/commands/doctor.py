@@ -164,7 +164,8 @@ def _rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield "odd", f"{name}: {count:,}"
     if sound := facts.get("sound"):
         yield "length", f"{duration(sound['seconds'])} at {sound['sample_rate']} Hz"
-        yield "peak", f"{sound['peak']:.3f} ({decibels(sound['peak']):.1f} dB)"
+        if sound["peak"] is not None:
+            yield "peak", f"{sound['peak']:.3f} ({decibels(sound['peak']):.1f} dB)"
         yield "silence", f"{sound['silence']:.1%}"
     beside, names = facts["baselines"], baselines.NAMES
     known = [f"{name} {beside[key]:.3f}" for key, name in names.items() if key in beside]
