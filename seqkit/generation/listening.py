@@ -1,7 +1,8 @@
 """Says whether sound that was made is like its recording; keeps the best of several takes.
 
 Of many streams the first 16 are judged, and of each the first minute. Models with labels keep
-nothing of their recording, and nothing is said of theirs.
+nothing of their recording, nor do models of one that is silent or too short, and nothing is said of
+theirs.
 
 Takes are streams that are made side by side, of which the best one is kept. Best is the one whose
 largest distance from the recording, each divided by its limit, is the least. So if any take sounds
@@ -56,8 +57,9 @@ def check(takes: int, length: int, codec: Codec, recording: Recording | None) ->
         raise ConfigError(f"takes={takes}: this model writes text: give streams={takes}")
     if recording is None:
         raise ConfigError(
-            f"takes={takes}: this model keeps no recording to compare takes with (those with "
-            f"labels keep none): give streams={takes}, and choose by ear"
+            f"takes={takes}: this model keeps no recording to compare takes with (it learnt "
+            "labels, or its recording is silent or too short): give "
+            f"streams={takes}, and choose by ear"
         )
     if length * LOW < SHORTEST * codec.symbol_rate:
         raise ConfigError(

@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 
 from seqkit.config import DataConfig
-from seqkit.data.codec_choice import nothing_left
 from seqkit.data.datasets import Folders
 from seqkit.data.files import digest_of
 from seqkit.data.load import find
@@ -24,13 +23,17 @@ _MOST = 600  # seconds
 
 
 def recording_to_keep(data: TrainingData, session: Session) -> Recording | None:
-    """What is kept of the corpus; None of silence, or of sounds with labels."""
+    """What is kept of the corpus; None of sounds with labels, or where nothing can be compared.
+
+    That is told, with the reason.
+    """
     corpus = data.corpus
     if corpus.codec.kind != "audio" or corpus.labels is not None:
         return None  # a sound with one label need not be like all of them
     try:
         return recording_of(source_of(data.source, session), corpus.codec.sample_rate)
-    except DataError:
+    except DataError as error:
+        session.notice(str(error))
         return None
 
 
@@ -74,6 +77,9 @@ def _heard(source: Source, rate: int) -> Wave:
             waves.append(wave)
             left = room
     if not waves:
-        raise nothing_left(source, dict.fromkeys(source.documents, "silent"))
+        raise DataError(
+            f"{source.located.name}: nothing to compare a sound with: it is silent, as the mean of "
+            "channels in antiphase is"
+        )
     starts = np.cumsum([0, *(len(wave) for wave in waves[:-1])])
     return wave_without_silence(np.concatenate(waves), starts, rate, config.trim_silence)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from tests.commands.conftest import RATE
+from tests.commands.conftest import RATE, TINY
 from tests.conftest import Run
 
 
@@ -59,3 +59,17 @@ def test_takes_that_cannot_be_are_refused(
 def test_models_of_text_have_no_takes(run: Run, trained: Path) -> None:
     text = run.fails_in_a_line(2, "generate", f"checkpoint={trained}", "takes=2")
     assert "takes=2: this model writes text: give streams=2" in text
+
+
+def test_a_model_of_a_short_recording_has_no_takes(run: Run, tmp_path: Path) -> None:
+    noise = np.random.default_rng(0).uniform(-0.5, 0.5, RATE // 5)
+    soundfile.write(tmp_path / "short.wav", noise, RATE)
+    words = (
+        *TINY,
+        "model.hidden_size=8",
+        "train.max_steps=1",
+        f"data.path={tmp_path / 'short.wav'}",
+    )
+    run.ok(*words, f"run_dir={tmp_path / 'run'}")
+    text = run.fails_in_a_line(2, "generate", f"checkpoint={tmp_path / 'run'}", "takes=2")
+    assert "it learnt labels, or its recording is silent or too short" in text
