@@ -22,7 +22,7 @@ _PATHS = 3  # of each reading
 _SHORTEST = 0.4  # of the longest passage
 _FEWEST = 4  # longest passages that a document has; a shorter one is read as it is
 _FAR = 1.0  # seconds that a jump skips or goes back at least
-_MOST = 4096  # places that are looked at for a jump
+_MOST = 512  # places that are looked at for a jump
 _BEFORE = (0.02, 0.1, 0.4)  # seconds over which the sound before a place is heard
 _COURSE, _STEP = 24, 0.05  # of the loudness: values, and seconds of each
 _AT_ONCE = 4096  # frames
@@ -34,22 +34,25 @@ def paths(readings: Sequence[Part], codec: Spectral, longest: float) -> Part:
     Each has the documents of its reading, as long as they were. A document that is too short to
     jump in stays as it is.
     """
-    seeds = range(_PATHS * len(readings))
-    parts = [_jumping(readings[seed % len(readings)], codec, longest, seed) for seed in seeds]
+    rng = np.random.default_rng(0)
+    parts = [path for reading in readings for path in _jumping(reading, codec, longest, rng)]
     return parts[0].and_then(*parts[1:])
 
 
-def _jumping(part: Part, codec: Spectral, longest: float, seed: int) -> Part:
-    """One path, drawn by a seed."""
-    rng = np.random.default_rng(seed)
+def _jumping(part: Part, codec: Spectral, longest: float, rng: np.random.Generator) -> list[Part]:
+    """Paths through one reading; the reading itself where there is no jump in it."""
     most = round(longest * codec.sample_rate / codec.hop)
-    symbols = part.symbols.copy()
+    drawn = [part.symbols.copy() for _ in range(_PATHS)]
+    jumps = False
     for begin, end in pairwise([*part.starts.tolist(), len(part)]):
         frames = part.symbols[begin:end].reshape(-1, codec.phases)
-        if len(frames) >= _FEWEST * most:
-            order = _path(_described(frames, codec), most, round(_FAR / longest * most), rng)
+        if len(frames) < _FEWEST * most:
+            continue
+        jumps, places = True, _described(frames, codec)
+        for symbols in drawn:
+            order = _path(places, most, round(_FAR / longest * most), rng)
             symbols[begin:end] = frames[order].reshape(-1)
-    return dataclasses.replace(part, symbols=symbols)
+    return [dataclasses.replace(part, symbols=symbols) for symbols in drawn] if jumps else [part]
 
 
 def _path(places: Rows, most: int, far: int, rng: np.random.Generator) -> Integers:
@@ -59,7 +62,7 @@ def _path(places: Rows, most: int, far: int, rng: np.random.Generator) -> Intege
         places: how the sound is when each frame has been heard.
         most: frames of a passage.
         far: frames between the places of a jump, at least.
-        rng: draws among places that were read as often, so that paths differ.
+        rng: draws places that a passage may go on at, of which the half that was read least counts.
     """
     count, squares = len(places), np.square(places).sum(1)
     read = np.zeros(count)  # how often each frame was, so that all of them are as often
@@ -67,8 +70,8 @@ def _path(places: Rows, most: int, far: int, rng: np.random.Generator) -> Intege
     length = begin = 0
     while length < count:
         ends = np.arange(begin + round(_SHORTEST * most), min(begin + most, count))
-        seldom = np.argsort(read[1 : count - most + 1] + rng.random(count - most))
-        others = seldom[: min(len(seldom) // 2, _MOST)]
+        drawn = rng.integers(0, count - most, 2 * _MOST)
+        others = drawn[np.argsort(read[drawn + 1], kind="stable")[:_MOST]]
         apart = squares[ends, None] + squares[others] - 2 * places[ends] @ places[others].T
         apart[np.abs(ends[:, None] - others) < far] = np.inf
         from_end, to = np.unravel_index(apart.argmin(), apart.shape)
