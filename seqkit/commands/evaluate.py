@@ -102,7 +102,8 @@ def _likeness(
         check_same(data, codec, saved.settings.data)
         source = source_of(data, session)
         with session.progress("reading"):
-            recording, sha256 = recording_of(source, _FULL_RATE), digest(source)
+            recording = recording_of(source, codec, _FULL_RATE)
+        sha256 = digest(source)
     if recording is None:
         raise ConfigError("this model keeps no recording to compare with: give data.path=FILE")
     config = as_trained(dataclasses.replace(config, seed=config.fixed_seed), saved.settings)

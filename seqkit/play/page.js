@@ -11,7 +11,7 @@ const READ = model.read ?? SHOWN;      // characters of a prompt, or samples of 
 const UNIT = model.symbol_rate ?? 1;                     // symbols of a second, or a character
 const EACH = UNIT / (model.rate ?? 1);                   // symbols of a sample of all channels
 const whole = (symbols) => Math.ceil(symbols / (model.phases ?? 1) - 1e-6) * (model.phases ?? 1);
-const UNHEARD = model.spectral ? 25 * model.phases : 0;  // symbols that wait for those after them
+const UNHEARD = model.spectral ? 29 * model.phases : 0;  // symbols that wait for those after them
 const AHEAD = sounds ? whole(0.3 * UNIT) + UNHEARD : 1024;     // that are asked for at a time
 const TOLD = sounds ? UNIT : 4096;     // symbols after which it is said how far it is
 const KEPT = 10 * 60;      // seconds of sound that can be saved

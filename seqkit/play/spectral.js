@@ -2,7 +2,7 @@
 // Sound of codes, in a worker. Each class is told in the file of data/codecs/spectral/ that it is
 // named after. Targets are rounded to 32 bits where theirs are: they are the same to the bit.
 const OVERLAP = 4, BLOCK = 8, LOOK = 8, ROUNDS = 4, MOMENTUM = 0.99, TINY = 1e-20;
-const RANGE = 90, SILENT = 8, BEND = 300, NEPERS = Math.fround(Math.LN10 / 20);
+const RANGE = 90, SILENT = 8, BEND = 300, AROUND = 4, STEADY = 2, NEPERS = Math.fround(Math.LN10 / 20);
 const TURN = 0.25 / 0.25645, TILT = -0.25645 / 0.5;
 const { fround, PI } = Math;
 const zeros = (length) => new Float64Array(length);
@@ -133,13 +133,18 @@ class Layout {
     const floor = fround(10 ** ((top - RANGE) / 20));
     Object.assign(this, { bins, channels, weights, bands, alike, gains, floor });
   }
-  target(row) {                        // the magnitudes of all channels, and what each one has
-    const { bins, channels, weights, bands, alike, gains, floor } = this, sizes = zeros(bins);
+  levels(row) {                        // of all channels, in decibels
+    const { bins, weights, channels } = this, levels = new Float32Array(channels * bins);
+    for (let i = 0; i < levels.length && row; i++) levels[i] = row[i] / weights[i % bins];
+    return levels;
+  }
+  target(levels, row) {                // the magnitudes of all channels, and what each one has
+    const { bins, channels, bands, alike, gains, floor } = this, sizes = zeros(bins);
     const short = () => new Float32Array(bins);
     const parts = Array.from({ length: channels }, () => ({ re: short(), im: short() }));
     for (let c = 0; c < channels; c++)
       for (let k = 0; k < bins && row; k++) {
-        const level = fround(row[c * bins + k] / weights[k]);
+        const level = levels[c * bins + k];
         if (level > SILENT)
           parts[c].re[k] = fround(floor * fround(Math.exp(fround(level * NEPERS)))) * gains[c * bins + k];
       }
@@ -156,6 +161,24 @@ class Layout {
     for (let k = 0; k < bins; k++) sizes[k] = Math.sqrt(sizes[k]);
     return { sizes, parts };
   }
+}
+
+function steadied(frames, place) {     // the levels of one of some frames
+  const own = frames[place].levels, moved = new Float32Array(own.length);
+  const weights = new Float32Array(own.length).fill(1);
+  const add = (one, other, sign) => {
+    for (let i = 0; i < own.length; i++) {
+      const step = fround(other[i] - one[i]), share = fround(step / STEADY);
+      const apart = fround(1 + fround(share * share)), near = fround(1 / fround(apart * apart));
+      moved[i] += sign * fround(step * near);
+      weights[i] += near;
+    }
+  };
+  for (let apart = 1; apart <= AROUND; apart++) {
+    if (place + apart < frames.length) add(own, frames[place + apart].levels, 1);
+    if (place >= apart) add(frames[place - apart].levels, own, -1);
+  }
+  return own.map((level, i) => level + fround(moved[i] / weights[i]));
 }
 
 class PhaseDecoder {
@@ -331,16 +354,21 @@ class Reader {                         // of symbols that come in pieces
     this.begin();
   }
   begin() {
-    this.kept = [];
+    Object.assign(this, { kept: [], frames: [], begun: 0 });
     this.decoder = new PhaseDecoder(this.size, this.channels);
   }
   read(symbols, last) {                // as 16 bits, the channels side by side
-    const known = [...this.kept, ...symbols], { codes } = this.books, targets = [];
+    const known = [...this.kept, ...symbols], { frames, books: { codes } } = this, targets = [];
     for (; known.length >= codes;) {
-      const own = known.splice(0, codes);
-      targets.push(this.layout.target(own[0] ? this.books.row(own) : null));
+      const own = known.splice(0, codes), row = own[0] ? this.books.row(own) : null;
+      frames.push({ row, levels: this.layout.levels(row) });
     }
     this.kept = known;
+    const end = last ? frames.length : Math.max(frames.length - AROUND, this.begun);
+    for (let i = this.begun; i < end; i++)
+      targets.push(this.layout.target(steadied(frames, i), frames[i].row));
+    frames.splice(0, Math.max(end - AROUND, 0));
+    this.begun = Math.min(end, AROUND);
     return this.decoder.convert(targets, last).map(interleaved);
   }
 }

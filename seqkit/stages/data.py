@@ -1,6 +1,7 @@
 """The data of a training: found, read as the weights to start from want it, and cut into parts."""
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -158,6 +159,9 @@ def _of_sound(data: TrainingData, codec: SoundCodec, notice: Notice) -> Training
         milliseconds, rate = 1000 * codec.layout.size / codec.sample_rate, codec.sample_rate
         frames = f"{rate / codec.hop:.0f} frames of {codec.phases} codes a second"
         notice(f"codec: windows of {milliseconds:.0f} ms, {frames}, {rate} Hz")
+        if codec.gain < 1:
+            quieter = f"{-20 * math.log10(codec.gain):.1f} dB quieter than the recording"
+            notice(f"the recording is loud: sounds are {quieter}, or their peaks would be cut off")
     left_out = f"{(len(data.training) - len(kept)) / codec.symbol_rate:.1f}"
     if float(left_out):
         seconds = duration(len(kept) / codec.symbol_rate)

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 
 from seqkit.config import DataConfig
+from seqkit.data.codecs import SoundCodec, Spectral
 from seqkit.data.datasets import Folders
 from seqkit.data.files import digest_of
 from seqkit.data.load import find
@@ -31,16 +32,20 @@ def recording_to_keep(data: TrainingData, session: Session) -> Recording | None:
     if corpus.codec.kind != "audio" or corpus.labels is not None:
         return None  # a sound with one label need not be like all of them
     try:
-        return recording_of(source_of(data.source, session), corpus.codec.sample_rate)
+        return recording_of(source_of(data.source, session), corpus.codec, corpus.codec.sample_rate)
     except DataError as error:
         session.notice(str(error))
         return None
 
 
-def recording_of(source: Source, rate: int) -> Recording:
-    """What sounds are compared with, at a rate in hertz. Raises DataError: too short, or silent."""
+def recording_of(source: Source, codec: SoundCodec, rate: int) -> Recording:
+    """What sounds of a codec are compared with, at a rate in hertz.
+
+    Raises DataError: too short, or silent.
+    """
+    gain = codec.gain if isinstance(codec, Spectral) else 1.0
     try:
-        return Recording.of(_heard(source, rate), rate)
+        return Recording.of(_heard(source, rate) * np.float32(gain), rate)
     except ValueError as error:
         name = source.located.name
         raise DataError(f"{name}: nothing to compare a sound with: {error}") from error

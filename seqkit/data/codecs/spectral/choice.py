@@ -1,24 +1,23 @@
 """How long windows are: long for tones, short for speech and drums.
 
-Of each length a codec is fitted to some seconds of the recording, with as many fewer codes as these
-are shorter: it would know a few seconds by heart. The error is the mean difference
-in decibels between these and what the codec makes of them, as few bands in short windows hear it
-(attacks), as many bands in long ones (partials), and as between the two. The middle length is taken
-unless another one is clearly better.
+Of each length a codec is fitted to frames of all the recording. The error is the mean difference in
+decibels between some seconds of it and what the codec makes of these, as few bands in short windows
+hear it (attacks), as many bands in long ones (partials), and as between the two. The middle length
+is taken unless another one is clearly better.
 """
 
 import numpy as np
 
-from seqkit.data.codecs.spectral.codec import SIZE, Spectral, excerpt
+from seqkit.data.codecs.spectral.codec import Spectral, excerpt
 from seqkit.data.codecs.spectral.transform import OVERLAP, Transform
 from seqkit.data.sound import Frames
 from seqkit.symbols import Floats
 
 _MIDDLE = 0.046  # seconds, the length of the middle one of three
 _HEARD = ((1 / 8, 16), (1 / 2, 48), (2, 160))  # windows of that length, and bands
-_FEWEST = 16  # values of a code
+_FITTED = 4096  # frames
 _RANGE = 60.0  # decibels that are heard below the loudest
-_BETTER = 0.92  # of the error of the middle length
+_BETTER = 0.8  # of the error of the middle length
 _MEL = 700.0  # hertz, below which bands are as wide as each other
 
 
@@ -26,10 +25,9 @@ def choose(samples: Frames, sample_rate: int) -> int:
     """The length N of the windows for samples (n, C), n > 0."""
     middle: int = max(2 ** round(np.log2(sample_rate * _MIDDLE)), 64)
     part = excerpt(samples, sample_rate)
-    values = max(round(SIZE * len(part) / len(samples)), _FEWEST)
     errors = {}
     for size in (middle // 2, middle, 2 * middle):
-        codec = Spectral.fit(part, sample_rate, size, values)
+        codec = Spectral.fit(samples, sample_rate, size, _FITTED)
         errors[size] = error(part, codec.frames(codec.encode(part)), sample_rate, middle)
     best = min(errors, key=errors.__getitem__)
     return best if errors[best] < _BETTER * errors[middle] else middle

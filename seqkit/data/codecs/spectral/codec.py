@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from seqkit.data.codecs.base import checked_symbols
 from seqkit.data.codecs.spectral.books import Books, decoded, encoded, fit
-from seqkit.data.codecs.spectral.layout import Layout
+from seqkit.data.codecs.spectral.layout import AROUND, Layout
 from seqkit.data.codecs.spectral.phase import PhaseDecoder
 from seqkit.data.codecs.spectral.transform import OVERLAP, Rows, Spectra, Transform
 from seqkit.data.sound import Frames, Wave
@@ -24,11 +24,11 @@ CODES, SIZE = 4, 256
 SILENCE = 0
 """The first symbol of a frame of silence; those after it mean nothing."""
 
-_FITTED = 16384  # frames
 _SHIFTS = 4  # places in a hop at which frames are taken of short recordings
 _AT_ONCE = 512  # frames
 _PARTS, _PART = 3, 4  # of an excerpt, of so many seconds
 _MOST_LIFT = 6.0  # decibels
+_CLIPPED = 0.001  # of the samples, of which nothing is heard
 _AROUND = 24  # frames of a loop, after which those before them no longer matter
 _FADE = 0.05  # seconds from its end to its beginning
 _MOST_ROW = 1e4  # of a value of a row
@@ -49,21 +49,24 @@ class Spectral:
 
     layout: Layout
     books: Books
+    gain: float = 1.0
+    """How loud its sounds are, their recording being 1. The phases of a loud recording keep its
+    peaks low, and those that are found anew do not: less makes room for them."""
 
     @classmethod
-    def fit(cls, samples: Frames, sample_rate: int, window: int, values: int = SIZE) -> "Spectral":
+    def fit(cls, samples: Frames, sample_rate: int, window: int, most: int = 16384) -> "Spectral":
         """The codec for samples (n, C), n > 0, with windows of `window` N samples.
 
-        `values` is how many of the V symbols are used.
+        It is fitted to at most so many frames, which lie as far from each other.
         """
         transform = Transform(window)
-        step = max(transform.hop // _SHIFTS, -(-len(samples) // _FITTED))
+        step = max(transform.hop // _SHIFTS, -(-len(samples) // most))
         top = max(float(np.abs(part).max()) for part in _parts(transform, samples, step))
         channels = samples.shape[1]
         layout = Layout(window, sample_rate, channels, 20 * float(np.log10(max(top, 1e-5))))
         parts = [layout.rows(part) for part in _parts(transform, samples, step)]
         rows = np.concatenate([part[~layout.silent(part)] for part in parts])
-        codec = cls(layout, fit(rows if len(rows) else parts[0][:1], CODES, values))
+        codec = cls(layout, fit(rows if len(rows) else parts[0][:1], CODES, SIZE))
         return codec._levelled(excerpt(samples, sample_rate))
 
     @classmethod
@@ -73,11 +76,13 @@ class Spectral:
         size, rate, channels = (int(spec[name]) for name in ("size", "sample_rate", "channels"))
         layout = Layout(size, rate, channels, float(spec["top"]), lift)
         right = size in range(16, 1 << 16, 8) and rate > 0 and channels in (1, 2)
-        if not (right and abs(layout.top) < 200 and all(abs(band) < 20 for band in lift)):
+        if not (right and abs(layout.top) < 200 and all(abs(band) < 40 for band in lift)):
             raise ValueError("no values of a spectral codec")
-        codec = cls(layout, Books.from_spec(spec["books"]))
+        codec = cls(layout, Books.from_spec(spec["books"]), float(spec.get("gain", 1)))
         if len(lift) not in (0, channels * len(layout.edges)):
             raise ValueError(f"{len(lift)} bands of a spectral codec are lifted")
+        if not 0.01 < codec.gain <= 1:
+            raise ValueError(f"the gain of a spectral codec is {codec.gain}")
         shape = CODES, SIZE, layout.columns
         if codec.books.shape != shape or not (np.abs(codec._tables) < _MOST_ROW).all():
             raise ValueError(f"the books of a spectral codec are not (P, V, columns) {shape}")
@@ -92,6 +97,7 @@ class Spectral:
             **numbers,
             "top": one.top,
             "lift": [*one.lift],
+            "gain": self.gain,
             "books": self.books.to_spec(),
         }
 
@@ -158,18 +164,26 @@ class Spectral:
     def reader(self) -> Callable[[npt.ArrayLike, bool], Frames]:
         """A function that gives the samples (n, C) of symbols that come in pieces (N,).
 
-        It is told which piece is the last, and keeps up to 19 frames back until then. What a piece
+        It is told which piece is the last, and keeps up to 23 frames back until then. What a piece
         holds of a frame that is not at its end is kept for the next one. Raises ConfigError for
         what are no symbols.
         """
-        decode, kept = PhaseDecoder(self.layout.size, self.channels), np.zeros(0, np.int64)
+        decode, kept, begun = (
+            PhaseDecoder(self.layout.size, self.channels),
+            np.zeros(0, np.int64),
+            0,
+        )
 
         def read(symbols: npt.ArrayLike, last: bool) -> Frames:
-            nonlocal kept
+            nonlocal kept, begun
             known = np.concatenate([kept, checked_symbols(symbols, SIZE)])
-            whole = len(known) // CODES * CODES
-            kept = known[whole:]
-            return decode(self.targets(known[:whole].reshape(-1, CODES)), last)
+            whole = len(known) // CODES
+            codes = known[: whole * CODES].reshape(-1, CODES)
+            end = whole if last else max(whole - AROUND, begun)
+            targets = self.targets(codes)[begun:end]
+            first = max(end - AROUND, 0)
+            kept, begun = known[first * CODES :], end - first
+            return decode(targets, last)
 
         return read
 
@@ -196,10 +210,8 @@ class Spectral:
         return np.concatenate([mixed.astype(np.float32), made[fade:]])
 
     def targets(self, codes: Integers) -> Spectra:
-        """What `PhaseDecoder` makes sound of, for codes (F, P)."""
-        targets = self.layout.targets(decoded(codes, self._tables))
-        targets[codes[:, 0] == SILENCE] = 0
-        return targets
+        """What `PhaseDecoder` makes sound of, for codes (F, P) that follow each other."""
+        return self.layout.targets(self._rows(codes))
 
     @cached_property
     def _tables(self) -> Rows:
@@ -215,23 +227,34 @@ class Spectral:
 
     def rows(self, symbols: npt.ArrayLike) -> Rows:
         """Symbols (F P,) as rows (F, columns), near each other as the ear finds the frames."""
-        codes = checked_symbols(symbols, SIZE).reshape(-1, CODES)
-        return decoded(codes, self._tables)
+        return self._rows(checked_symbols(symbols, SIZE).reshape(-1, CODES))
+
+    def _rows(self, codes: Integers) -> Rows:
+        """Codes (F, P) as rows (F, columns), which are 0 for silence."""
+        rows = decoded(codes, self._tables)
+        rows[codes[:, 0] == SILENCE] = 0
+        return rows
 
     def _levelled(self, samples: Frames) -> "Spectral":
-        """The same with bands as loud as in samples.
+        """The same with bands as loud as in samples, if there is room for its peaks.
 
         A mean of decibels is below the decibels of a mean, and magnitudes that no sound has lose
         when sound is made of them.
         """
-        analyse = Transform(self.layout.size).at
+        analyse, symbols = Transform(self.layout.size).at, self.encode(samples)
         places = np.arange(0, len(samples), self.hop)
         wanted = self.layout.powers(analyse(samples, places)).sum(0)
-        made = self.layout.powers(analyse(self.frames(self.encode(samples)), places)).sum(0)
+        made = self.layout.powers(analyse(self.frames(symbols), places)).sum(0)
         least = np.float32(10 ** (self.layout.top / 10 - 9))
         lift = 10 * np.log10((wanted + least) / (made + least))
-        lift = np.clip(lift, -_MOST_LIFT, _MOST_LIFT)
-        return replace(self, layout=replace(self.layout, lift=tuple(lift.reshape(-1).tolist())))
+        lift = np.clip(lift, -_MOST_LIFT, _MOST_LIFT).reshape(-1)
+        level = replace(self, layout=replace(self.layout, lift=tuple(lift.tolist())))
+        peak = float(np.quantile(np.abs(level.frames(symbols)), 1 - _CLIPPED))
+        if peak <= 1:
+            return level
+        gain = 1 / peak
+        lift += 20 * np.log10(gain)
+        return replace(level, layout=replace(self.layout, lift=tuple(lift.tolist())), gain=gain)
 
 
 def excerpt(samples: Frames, sample_rate: int) -> Frames:

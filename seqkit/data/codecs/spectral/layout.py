@@ -22,6 +22,9 @@ _BEND = 300.0  # hertz
 _BANDS, _LOWEST = 24, 100.0  # and hertz at which the first one ends
 _ALIKE = 12.0  # decibels of one channel that matter as much as a cosine of 1
 _NEPERS = np.float32(np.log(10) / 20)  # of a decibel
+AROUND = 4
+"""The frames before and after one that its targets depend on."""
+_STEADY = np.float32(2)  # decibels from one frame to another that are mostly the quantiser's
 
 
 @dataclass(frozen=True)
@@ -85,8 +88,11 @@ class Layout:
         return np.asarray((self._levels(rows) <= _SILENT).all((1, 2)))
 
     def targets(self, rows: Rows) -> Spectra:
-        """The frames (n, C, bins) of rows, without the phase that their channels have in common."""
-        levels = self._levels(rows)
+        """The frames (n, C, bins) of rows, without the phase that their channels have in common.
+
+        The rows follow each other in time, and are 0 for silence.
+        """
+        levels = steadied(self._levels(rows))
         sizes = np.where(levels > _SILENT, self._floor * _exp(levels * _NEPERS), 0)
         counts = np.diff([*self.edges, self.bins])
         if self.lift:
@@ -114,6 +120,26 @@ class Layout:
     @cached_property
     def _floor(self) -> np.float32:
         return np.float32(10 ** ((self.top - _RANGE) / 20))
+
+
+def steadied(levels: Rows) -> Rows:
+    """Levels (n, C, bins) without the flicker of a quantiser, which is heard as stripes.
+
+    Each is a mean over the frames around, in which a level counts the less the more it differs: so
+    attacks stay as they are (a bilateral filter: Tomasi and Manduchi, 1998).
+    """
+    moved, weights = np.zeros_like(levels), np.ones_like(levels)
+    for apart in range(1, min(AROUND, len(levels) - 1) + 1):
+        steps = levels[apart:] - levels[:-apart]
+        near = 1 + np.square(steps / _STEADY)
+        near = 1 / (near * near)
+        steps *= near
+        moved[:-apart] += steps
+        moved[apart:] -= steps
+        weights[:-apart] += near
+        weights[apart:] += near
+    steady: Rows = levels + moved / weights
+    return steady
 
 
 def _exp(values: Rows) -> Rows:
