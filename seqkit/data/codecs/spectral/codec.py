@@ -241,20 +241,18 @@ class Spectral:
         A mean of decibels is below the decibels of a mean, and magnitudes that no sound has lose
         when sound is made of them.
         """
-        analyse, symbols = Transform(self.layout.size).at, self.encode(samples)
+        analyse, made = Transform(self.layout.size).at, self.frames(self.encode(samples))
         places = np.arange(0, len(samples), self.hop)
         wanted = self.layout.powers(analyse(samples, places)).sum(0)
-        made = self.layout.powers(analyse(self.frames(symbols), places)).sum(0)
+        found = self.layout.powers(analyse(made, places)).sum(0)
         least = np.float32(10 ** (self.layout.top / 10 - 9))
-        lift = 10 * np.log10((wanted + least) / (made + least))
+        lift = 10 * np.log10((wanted + least) / (found + least))
         lift = np.clip(lift, -_MOST_LIFT, _MOST_LIFT).reshape(-1)
-        level = replace(self, layout=replace(self.layout, lift=tuple(lift.tolist())))
-        peak = float(np.quantile(np.abs(level.frames(symbols)), 1 - _CLIPPED))
-        if peak <= 1:
-            return level
-        gain = 1 / peak
+        peak = float(np.quantile(np.abs(made), 1 - _CLIPPED))
+        peak *= float(np.sqrt((wanted.sum() + least) / (found.sum() + least)))
+        gain = 1 / max(peak, 1)
         lift += 20 * np.log10(gain)
-        return replace(level, layout=replace(self.layout, lift=tuple(lift.tolist())), gain=gain)
+        return replace(self, layout=replace(self.layout, lift=tuple(lift.tolist())), gain=gain)
 
 
 def excerpt(samples: Frames, sample_rate: int) -> Frames:
