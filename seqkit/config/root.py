@@ -7,7 +7,7 @@ from typing import Any
 
 from seqkit.config.data import DataConfig
 from seqkit.config.model import DynamicConfig, ModelConfig, SampleConfig, check_model
-from seqkit.config.training import OptimizerConfig, TrainConfig
+from seqkit.config.training import OptimizerConfig, TrainConfig, check_train
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_section, option, options_of
 
@@ -200,11 +200,7 @@ def check(config: Config) -> None:
     if config.part != "validation" and config.data.path:
         raise ConfigError(f"part={config.part} is of the checkpoint's own data: data.path has none")
     check_model(config.model)
-    if not (config.train.max_steps or config.train.max_epochs or config.train.max_minutes):
-        raise ConfigError(
-            "train.max_steps=null: nothing else ends the training: give train.max_minutes or "
-            "train.max_epochs"
-        )
+    check_train(config.train)
     split = config.data.split
     adds_up = abs(sum(split) - 1) <= 1e-6  # no sum with NaN or infinity does
     if len(split) != 3 or min(split) < 0 or split[0] == 0 or not adds_up:

@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 
+from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import option
+
+_SHORTEST = 0.1  # seconds of a passage: three frames, where these are the longest
 
 
 @dataclass
@@ -123,3 +126,17 @@ class TrainConfig:
         "repeat bit for bit on the same machine: a fixed number of threads, and on a GPU only "
         "operations that repeat",
     )
+
+
+def check_train(train: TrainConfig) -> None:
+    """Check that the training has an end, and passages that can be read. Raises ConfigError."""
+    if not (train.max_steps or train.max_epochs or train.max_minutes):
+        raise ConfigError(
+            "train.max_steps=null: nothing else ends the training: give train.max_minutes or "
+            "train.max_epochs"
+        )
+    if 0 < train.jump_after < _SHORTEST:
+        raise ConfigError(
+            f"train.jump_after={train.jump_after:g}: in so short a passage nothing is heard: give "
+            f"at least {_SHORTEST:g}, or 0 to read the recording from beginning to end"
+        )

@@ -66,6 +66,7 @@ def test_a_value_of_another_type_is_refused_in_a_line(argument: str, said: str) 
         ("model.input_dropout=0.1", "one-hot rows have no units to drop"),
         ("optimizer.lr=nan", "finite"),
         ("train.input_noise=1", "train.input_noise=1.0: give a value of at most 0.95"),
+        ("train.jump_after=0.05", "train.jump_after=0.05: in so short a passage nothing is heard"),
         ("data.split=[0.5,0.1]", "three fractions"),
         ("data.split=[a,b,c]", "data.split=[a,b,c]: expected a number"),
         ("data.split=[0.5,0.1,0.1]", "add up to 1"),
