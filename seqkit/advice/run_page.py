@@ -149,11 +149,13 @@ def _url(kind: str, content: bytes) -> str:
 
 def _facts(record: Record) -> dict[str, str]:
     total, parameters = record.number("total_steps"), record.number("parameters")
+    temperature = record.number("temperature")
     versions = {name: record.text("versions", name) for name in ("seqkit", "torch", "python")}
     return {
         **{name: record.text(*place) for name, place in _FACTS.items()},
         "parameters": f"{parameters:,.0f}" if parameters else "",
         "steps": f"{record.metrics.step:,}" + (f" of {total:,.0f}" if total else ""),
+        "temperature": "" if temperature is None else f"{temperature:g}",
         "time": duration(record.seconds or 0),
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items() if version),
     }

@@ -86,6 +86,7 @@ def summary(training: Training) -> dict[str, Any]:
         "best_weights": progress.best_weights,
         "best_temperature": progress.best_temperature,
         "data": {"name": corpus.name, "sha256": corpus.sha256},
+        "temperature": training.config.temperature,  # or that which is chosen
         "likeness": None,  # until the closing sample is made
         "recital": None,
         "settings": dataclasses.asdict(training.config),
@@ -152,6 +153,7 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
         best = dataclasses.replace(best, config={**best.config, "temperature": config.temperature})
         try:
             best.save(best.file)
+            training.folder.complete_summary({"temperature": config.temperature})
         except SeqkitError as error:
             notice(f"the temperature is not kept: {error}")
     request = request_of(config, training.closing.length)

@@ -70,7 +70,9 @@ def test_a_training_has_one_verdict_which_all_say_again(
     assert list(shares) == ["0.7", "0.8", "0.9", "1"]
     assert min(shares, key=lambda each: float(shares[each])) == tried[1]
     best = checkpoint.load(place / "checkpoints" / "best.safetensors", Catalogue())
-    assert best.settings.temperature == float(tried[1])
+    assert best.settings.temperature == summary_of(place)["temperature"] == float(tried[1])
+    report = (place / "report.html").read_text()
+    assert f"<th>temperature</th><td><bdi>{tried[1]}</bdi>" in report
     (said,) = re.findall(r"^the closing sample (.*like the recording.*)$", done.err, re.M)
     assert "band 0." in said
     assert f"what to try: python -m seqkit doctor run_dir={place}\n" in done.err

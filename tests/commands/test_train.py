@@ -76,7 +76,7 @@ def test_a_run_leaves_what_the_design_says(trained: Path) -> None:
     assert set(summary) == {
         *("recipe", "device", "dtype", "parameters", "steps", "symbols", "train_seconds"),
         *("elapsed_seconds", "best_validation_loss", "best_step", "data", "settings", "versions"),
-        *("best_weights", "best_temperature", "processes"),
+        *("best_weights", "best_temperature", "processes", "temperature"),
         *("validation_symbols", "validation_symbols_scored", "likeness", "recital"),
     }
     assert summary["settings"] == yaml.safe_load((trained / "config.yaml").read_text())
