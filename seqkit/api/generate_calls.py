@@ -23,7 +23,7 @@ class GenerateKeys(TypedDict, total=False):
     """How a prompt is continued; what is None, or left out, is as the training had it.
 
     Attributes:
-        length: new symbols, 500 by default; of sound usually samples.
+        length: new symbols, 500 by default; of sound samples, or codes of frames.
         seconds: of new sound, in place of `length`; 5 by default.
         until: a text that ends what is new, or document for where the model ends its document.
         temperature: divides the logits.

@@ -77,7 +77,7 @@ class DataConfig:
     codec: str = option(
         "auto",
         "how text or sound becomes symbols: characters, bytes, mu_law or linear, each sample a "
-        "symbol, spectral, each of 40 to 170 frames a second four, or a plug-in's; auto goes by "
+        "symbol, spectral, each of 31 to 188 frames a second four, or a plug-in's; auto goes by "
         "data.kind, and takes mu_law for sound",
     )
     levels: int = option(256, "levels of the quantiser", minimum=2, maximum=1024)

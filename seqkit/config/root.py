@@ -62,7 +62,9 @@ class Config:
         True, "whether the result begins with the prompt; with false it is what follows it"
     )
     length: int | None = option(
-        None, "symbols to generate, of sound usually samples; by default 500 of text", minimum=1
+        None,
+        "symbols to generate, of sound samples or codes of frames; by default 500 of text",
+        minimum=1,
     )
     seconds: float | None = option(
         None, "seconds of sound to generate, by default 5; or give length", above=0, maximum=86400
