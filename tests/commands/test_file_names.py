@@ -97,7 +97,6 @@ WITH_OUT = {
     "generate": ("checkpoint={run}",),
     "evaluate": ("checkpoint={run}",),
     "score": ("checkpoint={run}",),
-    "compare": ("runs={run}",),
     "doctor": ("data.path={text}",),
     "export": ("checkpoint={run}",),
 }
