@@ -128,6 +128,11 @@ def test_a_budget_of_time_lifts_a_recipes_steps_and_not_those_that_are_given(
         assert composed(words, [tmp_path]).train.max_steps == steps, words
 
 
+def test_a_recipe_of_sound_ends_on_a_fast_machine_too() -> None:
+    train = composed(["recipe=my_sound"], []).train
+    assert (train.max_steps, train.max_epochs, train.max_minutes) == (None, 200, 8)
+
+
 def test_a_run_that_goes_on_by_the_clock_keeps_the_steps_that_limit_it() -> None:
     def goes_on(own: list[str]) -> int | None:
         words = ["run_dir=a", "resume=auto", "train.max_minutes=20"]
