@@ -1,10 +1,10 @@
 """A recording read along paths that jump, so that none of it is learnt by heart in long passages.
 
 A short recording tells what follows each of its places, and a network that has learnt it long
-enough plays it back. So it reads paths through the recording: after some time a path goes on at
-another place, of all that it might jump from and to at the two that are most alike. Places are
-compared by the sound just before them, and by the course of the loudness, so that a path keeps
-time.
+enough plays it back. So it reads paths through the recording. A path follows the recording for some
+time, then jumps: of all places to leave it and to go on at, it takes the two that are most alike.
+Places are compared by the sound just before them, and by the course of the loudness, so that a path
+keeps time.
 """
 
 import dataclasses

@@ -36,9 +36,8 @@ _TILT = 0.25645 / (2 * 0.25)  # radians a bin, per neper from the frame before t
 class PhaseDecoder:
     """Samples of targets (n, C, bins) that come in pieces.
 
-    A target is a complex number: its size is the magnitude, and its angle what the phase of a
-    channel differs by from the phase that all channels have in common. That one is found for the
-    magnitudes of all channels together.
+    A target is a complex number. Its size is the magnitude. Its angle is that between the phase of
+    the channel and a phase that all channels share, which is found for their magnitudes together.
     """
 
     def __init__(self, size: int, channels: int) -> None:
