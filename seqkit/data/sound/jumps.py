@@ -4,7 +4,7 @@ A short recording tells what follows each of its places, and a network that has 
 enough plays it back. So it reads paths through the recording. A path follows the recording for some
 time, then jumps: of all places to leave it and to go on at, it takes the two that are most alike.
 Places are compared by the sound just before them, and by the course of the loudness, so that a path
-keeps time.
+keeps time. Each path begins elsewhere, where it was quiet, so that sounds do not all begin alike.
 """
 
 import dataclasses
@@ -23,6 +23,7 @@ _SHORTEST = 0.4  # of the longest passage
 _FEWEST = 4  # longest passages that a document has; a shorter one is read as it is
 _FAR = 1.0  # seconds that a jump skips or goes back at least
 _MOST = 512  # places that are looked at for a jump
+_BEGINS = 16  # places that are looked at for the first passage
 _BEFORE = (0.02, 0.1, 0.4)  # seconds over which the sound before a place is heard
 _COURSE, _STEP = 24, 0.05  # of the loudness: values, and seconds of each
 _AT_ONCE = 4096  # frames
@@ -49,17 +50,21 @@ def _jumping(part: Part, codec: Spectral, longest: float, rng: np.random.Generat
         if len(frames) < _FEWEST * most:
             continue
         jumps, places = True, _described(frames, codec)
+        powers = codec.powers(part.symbols[begin:end])
         for symbols in drawn:
-            order = _path(places, most, round(_FAR / longest * most), rng)
+            looked_at = rng.integers(0, len(frames) - most, _BEGINS)
+            quiet = int(looked_at[powers[looked_at].argmin()])
+            order = _path(places, quiet, most, round(_FAR / longest * most), rng)
             symbols[begin:end] = frames[order].reshape(-1)
     return [dataclasses.replace(part, symbols=symbols) for symbols in drawn] if jumps else [part]
 
 
-def _path(places: Rows, most: int, far: int, rng: np.random.Generator) -> Integers:
+def _path(places: Rows, begin: int, most: int, far: int, rng: np.random.Generator) -> Integers:
     """The frames (F,) of a path through described frames (F, D).
 
     Args:
         places: how the sound is when each frame has been heard.
+        begin: the frame that comes first.
         most: frames of a passage.
         far: frames between the places of a jump, at least.
         rng: draws places that a passage may go on at, of which the half that was read least counts.
@@ -67,7 +72,7 @@ def _path(places: Rows, most: int, far: int, rng: np.random.Generator) -> Intege
     count, squares = len(places), np.square(places).sum(1)
     read = np.zeros(count)  # how often each frame was, so that all of them are as often
     passages = list[Integers]()
-    length = begin = 0
+    length = 0
     while length < count:
         ends = np.arange(begin + round(_SHORTEST * most), min(begin + most, count))
         drawn = rng.integers(0, count - most, 2 * _MOST)

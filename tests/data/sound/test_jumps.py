@@ -56,6 +56,17 @@ def test_passages_are_short_and_the_path_is_as_long(codec: Spectral) -> None:
     assert len(np.unique(first)) > 0.55 * len(recording) / codec.phases  # drawn evenly: 0.39 else
 
 
+def test_each_path_begins_elsewhere_and_where_it_is_quiet(codec: Spectral) -> None:
+    recording = part_of(codec, beats())
+    path = paths([recording], codec, 1.5)
+    firsts = [tuple(path.symbols[begin : begin + codec.phases]) for begin in path.starts]
+    assert len(firsts) == len(set(firsts)) == 3
+    powers = codec.powers(recording.symbols)
+    for begin in path.starts:
+        (power,) = codec.powers(path.symbols[begin : begin + codec.phases])
+        assert power < np.quantile(powers, 0.3)
+
+
 def test_a_path_keeps_time(codec: Spectral) -> None:
     recording = part_of(codec, beats())
     symbols = paths([recording], codec, 1.5).symbols[: len(recording)]
