@@ -1,11 +1,9 @@
 """What can be named: seqkit's own, installed packages', the user's; each fault with its name."""
 
 import sys
-from pathlib import Path
 
 import pytest
 
-from seqkit.data.codecs import Characters, MuLaw
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError
 from tests.conftest import Write, install
@@ -19,28 +17,11 @@ DATASETS = {"squares": Squares()}
 """
 
 
-def test_seqkits_own_are_found_by_name() -> None:
-    catalogue = Catalogue()
-    assert {"tiny_shakespeare", "etude"} <= set(catalogue.names("datasets"))
-    assert catalogue.names("codecs") == ["bytes", "characters", "linear", "mu_law", "spectral"]
-    assert catalogue.find("codecs", "characters") is Characters
-    assert catalogue.find("codecs", "mu_law") is MuLaw
-    for name in catalogue.names("datasets"):
-        assert callable(catalogue.find("datasets", name).locate)
-
-
 def test_a_name_that_nothing_has_is_refused_with_those_there_are() -> None:
     with pytest.raises(
         ConfigError, match=r"no codec named os\.system\. There are bytes, .*plugins="
     ):
         Catalogue().find("codecs", "os.system")
-
-
-def test_a_module_of_the_users_is_one_more_source(write: Write) -> None:
-    write("mine.py", DATASETS)
-    catalogue = Catalogue(["mine"])
-    assert callable(catalogue.find("datasets", "squares").locate)
-    assert "squares" not in Catalogue().names("datasets")
 
 
 @pytest.mark.parametrize(
@@ -63,19 +44,6 @@ def test_a_module_with_a_fault_is_refused_at_once(write: Write, text: str, said:
     write("mine.py", text)
     with pytest.raises(ConfigError, match=said):
         Catalogue(["mine"])
-
-
-def test_the_current_folder_is_importable(
-    tmp_path: Path, write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "site" / "deep").mkdir()
-    write("deep/here_only.py", DATASETS)
-    monkeypatch.chdir(tmp_path / "site" / "deep")
-    monkeypatch.setattr(
-        sys, "path", [place for place in sys.path if place not in ("", str(Path.cwd()))]
-    )
-    assert "squares" in Catalogue(["here_only"]).names("datasets")
-    assert sys.path[-1] == str(Path.cwd())
 
 
 def test_an_installed_package_is_imported_when_it_is_used(write: Write) -> None:

@@ -1,31 +1,11 @@
 """Several processes add up, share and agree; one alone agrees with itself."""
 
 import sys
-from pathlib import Path
 
 import pytest
-import torch
 
 from seqkit.foundation.processes import Rank, own_rank
-from seqkit.foundation.ranks import joined
-from tests.conftest import TINY, completed, torchrun
-
-
-@pytest.mark.thorough
-def test_three_processes_agree() -> None:
-    done = completed(torchrun(3, "tests.several"))
-    assert done.returncode == 0, done.stderr
-
-
-def test_a_process_alone_agrees_with_itself() -> None:
-    with joined(Rank()) as ranks:
-        values = torch.tensor([1.0, 2.0])
-        ranks.sum(values)
-        assert values.tolist() == [1, 2]
-        assert ranks.first("a") == ranks.shared(lambda: "a") == "a"
-        with ranks.turn(False), ranks.turn(True):
-            ranks.check_same({"a": 1})
-
+from tests.conftest import completed
 
 _BROKEN = """
 import atexit
@@ -59,16 +39,3 @@ def test_the_place_is_what_torchrun_says(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("MASTER_PORT", "29500")
     assert own_rank() == Rank(5, 8, 1, 4)
     assert not own_rank().leads
-
-
-@pytest.mark.thorough
-def test_what_the_operating_system_refused_one_process_is_told_once(
-    text_file: Path, tmp_path: Path
-) -> None:
-    folder = tmp_path / "run"
-    words = (*TINY, f"data.path={text_file}", f"run_dir={folder}")
-    done = completed(torchrun(2, "tests.commands.failing", *words))
-    assert done.returncode == 1
-    assert done.stderr.count("seqkit: error:") == 1
-    assert "seqkit: error: rank 1: /nowhere/at all: No such file" in done.stderr
-    assert not folder.exists()
