@@ -2,8 +2,6 @@
 
 import dataclasses
 import json
-import pickle
-import struct
 from pathlib import Path
 
 import numpy as np
@@ -77,30 +75,6 @@ def test_eight_bits_are_read_as_nearly_the_weights_that_they_were(saved: Path) -
     loaded.save(saved)
     again = checkpoint.load(saved, Catalogue())
     assert (saved.stat().st_size, again.eight_bits) == (small.stat().st_size, True)
-
-
-def test_the_library_reads_what_is_written(saved: Path) -> None:
-    original, read = example(), safetensors.numpy.load_file(saved)
-    assert all(
-        np.array_equal(read[f"model.{name}"], value) for name, value in original.weights.items()
-    )
-    with safetensors.safe_open(saved, "np") as content:
-        assert json.loads(content.metadata()["seqkit"])["config"] == original.config
-
-
-def test_foreign_files_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.safetensors"
-    header = json.dumps({"__metadata__": {"format": "pt"}}).encode()
-    for content in (
-        b"text that is no checkpoint",
-        pickle.dumps({"a": 1}),
-        struct.pack("<Q", 2**62) + b"{}",
-        struct.pack("<Q", len(header)) + header,
-        struct.pack("<Q", 2) + b"[]",
-    ):
-        path.write_bytes(content)
-        with pytest.raises(CheckpointError, match="not a seqkit checkpoint"):
-            assert checkpoint.load(path, Catalogue()).settings
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,6 @@ import dataclasses
 import errno
 import fcntl
 import os
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,13 +11,11 @@ import torch
 
 from seqkit.config import Config, ModelConfig
 from seqkit.data.codecs import Characters
-from seqkit.foundation import disk
 from seqkit.foundation.errors import OutputError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder, is_locked, take_lock
-from tests.conftest import SENTENCE, TINY, Run, environment
-from tests.warm_python import python
+from tests.conftest import SENTENCE, TINY, Run
 
 pytestmark = pytest.mark.faults
 
@@ -68,21 +64,6 @@ def test_two_trainings_never_share_a_folder(tmp_path: Path) -> None:
         folder.make()
 
 
-def test_what_others_write_beside_the_checkpoints_is_left_to_them(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path / "run")
-    with folder.claimed():
-        folder.make()
-        folder.save(checkpoint(1))
-    others = [disk.half_of(place / "a.wav") for place in (folder.path, folder.samples)]
-    killed = disk.half_of(folder.checkpoint("last"))
-    for half in (*others, killed):
-        half.touch()
-    disk.clear_halves.cache_clear()  # as another process
-    with RunFolder(folder.path).claimed():
-        assert not killed.exists()
-        assert all(half.exists() for half in others)
-
-
 def test_places_where_no_folder_can_be_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for path in (tmp_path / "file", tmp_path / "file" / "run"):
@@ -91,23 +72,6 @@ def test_places_where_no_folder_can_be_are_refused(tmp_path: Path) -> None:
     nowhere = RunFolder(Path("/proc/nowhere/run"))
     with pytest.raises(OutputError, match="run_dir=/proc/nowhere/run"), nowhere.claimed():
         nowhere.make()
-
-
-def test_a_training_whose_folder_was_moved_writes_nothing_more(tmp_path: Path) -> None:
-    folder, moved = RunFolder(tmp_path / "run"), tmp_path / "moved"
-    with folder.claimed():
-        folder.make()
-        folder.path.rename(moved)
-        writes: list[Callable[[], None]] = [
-            lambda: folder.save_best(checkpoint(1)),
-            lambda: folder.save(checkpoint(1)),
-            lambda: folder.append(folder.log, "text"),
-            lambda: folder.write_json(folder.summary, {}),
-        ]
-        for write in writes:
-            with pytest.raises(OutputError, match="no longer the file that this training holds"):
-                write()
-    assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == [".lock"]
 
 
 def test_only_what_a_run_left_is_cleared(tmp_path: Path) -> None:
@@ -145,30 +109,6 @@ def test_what_a_training_reads_is_not_replaced(run: Run, tmp_path: Path) -> None
         6, *TINY, f"data.path={own}", f"run_dir={folder}", "overwrite=true"
     )
     assert {file: file.read_bytes() for file in folder.rglob("*.safetensors")} == before
-
-
-HOLDING = """
-import pathlib, sys, time
-from seqkit.runs.folder import take_lock
-take_lock(pathlib.Path(sys.argv[1]))
-print("held", flush=True)
-time.sleep(60)
-"""
-
-
-def test_the_folder_of_a_killed_process_is_free_at_once(tmp_path: Path) -> None:
-    file = tmp_path / ".lock"
-    # As after a kill in a container that starts again under a new name.
-    file.write_text('{"host": "another", "pid": 7, "of": "x"}\n')
-    holding = subprocess.Popen(
-        [python(), "-c", HOLDING, str(file)], env=environment(), stdout=subprocess.PIPE
-    )
-    assert holding.stdout and holding.stdout.readline()
-    with pytest.raises(OutputError, match="another training"):
-        take_lock(file)
-    holding.kill()
-    holding.communicate()
-    os.close(take_lock(file))
 
 
 def test_without_locks_a_folder_has_no_owner(

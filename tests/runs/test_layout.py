@@ -1,13 +1,11 @@
 """Where things lie in a run's folder, and what is said of one that is none."""
 
-import os
 import shutil
 from pathlib import Path
 
 import pytest
 
 from seqkit.foundation.errors import CheckpointError, ConfigError
-from seqkit.foundation.run_folders import is_run
 from seqkit.runs.layout import (
     RunFiles,
     find_checkpoint,
@@ -36,20 +34,3 @@ def test_runs_are_found_by_a_glob_and_below_it(trained: Path, tmp_path: Path) ->
         ):
             refuses(tmp_path)
     assert find_checkpoint(found[0]) == RunFiles(found[0]).checkpoint("best")
-
-
-@pytest.mark.parametrize("name", ["best", "last", "previous"])
-def test_a_folder_holds_a_run_by_its_checkpoints(name: str, trained: Path, tmp_path: Path) -> None:
-    files = RunFiles(tmp_path)
-    files.metrics.write_text('{"event": "train", "step": 1, "loss": 1}\n')  # anybody's
-    files.config.write_text((trained / "config.yaml").read_text())
-    files.checkpoints.mkdir()
-    files.checkpoint(name).write_text("another program's")
-    assert not is_run(tmp_path)
-    files.checkpoint(name).unlink()
-    os.mkfifo(files.checkpoint(name))  # which is not waited for
-    assert not is_run(tmp_path)
-    files.checkpoint(name).unlink()
-    last = (trained / "checkpoints" / "last.safetensors").read_bytes()
-    files.checkpoint(name).write_bytes(last[: len(last) // 2])  # damaged
-    assert is_run(tmp_path)

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.foundation import disk, dropped
+from seqkit.foundation import dropped
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
-from seqkit.runs import resume
 from seqkit.runs.checkpoint import load as read_checkpoint
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.resume import find_last, read_config
@@ -24,33 +23,6 @@ def save_all(folder: RunFolder, *steps: int) -> None:
         with folder.claimed():
             folder.make()
             folder.save(checkpoint(step))
-
-
-def cut(folder: RunFolder, name: str) -> Path:
-    """Damage a checkpoint."""
-    file = folder.checkpoint(name)
-    file.write_bytes(file.read_bytes()[:-1])
-    return file
-
-
-def test_the_newest_whole_checkpoint_is_found(tmp_path: Path) -> None:
-    folder, told = RunFolder(tmp_path / "run"), list[str]()
-    save_all(folder, 1, 2)
-    found = find_last(folder, Catalogue(), told.append)
-    assert (found.metrics["step"], told) == (2, [])
-    last = cut(folder, "last")
-    found = find_last(folder, Catalogue(), told.append)
-    assert found.metrics["step"] == 1
-    assert told[0].endswith("; going on from previous.safetensors")
-    assert last.exists()  # nothing is changed before the training begins
-    resume.set_aside(folder, found)
-    assert not last.exists()
-    assert len([*folder.checkpoints.glob("last.damaged_*")]) == 1
-    found = find_last(folder, Catalogue(), told.append)  # as after a kill in a save
-    assert found.metrics["step"] == 1
-    cut(folder, "previous")
-    with pytest.raises(CheckpointError, match="the run cannot go on: "):
-        find_last(folder, Catalogue(), told.append)
 
 
 @pytest.mark.parametrize("renamed", [0, 1])
@@ -133,17 +105,3 @@ def test_the_settings_are_those_of_the_newest_checkpoint(trained: Path, tmp_path
         read_config(copy)
     with pytest.raises(ConfigError, match="no such folder"):
         read_config(tmp_path / "none")
-
-
-def test_a_full_disk_leaves_both_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = RunFolder(tmp_path / "run")
-    save_all(folder, 1, 2)
-    before = {file: file.read_bytes() for file in folder.checkpoints.iterdir()}
-
-    def full(self: disk.OutputFile, content: bytes) -> int:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(disk.OutputFile, "write", full)
-    with pytest.raises(OSError, match="No space"):
-        save_all(folder, 3)
-    assert {file: file.read_bytes() for file in folder.checkpoints.iterdir()} == before

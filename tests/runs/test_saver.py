@@ -5,7 +5,7 @@ import dataclasses
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +13,10 @@ import pytest
 import torch
 
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.errors import DivergedError, OutputError
+from seqkit.foundation.errors import DivergedError
 from seqkit.runs.checkpoint import Checkpoint, load
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.saver import Saver
-from tests.conftest import fill_disk
 from tests.runs.test_checkpoint import example
 
 
@@ -84,27 +83,6 @@ def test_a_save_waits_for_those_before_it(folder: SlowFolder) -> None:
         assert (folder.step("last"), folder.step("previous")) == (3, 2)
 
 
-def test_a_failure_is_raised_where_the_training_is_and_ends_all_writing(
-    folder: SlowFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fill_disk(monkeypatch, files=".best*")
-    refused = pytest.raises(OutputError, match=r"cannot write .*best\.safetensors: no space left")
-    with refused, Saver(folder) as saver:
-        saver.save_best(at(1))
-        saver.save(at(1))
-        folder.gate.set()
-    assert not folder.holds_run
-    calls: list[Callable[[], None]] = [
-        saver.check,
-        saver.wait,
-        lambda: saver.save(at(2)),
-        lambda: saver.save_best(at(2)),
-    ]
-    for call in calls:
-        with pytest.raises(OutputError, match="no space left"):
-            call()
-
-
 def test_what_was_begun_is_finished_whatever_ends_the_training(folder: SlowFolder) -> None:
     def insist() -> None:
         os.kill(os.getpid(), signal.SIGINT)
@@ -121,25 +99,6 @@ def test_what_was_begun_is_finished_whatever_ends_the_training(folder: SlowFolde
         threading.Timer(0.2, folder.gate.set).start()
         raise DivergedError("the loss is nan")
     assert folder.step("last") == 2
-
-
-def interrupt_after(seconds: float) -> None:
-    threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-
-
-@pytest.mark.parametrize("within", [True, False])
-def test_a_second_interrupt_waits_for_no_disk(folder: SlowFolder, within: bool) -> None:
-    with pytest.raises(KeyboardInterrupt), Saver(folder) as saver:
-        saver.save_best(at(1))
-        saver.save(at(1))
-        interrupt_after(0.3)
-        if within:  # the first one comes in the block
-            raise KeyboardInterrupt
-        interrupt_after(0.6)
-    assert folder.saved == []
-    folder.gate.set()  # the disk answers at last: what was begun is finished, and no more
-    assert saver._ended.wait(10)
-    assert folder.saved == ["best"]
 
 
 @pytest.mark.gpu
