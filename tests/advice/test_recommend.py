@@ -33,24 +33,6 @@ def test_a_recipe_for_gpus_is_given_what_it_does_otherwise(key: str, text_file: 
     assert compose(words, []).data == config.data
 
 
-@pytest.mark.thorough
-def test_on_a_cpu_the_network_is_as_large_as_the_data_and_the_time_allow(text_file: Path) -> None:
-    def units(symbols: int, *words: str) -> int:
-        config = compose(["recipe=shakespeare", f"data.path={text_file}", *words], [])
-        corpus = load_corpus(config.data, Session(Catalogue(), lambda text: None))
-        found = advise(config, symbols, corpus, torch.device("cpu"), config_of)
-        assert found is not None
-        composed = compose(shlex.split(found["command"])[3:], [])
-        assert composed.train.max_minutes == (config.train.max_minutes or 6)
-        assert composed.train.max_steps is None
-        return composed.model.hidden_size
-
-    assert units(50_000, "train.max_minutes=60") == 128
-    assert units(2_000_000) == 256
-    assert units(2_000_000, "train.max_minutes=1") == 128
-    assert units(2_000_000, "train.max_minutes=60") == 384
-
-
 def test_a_recipe_is_named_that_fits(tmp_path: Path) -> None:
     text, sound = tmp_path / "song.txt", tmp_path / "clips"
     text.write_text("sing a song")

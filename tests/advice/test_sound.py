@@ -9,7 +9,7 @@ import soundfile
 from seqkit.advice import sound
 from seqkit.advice.sound import levels_of
 from seqkit.config import DataConfig
-from seqkit.data.codecs import MuLaw, Spectral
+from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Part
 from seqkit.data.load import load_corpus
 from seqkit.data.sound import Wave
@@ -46,22 +46,6 @@ def test_the_faults_that_a_training_tells(wave: Wave, said: str, tmp_path: Path)
     data.trim_silence = 40  # which cures silence
     cured = sound.faults_of(corpus.whole, corpus.codec, data)
     assert cured == (faults if "silence" not in said else [])
-
-
-def test_no_phases_are_found_to_look_for_faults(monkeypatch: pytest.MonkeyPatch) -> None:
-    wave = np.append(NOISE, np.zeros(3 * len(NOISE), np.float32))
-    codec = Spectral.fit(wave[:, None], RATE, 256)
-    part = Part.of(codec.encode(wave))
-
-    def unexpected(*given: object) -> None:
-        raise AssertionError("sound is made of symbols")
-
-    monkeypatch.setattr(Spectral, "reader", unexpected)
-    levels = sound.levels_before_gain(part, codec)
-    assert levels.silence == pytest.approx(0.74, abs=0.01)
-    assert (levels.peak, levels.offset) == (None, None)
-    (fault,) = sound.faults_of(part, codec, DataConfig())
-    assert "74% of the sound is silence" in str(fault)
 
 
 def test_a_gain_mends_what_is_quiet() -> None:

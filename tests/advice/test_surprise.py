@@ -1,27 +1,10 @@
 """The most surprising places are found, and named by their documents."""
 
-import numpy as np
 import pytest
 
-from seqkit.advice.surprise import highest, located
+from seqkit.advice.surprise import located
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus, Part
-
-
-@pytest.mark.parametrize("length", [1, 7, 100, 1000])
-def test_the_highest_are_kept_in_order_and_apart(length: int) -> None:
-    values = np.random.default_rng(1).permutation(1000).astype(np.float32)
-    values[501] = 2000
-    values[502] = 1999  # next to the highest
-    found = list[tuple[int, float]]()
-    for begin in range(0, 1000, length):
-        found = highest(found, begin, values[begin : begin + length], 10)
-    assert [value for _, value in found] == sorted((value for _, value in found), reverse=True)
-    assert found[0][0] == 501
-    where = sorted(place for place, _ in found)
-    assert len(where) == 20
-    assert min(np.diff(where)) >= 10
-    assert min(value for _, value in found) > 900
 
 
 @pytest.mark.parametrize("share", [0.02, 0.5])

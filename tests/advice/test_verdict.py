@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-from seqkit.advice.verdict import judge, warning
+from seqkit.advice.verdict import judge
 from seqkit.config import Config
 from seqkit.runs.layout import RunFiles
 from seqkit.runs.record import State, read
@@ -111,25 +111,6 @@ def test_what_several_processes_began_is_gone_on_with_by_as_many(
 ) -> None:
     run = leave(DOWN, [2.0], finished=False, processes=processes, local_processes=local)
     assert judge(read(run)).command == f"{launcher} -m seqkit run_dir={run} resume=auto"
-
-
-WORSE = ([2.0, 1.0], [4.0, 3.9, 3.8])
-
-
-@pytest.mark.parametrize(
-    ("losses", "said"),
-    [
-        (WORSE, "It has not learned: it is no better than guessing. At step 1,000 it needs 5.48"),
-        ((FLAT, [2.2, 1.56, 1.55, 1.552]), ""),
-        ((FLAT, []), ""),
-    ],
-)
-def test_a_training_is_told_where_it_stands_badly(
-    losses: tuple[list[float], list[float]], said: str, leave: Leave
-) -> None:
-    told = warning(read(leave(*losses, baselines={"histogram_bits": 4.8})))
-    assert told.startswith(said)
-    assert bool(said) == bool(told)
 
 
 @pytest.mark.parametrize(("epochs", "given"), [(400, False), (3, True)])

@@ -1,6 +1,5 @@
 """Recipes and overrides: every real one composes, every wrong one is named."""
 
-import dataclasses
 import re
 from pathlib import Path
 
@@ -146,23 +145,6 @@ def test_a_run_that_goes_on_by_the_clock_keeps_the_steps_that_limit_it() -> None
 
 def test_without_a_recipe_all_keys_have_their_defaults() -> None:
     assert composed([], []) == Config()
-
-
-def test_given_keys_come_before_the_runs_own() -> None:
-    stored = Config(recipe="x", seed=3, run_dir="old", overwrite=True, quiet=True, plugins=["p"])
-    stored.train.max_steps = 7
-    given_ = Config(run_dir="new", resume="auto", prompt="To be", length=9, seed=4)
-    stored.prompt_file, stored.seconds, stored.resume = "file", 2.0, "force"
-    merged = with_given(
-        dataclasses.replace(stored), given_, ["run_dir", "resume", "prompt", "length"]
-    )
-    assert (merged.recipe, merged.seed, merged.train.max_steps) == ("x", 3, 7)
-    assert (merged.run_dir, merged.resume, merged.plugins) == ("new", "auto", [])
-    assert (merged.overwrite, merged.quiet) == (False, False)
-    assert (merged.prompt, merged.prompt_file) == ("To be", None)
-    assert (merged.length, merged.seconds) == (9, None)
-    given_.train.max_steps = 8
-    assert with_given(merged, given_, ["train.max_steps"]).train.max_steps == 8
 
 
 def test_every_combination_is_a_run_and_so_is_each_path() -> None:
