@@ -7,31 +7,6 @@ from pathlib import Path
 import seqkit
 
 PACKAGE = Path(seqkit.__file__).parent
-WITHOUT_PYTORCH = [
-    "api.model",
-    "cli",
-    "commands.compare",
-    "commands.export",
-    "commands.generate",
-    "commands.inspect",
-    "commands.play",
-    "commands.report",
-    "compose",
-    "config",
-    "data.codecs",
-    "evaluation.recording",
-    "generation.continuation",
-    "generation.engines.wasm",
-    "model.arrays",
-    "model.state",
-    "play",
-    "advice.run_page",
-    "runs.checkpoint",
-    "runs.named_checkpoint",
-    "runs.record",
-    "symbols",
-]
-"""Rooms and files that import it only within functions, for a GPU, the torch engine or to learn."""
 PAGE = (PACKAGE.parent / "docs" / "how" / "architecture.md").read_text()
 
 
@@ -107,27 +82,6 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     assert not left, sorted(left)
 
 
-def test_six_values_in_a_row_have_names_in_generation() -> None:
-    generation = {n: path for n, path in modules().items() if n.startswith("generation.")}
-    for name, path in generation.items():
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.FunctionDef):
-                given = [argument.arg for argument in node.args.args]
-                assert len([word for word in given if word != "self"]) < 6, f"{name}: {node.name}"
-            if isinstance(node, ast.Call) and not ast.unparse(node.func).endswith("reshape"):
-                assert len(node.args) < 6, f"{name}: {ast.unparse(node)}"
-
-
-def test_an_array_has_one_name_and_a_name_one_meaning() -> None:
-    found: dict[str, list[str]] = {}
-    for name, path in modules().items():
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.Assign) and "npt.NDArray" in ast.unparse(node.value):
-                found.setdefault(ast.unparse(node.targets[0]), []).append(name)
-    assert found["Floats"] == ["symbols"]
-    assert not {alias: names for alias, names in found.items() if len(names) > 1}
-
-
 def test_only_the_command_line_knows_hydra_and_one_file_torchaudio() -> None:
     for name, path in modules().items():
         if "hydra" in path.read_text():
@@ -135,33 +89,6 @@ def test_only_the_command_line_knows_hydra_and_one_file_torchaudio() -> None:
             assert "hydra._" not in path.read_text(), name  # what may change without notice
         if re.search(r"^ *(import|from) torchaudio\b", path.read_text(), re.MULTILINE):
             assert name == "data.sound.resample", name
-
-
-def imported_at_once(path: Path) -> set[str]:
-    """What a file imports when it is imported, each dotted name with those of its packages."""
-    found, left = set[str](), [*ast.parse(path.read_text()).body]
-    while left:
-        node = left.pop()
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, (ast.If, ast.Try)) and "TYPE_CHECKING" not in ast.unparse(node):
-            left += ast.iter_child_nodes(node)  # type: ignore[arg-type]
-    parts = [name.split(".") for name in found]
-    return {".".join(each[:end]) for each in parts for end in range(1, len(each) + 1)}
-
-
-def test_a_cpu_generates_inspects_and_shows_without_pytorch() -> None:
-    found = modules()
-    at_once = {name: imported_at_once(path) for name, path in found.items()}
-    slow = {name for name, targets in at_once.items() if targets & {"torch", "safetensors.torch"}}
-    while new := {n for n, t in at_once.items() if t & {f"seqkit.{m}" for m in slow}} - slow:
-        slow |= new
-    assert {"training.step", "commands.train", "api.train"} <= slow
-    for name in WITHOUT_PYTORCH:
-        inside = {own for own in found if f"{own}.".startswith(f"{name}.")}
-        assert inside and not inside & slow, (name, inside & slow)
 
 
 def test_nothing_is_pickled_evaluated_or_printed_below_the_command_line() -> None:

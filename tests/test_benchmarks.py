@@ -1,8 +1,6 @@
 """What is timed: the loops that seqkit is compared with train, and a shape is printed whole."""
 
-import itertools
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +8,6 @@ import pytest
 import torch
 
 from benchmarks import training_rows
-from benchmarks.timing import interleave
 from benchmarks.training_rows import Variant
 from seqkit.config import Config, ModelConfig, OptimizerConfig, TrainConfig
 from tests.conftest import completed
@@ -45,12 +42,6 @@ def losses(
     return [float(step()) for _ in range(count)]
 
 
-def test_the_usual_loop_learns_its_window(config: Config) -> None:
-    found = losses(config, CPU, None, 150)
-    assert found[0] == pytest.approx(math.log(7), rel=0.1)
-    assert sum(found[-10:]) / 10 < 0.9 * found[0]
-
-
 def test_the_best_loop_makes_the_updates_of_the_usual_one(config: Config) -> None:
     config.train.clip_norm = 0.1  # so that it counts
     best = losses(config, CPU, Variant("fp32", graph=False), 20)
@@ -64,14 +55,6 @@ def test_a_graph_makes_the_updates_that_it_recorded(config: Config) -> None:
     recorded = losses(config, device, Variant("fp32", graph=True), 20)
     launched = losses(config, device, Variant("fp32", graph=False), 20 + warm)
     assert recorded == pytest.approx(launched[warm:], rel=0.02)
-
-
-def test_rows_take_turns_and_every_call_is_timed() -> None:
-    order: list[str] = []
-    builds = {name: lambda name=name: lambda: order.append(name) for name in "ab"}
-    timings = interleave(builds, CPU, rounds=3)
-    assert [len(timings[name]) for name in "ab"] == [60, 60]
-    assert [name for name, _ in itertools.groupby(order)] == [*"abababab"]
 
 
 def printed(*words: str) -> Any:

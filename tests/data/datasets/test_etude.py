@@ -1,4 +1,4 @@
-"""The étude is music: its pitches are those of its scale, and it is the same every time."""
+"""The étude is music: its strings sound at their pitches, and it is the same every time."""
 
 from pathlib import Path
 from types import ModuleType
@@ -8,7 +8,6 @@ import pytest
 import soundfile
 
 from seqkit.data.datasets import Folders, etude, etude_44k
-from tests.pitch import on_scale, pitches
 
 
 @pytest.mark.parametrize("hertz", etude.SCALE)
@@ -16,9 +15,9 @@ from tests.pitch import on_scale, pitches
 def test_a_string_sounds_at_its_pitch_and_dies_away(hertz: float, played: tuple[int, ...]) -> None:
     rate = played[0]
     tone = etude.pluck(hertz, rate // 2, *played)
-    found = pitches(tone.astype(np.float32), rate)[1:]
-    cents = 1200 * np.log2(found / hertz)
-    assert np.abs(cents - 1200 * np.round(cents / 1200)).max() < 5
+    spectrum = np.abs(np.fft.rfft(tone * np.hanning(len(tone)), 16 * rate))  # 16 bins a hertz
+    partial = spectrum.argmax() / 16 / hertz
+    assert abs(1200 * np.log2(partial / round(partial))) < 5
     loudness = [np.abs(part).max() for part in np.array_split(tone, 5)]
     assert loudness == sorted(loudness, reverse=True)
     assert tone[-1] == 0
@@ -36,5 +35,3 @@ def test_it_is_written_once(dataset: ModuleType, tmp_path: Path) -> None:
     assert rate == dataset.SAMPLE_RATE
     assert sound.size >= 30 * rate
     assert 0.5 < np.abs(sound).max() < 1
-    share, notes = on_scale(sound, rate, etude.SCALE)
-    assert (share > 0.8, notes) == (True, 6)
