@@ -31,11 +31,11 @@ from seqkit.config import Config, ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.device import DTYPES, candidate_precisions, has_fast_bf16, set_fp32
-from seqkit.kernels.graph import GraphedCall
-from seqkit.model import fused_calls
+from seqkit.lstm import fused_calls
+from seqkit.lstm.execution import PERSISTENT, Execution
+from seqkit.lstm.graph import GraphedCall
+from seqkit.lstm.persistent import persistent_layer
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.execution import PERSISTENT, Execution
-from seqkit.model.persistent_lstm.layer import persistent_layer
 from seqkit.training.kernel_choice import choose_execution, supported
 from seqkit.training.step import Plan
 from seqkit.training.trainer import Trainer

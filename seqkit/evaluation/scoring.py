@@ -25,9 +25,9 @@ from seqkit.data.corpus import Part
 from seqkit.evaluation.protocols import LANES
 from seqkit.foundation.errors import CheckpointError
 from seqkit.foundation.threads import shared_cores
+from seqkit.lstm import launch
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import RunnableWeights, cross_entropy
-from seqkit.model.persistent_lstm import launch
 from seqkit.model.state import State
 from seqkit.symbols import IGNORED, Floats, Integers
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.machine import HOST, Device
-from seqkit.model.cells import GATES, LayerWeights
+from seqkit.lstm.cells import GATES, LayerWeights
 from seqkit.model.state import State, zero_state
 from seqkit.symbols import Floats
 

@@ -24,9 +24,9 @@ from torch import Tensor, nn
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_section, check_type
-from seqkit.model import cells
-from seqkit.model.cells import LayerWeights
-from seqkit.model.execution import plainest_kernel
+from seqkit.lstm import cells
+from seqkit.lstm.cells import LayerWeights
+from seqkit.lstm.execution import plainest_kernel
 from seqkit.model.frames import SPREAD, FrameHead, FrameWeights
 from seqkit.model.network import RunnableWeights
 from seqkit.model.state import State, zero_state

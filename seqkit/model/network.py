@@ -7,12 +7,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from seqkit.config import ModelConfig
-from seqkit.kernels.graph import SideStream
-from seqkit.model import cells, fused_calls
-from seqkit.model.cells import LayerWeights
-from seqkit.model.execution import PERSISTENT
+from seqkit.lstm import cells, fused_calls
+from seqkit.lstm.cells import LayerWeights
+from seqkit.lstm.execution import PERSISTENT
+from seqkit.lstm.graph import SideStream
+from seqkit.lstm.persistent import persistent_layer
 from seqkit.model.frames import FrameWeights, Steps, hot, rows_at, rows_of
-from seqkit.model.persistent_lstm.layer import persistent_layer
 from seqkit.model.state import State
 from seqkit.symbols import IGNORED
 
@@ -26,7 +26,7 @@ class RunnableWeights(NamedTuple):
     or columns than its parameter; the parameter's come first. `side_stream` is given where the
     gradients of the persistent kernel's matrices are made beside the rest, and has to be joined
     before they are used. `failed` is that kernel's word for having given up: see
-    `persistent_lstm.launch.check`. `tables` are its embeddings, by their names in CharRNN.
+    `launch.check`. `tables` are its embeddings, by their names in CharRNN.
     `frame` is there if a step makes several symbols.
     """
 

@@ -10,8 +10,8 @@ from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.session import Notice, Session
 from seqkit.foundation.wording import counted
+from seqkit.lstm.execution import Execution
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.execution import Execution
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.stages.data import TrainingData
 from seqkit.training import kernel_choice

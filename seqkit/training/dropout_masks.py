@@ -15,8 +15,8 @@ from torch import Tensor
 
 from seqkit.config import ModelConfig, TrainConfig
 from seqkit.foundation.errors import DeviceError
-from seqkit.kernels.nvrtc import NUMBERS, Kernel, Value, dtype_number
-from seqkit.model.cells import GATES
+from seqkit.lstm.cells import GATES
+from seqkit.lstm.nvrtc import NUMBERS, Kernel, Value, dtype_number
 
 _THREADS = 256
 _INPUT, _STATE, _WEIGHTS = range(3)  # places of keys, after those of the L layers' outputs

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.kernels.nvrtc import NUMBERS, Kernel, Value, dtype_number
+from seqkit.lstm.nvrtc import NUMBERS, Kernel, Value, dtype_number
 from seqkit.training.weights import TrainingWeights
 
 _THREADS, _CHUNK = 256, 1024  # as in gpu_update.cu

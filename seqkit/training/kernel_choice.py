@@ -10,19 +10,18 @@ from torch import Tensor
 
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.kernels.graph import GraphedCall, milliseconds
-from seqkit.model import fused_calls
-from seqkit.model.char_rnn import CharRNN
-from seqkit.model.execution import (
+from seqkit.lstm import fused_calls, launch
+from seqkit.lstm.execution import (
     PERSISTENT,
     Execution,
     persistent_kernels,
     plainest_kernel,
     usable_kernels,
 )
-from seqkit.model.fused_calls import TENSOR_CORE, round_up
+from seqkit.lstm.fused_calls import TENSOR_CORE, round_up
+from seqkit.lstm.graph import GraphedCall, milliseconds
+from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import cross_entropy
-from seqkit.model.persistent_lstm import launch
 
 _STACKED_FROM = 48  # lanes; at 128 one call for all layers takes half the time in fp16
 _CALLS, _WARM = 5, 8  # of each precision: those that are timed, and those before

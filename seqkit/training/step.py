@@ -10,11 +10,11 @@ from torch import Tensor
 from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.data.lanes import Lanes, Windows
 from seqkit.foundation.ranks import ALONE, Ranks
-from seqkit.kernels.graph import GraphedCall, SideStream
+from seqkit.lstm import launch
+from seqkit.lstm.execution import PERSISTENT, Execution
+from seqkit.lstm.graph import GraphedCall, SideStream
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.execution import PERSISTENT, Execution
 from seqkit.model.network import cross_entropy
-from seqkit.model.persistent_lstm import launch
 from seqkit.model.state import State
 from seqkit.training.dropout_masks import DropoutMasks
 from seqkit.training.input_noise import InputNoise

@@ -13,8 +13,8 @@ from seqkit.evaluation import protocols, scoring
 from seqkit.evaluation.scoring import Chunk
 from seqkit.foundation.errors import DivergedError, GaveUpError
 from seqkit.foundation.ranks import ALONE, Ranks
+from seqkit.lstm.execution import PERSISTENT, Execution
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.execution import PERSISTENT, Execution
 from seqkit.model.network import cross_entropy
 from seqkit.symbols import Integers
 from seqkit.training.events import TrainingProgress, Validated

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from seqkit.model import cells
+from seqkit.lstm import cells
+from seqkit.lstm.execution import Execution
+from seqkit.lstm.fused_calls import round_up, without_padding
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.execution import Execution
-from seqkit.model.fused_calls import round_up, without_padding
 
 
 class WeightAverage:

@@ -9,7 +9,7 @@ from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring, streaming
 from seqkit.evaluation.scoring import CHUNK, Scored
 from seqkit.evaluation.streaming import stretches
-from seqkit.model.cells import weights_of
+from seqkit.lstm.cells import weights_of
 from seqkit.model.char_rnn import CharRNN
 
 V = 5

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from seqkit.config import ModelConfig
 from seqkit.generation.engines.pytorch import PreparedStep
-from seqkit.model import cells
+from seqkit.lstm import cells
 from seqkit.model.char_rnn import CharRNN
 
 N, B, P, V, H, LABELS = 5, 3, 4, 7, 6, 5

@@ -9,8 +9,8 @@ import torch
 from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
+from seqkit.lstm.execution import Execution
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.execution import Execution
 from seqkit.training.step import Plan, TrainingStep
 
 V, B, T = 11, 6, 10

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from seqkit.foundation.errors import DeviceError
-from seqkit.model.execution import Execution
+from seqkit.lstm.execution import Execution
 from seqkit.training import optimizer
 from seqkit.training.optimizer import OptimizerStep
 from seqkit.training.weights import TrainingWeights

@@ -7,10 +7,10 @@ from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.errors import ConfigError, DeviceError
+from seqkit.lstm import launch
+from seqkit.lstm.execution import Execution
+from seqkit.lstm.fused_calls import round_up
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.execution import Execution
-from seqkit.model.fused_calls import round_up
-from seqkit.model.persistent_lstm import launch
 from seqkit.training import kernel_choice
 from seqkit.training.kernel_choice import choose_execution
 

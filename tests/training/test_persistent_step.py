@@ -6,7 +6,7 @@ import torch
 
 from seqkit.config import OptimizerConfig
 from seqkit.foundation.errors import GaveUpError
-from seqkit.model.execution import Execution
+from seqkit.lstm.execution import Execution
 from seqkit.training.step import TrainingStep
 from tests.training.stepping import GPU, B, T, V, step, trained
 

@@ -8,8 +8,8 @@ from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring
 from seqkit.evaluation.scoring import Scored
+from seqkit.lstm.execution import Execution, plainest_kernel
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.execution import Execution, plainest_kernel
 from seqkit.training import validation
 from seqkit.training.events import Event, Validated
 from seqkit.training.validation import Validation, calibrated

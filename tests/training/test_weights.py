@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from seqkit.config import ModelConfig
+from seqkit.lstm.execution import Execution
+from seqkit.lstm.fused_calls import without_padding
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.execution import Execution
-from seqkit.model.fused_calls import without_padding
 from seqkit.training.weights import TrainingWeights, WeightAverage
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]

@@ -15,8 +15,8 @@ from seqkit.foundation.machine import Device
 from seqkit.generation.engine import Drawing
 from seqkit.generation.engines.pytorch import Carried, PreparedStep, score_by_network
 from seqkit.generation.sampling import Sampling
-from seqkit.kernels.graph import GraphedCall
-from seqkit.kernels.nvrtc import Kernel
+from seqkit.lstm.graph import GraphedCall
+from seqkit.lstm.nvrtc import Kernel
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers

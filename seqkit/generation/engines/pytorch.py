@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from seqkit.foundation.threads import shared_cores
 from seqkit.generation.engine import Drawing
 from seqkit.generation.sampling import draw, guided
-from seqkit.model import cells
+from seqkit.lstm import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.frames import rows_of
 from seqkit.model.state import State, fed_of

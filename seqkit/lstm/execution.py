@@ -10,7 +10,7 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.device import DTYPES
-from seqkit.model.persistent_lstm import launch
+from seqkit.lstm import launch
 
 KERNELS = {
     "layerwise": "one call a layer",

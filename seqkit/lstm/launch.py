@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from seqkit.foundation.errors import DeviceError, GaveUpError
-from seqkit.kernels.nvrtc import Kernel, Value
+from seqkit.lstm.nvrtc import Kernel, Value
 
 UNITS = 32
 """Hidden units of a block; a group has a block for each so many."""

@@ -10,11 +10,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from seqkit.foundation.errors import GaveUpError
-from seqkit.kernels.nvrtc import Kernel
-from seqkit.model import cells, fused_calls
-from seqkit.model.cells import LayerWeights
-from seqkit.model.persistent_lstm import launch
-from seqkit.model.persistent_lstm.layer import persistent_layer
+from seqkit.lstm import cells, fused_calls, launch
+from seqkit.lstm.cells import LayerWeights
+from seqkit.lstm.nvrtc import Kernel
+from seqkit.lstm.persistent import persistent_layer
 
 GPU = torch.device("cuda", 0)
 RESULTS = ["y", "h", "c", "dw", "du", "db", "dd", "dh0", "dc0", "dx"]
@@ -73,7 +72,7 @@ class Case:
         return [*out, *torch.autograd.grad(out, leaves, self.gradients)]
 
     def exact(self) -> list[Tensor]:
-        """In fp64, by the equations, which tests/model/test_cells.py holds to NumPy's."""
+        """In fp64, by the equations, which tests/lstm/test_cells.py holds to NumPy's."""
         values = *self.weights, self.h, self.c, self.x
         leaves = [value.detach().double().requires_grad_() for value in values]
         weights, (h, c, x) = LayerWeights(*leaves[:4]), leaves[4:]

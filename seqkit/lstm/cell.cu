@@ -2,7 +2,7 @@
 
 typedef unsigned short half;  // the bits of a number of 16 bits; arithmetic is done in fp32
 
-// ---- the cell; seqkit/model/cells.py has the whole layer ----
+// ---- the cell; seqkit/lstm/cells.py has the whole layer ----
 
 // The next h, from gates that their functions have been applied to; c becomes the next c.
 template <typename Tanh>

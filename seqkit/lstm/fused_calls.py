@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from seqkit.model.cells import LayerWeights, Outputs
+from seqkit.lstm.cells import LayerWeights, Outputs
 
 TENSOR_CORE = 8
 """Tensor cores want the sides of a matrix in multiples of this: lanes, hidden units, logits."""

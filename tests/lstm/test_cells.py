@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqkit.model.cells import GATES, LayerWeights, Outputs, unrolled
-from seqkit.model.fused_calls import fused_layer
+from seqkit.lstm.cells import GATES, LayerWeights, Outputs, unrolled
+from seqkit.lstm.fused_calls import fused_layer
 
 T, B, X, H = 7, 3, 5, 4  # all different, so that no two can be mistaken for each other
 CELLS = list(GATES)

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from seqkit.model.persistent_lstm import launch
-from seqkit.model.persistent_lstm.launch import Card, Tiling, grid_tiling
-from tests.model.lstm_case import (
+from seqkit.lstm import launch
+from seqkit.lstm.launch import Card, Tiling, grid_tiling
+from tests.lstm.lstm_case import (
     GPU,
     RESULTS,
     ROUNDED,

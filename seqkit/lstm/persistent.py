@@ -8,11 +8,11 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from seqkit.kernels.graph import SideStream
-from seqkit.kernels.nvrtc import Value
-from seqkit.model.cells import LayerWeights, Outputs
-from seqkit.model.fused_calls import TENSOR_CORE
-from seqkit.model.persistent_lstm import launch
+from seqkit.lstm import launch
+from seqkit.lstm.cells import LayerWeights, Outputs
+from seqkit.lstm.fused_calls import TENSOR_CORE
+from seqkit.lstm.graph import SideStream
+from seqkit.lstm.nvrtc import Value
 
 
 def persistent_layer(

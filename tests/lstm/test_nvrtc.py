@@ -9,16 +9,16 @@ import pytest
 import torch
 
 from seqkit.foundation.errors import DeviceError
-from seqkit.kernels import nvrtc
-from seqkit.kernels.nvrtc import Kernel, cached, compiled, parameter_of
+from seqkit.lstm import nvrtc
+from seqkit.lstm.nvrtc import Kernel, cached, compiled, parameter_of
 from tests.conftest import environment
 
 
 @pytest.mark.parametrize(
     ("kernel", "files", "count"),
     [
-        ("lstm_forward", ["model/persistent_lstm/forward"], 17),
-        ("lstm_backward", ["model/persistent_lstm/backward"], 15),
+        ("lstm_forward", ["lstm/forward"], 17),
+        ("lstm_backward", ["lstm/backward"], 15),
         ("draw_streams", ["generation/engines/draw"], 4),
         ("dropout_masks", ["training/dropout_masks"], 7),
         ("update_parameters", ["training/gpu_update"], 25),
@@ -156,7 +156,7 @@ def test_processes_may_write_at_once(cache: Path) -> None:
     program = (
         "import sys\n"
         "from seqkit.foundation import disk\n"
-        "from seqkit.kernels.nvrtc import cached\n"
+        "from seqkit.lstm.nvrtc import cached\n"
         "for turn in range(200):\n"
         "    code = bytes([turn % 4]) * 100_000\n"
         "    assert cached([str(turn % 4)], lambda: code) == code\n"

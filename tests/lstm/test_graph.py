@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from seqkit.kernels.graph import GraphedCall, SideStream
+from seqkit.lstm.graph import GraphedCall, SideStream
 
 
 @pytest.mark.gpu

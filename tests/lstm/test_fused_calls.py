@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqkit.model import fused_calls
-from seqkit.model.cells import LayerWeights, unrolled
+from seqkit.lstm import fused_calls
+from seqkit.lstm.cells import LayerWeights, unrolled
 
 
 def gradients(run: str, hidden: int, dtype: torch.dtype) -> list[Tensor]:

@@ -1,1 +1,0 @@
-"""Compile, record and time what runs on a GPU."""
