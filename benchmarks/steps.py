@@ -37,8 +37,8 @@ from seqkit.foundation.randomness import uniforms_of_streams
 from seqkit.generation.engine import Drawing, Engine
 from seqkit.generation.engines.choose import PRECISIONS, build_engine
 from seqkit.generation.request import Request
-from seqkit.generation.sampling import sampling_of
 from seqkit.model.char_rnn import CharRNN
+from seqkit.runs.asked import sampling_of
 
 SHAPES = {
     "text": "model.num_layers=2 model.hidden_size=512 model.vocabulary_size=65 "

@@ -121,3 +121,11 @@ def test_the_disk_has_one_door() -> None:
                 assert to_memory or not any(set(mode) & set("wax+") for mode in modes), (
                     f"{name}: {ast.unparse(node)}"
                 )
+
+
+def test_generation_and_play_know_no_config() -> None:
+    for name, path in modules().items():
+        if name.partition(".")[0] in ("generation", "play"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ImportFrom) and (node.module or "") == "seqkit.config":
+                    assert "Config" not in [alias.name for alias in node.names], name

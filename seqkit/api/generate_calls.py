@@ -97,7 +97,8 @@ class KeptEngine:
             weights = [(each.data_ptr(), each._version) for each in network.parameters()]
         size, labels = request.size(trained.codec), choice and choice.weights.tolist()
         sampling = dataclasses.replace(request.sampling, seed=0)
-        usual = dataclasses.replace(request, length=1, sampling=sampling, label=None, ending=None)
+        usual = dataclasses.replace(request, length=1, sampling=sampling, label=None)
+        usual = dataclasses.replace(usual, ending=None, seed_is_drawn=False)
         key, kept = (usual, size, labels, weights), self._kept
         self._kept = None
         if kept is None or kept[0] != key:

@@ -24,10 +24,9 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import Device, memory_errors
 from seqkit.foundation.settings import check_type
 from seqkit.foundation.wording import counted
-from seqkit.generation.ending import ending_of, streams_of
+from seqkit.generation.ending import streams_of
 from seqkit.generation.engines.choose import as_module
 from seqkit.generation.medium import Medium, medium_of
-from seqkit.generation.request import as_trained, request_of, with_seed
 from seqkit.model.state import State, zero_state
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
@@ -270,14 +269,10 @@ class Model(Generic[Content]):
         """The medium of what is made; and a prompt's symbols (N,), then blocks (N,), or (N, S)."""
         asked = dataclasses.replace(config_of(keys), streams=1 if streams is None else streams)
         check(asked)
-        config = with_seed(as_trained(asked, self._checkpoint.settings), _LOG.info)
-        saved = self._checkpoint
-        unknown = config.sample.unknown
+        saved, unknown = self._checkpoint, asked.sample.unknown
         symbols = prompt if encoded else self._encode("prompt", prompt, unknown)
-        length = self._medium.length(config.length, config.seconds)
-        ending = ending_of(config, self._medium, self._checkpoint.model)
-        request = request_of(config, length, ending)
-        network = self._checkpoint.trained(self._network)
+        request = saved.asked(asked).request
+        network = saved.trained(self._network)
         blocks = self._engine.blocks(network, symbols, request, _carried(begin))
         if streams is None:
             blocks = (block[:, 0] for block in blocks)

@@ -26,10 +26,9 @@ from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.session import Notice
 from seqkit.foundation.wording import command_line
 from seqkit.generation.continuation import continue_prompt, engine_for, finish
-from seqkit.generation.ending import ending_of
 from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import save_sample
-from seqkit.generation.request import Request, Trained, request_of
+from seqkit.generation.request import Request, Trained
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.events import Event, Sampled, describe
@@ -125,16 +124,11 @@ def sample(
 
     `best` has the model of the closing sample, of which `recites` is told how much of it recites.
     """
-    config = dataclasses.replace(training.config, until=None)  # which a training does not read
-    ending = ending_of(config, training.closing.medium, model.config)
-    sampling = request.sampling
     if training.corpus.labels is not None:  # each sample has labels that are drawn anew
-        seed = sampling.seed + training.trainer.progress.step
-        sampling = dataclasses.replace(sampling, seed=seed)
-    closing, streams = training.closing, training.closing.streams if best else 1
-    request = dataclasses.replace(
-        request, streams=streams, sampling=sampling, ending=ending, novel=False
-    )
+        seed = request.sampling.seed + training.trainer.progress.step
+        sampling = dataclasses.replace(request.sampling, seed=seed)
+        request = dataclasses.replace(request, sampling=sampling)
+    closing = training.closing
     corpus, index = training.corpus, best.index if best else None
     trained = Trained(model, corpus.codec, labels=corpus.labels, index=index)
     blocks = continue_prompt(trained, closing.prompt, request, notice=notice)
@@ -147,16 +141,17 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
     Where no temperature is given, the one that does best is chosen before, and kept in it.
     """
     best = training.chosen
-    model, config = best.build(training.device), training.config
+    model, request = best.build(training.device), training.closing.request
     if training.closing.tried and training.recording is not None:
-        config = dataclasses.replace(config, temperature=_temperature(training, model, notice))
-        best = dataclasses.replace(best, config={**best.config, "temperature": config.temperature})
+        temperature = _temperature(training, model, notice)
+        sampling = dataclasses.replace(request.sampling, temperature=temperature)
+        request = dataclasses.replace(request, sampling=sampling)
+        best = dataclasses.replace(best, config={**best.config, "temperature": temperature})
         try:
             best.save(best.file)
-            training.folder.complete_summary({"temperature": config.temperature})
+            training.folder.complete_summary({"temperature": temperature})
         except SeqkitError as error:
             notice(f"the temperature is not kept: {error}")
-    request = request_of(config, training.closing.length)
 
     def recites(said: Recital) -> None:
         notice(f"the closing sample: {said.words}")
@@ -174,7 +169,8 @@ def _temperature(training: Training, model: CharRNN, notice: Notice) -> float:
     assert recording is not None
     assert codec.kind == "audio"
     trained = Trained(model, codec)
-    plain, worst = request_of(training.config, closing.tried), dict[float, float]()
+    plain = dataclasses.replace(closing.request, streams=1, ending=None)
+    worst = dict[float, float]()
     engine = engine_for(trained, plain, None, notice)
     for draws, temperature in enumerate(TEMPERATURES, 1):
         request = plain.again(draws, closing.tried)
@@ -298,12 +294,13 @@ class Samples:
 
     def _symbols(self) -> Integers:
         """The prompt and a little that follows it, symbols (N,)."""
-        closing, config = self.training.closing, self.training.config
-        if closing.medium.printed:  # so short a text is there before another engine is set up
-            request = request_of(config, closing.medium.glimpse)
+        closing = self.training.closing
+        medium, length = closing.medium, closing.medium.glimpse
+        request = dataclasses.replace(closing.request, length=length, streams=1)
+        if medium.printed:  # so short a text is there before another engine is set up
             request = dataclasses.replace(request, engine="torch", precision="auto")
         else:
-            request = request_of(config, min(closing.medium.glimpse, closing.length))
+            request = dataclasses.replace(request, length=min(length, closing.length))
         model = self.training.trainer.evaluation_model()
         blocks = sample(self.training, model, request, self.notice)
         pieces = [block[:, 0] for block in blocks]

@@ -25,8 +25,6 @@ from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.session import Session
 from seqkit.foundation.wording import counted, json_text
 from seqkit.generation.continuation import continue_prompt
-from seqkit.generation.medium import medium_of
-from seqkit.generation.request import as_trained, request_of
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
 from seqkit.stages.recording import digest, recording_of, source_of
@@ -106,11 +104,11 @@ def _likeness(
         sha256 = digest(source)
     if recording is None:
         raise ConfigError("this model keeps no recording to compare with: give data.path=FILE")
-    config = as_trained(dataclasses.replace(config, seed=config.fixed_seed), saved.settings)
-    length = medium_of(codec).length(config.length, config.seconds or _SECONDS)
-    request = dataclasses.replace(request_of(config, length), streams=_SOUNDS)
+    seconds = config.seconds or (None if config.length else _SECONDS)
+    config = dataclasses.replace(config, seed=config.fixed_seed, seconds=seconds, streams=_SOUNDS)
+    _, _, request = saved.asked(config)
     advice = "Try fewer seconds, or device=cpu."
-    with machine.memory_errors(advice), session.progress("generate", length) as bar:
+    with machine.memory_errors(advice), session.progress("generate", request.length) as bar:
         trained = saved.trained(saved.build(chosen))
         prompt, blocks, done = np.zeros(0, np.uint8), list[Integers](), 0
         for block in continue_prompt(trained, prompt, request, notice=session.notice):
@@ -120,7 +118,7 @@ def _likeness(
     waves = [codec.decode(symbols) for symbols in np.concatenate(blocks).T]
     return {
         **_compared(waves, codec.sample_rate, recording),
-        "seconds": length / codec.symbol_rate,
+        "seconds": request.length / codec.symbol_rate,
         "seed": request.sampling.seed,
         "temperature": request.sampling.temperature,
         "protocol": config.protocol,

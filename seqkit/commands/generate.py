@@ -12,11 +12,9 @@ from seqkit.foundation import driver, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.stdout import Product
-from seqkit.generation import listening, loop
+from seqkit.generation import listening
 from seqkit.generation.continuation import continue_prompt, finish
-from seqkit.generation.ending import ending_of
-from seqkit.generation.medium import medium_of
-from seqkit.generation.request import as_trained, request_of, require_streams, with_seed
+from seqkit.generation.request import require_streams
 from seqkit.runs.layout import samples_folder
 from seqkit.runs.named_checkpoint import load_checkpoint
 
@@ -39,15 +37,10 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     chosen = driver.find_device(config.device, for_all=True)
     many = "takes" if config.takes > 1 else "streams"
     require_streams(saved.model, getattr(config, many), chosen, many)  # even names take memory
-    drawn: list[str] = []  # told when nothing can fail any more
-    config = with_seed(as_trained(config, saved.settings), drawn.append)
-    medium = medium_of(saved.codec, saved.newline, config.loop)
-    length = medium.length(config.length, config.seconds)
-    extra = loop.extra(config, saved.codec, length)
-    listening.check(config.takes, length + extra, saved.codec, saved.recording)
-    prompt = medium.read_prompt(config, console.notice)
+    medium, source, request = saved.asked(config)
+    listening.check(request.takes, request.length, saved.codec, saved.recording)
+    prompt = medium.read_prompt(source, console.notice)
     shown = prompt if config.include_prompt else prompt[:0]
-    ending = ending_of(config, medium, saved.model)
     document = saved.settings.data.document
     is_list = config.streams > 1 and document != "file"  # then one file has all streams
     files = outputs.free_files(dataclasses.replace(config, streams=1) if is_list else config)
@@ -59,13 +52,10 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         medium.check_files(files or [folder / f"generated{medium.suffix}"])
     advice = f"Try fewer {many}" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with machine.memory_errors(advice):
-        request = request_of(config, length, ending, extra=extra)
         with console.progress("setting up"):
             trained = saved.trained(saved.network(chosen))
             blocks = continue_prompt(trained, prompt, request, notice=console.notice)
         # What can fail has happened by now, before any file is opened.
-        for text in drawn:
-            console.notice(text)
         sample = Sample(blocks, medium, shown, request.length, console, interrupts, config.streams)
         sample.document = document
         sample.finish = partial(finish, trained, request, prompt, notice=console.notice)

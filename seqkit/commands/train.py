@@ -66,7 +66,7 @@ def _train(training: Training, console: Console) -> None:
 def _print_sample(training: Training, console: Console) -> None:
     """Text to stdout while it is made; sound to a file of the run, whose name is printed."""
     closing = training.closing
-    medium = closing.medium
+    medium, streams = closing.medium, closing.request.streams
     if medium.printed and stdout.stream() is None:
         console.notice("stdout is closed: no closing sample is printed")
         return
@@ -78,11 +78,11 @@ def _print_sample(training: Training, console: Console) -> None:
         with console.progress("setting up"):
             blocks = closing_sample(training, console.notice)
         sample = Sample(
-            blocks, medium, closing.prompt, closing.length, console, interrupts, closing.streams
+            blocks, medium, closing.prompt, closing.length, console, interrupts, streams
         )
         if medium.printed:
             sample.document = training.config.data.document
-            (sample.write_all if closing.streams > 1 else sample.print_one)()
+            (sample.write_all if streams > 1 else sample.print_one)()
         else:
             file = closing_file(training)
             try:

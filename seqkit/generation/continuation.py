@@ -74,6 +74,8 @@ def continue_prompt(
             raise ConfigError("sample.novel=true: this model makes sound, and it is for text")
         draw = partial(continue_prompt, notice=lambda _: None, begin=begin, engine=engine)
         blocks = novel.redrawn(blocks, trained, prompt, request, draw, notice=notice)
+    if request.seed_is_drawn and request.sampling.temperature > 0:  # else nothing is drawn
+        notice(f"seed={request.sampling.seed}")
     return blocks
 
 

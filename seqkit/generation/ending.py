@@ -5,17 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seqkit.config import Config, ModelConfig
 from seqkit.data.codecs import Codec
-from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.wording import unescaped
 from seqkit.generation.engine import Blocks
-from seqkit.generation.medium import Medium
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 ENDED = -1
 """Stands in a block for the symbols that a stream which has ended no longer has."""
-_DOCUMENT = "document"
 
 
 @dataclass(frozen=True)
@@ -28,32 +23,6 @@ class Ending:
 
     symbols: tuple[int, ...]
     is_document: bool = False
-
-
-def ending_of(config: Config, medium: Medium, model: ModelConfig) -> Ending | None:
-    r"""The ending that the key `until` names, in which \n, \t and \\ are read as in Python.
-
-    Args:
-        config: what has learnt where documents end ends there, unless it has a length or `until`.
-        medium: text or sound.
-        model: the network.
-
-    Raises:
-        ConfigError: the model cannot write it, or has not learnt where documents end.
-    """
-    until, lasts = config.until, bool(config.length or config.seconds or config.loop)
-    if until is None and not lasts and model.ends:
-        until = _DOCUMENT
-    if until is None:
-        return None
-    if until != _DOCUMENT:
-        return Ending(tuple(medium.ending(unescaped(until)).tolist()))
-    if not model.ends:
-        raise ConfigError(
-            "until=document: this model has not learnt where documents end: train it with "
-            "model.ends=true, or fine-tune it so (init_from)"
-        )
-    return Ending((model.symbols,), is_document=True)
 
 
 def cut(blocks: Blocks, ending: Ending, streams: int) -> Blocks:

@@ -6,44 +6,19 @@ differs the least to the ear: at rests, or where a note recurs. Where it is deco
 into the beginning. The gains of that fade keep the level, however much the two are alike.
 """
 
-from pathlib import Path
-
 import numpy as np
 
-from seqkit.config import Config
 from seqkit.data.codecs import Codec, Spectral
-from seqkit.foundation.errors import ConfigError
 from seqkit.generation.ending import ENDED
 from seqkit.generation.engine import Blocks
 from seqkit.symbols import Integers, symbol_dtype
 
-_CHOICE = 2.0  # seconds from which the beginning is chosen
-_SHORTEST = 0.2  # seconds
+CHOICE = 2.0
+"""Seconds that are made beyond a loop, from which its beginning is chosen."""
+SHORTEST = 0.2
+"""Seconds."""
 _SHORTER = 0.05  # seconds, and at most a tenth, that a loop may be shorter than asked
 _SEEN = 3  # frames on each side of a seam that are compared
-
-
-def extra(config: Config, codec: Codec, length: int) -> int:
-    """Symbols that are made beyond a loop of `length`; 0 if none is asked for.
-
-    Raises:
-        ConfigError: what is asked for cannot be a loop.
-    """
-    if not config.loop:
-        return 0
-    if not isinstance(codec, Spectral):
-        raise ConfigError("loop=true: only a model of data.codec=spectral, as my_sound's, loops")
-    begins_with_prompt = config.prompt_audio and config.include_prompt
-    of_mp3 = Path(config.out or "").suffix.lower() == ".mp3"
-    for is_there, fault in (
-        (config.until, "it lasts as long as seconds says: leave until out"),
-        (begins_with_prompt, "a prompt is no part of a loop: give include_prompt=false"),
-        (of_mp3, "an MP3 has silence at its ends: give a .wav, .flac or .ogg"),
-        (length < _SHORTEST * codec.symbol_rate, f"too short: give seconds={_SHORTEST:g} or more"),
-    ):
-        if is_there:
-            raise ConfigError(f"loop=true: {fault}")
-    return codec.symbols_of(_CHOICE * codec.sample_rate)
 
 
 def looped(blocks: Blocks, codec: Codec, length: int) -> Blocks:

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.config import Config
 from seqkit.data import streams
 from seqkit.data.codecs import Characters, Codec, TextCodec, UnknownSymbolError
 from seqkit.data.sound import writer
@@ -19,6 +18,7 @@ from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.settings import check_type
 from seqkit.foundation.stdout import to_bytes
+from seqkit.generation.request import Prompt
 from seqkit.generation.sound import Sound
 from seqkit.symbols import Symbols
 
@@ -69,8 +69,8 @@ class Text:
         assert isinstance(content, str | bytes)
         return self._encode(name, content, unknown, notice)
 
-    def read_prompt(self, config: Config, notice: Callable[[str], None]) -> Symbols:
-        """The symbols (N,) of the prompt that a config names, N = 0 without one.
+    def read_prompt(self, prompt: Prompt, notice: Callable[[str], None]) -> Symbols:
+        """The symbols (N,) of a prompt, N = 0 without one.
 
         What was left out, replaced or clipped for it is told.
 
@@ -78,16 +78,16 @@ class Text:
             ConfigError: an unknown character, with sample.unknown=error; or a recording.
             DataError: the file cannot be read.
         """
-        if config.prompt_audio is not None:
+        if prompt.audio is not None:
             raise ConfigError("prompt_audio: this model writes text: give prompt or prompt_file")
-        content: str | bytes = config.prompt or ""
-        if config.prompt_file is not None:
-            content = self._read(config.prompt_file)
+        content: str | bytes = prompt.text or ""
+        if prompt.file is not None:
+            content = self._read(prompt.file)
             if not content:
-                notice(f"prompt_file={config.prompt_file} is empty: nothing is continued")
+                notice(f"prompt_file={prompt.file} is empty: nothing is continued")
         elif self._codec.kind == "bytes":
-            content = to_bytes(config.prompt or "")
-        return self._encode("prompt", content, config.sample.unknown, notice)
+            content = to_bytes(prompt.text or "")
+        return self._encode("prompt", content, prompt.unknown, notice)
 
     def _read(self, file: str) -> str | bytes:
         try:

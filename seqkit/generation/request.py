@@ -1,11 +1,9 @@
 """What generation takes: a trained network, and how it is to continue a prompt."""
 
 import dataclasses
-import secrets
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from seqkit.config import Config, ModelConfig
+from seqkit.config import ModelConfig
 from seqkit.data.codecs import Codec
 from seqkit.data.labels import Labels
 from seqkit.evaluation.recited import Index
@@ -14,7 +12,7 @@ from seqkit.foundation import machine
 from seqkit.foundation.machine import Device
 from seqkit.foundation.randomness import SEEDS
 from seqkit.generation.ending import Ending
-from seqkit.generation.sampling import Sampling, sampling_of
+from seqkit.generation.sampling import Sampling
 from seqkit.model.arrays import Network
 
 # Bytes for each stream, measured: of each unit of each layer (the state, before and after a step),
@@ -40,6 +38,17 @@ class Trained:
 
 
 @dataclass(frozen=True)
+class Prompt:
+    """What a sample continues: a text, or a file of text or of sound; by default nothing."""
+
+    text: str | None = None
+    file: str | None = None
+    audio: str | None = None
+    unknown: str = "error"
+    """What becomes of characters that the model never saw: error, skip or nearest."""
+
+
+@dataclass(frozen=True)
 class Request:
     """How a prompt is continued."""
 
@@ -49,6 +58,8 @@ class Request:
     takes: int = 1
     """How many of the streams are takes, of which one is kept: all of them, or 1 for none."""
     sampling: Sampling = Sampling()
+    seed_is_drawn: bool = False
+    """Whether nobody gave the seed, so that it is told."""
     engine: str = "auto"
     precision: str = "auto"
     label: str | None = None
@@ -69,51 +80,6 @@ class Request:
         seed = (self.sampling.seed + draws * SEEDS) % (1 << 63)
         sampling = dataclasses.replace(self.sampling, seed=seed)
         return dataclasses.replace(self, length=length, sampling=sampling, novel=False)
-
-
-def as_trained(config: Config, trained: Config) -> Config:
-    """The keys of sampling that were not given, as the samples of a training had them.
-
-    Args:
-        config: what is asked for.
-        trained: the config of the training.
-    """
-    keys = ("temperature", "top_k", "top_p")
-    inherited = {key: getattr(trained, key) for key in keys if getattr(config, key) is None}
-    return dataclasses.replace(config, **inherited)
-
-
-def with_seed(config: Config, notice: Callable[[str], None]) -> Config:
-    """The config with a seed: one that is drawn from the system and told, where none is given."""
-    if config.seed is not None:
-        return config
-    seed = secrets.randbelow(SEEDS)
-    if sampling_of(config).temperature > 0:  # else nothing is drawn
-        notice(f"seed={seed}")
-    return dataclasses.replace(config, seed=seed)
-
-
-def request_of(
-    config: Config,
-    length: int,
-    ending: Ending | None = None,
-    *,
-    extra: int = 0,
-) -> Request:
-    """What a config asks for, `length` symbols and `extra`, or up to an ending; see Request."""
-    return Request(
-        length=length + extra,
-        extra=extra,
-        streams=max(config.streams, config.takes),
-        takes=config.takes,
-        sampling=sampling_of(config),
-        engine=config.sample.engine,
-        precision=config.sample.precision,
-        label=config.label,
-        label_strength=config.label_strength,
-        ending=ending,
-        novel=config.sample.novel,
-    )
 
 
 def require_streams(model: ModelConfig, streams: int, device: Device, key: str = "streams") -> None:

@@ -8,10 +8,7 @@ import dataclasses
 
 import numpy as np
 
-from seqkit.config import TEMPERATURE, Config
 from seqkit.symbols import Floats, Integers
-
-_COLDEST = 1e-30  # a temperature below it is as good as 0, and its inverse no float32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,14 +19,6 @@ class Sampling:
     top_k: int | None = None
     top_p: float | None = None
     seed: int = 0
-
-
-def sampling_of(config: Config) -> Sampling:
-    """How the keys of a config draw."""
-    temperature = TEMPERATURE if config.temperature is None else config.temperature
-    if temperature < _COLDEST:
-        temperature = 0.0
-    return Sampling(temperature, config.top_k, config.top_p, config.fixed_seed)
 
 
 def draw(logits: Floats, uniform: Floats, sampling: Sampling) -> Integers:

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.config import Config
 from seqkit.data.codecs import Quantiser, SoundCodec, Spectral
 from seqkit.data.sound import Frames, Wave, reader, writer
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.wording import counted
+from seqkit.generation.request import Prompt
 from seqkit.symbols import Symbols
 
 _SECONDS = 5.0  # by default
@@ -74,19 +74,19 @@ class Sound:
         for frames in self._read(pieces):
             yield frames if self._codec.channels > 1 else frames[:, 0]
 
-    def read_prompt(self, config: Config, notice: Callable[[str], None]) -> Symbols:
+    def read_prompt(self, prompt: Prompt, notice: Callable[[str], None]) -> Symbols:
         """See Text.
 
         Raises:
             ConfigError: a text.
             DataError: the recording cannot be read.
         """
-        if config.prompt is not None or config.prompt_file is not None:
+        if prompt.text is not None or prompt.file is not None:
             raise ConfigError("this model makes sound: give prompt_audio=FILE instead of a text")
-        if config.prompt_audio is None:
+        if prompt.audio is None:
             return np.zeros(0, dtype=np.uint8)
-        name = f"prompt_audio={config.prompt_audio}"
-        recording, channels = reader.SoundReader(Path(config.prompt_audio)), self._codec.channels
+        name = f"prompt_audio={prompt.audio}"
+        recording, channels = reader.SoundReader(Path(prompt.audio)), self._codec.channels
         blocks = recording.resampled(self._codec.sample_rate, channels)
         return self._encode(name, np.concatenate([*blocks]), notice)
 

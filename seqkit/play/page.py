@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from seqkit.config import Config
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, Spectral
 from seqkit.data.sound import writer
 from seqkit.foundation import templates
@@ -18,8 +17,6 @@ from seqkit.foundation.machine import HOST
 from seqkit.foundation.wording import counted
 from seqkit.generation import labelled
 from seqkit.generation.engines.wasm_layout import pack, program
-from seqkit.generation.request import as_trained
-from seqkit.generation.sampling import sampling_of
 from seqkit.runs.checkpoint import Checkpoint
 
 _MOST = 50_000_000  # bytes of a page
@@ -57,7 +54,7 @@ def filled(
     kind = "sound" if codec.kind == "audio" else codec.kind
     model = {
         **{"title": title, "kind": codec.kind, "size": codec.size, "start": codec.start},
-        **dataclasses.asdict(sampling_of(as_trained(Config(), saved.settings))),
+        **dataclasses.asdict(saved.sampling),
         **{"labels": labels, "newline": saved.newline, **_of_codec(codec)},
         **engine,
     }

@@ -27,7 +27,9 @@ from seqkit.foundation.config_file import from_values, network_from
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
 from seqkit.foundation.settings import check_type
 from seqkit.generation.request import Trained
+from seqkit.generation.sampling import Sampling
 from seqkit.model.arrays import Network, NetworkArrays, count_parameters, shapes
+from seqkit.runs.asked import Asked, asked_of, sampling_of
 from seqkit.runs.checkpoint_bytes import (
     TensorOrArray,
     on_cpu,
@@ -86,6 +88,15 @@ class Checkpoint:
         """How line ends are read: as `data.newline` and `data.document` of the training say."""
         data = self.settings.data
         return "lf" if data.newline == "lf" or data.document != "file" else "keep"
+
+    @property
+    def sampling(self) -> Sampling:
+        """How samples of its training were drawn, with a seed of 0."""
+        return sampling_of(self.settings)
+
+    def asked(self, config: Config) -> Asked:
+        """The sample that a config asks it for. Raises as `asked_of`."""
+        return asked_of(config, self.codec, self.model, self.newline, self.sampling)
 
     def as_read(self, data: DataConfig) -> DataConfig:
         """The keys with which other data is read as the training's own was."""

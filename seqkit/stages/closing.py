@@ -2,6 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -9,8 +10,9 @@ from seqkit.config import ModelConfig
 from seqkit.evaluation.recording import VERDICT
 from seqkit.foundation.session import Session
 from seqkit.generation.engines.choose import check_engine
-from seqkit.generation.medium import Medium, medium_of
-from seqkit.generation.request import request_of
+from seqkit.generation.medium import Medium
+from seqkit.generation.request import Request
+from seqkit.runs.asked import asked_of
 from seqkit.stages.data import TrainingData
 from seqkit.symbols import Symbols
 
@@ -21,7 +23,7 @@ _DOCUMENTS = 10  # in the closing sample, where files hold many
 
 @dataclass(frozen=True)
 class ClosingSample:
-    """What follows which prompt, `streams` times; `length` counts the symbols of each.
+    """A sample that is asked for, after the symbols of its prompt.
 
     tried: the symbols of a sound that is made at each of `TEMPERATURES` before; 0 where the
         temperature is given, or nothing could be said of so short a sound.
@@ -29,9 +31,13 @@ class ClosingSample:
 
     medium: Medium
     prompt: Symbols
-    length: int
-    streams: int = 1
+    request: Request
     tried: int = 0
+
+    @property
+    def length(self) -> int:
+        """Symbols of each stream."""
+        return self.request.length
 
     @property
     def symbols(self) -> int:
@@ -49,14 +55,14 @@ def plan_closing(
     """
     config, codec = data.config, data.corpus.codec
     session.catalogue.find("codecs", codec.name)  # or no checkpoint of this run could be read
-    medium = medium_of(codec, config.data.newline)
-    prompt = medium.read_prompt(config, session.notice)
-    length = medium.length(config.length, config.seconds)
-    streams = _DOCUMENTS if config.data.cuts_files else 1
-    request = request_of(dataclasses.replace(config, streams=streams), length)
+    keys: Any = {"until": None, "streams": _DOCUMENTS if config.data.cuts_files else 1}
+    read = dataclasses.replace(config, **keys)  # until is no key of a training
+    medium, source, request = asked_of(read, codec, model, config.data.newline)
+    request = dataclasses.replace(request, novel=False)
+    prompt = medium.read_prompt(source, session.notice)
     check_engine(model, codec.size, request, chosen)
     tried = 0
     if codec.kind == "audio" and config.temperature is None and data.corpus.labels is None:
-        tried = min(length, medium.length(None, _TRIED))
+        tried = min(request.length, medium.length(None, _TRIED))
         tried *= tried >= VERDICT * codec.symbol_rate
-    return ClosingSample(medium, prompt, length, streams, tried)
+    return ClosingSample(medium, prompt, request, tried)

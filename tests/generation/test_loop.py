@@ -1,14 +1,10 @@
 """Loops: played round and round, their end goes over into their beginning."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-from seqkit.config import Config
-from seqkit.data.codecs import Bytes, MuLaw, Spectral
+from seqkit.data.codecs import Spectral
 from seqkit.data.sound import Frames
-from seqkit.foundation.errors import ConfigError
 from seqkit.generation import loop
 from seqkit.generation.sound import Sound
 from seqkit.symbols import Floats
@@ -21,11 +17,6 @@ NOTES = TONE * np.exp(-(TIME % 0.7) / 0.1) * (TIME % 0.7 > 0.01)
 
 def fitted(wave: Floats) -> Spectral:
     return Spectral.fit(wave.reshape(len(wave), -1).astype(np.float32), RATE, WINDOW)
-
-
-@pytest.fixture(scope="module")
-def codec() -> Spectral:
-    return fitted(TONE)
 
 
 def looped(wave: Floats, codec: Spectral, seconds: float) -> Frames:
@@ -64,23 +55,3 @@ def test_the_seam_lies_where_a_note_recurs() -> None:
     """Notes that begin every 0.7 s, which the length of the loop is no multiple of."""
     frames = looped(NOTES, fitted(NOTES), 2.12)
     assert np.abs(np.diff(around(frames, 0.05), axis=0)).max() < 0.2
-
-
-def test_what_cannot_be_a_loop_is_refused(codec: Spectral) -> None:
-    second = codec.symbols_of(RATE)
-    assert loop.extra(Config(), Bytes(), 5) == 0
-    assert loop.extra(Config(loop=True), codec, 4 * second) == codec.symbols_of(2 * RATE)
-    follows = Config(loop=True, prompt_audio="a.wav", include_prompt=False)
-    assert loop.extra(follows, codec, second) > 0
-    for keys, length, said in (
-        ({"until": "document"}, second, "leave until out"),
-        ({"prompt_audio": "a.wav"}, second, "give include_prompt=false"),
-        ({"out": "a.MP3"}, second, "give a .wav"),
-        ({}, second // 6, "give seconds=0.2 or more"),
-    ):
-        given: dict[str, Any] = keys
-        with pytest.raises(ConfigError, match=said):
-            loop.extra(Config(loop=True, **given), codec, length)
-    for other in (Bytes(), MuLaw(256, RATE)):
-        with pytest.raises(ConfigError, match=r"only a model of data.codec=spectral"):
-            loop.extra(Config(loop=True), other, 500)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.config import Config, SampleConfig
 from seqkit.data.codecs import Bytes, Characters
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.generation.medium import Text, medium_of, save_sample
+from seqkit.generation.request import Prompt
 from seqkit.symbols import Symbols
 
 CODEC = Characters("\nabcdeé", 0)
@@ -24,31 +24,31 @@ def test_the_length_is_asked_for_in_symbols() -> None:
 def test_prompts(tmp_path: Path) -> None:
     told: list[str] = []
 
-    def read(config: Config) -> Symbols:
-        return TEXT.read_prompt(config, told.append)
+    def read(prompt: Prompt) -> Symbols:
+        return TEXT.read_prompt(prompt, told.append)
 
     file = tmp_path / "prompt.txt"
     file.write_bytes("aé\n".encode())
-    assert read(Config()).size == 0
-    assert CODEC.decode(read(Config(prompt="ba"))) == "ba"
-    assert CODEC.decode(read(Config(prompt_file=str(file)))) == "aé\n"
+    assert read(Prompt()).size == 0
+    assert CODEC.decode(read(Prompt("ba"))) == "ba"
+    assert CODEC.decode(read(Prompt(file=str(file)))) == "aé\n"
     assert (
-        Bytes().decode(medium_of(Bytes()).read_prompt(Config(prompt_file=str(file)), told.append))
+        Bytes().decode(medium_of(Bytes()).read_prompt(Prompt(file=str(file)), told.append))
         == file.read_bytes()
     )
-    assert CODEC.decode(read(Config(prompt="azb", sample=SampleConfig(unknown="skip")))) == "ab"
+    assert CODEC.decode(read(Prompt("azb", unknown="skip"))) == "ab"
     both = "'z'.*nor any of 'y☃': sample.unknown=skip leaves .*, sample.unknown=nearest replaces"
     with pytest.raises(ConfigError, match=both):
-        read(Config(prompt="azbzy☃y"))
+        read(Prompt("azbzy☃y"))
     with pytest.raises(ConfigError, match=r"the model never saw it: sample\.unknown=skip"):
-        read(Config(prompt="azbz"))
+        read(Prompt("azbz"))
     with pytest.raises(ConfigError, match="writes text"):
-        read(Config(prompt_audio=str(file)))
+        read(Prompt(audio=str(file)))
     with pytest.raises(DataError, match="cannot be read"):
-        read(Config(prompt_file=str(tmp_path)))
+        read(Prompt(file=str(tmp_path)))
     file.write_bytes(b"a\xff")
     with pytest.raises(DataError, match=r"byte 1 is not utf-8.*as UTF-8"):
-        read(Config(prompt_file=str(file)))
+        read(Prompt(file=str(file)))
     assert CODEC.decode(TEXT.encode("prompt", "ä", "nearest", told.append)) == "a"
     assert "'z'" in told[0] and "left out" in told[0]
     assert "replaced by the nearest one" in told[1]

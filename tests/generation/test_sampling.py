@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from seqkit.config import Config
 from seqkit.foundation.randomness import uniforms
-from seqkit.generation.sampling import Sampling, draw, sampling_of
+from seqkit.generation.sampling import Sampling, draw
 from tests.generation.engines.networks import probabilities
 
 LOGITS = np.log(np.array([[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]]))
@@ -61,8 +60,3 @@ def test_the_ends_of_the_unit_interval_give_possible_symbols() -> None:
     logits = np.log(np.array([[0.0, 0.5, 0.5, 0.0]]) + 1e-300)
     for uniform, symbol in [(0.0, 1), (0.4999, 1), (0.5001, 2), (1 - 2**-53, 2)]:
         assert draw(logits, np.array([uniform]), Sampling(top_k=2)).tolist() == [symbol]
-
-
-def test_a_temperature_next_to_zero_is_zero() -> None:
-    assert sampling_of(Config(temperature=1e-320)) == sampling_of(Config(temperature=0.0))
-    assert sampling_of(Config(temperature=1e-20)).temperature == 1e-20

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit.config import Config
 from seqkit.data.codecs import MuLaw
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation.medium import medium_of
+from seqkit.generation.request import Prompt
 from seqkit.generation.sound import Sound
 
 RATE = 2000
@@ -21,15 +21,15 @@ def test_prompts_are_recordings(tmp_path: Path) -> None:
     told: list[str] = []
     wave = 0.5 * np.sin(np.arange(400) / 5).astype(np.float32)
     soundfile.write(tmp_path / "a.wav", wave, RATE)
-    assert SOUND.read_prompt(Config(), told.append).size == 0
-    symbols = SOUND.read_prompt(Config(prompt_audio=str(tmp_path / "a.wav")), told.append)
+    assert SOUND.read_prompt(Prompt(), told.append).size == 0
+    symbols = SOUND.read_prompt(Prompt(audio=str(tmp_path / "a.wav")), told.append)
     np.testing.assert_allclose(CODEC.decode(symbols), wave, atol=0.05)
-    for text in (Config(prompt="a"), Config(prompt_file=str(tmp_path / "a.wav"))):
+    for text in (Prompt("a"), Prompt(file=str(tmp_path / "a.wav"))):
         with pytest.raises(ConfigError, match="prompt_audio"):
             SOUND.read_prompt(text, told.append)
     assert not told
     soundfile.write(tmp_path / "loud.wav", 3 * wave, RATE, "FLOAT")
-    loud = SOUND.read_prompt(Config(prompt_audio=str(tmp_path / "loud.wav")), told.append)
+    loud = SOUND.read_prompt(Prompt(audio=str(tmp_path / "loud.wav")), told.append)
     assert np.abs(CODEC.decode(loud)).max() <= 1
     clipped = np.count_nonzero(np.abs(3 * wave) > 1)
     assert told == [
