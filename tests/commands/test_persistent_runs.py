@@ -116,6 +116,8 @@ def test_a_training_whose_kernel_gave_up_has_lost_nothing(
     [
         (["model.hidden_size=64"], 5, "needs a GPU of capability 8.0 or newer"),
         (["model.hidden_size=100"], 2, "a multiple of 64 up to 1024, not lstm with 100"),
+        (["model.hidden_size=1088"], 2, "not lstm with 1088"),
+        (["model.hidden_size=64", "model.cell=gru"], 2, "not gru with 64"),
     ],
 )
 def test_the_persistent_kernel_by_name_is_refused_before_anything_is_written(

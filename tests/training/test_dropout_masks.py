@@ -23,14 +23,6 @@ def share(mask: torch.Tensor) -> float:
     return float((mask == 0).float().mean())
 
 
-def test_nothing_is_left_out_by_default() -> None:
-    made = masks()
-    assert made.units(4, torch.float32) is None
-    assert made.inputs(4, torch.float32) is None
-    assert made.weights() is None
-    assert made.state_resets(4) is None
-
-
 @pytest.mark.parametrize("layers", [1, 3])
 def test_the_top_layer_may_have_a_share_of_its_own(layers: int) -> None:
     units = masks(num_layers=layers, dropout=0.2, output_dropout=0.6).units(400, torch.float32)

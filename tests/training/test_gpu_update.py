@@ -1,19 +1,15 @@
 """The update in kernels of our own is PyTorch's, and nothing changes where it must not."""
 
-import numpy as np
 import pytest
 import torch
 
 from seqkit.foundation.errors import DeviceError
 from seqkit.lstm.execution import Execution
 from seqkit.training import optimizer
-from seqkit.training.optimizer import OptimizerStep
 from seqkit.training.weights import TrainingWeights
-from tests.training.test_optimizer import updater
+from tests.training.test_optimizer import Made, all_of, updater
 
 pytestmark = pytest.mark.gpu
-
-Made = tuple[OptimizerStep, TrainingWeights]
 
 
 def refused(*_: object) -> None:
@@ -35,16 +31,6 @@ def fill(weights: TrainingWeights, seed: int, factor: float) -> None:
     generator = torch.Generator("cuda").manual_seed(seed)
     for gradient in weights.gradients:
         gradient.normal_(generator=generator).mul_(factor)
-
-
-def all_of(made: Made) -> dict[str, torch.Tensor]:
-    """All that an update changes."""
-    own, weights = made
-    tensors = {f"parameter.{i}": values for i, values in enumerate(weights.parameters)}
-    tensors |= {f"leaf.{i}": values for i, values in enumerate(weights.leaves)}
-    if weights.average is not None:
-        tensors |= weights.average.tensors()
-    return tensors | own.tensors() | {"norm": own.norm}
 
 
 @pytest.mark.parametrize(
@@ -105,49 +91,6 @@ def test_it_goes_on_from_what_pytorchs_left(kind: str, monkeypatch: pytest.Monke
     expected = all_of(theirs)
     for name, found in all_of(own).items():
         torch.testing.assert_close(found, expected[name], atol=3e-6, rtol=1e-5)
-
-
-@pytest.mark.parametrize("kind", ["adamw", "sgd"])
-def test_an_overflow_is_skipped_and_halves_the_scale(kind: str) -> None:
-    made = own, weights = updater(kind, device="cuda", scaled=True, norm=1.0)
-    own.set_rate(0.01)
-    before = {name: values.clone() for name, values in all_of(made).items()}
-    fill(weights, 1, 1.0)
-    weights.gradients[2].view(-1)[-1] = float("nan")
-    own.update()
-    for name, values in all_of(made).items():
-        if name not in ("scale", "norm", "left_out"):
-            assert torch.equal(values, before[name]), name
-    assert int(own.left_out) == 1
-    assert float(own.scale) == float(before["scale"]) / 2
-    assert not np.isfinite(float(own.norm))
-
-
-@pytest.mark.parametrize("kind", ["adamw", "sgd"])
-@pytest.mark.parametrize("scaled", [False, True])
-def test_a_gradient_that_explodes_is_skipped(kind: str, scaled: bool) -> None:
-    made = own, weights = updater(kind, device="cuda", scaled=scaled, norm=1.0, average=0.9)
-    own.set_rate(0.01)
-    before = {name: values.clone() for name, values in all_of(made).items()}
-    fill(weights, 1, 100.0 * float(own.scale))
-    own.update()
-    for name, values in all_of(made).items():
-        if name not in ("growth", "norm", "left_out"):
-            assert torch.equal(values, before[name]), name
-    assert int(own.left_out) == 1
-
-
-def test_the_scale_grows_in_time_and_never_beyond_bounds() -> None:
-    own, weights = updater(device="cuda", scaled=True)
-    own.set_rate(0.01)
-    for scale, grown in ((1024.0, 2048.0), (3e38, 3e38)):
-        growth = torch.tensor(1999, dtype=torch.int32)
-        state = own.state() | {"scale": torch.tensor(scale), "growth": growth}
-        own.restore(state)
-        fill(weights, 1, 1.0)
-        own.update()
-        assert float(own.scale) == pytest.approx(grown)
-        assert int(own.state()["growth"]) == 0
 
 
 def test_it_repeats_to_the_bit() -> None:

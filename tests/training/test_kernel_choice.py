@@ -6,7 +6,6 @@ import pytest
 from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
-from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.lstm import launch
 from seqkit.lstm.execution import Execution
 from seqkit.lstm.fused_calls import round_up
@@ -68,23 +67,6 @@ def test_a_rule_chooses_the_kernel(change: dict[str, object], kernel: str, timed
     found = choose_execution(model, lanes, precisions=["fp16", "bf16"], timed=timed)
     assert (found.kernel, found.lanes) == (kernel, round_up(lanes.batch_size, 8))
     assert timed or found.precision == "fp16"
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({}, "model.backend=persistent needs a GPU of capability 8.0"),
-        ({"hidden": 100}, "a multiple of 64 up to 1024, not lstm with 100"),
-        ({"hidden": 1088}, "not lstm with 1088"),
-        ({"cell": "gru"}, "not gru with 128"),
-    ],
-)
-def test_the_persistent_kernel_by_name_is_refused_where_it_cannot_run(
-    change: dict[str, object], words: str
-) -> None:
-    model, lanes = setting("cpu", backend="persistent", **change)  # type: ignore[arg-type]
-    with pytest.raises((ConfigError, DeviceError), match=words):
-        choose_execution(model, lanes, precisions=["fp32"])
 
 
 @pytest.fixture

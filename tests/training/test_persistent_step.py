@@ -59,26 +59,6 @@ def test_the_persistent_kernel_learns_as_cudnn_does() -> None:
 
 @GPU
 @pytest.mark.parametrize("captured", [False, True])
-@pytest.mark.parametrize("embedding", ["one_hot", "embedding"])
-def test_gradients_made_beside_are_those_made_in_turn(captured: bool, embedding: str) -> None:
-    way, settings = Execution("persistent", "fp16", 8), {"hidden_size": 512, "input": embedding}
-    found = []
-    for number in range(12):
-        model, stepper = step(way, "cuda", **settings)  # type: ignore[arg-type]
-        if number == 0:
-            stepper._network = stepper._network._replace(side_stream=None)
-        if captured:
-            stepper.capture()
-        found.append(trained(model, stepper, 12))
-    in_turn, first, *others = found
-    for a, b in zip(in_turn, first, strict=True):
-        torch.testing.assert_close(a, b, atol=2e-3, rtol=1e-2)
-    for other in others:
-        assert all(torch.equal(a, b) for a, b in zip(first, other, strict=True))
-
-
-@GPU
-@pytest.mark.parametrize("captured", [False, True])
 def test_nothing_changes_once_the_persistent_kernel_gave_up(captured: bool) -> None:
     _, stepper = step(Execution("persistent", "fp16", 8), "cuda", hidden_size=64, dropout=0.1)
     if captured:

@@ -68,8 +68,9 @@ def trainer(
     return Trainer(network, lanes, validation, plan, timed, ranks)
 
 
-def test_it_learns() -> None:
-    events = list(trainer(max_steps=150).run())
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_it_learns(precision: str) -> None:
+    events = list(trainer(max_steps=150, precision=precision).run())
     losses = [event.loss for event in events if isinstance(event, Validated)]
     assert losses[-1] < 0.4
     assert losses[-1] < 0.5 * losses[0]

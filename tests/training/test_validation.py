@@ -10,11 +10,8 @@ from seqkit.evaluation import protocols, scoring
 from seqkit.evaluation.scoring import Scored
 from seqkit.lstm.execution import Execution, plainest_kernel
 from seqkit.model.char_rnn import CharRNN
-from seqkit.training import validation
-from seqkit.training.events import Event, Validated
 from seqkit.training.validation import Validation, calibrated
 from seqkit.training.weights import TrainingWeights
-from tests.training.test_trainer import trainer
 
 SYMBOLS = np.random.default_rng(1).choice(4, 900, p=[0.5, 0.25, 0.15, 0.1]).astype(np.uint8)
 PART = Part(SYMBOLS, np.array([0, 500]))
@@ -37,8 +34,8 @@ def validation_of(part: Part, *, calibrate: bool) -> Validation:
     return Validation(part, 0, execution, weights, calibrate=calibrate)
 
 
-def loss(scored: CharRNN) -> float:
-    return scoring.evaluate(Scored(scored, PART, 0), protocols.warmed(PART)).loss
+def loss(scored: CharRNN, part: Part = PART) -> float:
+    return scoring.evaluate(Scored(scored, part, 0), protocols.warmed(part)).loss
 
 
 @pytest.mark.parametrize("calibrate", [False, True])
@@ -53,43 +50,16 @@ def test_the_better_weights_are_chosen(calibrate: bool) -> None:
         assert min(found, key=found.__getitem__) == ("average", 1.0)
 
 
-def test_the_temperature_is_that_at_which_the_part_is_predicted_best() -> None:
-    confident = model(1.3)
-    found = validation_of(PART, calibrate=True).losses({"raw": confident})
-    assert [temperature for _, temperature in found] == [1.0, pytest.approx(1.3)]
-    plain, best = found.values()
-    assert best == pytest.approx(loss(calibrated(confident, 1.3)), rel=1e-6)
-    assert best < plain
-
-
-def test_of_a_long_part_the_same_temperature_and_losses_are_found() -> None:
-    long = Part(np.tile(SYMBOLS, 120), np.array([0, 500]))
-    assert len(long) < validation.SCORED
-    segments = protocols.warmed(long)
-    for sharpness in (0.8, 1.0, 1.3, 2.0):
-        found = validation_of(long, calibrate=True).losses({"raw": model(sharpness)})
-        *_, (_, temperature) = found
-        assert temperature == pytest.approx(sharpness)
-        scored = scoring.evaluate(
-            Scored(calibrated(model(sharpness), sharpness), long, 0), segments
-        )
-        assert min(found.values()) == pytest.approx(scored.loss, rel=1e-6)
-        plain = scoring.evaluate(Scored(model(sharpness), long, 0), segments)
-        assert found["raw", 1.0] == pytest.approx(plain.loss, rel=1e-6)
-
-
-def scored(events: list[Event]) -> set[tuple[int, int]]:
-    """What validations have scored, and of how much."""
-    return {(event.scored, event.total) for event in events if isinstance(event, Validated)}
-
-
-@pytest.mark.parametrize("minutes", [0.0, 0.002])
-def test_of_a_long_part_as_much_is_scored_however_long_it_takes(
-    minutes: float, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("times", [1, 120])
+@pytest.mark.parametrize("sharpness", [0.8, 1.3, 2.0])
+def test_the_temperature_is_that_at_which_the_part_is_predicted_best(
+    sharpness: float, times: int
 ) -> None:
-    monkeypatch.setattr(validation, "SCORED", 4096)
-    training = trainer(valid=20_000, max_steps=10, max_minutes=minutes)
-    assert scored(list(training.run())) == {(4096, 20_000)}
-    assert training.progress.scored == 4096
-    short = trainer(valid=4096, max_steps=10, max_minutes=minutes)
-    assert scored(list(short.run())) == {(4096, 4096)}
+    part = Part(np.tile(SYMBOLS, times), np.array([0, 500]))
+    confident = model(sharpness)
+    found = validation_of(part, calibrate=True).losses({"raw": confident})
+    assert [temperature for _, temperature in found] == [1.0, pytest.approx(sharpness)]
+    plain, best = found.values()
+    assert plain == pytest.approx(loss(confident, part), rel=1e-6)
+    assert best == pytest.approx(loss(calibrated(confident, sharpness), part), rel=1e-6)
+    assert best < plain

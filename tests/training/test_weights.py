@@ -9,8 +9,6 @@ from seqkit.lstm.fused_calls import without_padding
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.weights import TrainingWeights, WeightAverage
 
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
-
 
 def weights(precision: str, device: str = "cpu", **settings: object) -> TrainingWeights:
     config = ModelConfig(
@@ -18,37 +16,6 @@ def weights(precision: str, device: str = "cpu", **settings: object) -> Training
     )
     model = CharRNN(config, torch.Generator().manual_seed(1)).to(device)
     return TrainingWeights(model, Execution("layerwise", precision, 8), separators=False)
-
-
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_gradients_arrive_in_fp32_without_padding(device: str, precision: str) -> None:
-    made = weights(precision, device)
-    given = tuple(torch.randn_like(leaf) for leaf in made.leaves)
-    made.take_gradients(given)
-    for own, values in zip(made.parameters, given, strict=True):
-        rows = values[: own.shape[0]]
-        expected = rows[:, : own.shape[1]] if own.dim() > 1 else rows
-        assert torch.equal(own.grad, expected.float())  # type: ignore[arg-type]
-    assert float(made.flat_gradient.norm()) == pytest.approx(
-        float(torch.nn.utils.get_total_norm(made.gradients)), rel=1e-6
-    )
-
-
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_what_runs_is_renewed_from_the_parameters(precision: str) -> None:
-    made = weights(precision)
-    with torch.no_grad():
-        for own in made.parameters:
-            own.add_(1.0)
-
-    def renewed() -> list[bool]:
-        pairs = zip(made.leaves, made.parameters, strict=True)
-        return [torch.equal(without_padding(a, b), b.to(a.dtype)) for a, b in pairs]
-
-    assert renewed() == [precision == "fp32"] * len(renewed())  # fp32 shares the memory
-    made.renew()
-    assert all(renewed())
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
