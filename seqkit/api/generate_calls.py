@@ -1,22 +1,9 @@
-"""Calls of `generate` from Python: the keys that they take, and the engine that they share."""
+"""The keys that calls of `generate` from Python take."""
 
-import contextlib
-import dataclasses
-import logging
-from collections.abc import Iterator
 from typing import TypedDict
 
 from seqkit.config import Config, SampleConfig, check
 from seqkit.foundation.settings import check_type, nearest
-from seqkit.generation.continuation import continue_prompt, engine_for, finish
-from seqkit.generation.engine import Engine
-from seqkit.generation.labelled import choose
-from seqkit.generation.request import Request, Trained
-from seqkit.model.arrays import NetworkArrays
-from seqkit.model.state import State
-from seqkit.symbols import Integers, Symbols
-
-_LOG = logging.getLogger("seqkit")
 
 
 class GenerateKeys(TypedDict, total=False):
@@ -71,48 +58,3 @@ def config_of(keys: GenerateKeys) -> Config:
 def left_out(keys: GenerateKeys) -> int:
     """How many pieces, a prompt and what follows it, are no part of the result: 0 or 1."""
     return int(keys.get("include_prompt") is False)
-
-
-class KeptEngine:
-    """The engine of the last call, which the next one takes if it fits: a new one takes time."""
-
-    def __init__(self) -> None:
-        self._kept: tuple[object, Engine] | None = None
-        """What it fits, and itself, unless something uses it."""
-
-    def blocks(
-        self, trained: Trained, prompt: Symbols, request: Request, begin: tuple[State, int]
-    ) -> Iterator[Integers]:
-        """What follows a prompt, in blocks (N, S): see `continue_prompt`.
-
-        `trained` is always the same, but its network may be a module.
-        Nothing else uses the engine until the last block, or until they are closed.
-        """
-        choice = None
-        if trained.labels is not None:
-            choice = choose(trained.labels, request.label, request.streams, request.sampling.seed)
-        # It depends on the request but for its draws, on the labels, and on weights that it copied.
-        weights, network = list[tuple[int, int]](), trained.model
-        if not isinstance(network, NetworkArrays):
-            weights = [(each.data_ptr(), each._version) for each in network.parameters()]
-        size, labels = request.size(trained.codec), choice and choice.weights.tolist()
-        sampling = dataclasses.replace(request.sampling, seed=0)
-        usual = dataclasses.replace(request, length=1, sampling=sampling, label=None)
-        usual = dataclasses.replace(usual, ending=None, seed_is_drawn=False)
-        key, kept = (usual, size, labels, weights), self._kept
-        self._kept = None
-        if kept is None or kept[0] != key:
-            kept = None  # its memory first
-            kept = key, engine_for(trained, request, choice, _LOG.info)
-        blocks = continue_prompt(
-            trained, prompt, request, notice=_LOG.info, begin=begin, engine=kept[1]
-        )
-        return self._keeping(kept, finish(trained, request, prompt, blocks, notice=_LOG.info))
-
-    def _keeping(
-        self, kept: tuple[object, Engine], blocks: Iterator[Integers]
-    ) -> Iterator[Integers]:
-        """Hand on blocks, and keep the engine that makes them after the last one."""
-        with contextlib.suppress(GeneratorExit):
-            yield from blocks
-        self._kept = kept

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, Un
 
 import numpy as np
 
-from seqkit.api.generate_calls import GenerateKeys, KeptEngine, config_of, left_out
+from seqkit.api.generate_calls import GenerateKeys, config_of, left_out
 from seqkit.config import check
 from seqkit.data.corpus import Part
 from seqkit.foundation import driver
@@ -26,6 +26,7 @@ from seqkit.foundation.settings import check_type
 from seqkit.foundation.wording import counted
 from seqkit.generation.ending import streams_of
 from seqkit.generation.engines.choose import as_module
+from seqkit.generation.generate import generate
 from seqkit.generation.medium import Medium, medium_of
 from seqkit.model.state import State, zero_state
 from seqkit.runs.checkpoint import Checkpoint
@@ -82,30 +83,30 @@ class Model(Generic[Content]):
         self.codec = checkpoint.codec
         self.config = checkpoint.config
         self.metrics = checkpoint.metrics
-        self._network = checkpoint.network(device)
+        self._trained = checkpoint.trained(checkpoint.network(device))
         self._checkpoint = checkpoint
         self._medium = medium_of(checkpoint.codec, checkpoint.newline)
-        self._engine = KeptEngine()
 
     def __repr__(self) -> str:
         """What it is: `Model of text: 2 layers of 512 (lstm), 65 symbols, on cpu`."""
         model = self._checkpoint.model
         layers = f"{counted(model.num_layers, 'layer')} of {model.hidden_size} ({model.cell})"
         symbols = counted(self.codec.size, "symbol")
-        return f"Model of {self.codec.kind}: {layers}, {symbols}, on {self._network.device}"
+        return f"Model of {self.codec.kind}: {layers}, {symbols}, on {self._trained.model.device}"
 
     @property
     def device(self) -> "torch.device":
         """Where the network is."""
         import torch
 
-        return torch.device(self._network.device)
+        return torch.device(self._trained.model.device)
 
     @property
     def char_rnn(self) -> "CharRNN":
         """The network as PyTorch's module, which other calls then use: to read, or to learn."""
-        self._network = as_module(self._network)
-        return self._network
+        module = as_module(self._trained.model)
+        self._trained = dataclasses.replace(self._trained, model=module)
+        return module
 
     def _begin(self, state: ModelState | None) -> ModelState:
         """A given state, checked; else zeros and the codec's start symbol."""
@@ -272,8 +273,7 @@ class Model(Generic[Content]):
         saved, unknown = self._checkpoint, asked.sample.unknown
         symbols = prompt if encoded else self._encode("prompt", prompt, unknown)
         request = saved.asked(asked).request
-        network = saved.trained(self._network)
-        blocks = self._engine.blocks(network, symbols, request, _carried(begin))
+        blocks = generate(self._trained, symbols, request, _LOG.info, begin=_carried(begin))
         if streams is None:
             blocks = (block[:, 0] for block in blocks)
         return medium_of(saved.codec), self._with_settings(itertools.chain([symbols], blocks))

@@ -25,12 +25,12 @@ from seqkit.foundation import device
 from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.session import Notice
 from seqkit.foundation.wording import command_line
-from seqkit.generation.continuation import continue_prompt, engine_for, finish
+from seqkit.generation import novel
 from seqkit.generation.engine import Blocks
+from seqkit.generation.generate import generate
 from seqkit.generation.medium import save_sample
 from seqkit.generation.request import Request, Trained
 from seqkit.model.char_rnn import CharRNN
-from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.events import Event, Sampled, describe
 from seqkit.runs.folder import RunFolder
 from seqkit.stages.closing import TEMPERATURES
@@ -113,27 +113,14 @@ def _excerpt(training: Training) -> Symbols:
     return max(pieces, key=lambda piece: float(codec.powers(piece).sum()))
 
 
-def sample(
-    training: Training,
-    model: CharRNN,
-    request: Request,
-    notice: Notice,
-    best: Checkpoint | None = None,
-    recites: Callable[[Recital], object] | None = None,
-) -> Blocks:
-    """What a model of a training makes of the prompt: blocks (N, S).
-
-    `best` has the model of the closing sample, of which `recites` is told how much of it recites.
-    """
+def sample(training: Training, model: CharRNN, request: Request, notice: Notice) -> Blocks:
+    """What a model of a training makes of the prompt: blocks (N, S)."""
     if training.corpus.labels is not None:  # each sample has labels that are drawn anew
         seed = request.sampling.seed + training.trainer.progress.step
         sampling = dataclasses.replace(request.sampling, seed=seed)
         request = dataclasses.replace(request, sampling=sampling)
-    closing = training.closing
-    corpus, index = training.corpus, best.index if best else None
-    trained = Trained(model, corpus.codec, labels=corpus.labels, index=index)
-    blocks = continue_prompt(trained, closing.prompt, request, notice=notice)
-    return finish(trained, request, closing.prompt, blocks, notice=notice, recites=recites)
+    trained = Trained(model, training.corpus.codec, labels=training.corpus.labels)
+    return generate(trained, training.closing.prompt, request, notice)
 
 
 def closing_sample(training: Training, notice: Notice) -> Blocks:
@@ -161,7 +148,8 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
         except SeqkitError as error:
             notice(f"not kept for the report: {error}")
 
-    return sample(training, model, request, notice, best, recites)
+    blocks, index = sample(training, model, request, notice), best.index
+    return blocks if index is None else novel.told(blocks, index, training.closing.prompt, recites)
 
 
 def _temperature(training: Training, model: CharRNN, notice: Notice) -> float:
@@ -175,12 +163,11 @@ def _temperature(training: Training, model: CharRNN, notice: Notice) -> float:
     trained = Trained(model, codec)
     plain = dataclasses.replace(closing.request, streams=1, ending=None)
     judged = dict[float, tuple[float, float]]()
-    engine = engine_for(trained, plain, None, notice)
     for draws, temperature in enumerate(TEMPERATURES, 1):
         request = plain.again(draws, closing.tried)
         sampling = dataclasses.replace(request.sampling, temperature=temperature)
         request = dataclasses.replace(request, sampling=sampling)
-        blocks = continue_prompt(trained, closing.prompt, request, notice=notice, engine=engine)
+        blocks = generate(trained, closing.prompt, request, notice)
         wave = codec.decode(np.concatenate([*blocks])[:, 0])
         said = recording.judged(wave, codec.sample_rate)
         judged[temperature] = math.inf, math.inf

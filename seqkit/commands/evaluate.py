@@ -24,7 +24,8 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.session import Session
 from seqkit.foundation.wording import counted, json_text
-from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.generate import generate
+from seqkit.generation.request import Trained
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
 from seqkit.stages.recording import digest, recording_of, source_of
@@ -109,9 +110,9 @@ def _likeness(
     _, _, request = saved.asked(config)
     advice = "Try fewer seconds, or device=cpu."
     with machine.memory_errors(advice), session.progress("generate", request.length) as bar:
-        trained = saved.trained(saved.build(chosen))
+        trained = Trained(saved.build(chosen), codec, labels=saved.labels)
         prompt, blocks, done = np.zeros(0, np.uint8), list[Integers](), 0
-        for block in continue_prompt(trained, prompt, request, notice=session.notice):
+        for block in generate(trained, prompt, request, session.notice):
             blocks.append(block)
             done += len(block)
             bar.update(done)

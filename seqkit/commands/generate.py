@@ -1,7 +1,6 @@
 """`generate`: a checkpoint continues a prompt."""
 
 import dataclasses
-from functools import partial
 from pathlib import Path
 
 from seqkit.commands import outputs
@@ -13,7 +12,7 @@ from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.stdout import Product
 from seqkit.generation import listening
-from seqkit.generation.continuation import continue_prompt, finish
+from seqkit.generation.generate import generate
 from seqkit.generation.request import require_streams
 from seqkit.runs.layout import samples_folder
 from seqkit.runs.named_checkpoint import load_checkpoint
@@ -52,21 +51,20 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
         medium.check_files(files or [folder / f"generated{medium.suffix}"])
     advice = f"Try fewer {many}" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with machine.memory_errors(advice):
-        with console.progress("setting up"):
-            trained = saved.trained(saved.network(chosen))
-            blocks = continue_prompt(trained, prompt, request, notice=console.notice)
-        # What can fail has happened by now, before any file is opened.
-        sample = Sample(blocks, medium, shown, request.length, console, interrupts, config.streams)
+        sample = Sample(medium, shown, request.length, console, interrupts, config.streams)
         sample.document = document
-        sample.finish = partial(finish, trained, request, prompt, notice=console.notice)
+        with console.progress("setting up"):
+            trained, watch = saved.trained(saved.network(chosen)), sample.watched
+            blocks = generate(trained, prompt, request, console.notice, watch=watch)
+        # What can fail has happened by now, before any file is opened.
         if to_stdout:
-            (sample.write_all if config.streams > 1 else sample.print_one)()
+            (sample.write_all if config.streams > 1 else sample.print_one)(blocks)
             return
         if is_list:
-            sample.write_all(files[0], overwrite=config.overwrite)
+            sample.write_all(blocks, files[0], overwrite=config.overwrite)
             return
         if not files:
             files = outputs.new_files(folder, config.streams, medium.suffix)
-        sample.write_files(files, overwrite=config.overwrite)
+        sample.write_files(blocks, files, overwrite=config.overwrite)
     if config.out is None:
         outputs.print_names(files)

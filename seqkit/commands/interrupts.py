@@ -98,8 +98,12 @@ class Interrupts:
     def each(self, items: Iterator[_Item]) -> Iterator[_Item]:
         """Hand on items within a `held` block; signals get through while the next one is made.
 
-        One that comes ends the items, and is raised when the block has ended.
+        One that comes ends the items, and is raised when the block has ended. Without such a block
+        it is raised at once.
         """
+        if self._at_once:
+            yield from items
+            return
         while self.received is None:
             self._at_once = True
             try:

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -20,14 +20,13 @@ from seqkit.symbols import Integers, Symbols
 
 @dataclass
 class Sample:
-    """What is being made: `blocks` of symbols after a prompt, `length` of each stream in all.
+    """Where what follows a prompt goes, up to `length` symbols of each stream.
 
-    Where `interrupts` are held, a signal ends the symbols, and is raised when all is written.
-    `document` is what a document was to the training, `data.document`. `finish` turns what is made
-    into what is written, which may be of fewer streams.
+    What is drawn comes through `watched`, so that where `interrupts` are held, a signal ends it,
+    and is raised when all is written. `document` is what a document was to the training,
+    `data.document`.
     """
 
-    blocks: Blocks
     medium: Medium
     prompt: Symbols
     length: int
@@ -35,11 +34,11 @@ class Sample:
     interrupts: Interrupts
     streams: int = 1
     document: str = "file"
-    finish: Callable[[Blocks], Blocks] = iter
     speed = ""
     """In words; empty as long as it is not known."""
+    _bar = True
 
-    def write_files(self, files: list[Path], *, overwrite: bool) -> None:
+    def write_files(self, blocks: Blocks, files: list[Path], *, overwrite: bool) -> None:
         """Write each stream to its file while it is made. Files that would hold nothing go.
 
         Raises:
@@ -52,7 +51,7 @@ class Sample:
                 if self.prompt.size:
                     for write in writers:
                         write(self.prompt)
-                for block in self.finish(self._shown(self.interrupts.each(self.blocks))):
+                for block in blocks:
                     count += len(block)
                     for write, symbols in zip(writers, block.T, strict=True):
                         write(without_ended(symbols))
@@ -67,16 +66,15 @@ class Sample:
         written = "ended early, and can be used; written" if early else "written"
         self.console.notice(f"{written}: {first_of(files)}{speed}")
 
-    def print_one(self) -> None:
+    def print_one(self, blocks: Blocks) -> None:
         """Write the prompt and one stream to stdout while it is made.
 
         A signal may come at any time: whoever reads stdout may not read on.
         """
         product = Product()
         product.write(self.medium.header)
-        beside = self.medium.printed and not product.stored  # no bar beside text that is seen
-        with self.console.held() if beside else contextlib.nullcontext():
-            blocks = self.finish(self.blocks if beside else self._shown(self.blocks))
+        self._bar = not self.medium.printed or product.stored  # none beside text that is seen
+        with contextlib.nullcontext() if self._bar else self.console.held():
             pieces = chain([self.prompt], (block[:, 0] for block in blocks))
             try:
                 for content in self.medium.rendered(pieces):
@@ -87,7 +85,9 @@ class Sample:
                     self.console.notice(f"generated at {self.speed}")
             product.end()
 
-    def write_all(self, file: Path | None = None, *, overwrite: bool = False) -> None:
+    def write_all(
+        self, blocks: Blocks, file: Path | None = None, *, overwrite: bool = False
+    ) -> None:
         """Write the streams one below the other, to stdout or a file; after a signal what there is.
 
         Those of a model that learnt lines are lines, and a list of documents ends with a line end.
@@ -96,7 +96,7 @@ class Sample:
         between, count = "\n" if self.document == "line" else "\n\n", 0
         written: list[list[Symbols | Integers]] = [[self.prompt] for _ in range(self.streams)]
         with self.interrupts.held():
-            for block in self.finish(self._shown(self.interrupts.each(self.blocks))):
+            for block in blocks:
                 count += len(block)
                 for pieces, symbols in zip(written, block.T, strict=True):
                     pieces.append(without_ended(symbols))
@@ -110,10 +110,13 @@ class Sample:
             if file is not None:
                 self._tell([file], count)
 
-    def _shown(self, blocks: Blocks) -> Iterator[Integers]:
-        """Hand on blocks, with a progress bar, and measure the speed."""
-        done = 0
+    def watched(self, blocks: Blocks) -> Iterator[Integers]:
+        """Hand on blocks until a signal comes, with a progress bar, and measure the speed."""
+        blocks, done = self.interrupts.each(blocks), 0
         began: tuple[int, float] | None = None
+        if not self._bar:
+            yield from blocks
+            return
         with self.console.progress("generate", self.length) as bar:
             for block in blocks:
                 yield block

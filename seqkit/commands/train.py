@@ -77,16 +77,15 @@ def _print_sample(training: Training, console: Console) -> None:
     with ended_by_signals() as interrupts, machine.memory_errors(SMALLER):
         with console.progress("setting up"):
             blocks = closing_sample(training, console.notice)
-        sample = Sample(
-            blocks, medium, closing.prompt, closing.length, console, interrupts, streams
-        )
+        sample = Sample(medium, closing.prompt, closing.length, console, interrupts, streams)
+        blocks = sample.watched(blocks)
         if medium.printed:
             sample.document = training.config.data.document
-            (sample.write_all if streams > 1 else sample.print_one)()
+            (sample.write_all if streams > 1 else sample.print_one)(blocks)
         else:
             file = closing_file(training)
             try:
-                sample.write_files([file], overwrite=True)
+                sample.write_files(blocks, [file], overwrite=True)
             except KeyboardInterrupt:
                 finish_closing_sample(training, console.notice)
                 raise

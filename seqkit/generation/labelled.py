@@ -3,7 +3,7 @@
 import itertools
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -12,11 +12,13 @@ from seqkit.data.labels import Combination, Labels, distinct
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.randomness import SEEDS, uniforms
 from seqkit.foundation.settings import nearest
+from seqkit.generation.request import Request
 from seqkit.symbols import Floats, Integers
 
 _STREAM = (1 << 33) + 1  # of draws; no sample has it
 _ROUNDING = 1e-3
 _MOST = 100_000  # rows of a table
+_SHOWN = 8  # labels that are named
 
 Shares = dict[str, dict[str, float]]
 """Of labels, by their names, the share of each value."""
@@ -35,9 +37,35 @@ class Choice(NamedTuple):
     streams: Integers
     words: list[str]
 
-    def of_streams(self, strength: float) -> Integers:
-        """The choice of each stream; with another strength than 1 of 2 S, the second half none."""
-        return self.streams if strength == 1 else np.append(self.streams, 0 * self.streams)
+
+def choice_of(
+    labels: Labels | None, request: Request, notice: Callable[[str], None]
+) -> Choice | None:
+    """The labels of all streams, which `notice` is told if some are drawn. Raises ConfigError."""
+    if labels is None:
+        if request.label is not None or request.label_strength != 1:
+            raise ConfigError(
+                "label: this model learnt no labels: train one with data.label, as in "
+                "data.path=FOLDER data.label=folder"
+            )
+        return None
+    choice = choose(labels, request.label, request.streams, request.sampling.seed)
+    first, *others = choice.words
+    if {first} != {*choice.words}:
+        shown = [f"stream {n}: {words}" for n, words in enumerate(choice.words[:_SHOWN], 1)]
+        notice("; ".join(shown) + (" …" if len(others) >= _SHOWN else ""))
+    elif first != request.label:
+        notice(f"label={first}")
+    return choice
+
+
+def of_streams(choice: Choice | None, request: Request) -> Integers:
+    """The choice of each stream, 0 without labels.
+
+    With another strength than 1 it is that of 2 S streams, the second half without labels.
+    """
+    streams = np.zeros(request.streams, np.int64) if choice is None else choice.streams
+    return streams if request.label_strength == 1 else np.append(streams, 0 * streams)
 
 
 def choose(labels: Labels, asked: str | None, streams: int, seed: int) -> Choice:

@@ -16,7 +16,7 @@ import numpy as np
 
 from seqkit.data.codecs import Codec
 from seqkit.evaluation.hearing import LOW, SHORTEST
-from seqkit.evaluation.recording import Judgement, Recording
+from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation.ending import streams_of
 from seqkit.generation.engine import Blocks
@@ -27,15 +27,14 @@ _TOLD = 8  # takes whose distances are told, the best ones
 _JUDGED, _STREAMS = 60, 16  # seconds from the beginning, and streams from the first
 
 
-def judged(
-    blocks: Blocks, trained: Trained, recording: Recording, tell: Callable[[int, Judgement], None]
-) -> Blocks:
+def judged(blocks: Blocks, trained: Trained, notice: Callable[[str], None]) -> Blocks:
     """Hand on every block (N, S) at once, and judge each stream, as it is heard, in the end.
 
-    `tell` is called with each stream's number and what is found, even if no more blocks are taken.
+    `notice` is told what is found, even if no more blocks are taken.
     """
-    codec, known = trained.codec, list[Integers]()
+    codec, recording, known = trained.codec, trained.recording, list[Integers]()
     assert codec.kind == "audio"
+    assert recording is not None
     left = _JUDGED * codec.symbol_rate
     try:
         for block in blocks:
@@ -46,7 +45,7 @@ def judged(
     finally:
         for stream, symbols in enumerate(streams_of(known, codec)):
             judgement = recording.judged(codec.decode(symbols), codec.sample_rate)
-            tell(stream + 1, judgement)
+            notice(f"stream {stream + 1} {judgement.words}")
 
 
 def check(takes: int, length: int, codec: Codec, recording: Recording | None) -> None:
@@ -68,7 +67,7 @@ def check(takes: int, length: int, codec: Codec, recording: Recording | None) ->
         )
 
 
-def best(trained: Trained, blocks: Blocks, notice: Callable[[str], None]) -> Blocks:
+def best(blocks: Blocks, trained: Trained, notice: Callable[[str], None]) -> Blocks:
     """Hand on the best (N, 1) of takes that come in blocks (N, S), once all of them are made.
 
     `notice` is told which one is best, and how far all are from the recording.

@@ -18,7 +18,7 @@ _TOLD = 1 << 22  # symbols of all streams that are told of, the first ones
 
 
 def told(
-    blocks: Blocks, index: Index | None, prompt: Symbols, tell: Callable[[Recital], object]
+    blocks: Blocks, index: Index, prompt: Symbols, tell: Callable[[Recital], object]
 ) -> Blocks:
     """Hand on every block (N, S) at once; `tell` hears after the last how much of them recites."""
     made, left = list[Integers](), _TOLD
@@ -26,10 +26,9 @@ def told(
         yield block
         made += [block] * (left > 0)
         left -= block.size
-    if index is not None:
-        streams = streams_of(made, index.codec)
-        if said := index.recital([index.knows(stream, prompt) for stream in streams]):
-            tell(said)
+    streams = streams_of(made, index.codec)
+    if said := index.recital([index.knows(stream, prompt) for stream in streams]):
+        tell(said)
 
 
 def redrawn(
@@ -37,18 +36,20 @@ def redrawn(
     trained: Trained,
     prompt: Symbols,
     request: Request,
-    draw: Callable[[Trained, Symbols, Request], Blocks],
+    draw: Callable[[Symbols, Request], Blocks],
     *,
     notice: Callable[[str], None],
 ) -> Blocks:
     """The streams of blocks (N, S) in one block, drawn until nothing of them recites.
 
-    From where a stream recites on it is drawn again: `draw` is as `continue_prompt`. `notice` is
-    told now and then how many still recite.
+    From where a stream recites on it is drawn again: `draw` gives what follows a prompt. `notice`
+    is told now and then how many still recite.
 
-    Raises ConfigError if there is no index, or that is in vain.
+    Raises ConfigError of sound, if there is no index, or if that is in vain.
     """
     index, codec = trained.index, trained.codec
+    if codec.kind == "audio":
+        raise ConfigError("sample.novel=true: this model makes sound, and it is for text")
     if index is None:
         raise ConfigError(
             "sample.novel=true: this checkpoint is in no run that keeps recited.safetensors, to "
@@ -77,7 +78,7 @@ def redrawn(
         for group in groups.values():
             first, begin = group[0]
             kept, again = streams[first][:begin], request.again(draws, request.length - begin)
-            rest = streams_of(draw(trained, np.concatenate([prompt, kept]), again), codec)
+            rest = streams_of(draw(np.concatenate([prompt, kept]), again), codec)
             for number, _ in group:
                 streams[number] = np.concatenate([kept, *rest[number : number + 1]])
     most = max(map(len, streams), default=0)

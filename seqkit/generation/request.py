@@ -1,7 +1,7 @@
 """What generation takes: a trained network, and how it is to continue a prompt."""
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import Codec
@@ -12,6 +12,7 @@ from seqkit.foundation import machine
 from seqkit.foundation.machine import Device
 from seqkit.foundation.randomness import SEEDS
 from seqkit.generation.ending import Ending
+from seqkit.generation.engine import Engine
 from seqkit.generation.sampling import Sampling
 from seqkit.model.arrays import Network
 
@@ -28,6 +29,7 @@ class Trained:
     recording: what its sound is compared with.
     labels: those that it reads.
     index: of its training data.
+    engines: that of the last sample with what it fits, for the next one: a new one takes time.
     """
 
     model: Network
@@ -35,6 +37,7 @@ class Trained:
     recording: Recording | None = None
     labels: Labels | None = None
     index: Index | None = None
+    engines: list[tuple[object, Engine]] = field(default_factory=list, compare=False)
 
 
 @dataclass(frozen=True)

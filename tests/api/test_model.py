@@ -13,7 +13,7 @@ import torch
 import seqkit
 from seqkit.api.model import Model, ModelState
 from seqkit.foundation.errors import DeviceError
-from seqkit.generation import continuation
+from seqkit.generation import generate
 from seqkit.generation.engines import choose
 from tests.conftest import SMALL, Run
 
@@ -192,7 +192,7 @@ def test_an_engine_is_kept_and_never_shared(
         made.append(choose.choose_engine(*given))
         return made[-1]
 
-    monkeypatch.setattr(continuation, "choose_engine", counted)
+    monkeypatch.setattr(generate, "choose_engine", counted)
     assert text.generate("a ", seed=1, **keys) == expected[1]
     assert text.generate("a ", seed=2, **keys) == expected[2]
     assert not made

@@ -9,9 +9,9 @@ import pytest
 import soundfile
 
 import seqkit
-from seqkit.api import generate_calls
 from seqkit.data.corpus import Corpus, Part
-from seqkit.generation import continuation
+from seqkit.generation import generate
+from seqkit.generation.engines import choose
 from tests.conftest import SMALL, Run, saved
 
 WORDS = {"sea": "wave gull sail ", "wood": "oak owl fox "}
@@ -74,9 +74,9 @@ def test_an_engine_is_kept_while_the_labels_are_the_same(
 ) -> None:
     made: list[object] = []
 
-    def counted(*given: Any, **named: Any) -> Any:
+    def counted(*given: Any) -> Any:
         made.append(given)
-        return continuation.engine_for(*given, **named)
+        return choose.choose_engine(*given)
 
     model = seqkit.load(learnt, "cpu")
     for strength, count in ((1.0, 2), (2.0, 4)):
@@ -84,7 +84,7 @@ def test_an_engine_is_kept_while_the_labels_are_the_same(
             keys: Any = {"label": label, "seed": seed, "length": 40, "label_strength": strength}
             own = seqkit.load(learnt, "cpu").generate(**keys)
             with monkeypatch.context() as patch:
-                patch.setattr(generate_calls, "engine_for", counted)
+                patch.setattr(generate, "choose_engine", counted)
                 assert model.generate(**keys) == own
         assert len(made) == count
 

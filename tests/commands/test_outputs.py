@@ -28,8 +28,8 @@ def blocks(count: int, streams: int) -> Iterator[Integers]:
 def write(made: Iterator[Integers], codec: Codec, files: list[Path]) -> None:
     with Interrupts() as interrupts:
         prompt = np.array([1, 2], np.uint8)
-        sample = Sample(made, medium_of(codec), prompt, 1000, Console(quiet=True), interrupts)
-        sample.write_files(files, overwrite=False)
+        sample = Sample(medium_of(codec), prompt, 1000, Console(quiet=True), interrupts)
+        sample.write_files(sample.watched(made), files, overwrite=False)
 
 
 def test_memory_does_not_grow_with_the_length(tmp_path: Path) -> None:
@@ -77,8 +77,9 @@ def test_files_that_would_hold_nothing_are_removed_and_not_told(
 
     nothing = np.array([], np.uint8)
     with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
-        sample = Sample(made(), medium_of(codec), nothing, 1000, Console(), interrupts, 2)
-        sample.write_files([tmp_path / f"{n}.{suffix}" for n in range(2)], overwrite=False)
+        sample = Sample(medium_of(codec), nothing, 1000, Console(), interrupts, 2)
+        files = [tmp_path / f"{n}.{suffix}" for n in range(2)]
+        sample.write_files(sample.watched(made()), files, overwrite=False)
     assert not list(tmp_path.iterdir())
     assert "written" not in capsys.readouterr().err
 
@@ -93,5 +94,6 @@ def test_streams_on_stdout_are_kept_when_they_are_interrupted(
 
     with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
         prompt, console = CODEC.encode("a"), Console(quiet=True)
-        Sample(made(), medium_of(CODEC), prompt, 2, console, interrupts, 2).write_all()
+        sample = Sample(medium_of(CODEC), prompt, 2, console, interrupts, 2)
+        sample.write_all(sample.watched(made()))
     assert capfdbinary.readouterr().out == b"abca\n\nacda"

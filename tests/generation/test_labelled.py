@@ -11,7 +11,7 @@ from seqkit.config import ModelConfig
 from seqkit.data.codecs import Characters
 from seqkit.data.labels import Labels
 from seqkit.foundation.errors import ConfigError
-from seqkit.generation.continuation import continue_prompt
+from seqkit.generation.generate import generate
 from seqkit.generation.labelled import choose
 from seqkit.generation.request import Request, Trained
 from seqkit.generation.sampling import Sampling, guided
@@ -93,7 +93,7 @@ def text(model: CharRNN, notice: Callable[[str], None] = print, **asked: object)
     request = Request(length=60, sampling=Sampling(seed=2), **asked)  # type: ignore[arg-type]
     prompt = np.array([1, 2], np.uint8)
     trained = Trained(model, CODEC, labels=AUTHORS)
-    return np.concatenate([*continue_prompt(trained, prompt, request, notice=notice)])
+    return np.concatenate([*generate(trained, prompt, request, notice)])
 
 
 @pytest.mark.parametrize("engine", ["torch", "wasm"])
@@ -122,4 +122,4 @@ def test_strength_goes_on_from_what_is_said_without(model: CharRNN) -> None:
 def test_a_model_without_labels_takes_none(model: CharRNN) -> None:
     request = Request(length=3, label="a")
     with pytest.raises(ConfigError, match=r"learnt no labels: train one with data\.label"):
-        continue_prompt(Trained(model, CODEC), np.zeros(0, np.uint8), request, notice=print)
+        generate(Trained(model, CODEC), np.zeros(0, np.uint8), request, print)

@@ -5,7 +5,7 @@ import numpy as np
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import MuLaw
 from seqkit.data.sound import Wave
-from seqkit.evaluation.recording import Judgement, Recording
+from seqkit.evaluation.recording import Recording
 from seqkit.generation import listening
 from seqkit.generation.request import Trained
 from seqkit.model.char_rnn import CharRNN
@@ -25,9 +25,11 @@ def test_a_sound_is_held_against_its_recording() -> None:
     hiss = np.random.default_rng(4).normal(0, 0.3, 8000).astype(np.float32)
     wave = np.concatenate([tone(2), quiet, hiss, tone(1.5)])
     right, wrong = FAST.encode(tone(5.5)), FAST.encode(wave)
-    rows, said = np.stack([right, wrong], 1).astype(np.int64), list[tuple[int, Judgement]]()
+    rows, said = np.stack([right, wrong], 1).astype(np.int64), list[str]()
     made = iter(np.split(rows, range(1, len(rows), 256)))
-    trained = Trained(CharRNN(ModelConfig(hidden_size=4, vocabulary_size=FAST.size)), FAST)
-    handed = listening.judged(made, trained, recording, lambda *found: said.append(found))
+    model = CharRNN(ModelConfig(hidden_size=4, vocabulary_size=FAST.size))
+    handed = listening.judged(made, Trained(model, FAST, recording), said.append)
     assert np.array_equal(np.concatenate([*handed]), rows)
-    assert [(stream, found.is_like) for stream, found in said] == [(1, True), (2, False)]
+    first, second = said
+    assert first.startswith("stream 1 sounds like the recording (")
+    assert second.startswith("stream 2 does not sound like the recording: ")

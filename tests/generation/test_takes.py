@@ -36,7 +36,7 @@ def trained() -> Trained:
 def kept(trained: Trained, made: Integers) -> tuple[Integers, list[str]]:
     told: list[str] = []
     blocks = iter(np.split(made, [1, 700]))
-    found = listening.best(trained, blocks, told.append)
+    found = listening.best(blocks, trained, told.append)
     return np.concatenate([*found]), told
 
 

@@ -1,6 +1,7 @@
 """The cuda_graph engine: many steps, draws included, in one replay of a CUDA graph."""
 
 import contextlib
+import dataclasses
 import functools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -53,7 +54,8 @@ class CudaGraphEngine:
         check(device, size)
         self._model, self._device = model, device
         self._loop = _Loop(model, size, streams, DTYPES[precision], device)
-        self._graphs: dict[tuple[float | int | None, ...], GraphedCall] = {}
+        self._sampling: Sampling | None = None
+        self._graphs: dict[tuple[int, int], GraphedCall] = {}
         self._copies = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
     def sample(self, drawing: Drawing) -> Iterator[Integers]:
@@ -64,6 +66,10 @@ class CudaGraphEngine:
     def _blocks(self, drawing: Drawing) -> Iterator[Tensor]:
         """The symbols (N, S) of each block, queued on the GPU."""
         loop = self._loop
+        sampling = dataclasses.replace(drawing.sampling, seed=0)
+        if sampling != self._sampling:
+            self._sampling = sampling
+            self._graphs.clear()  # which draw by another rule
         fed = loop.step.fed(drawing.state)
         loop.set(drawing)
         for block in drawing.draws:
@@ -73,7 +79,7 @@ class CudaGraphEngine:
             for size in _SIZES:
                 while begin + size <= len(block):
                     loop.draws[:size].copy_(uniforms[begin : begin + size])
-                    self._graph(size, drawing.sampling, fed)()
+                    self._graph(size, sampling, fed)()
                     fed = (fed + size) % loop.step.places
                     drawn[begin : begin + size].copy_(loop.drawn[:size])
                     begin += size
@@ -88,7 +94,7 @@ class CudaGraphEngine:
 
         `fed` is how many inputs of a step came before.
         """
-        key = (steps, fed, sampling.temperature, sampling.top_k, sampling.top_p)
+        key = steps, fed
         if key not in self._graphs:
             # What is recorded must not refer to this engine: a graph in a reference cycle might be
             # freed while another one is recorded, which CUDA forbids.

@@ -8,13 +8,10 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import MuLaw
-from seqkit.generation import continuation
-from seqkit.generation.continuation import (
-    continue_prompt,
-    feed_prompt,
-)
+from seqkit.generation import generate
 from seqkit.generation.engine import generate_blocks
 from seqkit.generation.engines.pytorch import TorchEngine, score_by_network
+from seqkit.generation.generate import feed_prompt
 from seqkit.generation.request import Request, Trained
 from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
@@ -51,7 +48,7 @@ def test_a_stream_is_the_same_alone_and_among_others(model: CharRNN) -> None:
 def test_a_prompt_is_read_as_if_it_were_generated(
     model: CharRNN, by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(continuation, "_BLOCK", 2)
+    monkeypatch.setattr(generate, "_BLOCK", 2)
     score = TorchEngine(model, 7).score if by == "step" else partial(score_by_network, model, 7)
     begin, prompt = (model.zero_state(1), 2), np.array([1, 4, 0, 6, 4], np.uint8)
     logits, state = feed_prompt(score, begin, prompt, nothing(1))
@@ -63,14 +60,14 @@ def test_a_prompt_is_read_as_if_it_were_generated(
 
 
 def test_of_a_long_prompt_the_end_is_read(model: CharRNN, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(continuation, "REMEMBERED", 4)
+    monkeypatch.setattr(generate, "REMEMBERED", 4)
     codec = MuLaw(7, 40)
     prompt = np.array([6, 5, 0, 1, 2, 3], np.uint8)
     notices: list[str] = []
 
     def made(given: np.ndarray) -> list[int]:
         request = Request(length=20, engine="torch")
-        blocks = continue_prompt(Trained(model, codec), given, request, notice=notices.append)
+        blocks = generate.generate(Trained(model, codec), given, request, notices.append)
         symbols: list[int] = np.concatenate(list(blocks))[:, 0].tolist()
         return symbols
 

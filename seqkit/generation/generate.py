@@ -1,0 +1,137 @@
+"""A model continues a prompt: what becomes of a request, from top to bottom."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from seqkit.generation import labelled, listening, loop, novel
+from seqkit.generation.ending import cut
+from seqkit.generation.engine import Blocks, Engine, generate_blocks
+from seqkit.generation.engines.choose import choose_engine
+from seqkit.generation.request import Request, Trained, require_streams
+from seqkit.generation.sampling import guided
+from seqkit.model.arrays import NetworkArrays
+from seqkit.model.state import State
+from seqkit.symbols import Floats, Integers, Symbols
+
+REMEMBERED = 100_000
+"""Symbols of a prompt that are read, the last ones: far more than a state remembers."""
+Scoring = Callable[[Integers, State, Integers], tuple[Floats, State]]
+_BLOCK = 512  # symbols of a prompt that are read at a time
+
+
+def generate(
+    trained: Trained,
+    prompt: Symbols,
+    request: Request,
+    notice: Callable[[str], None],
+    *,
+    begin: tuple[State, int] | None = None,
+    watch: Callable[[Blocks], Blocks] = iter,
+) -> Blocks:
+    """The new symbols, in blocks (N, S); after the ending of a stream stands `ending.ENDED`.
+
+    What can fail (an engine that cannot run, memory) fails here, before the first block.
+
+    Args:
+        trained: what continues.
+        prompt: symbols (N,), of which the last `REMEMBERED` are read.
+        request: how.
+        notice: is told of labels and a seed that are drawn, and in the end what the model has made:
+            how much of a text recites, which of several takes is kept, whether sound is like its
+            recording.
+        begin: a state, (L, 1, H), and the symbol that is fed first; by default zeros and the
+            codec's start symbol.
+        watch: hands on what is drawn, and may end it, before loops and takes are made of it.
+
+    Raises:
+        ConfigError, DeviceError: the engine that was asked for cannot run, or not so many streams;
+            or there is no such label; or nothing is new.
+    """
+    network, codec = trained.model, trained.codec
+    require_streams(network.config, request.streams, network.device)
+    choice = labelled.choice_of(trained.labels, request, notice)
+    fits, engine = _engine(trained, request, choice, notice)
+    most = REMEMBERED // network.config.frame * network.config.frame
+    if len(prompt) > most:
+        notice(f"of the {len(prompt):,} symbols of the prompt the model reads the last {most:,}")
+
+    def drawn(prompt: Symbols, request: Request) -> Blocks:
+        state = begin or (network.zero_state(1), codec.start)
+        labels = labelled.of_streams(choice, request)
+        logits, after = feed_prompt(engine.score, state, prompt[-most:], labels)
+        logits, sampling = guided(logits, request.label_strength), request.sampling
+        made = generate_blocks(engine, logits, after, request.length, sampling, labels=labels)
+        return made if request.ending is None else cut(made, request.ending, request.streams)
+
+    blocks = drawn(prompt, request)
+    if request.novel:
+        blocks = novel.redrawn(blocks, trained, prompt, request, drawn, notice=notice)
+    if request.seed_is_drawn and request.sampling.temperature > 0:  # else nothing is drawn
+        notice(f"seed={request.sampling.seed}")
+    blocks = watch(blocks)
+    if request.extra:
+        blocks = loop.looped(blocks, codec, request.length - request.extra)
+    if request.takes > 1:
+        blocks = listening.best(blocks, trained, notice)
+    elif trained.recording is not None:
+        blocks = listening.judged(blocks, trained, notice)
+    if trained.index is not None:
+        blocks = novel.told(blocks, trained.index, prompt, lambda said: notice(said.words))
+    return _keeping(trained, (fits, engine), blocks)
+
+
+def feed_prompt(
+    score: Scoring, begin: tuple[State, int], prompt: Symbols, labels: Integers
+) -> tuple[Floats, State]:
+    """Feed a first symbol and a prompt (N,): logits (S, V) of what follows, and state.
+
+    `begin` is the state before the first symbol, and that symbol; `score` is as `Engine.score`, and
+    `labels` (S,) as in `Drawing`: streams of one label read the prompt once.
+    """
+    state, first = begin
+    fed = np.concatenate([[first], prompt]).astype(np.int64)[:, None]
+    choices, of_stream = np.unique(labels, return_inverse=True)
+    states = []
+    for choice in choices[:, None]:
+        after = state
+        for place in range(0, len(prompt), _BLOCK):
+            end = min(place + _BLOCK, len(prompt))
+            _, after = score(fed[place:end], after, choice)
+        states.append(after)
+    parts = zip(*(after.arrays() for after in states), strict=True)
+    spread = State(*(np.concatenate(part, 1)[:, of_stream] for part in parts))
+    logits, after = score(np.repeat(fed[-1:], len(of_stream), 1), spread, labels)
+    return logits[0], after
+
+
+def _engine(
+    trained: Trained,
+    request: Request,
+    choice: labelled.Choice | None,
+    notice: Callable[[str], None],
+) -> tuple[object, Engine]:
+    """The engine that was kept, if it fits, else a new one; and what it fits.
+
+    It depends on the request but for its draws, on the labels, and on weights that it copied.
+    """
+    network, size = trained.model, request.size(trained.codec)
+    weights = list[tuple[int, int]]()
+    if not isinstance(network, NetworkArrays):
+        weights = [(each.data_ptr(), each._version) for each in network.parameters()]
+    labels = None if choice is None else choice.weights
+    runs = request.engine, request.precision, request.streams, request.label_strength
+    fits = runs, size, None if labels is None else labels.tolist(), weights
+    kept = trained.engines.pop() if trained.engines else None
+    if kept is not None and kept[0] == fits:
+        return kept
+    kept = None  # its memory first
+    return fits, choose_engine(network, size, request, notice, labels)
+
+
+def _keeping(trained: Trained, kept: tuple[object, Engine], blocks: Blocks) -> Iterator[Integers]:
+    """Hand on blocks, and keep the engine that makes them after the last one."""
+    with contextlib.suppress(GeneratorExit):
+        yield from blocks
+    trained.engines[:] = [kept]
