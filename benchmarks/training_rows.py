@@ -31,10 +31,8 @@ from seqkit.config import Config, ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.device import DTYPES, candidate_precisions, has_fast_bf16, set_fp32
-from seqkit.lstm import fused_calls
 from seqkit.lstm.execution import PERSISTENT, Execution
 from seqkit.lstm.graph import GraphedCall
-from seqkit.lstm.persistent import persistent_layer
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.kernel_choice import choose_execution, supported
 from seqkit.training.step import Plan
@@ -140,27 +138,17 @@ def _bare(config: Config, device: torch.device, execution: Execution) -> Callabl
     """
     model = _model(config, config.model, device)
     network = model.trainable_copy(dtype=execution.dtype, kernel=execution.kernel, separators=False)
-    layers, failed = network.layers, network.failed
-    leaves = [part for layer in layers for part in layer]
+    leaves = network.layers.tensors()
     shape = (config.train.sequence_length, execution.lanes, config.model.input_width)
     x = torch.randn(shape, device=device, dtype=leaves[0].dtype)
     h = torch.zeros_like(model.zero_state(execution.lanes).h, dtype=x.dtype)
-    if execution.kernel in PERSISTENT and config.model.input == "one_hot":
+    if network.layers.reads_symbols and config.model.input == "one_hot":
         x = _window(config, device, execution.lanes)[0]
     dy = torch.ones((*shape[:2], config.model.hidden_size), device=device, dtype=h.dtype)
-    cell, grid = config.model.cell, execution.kernel == "grid"
 
     def step() -> None:
-        y = x
-        if execution.kernel == "stacked":
-            y = fused_calls.fused_stack(cell, layers, x, h, h).y
-        else:
-            for layer, state in zip(layers, h, strict=True):
-                if failed is not None:
-                    y = persistent_layer(layer, y, state, state, failed=failed, grid=grid).y
-                else:
-                    y = fused_calls.fused_layer(cell, layer, y, state, state).y
-        torch.autograd.grad(y, leaves, dy)
+        outputs, _, _ = network.layers(x, h, h)
+        torch.autograd.grad(outputs[-1], leaves, dy)
 
     return GraphedCall(step, device) if device.type == "cuda" else step
 

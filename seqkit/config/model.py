@@ -116,6 +116,11 @@ class ModelConfig:
         return sum(count + 1 for count in self.labels)
 
     @property
+    def gates(self) -> int:
+        """G, the gates of a cell, each with a row of weights for every hidden unit."""
+        return {"lstm": 4, "gru": 3}.get(self.cell, 1)
+
+    @property
     def resets_in_one_call(self) -> bool:
         """Whether documents may begin anywhere in a window at no cost."""
         return self.cell == "lstm" or self.backend == "unrolled"

@@ -187,7 +187,7 @@ def chunks(
         yield chunk
         done += int(chunk.counted.sum())
         scored.watch(done)
-    launch.check(network.failed)
+    launch.check(network.layers.failed)
 
 
 @torch.inference_mode()

@@ -17,63 +17,39 @@ as in cuDNN; RNN: Elman, 1990.) Cells without a c pass it through unchanged.
 state after it: nothing crosses it, neither values forwards nor gradients backwards.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from torch import Tensor, nn
-
-GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
-"""G, the number of gates of each cell."""
+import torch
+from torch import Tensor
 
 
 class LayerWeights(NamedTuple):
-    """One layer's weights, tensors or arrays: w for its input, u for its state, biases b and d."""
+    """One layer's weights: w for its input, u for its state, biases b and d."""
 
-    w: Any
-    u: Any
-    b: Any
-    d: Any
+    w: Tensor
+    u: Tensor
+    b: Tensor
+    d: Tensor
 
 
 class Outputs(NamedTuple):
     """A layer's outputs y (T, B, H), and its state h and c (B, H) after the last step."""
 
-    y: "Tensor"
-    h: "Tensor"
-    c: "Tensor"
-
-
-def make_layer(cell: str, input_size: int, hidden_size: int) -> "nn.RNNBase":
-    """A PyTorch layer, which owns the parameters."""
-    from torch import nn
-
-    match cell:
-        case "lstm":
-            return nn.LSTM(input_size, hidden_size)
-        case "gru":
-            return nn.GRU(input_size, hidden_size)
-        case _:
-            return nn.RNN(input_size, hidden_size, nonlinearity=cell.removeprefix("rnn_"))
-
-
-def weights_of(layer: "nn.Module") -> LayerWeights:
-    """The parameters of a layer that `make_layer` made."""
-    names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
-    return LayerWeights(*(getattr(layer, name) for name in names))
+    y: Tensor
+    h: Tensor
+    c: Tensor
 
 
 def unrolled(
     cell: str,
     weights: LayerWeights,
-    x: "Tensor",
-    h: "Tensor",
-    c: "Tensor",
+    x: Tensor,
+    h: Tensor,
+    c: Tensor,
     *,
-    resets: "Tensor | None" = None,
+    resets: Tensor | None = None,
 ) -> Outputs:
     """A layer's equations, step by step, on any device and in any dtype. For shapes see above."""
-    from torch import stack
-
     wx = x @ weights.w.T + weights.b
     y = []
     for t in range(len(x)):
@@ -82,12 +58,10 @@ def unrolled(
             over = resets[t, :, None]
             h, c = h.masked_fill(over, 0), c.masked_fill(over, 0)
         y.append(h)
-    return Outputs(stack(y), h, c)
+    return Outputs(torch.stack(y), h, c)
 
 
-def cell_step(
-    cell: str, wx: "Tensor", uh: "Tensor", h: "Tensor", c: "Tensor"
-) -> "tuple[Tensor, Tensor]":
+def cell_step(cell: str, wx: Tensor, uh: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
     """The next h and c (B, H), from wx = w x_t + b and uh = u h_{t-1} + d and the last h and c."""
     match cell:
         case "lstm":

@@ -38,7 +38,7 @@ _PATIENCE = 1 << 32  # clock cycles that a block waits for another, about 2 s
 
 @dataclass(frozen=True)
 class Card:
-    """What the kernel without clusters has to know of a GPU.
+    """What the kernels have to know of a GPU.
 
     Attributes:
         name: of the GPU.
@@ -53,11 +53,6 @@ class Card:
     multiprocessors: int
     shared: int
     architecture: str
-
-    @property
-    def has_wgmma(self) -> bool:
-        """Whether it has Hopper's products of four warps."""
-        return self.architecture == "sm_90a"
 
 
 @functools.cache
@@ -77,130 +72,159 @@ class Tiling:
     Attributes:
         lanes: of a tile.
         tiles: in all; the last one may be partly idle.
-        clusters: that are launched; each works on one tile after the other.
-        grid: whether they are no clusters, but groups of blocks that exchange through L2.
+        groups: of blocks that are launched; each works on one tile after the other.
     """
 
     lanes: int
     tiles: int
-    clusters: int
-    grid: bool = False
+    groups: int
 
 
-def blocks(hidden: int) -> int:
-    """Blocks in a cluster."""
-    return hidden // UNITS
+@dataclass(frozen=True)
+class LayerKernels:
+    """Both kernels, forward and backward, for the layers of one width on one device.
 
-
-def tiling(lanes: int, at_once: int) -> Tiling:
-    """The tiling of B = `lanes` that takes the least time.
-
-    `at_once`: the clusters that the GPU runs at the same time.
+    Attributes:
+        device: where the layers are; only a GPU runs the kernels.
+        hidden: H, a multiple of 64.
+        dtype: of the layers: fp16, and without clusters also bf16.
+        grid: whether the groups of blocks are no clusters, but exchange through L2.
     """
-    return _cheapest(lanes, at_once, {tile: _STEP[tile] for tile in TILES}, grid=False)
 
+    device: torch.device
+    hidden: int
+    dtype: torch.dtype
+    grid: bool
 
-def grid_tiling(lanes: int, hidden: int, about: Card) -> Tiling | None:
-    """The same without clusters; None where the GPU does not hold the layer's weights."""
-    at_once = about.multiprocessors // blocks(hidden)
-    fits = {
-        tile: _STEP_GRID[tile]
-        for tile in TILES
-        if max(_shared(name, hidden, tile, True) for name in ("forward", "backward"))
-        <= about.shared
-    }
-    return _cheapest(lanes, at_once, fits, grid=True) if at_once and fits else None
+    @property
+    def blocks(self) -> int:
+        """Blocks of a group."""
+        return self.hidden // UNITS
 
+    def refusal(self, lanes: int) -> str | None:
+        """Why the device cannot run B = `lanes` of such layers, in words; None if it can."""
+        needs = "needs a GPU of capability " + ("8.0 or newer" if self.grid else "9.0 (Hopper)")
+        if self.device.type != "cuda":
+            return needs
+        about = card(self.device)
+        major, minor = about.capability
+        if about.capability < (8, 0) or not (self.grid or about.capability == (9, 0)):
+            return f"{needs}, and {about.name} has {major}.{minor}"
+        if (expected := self._expected_tiling(lanes)) is None:
+            return (
+                f"needs {self.blocks} multiprocessors and {about.name} has "
+                f"{about.multiprocessors}, or more shared memory than its {about.shared // 1024} KB"
+            )
+        try:
+            # A training takes both: they are compiled side by side.
+            with ThreadPoolExecutor(1, "", torch.cuda.set_device, (self.device,)) as pool:
+                backward = pool.submit(self._kernel, "backward", expected.lanes)
+                found = self.tiling(lanes)
+                self._kernel("forward", expected.lanes)
+                backward.result()
+        except DeviceError as error:
+            return f"does not start: {error}"
+        if found is None:
+            return f"needs clusters of {self.blocks} blocks, and {about.name} runs none here"
+        return None
 
-def _cheapest(lanes: int, at_once: int, steps: Mapping[int, float], *, grid: bool) -> Tiling:
-    def shared_out(tile: int) -> Tiling:
-        tiles = -(-lanes // tile)
-        return Tiling(tile, tiles, min(tiles, at_once), grid)
+    def tiling(self, lanes: int) -> Tiling | None:
+        """How B = `lanes` are shared out in the least time; None where there is no room.
 
-    def cost(candidate: Tiling) -> float:
-        return -(-candidate.tiles // candidate.clusters) * steps[candidate.lanes]
+        Raises:
+            DeviceError: the GPU cannot compile the kernels.
+        """
+        expected = self._expected_tiling(lanes)
+        if self.grid or expected is None:
+            return expected
+        return self._cheapest(lanes, _clusters_at_once(self, expected.lanes))
 
-    return min(map(shared_out, steps), key=cost)
+    def _expected_tiling(self, lanes: int) -> Tiling | None:
+        """The tiling if no multiprocessor is left over, which is nearly always so."""
+        if self.grid:
+            return self._cheapest(lanes, card(self.device).multiprocessors // self.blocks)
+        return self._cheapest(lanes, _GROUPS * (_GROUP // self.blocks))
 
+    def _cheapest(self, lanes: int, at_once: int) -> Tiling | None:
+        """The tiling that takes the least time, if so many groups run at the same time."""
+        steps, room = _STEP_GRID if self.grid else _STEP, card(self.device).shared
+        fits = [t for t in TILES if max(map(self.shared, ("forward", "backward"), (t, t))) <= room]
+        counts = {tile: -(-lanes // tile) for tile in fits}  # tiles in all
+        tilings = [Tiling(tile, n, min(n, at_once)) for tile, n in counts.items() if at_once]
+        return min(tilings, key=lambda t: -(-t.tiles // t.groups) * steps[t.lanes], default=None)
 
-def _tile(hidden: int, lanes: int) -> int:
-    """The lanes of a tile where no multiprocessor is left over, as nearly always."""
-    return tiling(lanes, _GROUPS * (_GROUP // blocks(hidden))).lanes
+    def shared(self, name: str, tile: int) -> int:
+        """Bytes of shared memory of a block of `forward.cu` or `backward.cu`."""
+        part, operand = 2 * UNITS * tile, 4 * UNITS * 2 * tile
+        stages = 3 if self.grid else 4  # steps whose operands are under way
+        whole = _BARRIERS
+        if name == "forward":
+            products = self.hidden // 16
+            whole += (1 if self.grid else 2) * self.blocks * part
+            whole += 2 * part + stages * (operand + 16 * tile)
+        else:
+            products = 8 * (-(-self.hidden // 256) * 2 if self.grid else -(-self.hidden // 128))
+            whole += 2 * (8 // (tile // 8) if self.grid else self.blocks) * part
+            whole += 2 * operand + stages * (operand + part + (UNITS * 2 + 16) * tile)
+        return whole + max(products - _RESIDENT, 0) * _MORE_WEIGHTS
+
+    def launch(self, name: str, arguments: Mapping[str, Value], tiling: Tiling) -> None:
+        """Queue one of the kernels, forward or backward, over all T steps of a layer.
+
+        Raises:
+            DeviceError: the GPU refuses it.
+        """
+        exchange = None  # what blocks without clusters exchange values in
+        if self.grid:
+            slices = self.blocks ** (1 if name == "forward" else 2)
+            size = tiling.groups * 2 * slices * 2 * UNITS * tiling.lanes
+            exchange = torch.zeros(size, dtype=torch.uint8, device=self.device)
+        self._kernel(name, tiling.lanes).launch(
+            {**arguments, "tiles": tiling.tiles, "exchange": exchange},
+            blocks=tiling.groups * self.blocks,
+            threads=THREADS,
+            shared=self.shared(name, tiling.lanes),
+            cooperative=self.grid,
+            cluster=0 if self.grid else self.blocks,
+        )
+
+    def _kernel(self, name: str, tile: int) -> Kernel:
+        return _compiled(name, tile, self, card(self.device))
 
 
 @functools.cache
-def clusters_at_once(device: torch.device, hidden: int, lanes: int) -> int:
-    """The clusters that a GPU runs at the same time for layers of this width; 0 if none.
+def _clusters_at_once(kernels: LayerKernels, tile: int) -> int:
+    """The clusters that a GPU runs at the same time; 0 if none.
 
     Each of their blocks has a multiprocessor of its own. The forward kernel is asked, in the tiles
-    that B = `lanes` will most probably take, so that hardly ever another one is compiled for it.
-
-    Raises:
-        DeviceError: it cannot compile the kernels.
+    that will most probably be taken, so that hardly ever another one is compiled for it.
     """
-    tile = _tile(hidden, lanes)
-    possible = _kernel("forward", device, hidden, tile).clusters_at_once(
-        cluster=blocks(hidden), threads=THREADS, shared=_shared("forward", hidden, tile)
+    possible = kernels._kernel("forward", tile).clusters_at_once(
+        cluster=kernels.blocks, threads=THREADS, shared=kernels.shared("forward", tile)
     )
-    about = torch.cuda.get_device_properties(device)
-    return min(possible, about.multi_processor_count // blocks(hidden))
+    return min(possible, card(kernels.device).multiprocessors // kernels.blocks)
 
 
-def layer_tiling(device: torch.device, hidden: int, lanes: int, *, grid: bool) -> Tiling:
-    """How B = `lanes` of a layer of this width are shared out on a GPU.
-
-    Raises:
-        DeviceError: it cannot compile the kernels, or does not hold the weights.
-    """
-    if not grid:
-        return tiling(lanes, clusters_at_once(device, hidden, lanes))
-    if (found := grid_tiling(lanes, hidden, card(device))) is None:
-        raise DeviceError(f"{card(device).name} does not hold the weights of {hidden} units")
-    return found
-
-
-def refusal(device: torch.device, hidden: int, lanes: int) -> str | None:
-    """Why a device cannot run B = `lanes` of layers of this width, in words; None if it can."""
-    if device.type != "cuda":
-        return "needs a GPU of capability 9.0 (Hopper)"
-    about = torch.cuda.get_device_properties(device)
-    if (has := f"{about.major}.{about.minor}") != "9.0":
-        return f"needs a GPU of capability 9.0 (Hopper), and {about.name} has {has}"
-    try:
-        # A training takes both: they are compiled side by side.
-        with ThreadPoolExecutor(1, "", torch.cuda.set_device, (device,)) as pool:
-            backward = pool.submit(_kernel, "backward", device, hidden, _tile(hidden, lanes))
-            clusters = clusters_at_once(device, hidden, lanes)
-            backward.result()
-    except DeviceError as error:
-        return f"does not start: {error}"
-    if not clusters:
-        return f"needs clusters of {blocks(hidden)} blocks, and {about.name} runs none here"
-    return None
+@functools.cache
+def _compiled(name: str, tile: int, kernels: LayerKernels, about: Card) -> Kernel:
+    """One of the kernels for tiles of so many lanes, on the card that the device is."""
+    constants = {"H": kernels.hidden, "LANES": tile, "PATIENCE": _PATIENCE, "GRID": kernels.grid}
+    # Hopper's products of four warps are only there if the code is for no other card.
+    constants["WGMMA"] = about.architecture == "sm_90a"
+    constants["BF16"] = kernels.dtype == torch.bfloat16
+    kernel = Kernel(
+        f"lstm_{name}",
+        sources=_sources(name),
+        constants=constants,
+        device=kernels.device,
+        architecture=about.architecture,
+    )
+    kernel.reserve(kernels.shared(name, tile), large_clusters=not kernels.grid)
+    return kernel
 
 
-def grid_refusal(device: torch.device, hidden: int, lanes: int, dtype: torch.dtype) -> str | None:
-    """The same of the kernel without clusters, in a dtype."""
-    if device.type != "cuda":
-        return "needs a GPU of capability 8.0 or newer"
-    about = card(device)
-    if about.capability < (8, 0):
-        major, minor = about.capability
-        return f"needs a GPU of capability 8.0 or newer, and {about.name} has {major}.{minor}"
-    if (found := grid_tiling(lanes, hidden, about)) is None:
-        return (
-            f"needs {blocks(hidden)} multiprocessors and {about.name} has {about.multiprocessors}, "
-            f"or more shared memory than its {about.shared // 1024} KB"
-        )
-    try:
-        with ThreadPoolExecutor(1, "", torch.cuda.set_device, (device,)) as pool:
-            names = "forward", "backward"
-            both = [pool.submit(_grid_kernel, n, device, hidden, found.lanes, dtype) for n in names]
-            for kernel in both:
-                kernel.result()
-    except DeviceError as error:
-        return f"does not start: {error}"
-    return None
+def _sources(name: str) -> list[Path]:
+    return [Path(__file__).with_name(f"{file}.cu") for file in ("cell", "common", name)]
 
 
 def check(failed: Tensor | None) -> None:
@@ -215,92 +239,3 @@ def check(failed: Tensor | None) -> None:
     if failed is not None and failed.item():
         failed.zero_()
         raise GaveUpError("the blocks of the persistent LSTM kernel waited for each other in vain")
-
-
-def _sources(name: str) -> list[Path]:
-    files = ("cell", "common", name)
-    return [Path(__file__).with_name(f"{file}.cu") for file in files]
-
-
-@functools.cache
-def _kernel(name: str, device: torch.device, hidden: int, tile: int) -> Kernel:
-    kernel = Kernel(
-        f"lstm_{name}",
-        sources=_sources(name),
-        constants=_constants(hidden, tile) | {"GRID": 0, "WGMMA": 1, "BF16": 0},
-        device=device,
-        exact=True,
-    )
-    kernel.reserve(_shared(name, hidden, tile), large_clusters=True)
-    return kernel
-
-
-def _grid_kernel(
-    name: str, device: torch.device, hidden: int, tile: int, dtype: torch.dtype
-) -> Kernel:
-    return _kernel_for(name, device, hidden, tile, dtype, card(device))
-
-
-@functools.cache
-def _kernel_for(
-    name: str, device: torch.device, hidden: int, tile: int, dtype: torch.dtype, about: Card
-) -> Kernel:
-    choices = {"GRID": 1, "WGMMA": about.has_wgmma, "BF16": dtype == torch.bfloat16}
-    kernel = Kernel(
-        f"lstm_{name}",
-        sources=_sources(name),
-        constants=_constants(hidden, tile) | choices,
-        device=device,
-        architecture=about.architecture,
-    )
-    kernel.reserve(_shared(name, hidden, tile, True))
-    return kernel
-
-
-def _constants(hidden: int, tile: int) -> dict[str, int]:
-    return {"H": hidden, "LANES": tile, "PATIENCE": _PATIENCE}
-
-
-def _shared(name: str, hidden: int, tile: int, grid: bool = False) -> int:
-    """Bytes of shared memory of a block of `forward.cu` or `backward.cu`."""
-    part, operand = 2 * UNITS * tile, 4 * UNITS * 2 * tile
-    stages = 3 if grid else 4  # steps whose operands are under way
-    whole = _BARRIERS
-    if name == "forward":
-        products = hidden // 16
-        whole += (1 if grid else 2) * blocks(hidden) * part
-        whole += 2 * part + stages * (operand + 16 * tile)
-    else:
-        products = 8 * (-(-hidden // 256) * 2 if grid else -(-hidden // 128))
-        whole += 2 * (8 // (tile // 8) if grid else blocks(hidden)) * part
-        whole += 2 * operand + stages * (operand + part + (UNITS * 2 + 16) * tile)
-    return whole + max(products - _RESIDENT, 0) * _MORE_WEIGHTS
-
-
-def exchange_buffer(name: str, like: Tensor, hidden: int, tiling: Tiling) -> Tensor | None:
-    """What blocks without clusters exchange values in, on the device of `like`; else None."""
-    if not tiling.grid:
-        return None
-    slices = blocks(hidden) ** (1 if name == "forward" else 2)
-    size = tiling.clusters * 2 * slices * 2 * UNITS * tiling.lanes
-    return torch.zeros(size, dtype=torch.uint8, device=like.device)
-
-
-def launch(name: str, arguments: Mapping[str, Value], like: Tensor, tiling: Tiling) -> None:
-    """Queue one of the kernels, forward or backward, over all T steps of a layer.
-
-    `like` (B, H) has the layer's width, its device and its dtype.
-    """
-    device, hidden, group = like.device, like.shape[-1], blocks(like.shape[-1])
-    if tiling.grid:
-        kernel = _grid_kernel(name, device, hidden, tiling.lanes, like.dtype)
-    else:
-        kernel = _kernel(name, device, hidden, tiling.lanes)
-    kernel.launch(
-        {**arguments, "exchange": exchange_buffer(name, like, hidden, tiling)},
-        blocks=tiling.clusters * group,
-        threads=THREADS,
-        shared=_shared(name, hidden, tiling.lanes, tiling.grid),
-        cooperative=tiling.grid,
-        cluster=0 if tiling.grid else group,
-    )

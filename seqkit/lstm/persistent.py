@@ -1,6 +1,7 @@
 """The persistent layer as a function that PyTorch differentiates."""
 
 import contextlib
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -8,23 +9,33 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from seqkit.lstm import launch
+from seqkit.foundation.errors import DeviceError
 from seqkit.lstm.cells import LayerWeights, Outputs
 from seqkit.lstm.fused_calls import TENSOR_CORE
 from seqkit.lstm.graph import SideStream
+from seqkit.lstm.launch import LayerKernels
 from seqkit.lstm.nvrtc import Value
 
 
+@dataclass(frozen=True)
+class Setting:
+    """What a persistent layer has around it.
+
+    Attributes:
+        grid: blocks exchange values through L2 and are no clusters.
+        failed: see `launch.check`.
+        resets: (T, B), true where the output and the state after the step are zero.
+        side_stream: where the gradients of w and u are made; they may be used once that is joined.
+    """
+
+    grid: bool
+    failed: Tensor
+    resets: Tensor | None = None
+    side_stream: SideStream | None = None
+
+
 def persistent_layer(
-    weights: LayerWeights,
-    x: Tensor,
-    h: Tensor,
-    c: Tensor,
-    *,
-    failed: Tensor,
-    resets: Tensor | None = None,
-    side_stream: SideStream | None = None,
-    grid: bool = False,
+    weights: LayerWeights, x: Tensor, h: Tensor, c: Tensor, setting: Setting
 ) -> Outputs:
     """All T steps of an LSTM layer, in fp16; without clusters also in bf16.
 
@@ -32,18 +43,14 @@ def persistent_layer(
         weights: of the layer; w may have more columns than there are inputs.
         x: inputs (T, B, X); or symbols (T, B), int64, whose one-hot rows are the inputs.
         h, c: the state before the first step, (B, H).
-        failed: see `launch.check`.
-        resets: (T, B), true where the output and the state after the step are zero.
-        side_stream: where the gradients of w and u are made; they may be used once that is joined.
-        grid: blocks exchange values through L2 and are no clusters.
+        setting: all else.
 
     Raises:
-        DeviceError: the GPU refuses the kernels.
+        DeviceError: the GPU refuses the kernels, or does not hold the weights.
     """
     if x.is_floating_point() and (missing := weights.w.shape[1] - x.shape[-1]):
         x = F.pad(x, (0, missing))
-    y, h, c = _Layer.apply(x, resets, h, c, *weights, failed, side_stream, grid)
-    return Outputs(y, h, c)
+    return Outputs(*_Layer.apply(setting, x, h, c, *weights))
 
 
 class _Layer(torch.autograd.Function):
@@ -51,37 +58,29 @@ class _Layer(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        x: Tensor,
-        resets: Tensor | None,
-        h: Tensor,
-        c: Tensor,
-        w: Tensor,
-        u: Tensor,
-        b: Tensor,
-        d: Tensor,
-        failed: Tensor,
-        side_stream: SideStream | None,
-        grid: bool,
+        ctx: Any, setting: Setting, x: Tensor, h: Tensor, c: Tensor, *weights: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
+        w, u, b, d = weights
         symbols = None if x.is_floating_point() else x.contiguous()
         # A row of w.T is what a symbol adds to the gates: no product is needed.
         inputs = F.linear(x, w) if symbols is None else w.T.contiguous()
-        flags = None if resets is None else resets.contiguous()
+        resets = None if setting.resets is None else setting.resets.contiguous()
         h0, c0 = h.contiguous(), c.contiguous()
         steps, (lanes, hidden) = len(x), h0.shape
-        tiling = launch.layer_tiling(h0.device, hidden, lanes, grid=grid)
+        kernels = LayerKernels(h0.device, hidden, h0.dtype, setting.grid)
+        if (tiling := kernels.tiling(lanes)) is None:
+            raise DeviceError(f"the GPU does not hold the weights of {hidden} units")
         places = tiling.tiles * tiling.lanes * hidden
         y, c_last = h0.new_empty(steps + 1, lanes, hidden), torch.empty_like(h0)
         # In an order that only the kernels know.
         gates, cells = h0.new_empty(4 * steps * places), h0.new_empty((steps + 1) * places)
-        arguments: dict[str, Value] = {"inputs": inputs, "symbols": symbols, "resets": flags}
+        arguments: dict[str, Value] = {"inputs": inputs, "symbols": symbols, "resets": resets}
         arguments |= {"u": u, "b": b, "d": d, "h0": h0, "c0": c0}
         arguments |= {"y": y, "c_last": c_last, "gates": gates, "cells": cells}
-        arguments |= {"error": failed, "steps": steps, "lanes": lanes, "tiles": tiling.tiles}
-        launch.launch("forward", arguments, h0, tiling)
+        arguments |= {"error": setting.failed, "steps": steps, "lanes": lanes}
+        kernels.launch("forward", arguments, tiling)
         ctx.save_for_backward(x, w, u, y, gates, cells)
-        ctx.tiling, ctx.failed, ctx.side_stream = tiling, failed, side_stream
+        ctx.kernels, ctx.tiling, ctx.setting = kernels, tiling, setting
         ctx.set_materialize_grads(False)
         # Copied, because a state that is carried on must not keep the outputs of all steps alive.
         return y[1:], y[-1].clone(), c_last
@@ -100,15 +99,15 @@ class _Layer(torch.autograd.Function):
         dbias = dy.new_empty(ctx.tiling.tiles, 4 * hidden, dtype=torch.float32)
         arguments: dict[str, Value] = {"u": u, "gates": gates, "cells": cells, "dy": dy}
         arguments |= {"dh_last": dh_last, "dc_last": dc_last, "dgates": dgates}
-        arguments |= {"dh0": dh0, "dc0": dc0, "dbias": dbias, "error": ctx.failed}
-        arguments |= {"steps": steps, "lanes": lanes, "tiles": ctx.tiling.tiles}
-        launch.launch("backward", arguments, dh0, ctx.tiling)
-        dx = dgates @ w if ctx.needs_input_grad[0] else None
+        arguments |= {"dh0": dh0, "dc0": dc0, "dbias": dbias}
+        arguments |= {"error": ctx.setting.failed, "steps": steps, "lanes": lanes}
+        ctx.kernels.launch("backward", arguments, ctx.tiling)
+        dx = dgates @ w if ctx.needs_input_grad[1] else None
         bias = dbias.sum(0).to(w.dtype)
-        stream = ctx.side_stream
+        stream = ctx.setting.side_stream
         with contextlib.nullcontext() if stream is None else stream.running(dgates, y, x):
             dw, du = _weight_gradients(dgates, x, y[:-1], w.shape[1])
-        return dx, None, dh0, dc0, dw, du, bias, bias, None, None, None
+        return None, dx, dh0, dc0, dw, du, bias, bias
 
 
 def _weight_gradients(

@@ -9,7 +9,6 @@ import numpy as np
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.machine import HOST, Device
-from seqkit.lstm.cells import GATES, LayerWeights
 from seqkit.model.state import State, zero_state
 from seqkit.symbols import Floats
 
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
 
 Network = Union["CharRNN", "NetworkArrays"]
 """What generates: on a GPU, or while it learns, a module; else arrays."""
+
+_KINDS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")  # of a layer's weights, as PyTorch says
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,9 @@ class NetworkArrays:
         """See `CharRNN.zero_state`."""
         return zero_state(self.config, batch_size)
 
-    def layer(self, number: int) -> LayerWeights:
-        """The weights of a layer."""
-        kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-        return LayerWeights(*(self.weights[f"layers.{number}.{kind}_l0"] for kind in kinds))
+    def layer(self, number: int) -> list[Floats]:
+        """The weights of a layer: w for its input, u for its state, and both biases."""
+        return [self.weights[f"layers.{number}.{kind}_l0"] for kind in _KINDS]
 
     def head(self, name: str = "head") -> tuple[Floats, Floats]:
         """The matrix and the bias of a linear layer."""
@@ -81,7 +81,7 @@ class NetworkArrays:
     def gate_table(self, name: str) -> Floats | None:
         """One of `CharRNN.gate_tables`; None if it reads nothing of that name."""
         if self.config.input != "embedding":
-            return self.layer(0).w.T if name == "embedding" else None
+            return self.layer(0)[0].T if name == "embedding" else None
         if f"{name}.weight" not in self.weights:
             return None
         rows, reader = self.factors(name)
@@ -89,7 +89,7 @@ class NetworkArrays:
 
     def factors(self, name: str) -> tuple[Floats, Floats]:
         """An embedding (rows, E), and what reads it, (G·H, E): their product is a gate table."""
-        w, size = self.layer(0).w, self.config.embedding_size
+        w, size = self.layer(0)[0], self.config.embedding_size
         reader = w[:, :size] if name == "embedding" else w[:, size:]
         return self.weights[f"{name}.weight"], reader
 
@@ -102,11 +102,10 @@ def shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
         found["embedding.weight"] = config.input_rows, config.embedding_size
     if rows := config.label_rows:
         found["labels.weight"] = rows, config.label_size
-    gates = GATES[config.cell] * h
+    gates = config.gates * h
     for layer in range(config.num_layers):
         sizes = (gates, h if layer else config.input_width), (gates, h), (gates,), (gates,)
-        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-        found |= {f"layers.{layer}.{n}_l0": s for n, s in zip(names, sizes, strict=True)}
+        found |= {f"layers.{layer}.{n}_l0": s for n, s in zip(_KINDS, sizes, strict=True)}
     if places > 1:
         found |= {"frame.hidden.weight": (places * z, h), "frame.hidden.bias": (places * z,)}
         found["frame.drawn"] = (places - 1) * v, z

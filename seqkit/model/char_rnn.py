@@ -10,8 +10,8 @@
 
 If a step makes several symbols, `frames` has what it reads and the logits.
 
-The middle lines are the LSTM; the other cells are in `cells`. All layers' h_t are the deep LSTM
-with skip connections of Melis et al. (2018): `model.skip_connections`.
+The middle lines are the LSTM; the other cells are in `lstm.cells`. All layers' h_t are the deep
+LSTM with skip connections of Melis et al. (2018): `model.skip_connections`.
 Shapes are time-major: T steps, B lanes, V symbols, H hidden units, L layers.
 """
 
@@ -24,9 +24,8 @@ from torch import Tensor, nn
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_section, check_type
-from seqkit.lstm import cells
-from seqkit.lstm.cells import LayerWeights
 from seqkit.lstm.execution import plainest_kernel
+from seqkit.lstm.layers import Layers, make_layers
 from seqkit.model.frames import SPREAD, FrameHead, FrameWeights
 from seqkit.model.network import RunnableWeights
 from seqkit.model.state import State, zero_state
@@ -60,10 +59,7 @@ class CharRNN(nn.Module):
         )
         rows, places = config.label_rows, config.frame
         self.labels = nn.Embedding(rows, config.label_size) if rows else None
-        self.layers = nn.ModuleList(
-            cells.make_layer(config.cell, h if layer else config.input_width, h)
-            for layer in range(config.num_layers)
-        )
+        self.layers = make_layers(config.cell, config.input_width, h, config.num_layers)
         self.frame = FrameHead(config) if places > 1 else None
         self.head = nn.Linear(config.head_size if places > 1 else h, places * v)
         self._initialise(generator)
@@ -95,7 +91,7 @@ class CharRNN(nn.Module):
 
         Biases are left out. One-hot symbols (V, G·H) stand under `embedding`, too.
         """
-        w, size = cells.weights_of(self.layers[0]).w, self.config.embedding_size
+        w, size = self.runnable_weights().layers.weights[0].w, self.config.embedding_size
         if self.embedding is None:
             return {"embedding": w.T}
         found = {"embedding": self.embedding.weight @ w[:, :size].T}
@@ -137,16 +133,14 @@ class CharRNN(nn.Module):
         dtype = dtype or self.head.weight.dtype
         embeddings = {"embedding": self.embedding, "labels": self.labels}
         tables = {name: own.weight.to(dtype) for name, own in embeddings.items() if own is not None}
-        layers = [[part.to(dtype) for part in cells.weights_of(layer)] for layer in self.layers]
         frame = None
         if (head := self.frame) is not None:
             parts = (head.hidden.weight, head.hidden.bias, head.drawn)
             frame = FrameWeights(*(part.to(dtype) for part in parts))
         network = RunnableWeights(
             config=self.config,
-            kernel=kernel,
             tables=tables,
-            layers=tuple(LayerWeights(*parts) for parts in layers),
+            layers=Layers.of(self.layers, self.config.cell, kernel, dtype),
             head_weight=self.head.weight.to(dtype),
             head_bias=self.head.bias.to(dtype),
             frame=frame,

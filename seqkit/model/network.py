@@ -7,11 +7,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from seqkit.config import ModelConfig
-from seqkit.lstm import cells, fused_calls
-from seqkit.lstm.cells import LayerWeights
-from seqkit.lstm.execution import PERSISTENT
-from seqkit.lstm.graph import SideStream
-from seqkit.lstm.persistent import persistent_layer
+from seqkit.lstm.fused_calls import TENSOR_CORE
+from seqkit.lstm.layers import Layers
 from seqkit.model.frames import FrameWeights, Steps, hot, rows_at, rows_of
 from seqkit.model.state import State
 from seqkit.symbols import IGNORED
@@ -22,28 +19,21 @@ _NEVER = -10_000.0  # the logit of a symbol without any probability, in every fl
 class RunnableWeights(NamedTuple):
     """The tensors of a CharRNN in the dtype and layout in which they run, and what they compute.
 
-    `kernel` is an `Execution`'s; the weights are packed for it. A packed tensor may have more rows
-    or columns than its parameter; the parameter's come first. `side_stream` is given where the
-    gradients of the persistent kernel's matrices are made beside the rest, and has to be joined
-    before they are used. `failed` is that kernel's word for having given up: see
-    `launch.check`. `tables` are its embeddings, by their names in CharRNN.
-    `frame` is there if a step makes several symbols.
+    A packed tensor may have more rows or columns than its parameter; the parameter's come first.
+    `tables` are its embeddings, by their names in CharRNN. `frame` is there if a step makes several
+    symbols.
     """
 
     config: ModelConfig
-    kernel: str
     tables: dict[str, Tensor]
-    layers: tuple[LayerWeights, ...]
+    layers: Layers
     head_weight: Tensor
     head_bias: Tensor
     frame: FrameWeights | None = None
-    failed: Tensor | None = None
-    side_stream: SideStream | None = None
 
     def tensors(self) -> list[Tensor]:
         """All that is learnt, in a fixed order: embeddings, layers from the bottom, heads."""
-        layers = [part for layer in self.layers for part in layer]
-        frame = self.frame or ()
+        layers, frame = self.layers.tensors(), self.frame or ()
         return [*self.tables.values(), *layers, *frame, self.head_weight, self.head_bias]
 
     def packed(self, separators: bool) -> "RunnableWeights":
@@ -51,32 +41,21 @@ class RunnableWeights(NamedTuple):
 
         `separators`: whether resets will be given.
         """
-        layers, cell, device = list(self.layers), self.config.cell, self.head_weight.device
-        failed = None
-        if self.kernel == "stacked":
-            layers = fused_calls.pack(layers, cell, False)
-        elif self.kernel == "layerwise":
-            marked = separators and cell == "lstm"
-            layers = [fused_calls.pack([layer], cell, marked)[0] for layer in layers]
-        elif self.kernel in PERSISTENT:
-            layers[0] = layers[0]._replace(w=_padded(layers[0].w, 1))
-            failed = torch.zeros(1, dtype=torch.int32, device=device)
         weight, bias = self.head_weight, self.head_bias
-        if device.type == "cuda" and self.frame is None:
-            weight, bias = _padded(weight, 0), _padded(bias, 0, _NEVER)
-        return self._replace(
-            layers=tuple(layers), head_weight=weight, head_bias=bias, failed=failed
-        )
+        if weight.is_cuda and self.frame is None and (missing := -len(bias) % TENSOR_CORE):
+            weight = F.pad(weight, (0, 0, 0, missing))
+            bias = F.pad(bias, (0, missing), value=_NEVER)
+        layers = self.layers.packed(separators)
+        return self._replace(layers=layers, head_weight=weight, head_bias=bias)
 
     def with_tensors(self, tensors: list[Tensor]) -> "RunnableWeights":
         """The same network with other tensors, given in the order of `tensors()`."""
         *rest, head_weight, head_bias = tensors
         count = len(self.tables)
-        end = count + 4 * len(self.layers)
-        layers = [LayerWeights(*rest[i : i + 4]) for i in range(count, end, 4)]
+        end = count + len(self.layers.tensors())
         return self._replace(
             tables=dict(zip(self.tables, rest[:count], strict=True)),
-            layers=tuple(layers),
+            layers=self.layers.with_tensors(rest[count:end]),
             frame=self.frame and FrameWeights(*rest[end:]),
             head_weight=head_weight,
             head_bias=head_bias,
@@ -114,7 +93,7 @@ class RunnableWeights(NamedTuple):
             read, separators = steps.before, steps.separators
             labels = None if labels is None else steps.of_made(labels)
         bottom = self._inputs(read, separators, labels, input_mask)
-        outputs, h, c = self._run(bottom, state, masks, separators)
+        outputs, h, c = self.layers(bottom, state.h, state.c, masks, separators)
         if steps is not None and steps.fed:  # the first step was made before
             outputs = [torch.cat(pair) for pair in zip(state.h[:, None], outputs, strict=True)]
         # The head reads the top layer's outputs, or the sum of all.
@@ -124,23 +103,6 @@ class RunnableWeights(NamedTuple):
         else:
             logits = self.frame.logits(x, steps, self.head_weight, self.head_bias)
         return logits, State(h, c, state.frame if steps is None else steps.after)
-
-    def _run(
-        self, x: Tensor, state: State, masks: Tensor | None, resets: Tensor | None
-    ) -> tuple[list[Tensor], Tensor, Tensor]:
-        """Every layer's outputs of x (N, B, X), of a stack only the top's; and h and c after it."""
-        dtype = self.head_weight.dtype
-        h, c = state.h.to(dtype), state.c.to(dtype)
-        if not len(x):
-            outputs = list(h[:, None][:, :0])
-        elif self.kernel == "stacked":
-            if masks is not None or resets is not None or self.config.skip_connections:
-                raise ValueError("one call of the stack takes neither masks nor resets nor skips")
-            x, h, c = fused_calls.fused_stack(self.config.cell, self.layers, x, h, c)
-            outputs = [x]
-        else:
-            outputs, h, c = self._layer_by_layer(x, h, c, masks, resets)
-        return outputs, h.to(state.h.dtype), c.to(state.c.dtype)
 
     def _inputs(
         self,
@@ -171,46 +133,10 @@ class RunnableWeights(NamedTuple):
             numbers = rows_of(symbols, self.config.vocabulary_size + 1)
         if "embedding" in self.tables:
             return rows_at(numbers, self.tables["embedding"])
-        if self.kernel in PERSISTENT and self.frame is None:
+        if self.layers.reads_symbols and self.frame is None:
             return symbols[..., 0]
-        packed = self.layers[0].w.shape[1]
-        size = packed if resets is None else self.config.input_rows
+        size = self.layers.input_size if resets is None else self.config.input_rows
         return hot(numbers, size, self.head_weight.dtype)
-
-    def _layer_by_layer(
-        self, x: Tensor, h: Tensor, c: Tensor, masks: Tensor | None, resets: Tensor | None
-    ) -> tuple[list[Tensor], Tensor, Tensor]:
-        """The outputs (T, B, H) of each layer, and h and c (L, B, H) after the last step."""
-        cell = self.config.cell
-        seen, last_h, last_c = list[Tensor](), list[Tensor](), list[Tensor]()
-        for index, weights in enumerate(self.layers):
-            inputs = (weights, x, h[index], c[index])
-            match self.kernel:
-                case "unrolled":
-                    out = cells.unrolled(cell, *inputs, resets=resets)
-                case "persistent" | "grid":
-                    assert self.failed is not None
-                    out = persistent_layer(
-                        *inputs,
-                        failed=self.failed,
-                        resets=resets,
-                        side_stream=self.side_stream,
-                        grid=self.kernel == "grid",
-                    )
-                case _:
-                    out = fused_calls.fused_layer(cell, *inputs, resets=resets)
-            x = out.y if masks is None else out.y * masks[index]
-            seen.append(x)
-            last_h.append(out.h)
-            last_c.append(out.c)
-        return seen, torch.stack(last_h), torch.stack(last_c)
-
-
-def _padded(values: Tensor, side: int, filling: float = 0.0) -> Tensor:
-    """A matrix or vector whose side of this number is whole tiles long; itself where it is."""
-    missing = -values.shape[side] % fused_calls.TENSOR_CORE
-    sides = [0, 0] * (values.dim() - 1 - side) + [0, missing]
-    return F.pad(values, sides, value=filling) if missing else values
 
 
 def cross_entropy(logits: Tensor, targets: Tensor, reduction: str = "mean") -> Tensor:

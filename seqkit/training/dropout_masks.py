@@ -15,7 +15,6 @@ from torch import Tensor
 
 from seqkit.config import ModelConfig, TrainConfig
 from seqkit.foundation.errors import DeviceError
-from seqkit.lstm.cells import GATES
 from seqkit.lstm.nvrtc import NUMBERS, Kernel, Value, dtype_number
 
 _THREADS = 256
@@ -80,7 +79,7 @@ class DropoutMasks:
         if not self._model.weight_drop:
             return None
         hidden = self._model.hidden_size
-        shape = GATES[self._model.cell] * hidden, hidden
+        shape = self._model.gates * hidden, hidden
         keys = self._keys[self._model.num_layers + _WEIGHTS :]
         return masks(keys, shape, self._model.weight_drop, torch.float32)
 

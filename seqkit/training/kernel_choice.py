@@ -20,6 +20,7 @@ from seqkit.lstm.execution import (
 )
 from seqkit.lstm.fused_calls import TENSOR_CORE, round_up
 from seqkit.lstm.graph import GraphedCall, milliseconds
+from seqkit.lstm.launch import LayerKernels
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import cross_entropy
 
@@ -146,7 +147,7 @@ def forward_backward(
         logits, _ = network(symbols, state, None, resets if lanes.has_separators else None)
         torch.autograd.grad(cross_entropy(logits, symbols), leaves)
 
-    return GraphedCall(run, device), network.failed
+    return GraphedCall(run, device), network.layers.failed
 
 
 def advice(model: CharRNN, execution: Execution) -> list[str]:
@@ -198,11 +199,10 @@ def _refusal(model: CharRNN, execution: Execution) -> str | None:
     device, hidden = model.head.weight.device, model.config.hidden_size
     if execution.precision == "fp32":
         return "has 16 bits"
-    if execution.kernel == "grid":
-        return launch.grid_refusal(device, hidden, execution.lanes, execution.dtype)
-    if execution.precision != "fp16":
+    grid = execution.kernel == "grid"
+    if execution.precision != "fp16" and not grid:
         return "computes in fp16"
-    return launch.refusal(device, hidden, execution.lanes)
+    return LayerKernels(device, hidden, execution.dtype, grid).refusal(execution.lanes)
 
 
 def _on_gpu(model: CharRNN) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -11,7 +11,7 @@ from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.data.lanes import Lanes, Windows
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.lstm import launch
-from seqkit.lstm.execution import PERSISTENT, Execution
+from seqkit.lstm.execution import Execution
 from seqkit.lstm.graph import GraphedCall, SideStream
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import cross_entropy
@@ -53,12 +53,11 @@ class TrainingStep:
         self.weights = TrainingWeights(
             model, execution, separators=lanes.has_separators, average=train.average
         )
+        self._side, network = SideStream(device), self.weights.network
+        layers = replace(network.layers, side_stream=self._side)
+        self._network = network._replace(layers=layers)
         # Not zero once the persistent kernel gave up; from then on nothing changes any more.
-        self._gave_up: Tensor | None = None
-        self._network, self._side = self.weights.network, SideStream(device)
-        if execution.kernel in PERSISTENT:
-            self._gave_up = self._network.failed
-            self._network = self._network._replace(side_stream=self._side)
+        self._gave_up = layers.failed
         scaled = execution.precision == "fp16"
         self._optimizer = OptimizerStep(
             plan.optimizer, train, self.weights, scaled=scaled, gave_up=self._gave_up

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from seqkit.lstm import cells
 from seqkit.lstm.execution import Execution
 from seqkit.lstm.fused_calls import round_up, without_padding
 from seqkit.model.char_rnn import CharRNN
+from seqkit.model.network import RunnableWeights
 
 
 class WeightAverage:
@@ -89,7 +89,7 @@ class TrainingWeights:
             dtype=execution.dtype, kernel=execution.kernel, separators=separators
         )
         self.leaves = self.network.tensors()
-        self._recurrent = _recurrent(model) if model.config.weight_drop else []
+        self._recurrent = _recurrent(self.network) if model.config.weight_drop else []
         for place in self._recurrent:  # what `drop` makes has memory of its own
             if _shares(self.leaves[place], self.parameters[place]):
                 self.leaves[place] = self.leaves[place].detach().clone().requires_grad_()
@@ -138,13 +138,10 @@ class TrainingWeights:
             used.copy_(parameter)
 
 
-def _recurrent(model: CharRNN) -> list[int]:
+def _recurrent(network: RunnableWeights) -> list[int]:
     """The places of every layer's u in `RunnableWeights.tensors`."""
-    return [
-        place
-        for place, tensor in enumerate(model.runnable_weights().tensors())
-        if any(tensor is cells.weights_of(layer).u for layer in model.layers)
-    ]
+    first = len(network.tables)
+    return [first + 4 * layer + 1 for layer in range(len(network.layers.weights))]
 
 
 def _shares(leaf: Tensor, parameter: Tensor) -> bool:

@@ -9,7 +9,6 @@ from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring, streaming
 from seqkit.evaluation.scoring import CHUNK, Scored
 from seqkit.evaluation.streaming import stretches
-from seqkit.lstm.cells import weights_of
 from seqkit.model.char_rnn import CharRNN
 
 V = 5
@@ -21,7 +20,7 @@ def network(forget_bias: float, size: int = V, *, ends: bool = False) -> CharRNN
     config = ModelConfig(num_layers=2, hidden_size=6, vocabulary_size=size, ends=ends)
     model = CharRNN(config, torch.Generator().manual_seed(1))
     with torch.no_grad():
-        for layer in map(weights_of, model.layers):
+        for layer in model.runnable_weights().layers.weights:
             layer.b[6:12] = forget_bias  # rows i, f, g, o
             layer.b[:6] -= forget_bias / 5  # what adds up for long must not saturate
             layer.w[6:12] = 0.0

@@ -13,7 +13,7 @@ from seqkit.foundation.errors import GaveUpError
 from seqkit.lstm import cells, fused_calls, launch
 from seqkit.lstm.cells import LayerWeights
 from seqkit.lstm.nvrtc import Kernel
-from seqkit.lstm.persistent import persistent_layer
+from seqkit.lstm.persistent import Setting, persistent_layer
 
 GPU = torch.device("cuda", 0)
 RESULTS = ["y", "h", "c", "dw", "du", "db", "dd", "dh0", "dc0", "dx"]
@@ -60,7 +60,7 @@ class Case:
             leaves.append(self.x.requires_grad_())
         failed = torch.zeros(1, dtype=torch.int32, device=GPU)
         given = self.weights, self.given, self.h, self.c
-        out = persistent_layer(*given, failed=failed, resets=self.resets, grid=grid)
+        out = persistent_layer(*given, Setting(grid, failed, self.resets))
         gradients = torch.autograd.grad(out, leaves, self.gradients)
         launch.check(failed)
         return [*out, *gradients]
@@ -96,22 +96,21 @@ def check_a_mute_block(name: str, sending: str, *, grid: bool = False) -> None:
     text = Path(launch.__file__).with_name(f"{name}.cu").read_text()
     assert text.count(sending) == 1
     mute = text.replace(sending, sending + " rank == 1 ||")
-    maker = "_kernel_for" if grid else "_kernel"
-    real, sources = getattr(launch, maker), launch._sources(name)
+    real, sources = launch._compiled, launch._sources(name)
 
     @functools.cache
     def made(wanted: str, *about: Any) -> Kernel:
         if wanted != name:
-            return real(wanted, *about)  # type: ignore[no-any-return]
+            return real(wanted, *about)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(launch, "_PATIENCE", 1 << 20)
             patch.setattr(launch, "_sources", lambda name: [*sources[:-1], mute])
-            return real.__wrapped__(wanted, *about)  # type: ignore[no-any-return]
+            return real.__wrapped__(wanted, *about)
 
     case = Case(5, (6, 20, 256), symbols=False, share=0.0)
     expected = case.persistent(grid=grid)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(launch, maker, made)
+        patch.setattr(launch, "_compiled", made)
         with pytest.raises(GaveUpError, match="in vain"):
             case.persistent(grid=grid)
     found = case.persistent(grid=grid)

@@ -6,10 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqkit.lstm.cells import GATES, LayerWeights, Outputs, unrolled
+from seqkit.lstm.cells import LayerWeights, Outputs, unrolled
 from seqkit.lstm.fused_calls import fused_layer
 
 T, B, X, H = 7, 3, 5, 4  # all different, so that no two can be mistaken for each other
+GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 CELLS = list(GATES)
 Array = npt.NDArray[np.float64]
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from seqkit.lstm import launch
-from seqkit.lstm.launch import Card, Tiling, grid_tiling
+from seqkit.lstm.launch import Card, LayerKernels, Tiling
 from tests.lstm.lstm_case import (
     GPU,
     RESULTS,
@@ -31,31 +31,38 @@ CARDS = [H100, A100, RTX_3060, RTX_4090]
 @pytest.mark.parametrize(
     ("about", "hidden", "lanes", "expected"),
     [
-        (H100, 512, 128, Tiling(16, 8, 8, True)),
-        (H100, 1024, 128, Tiling(32, 4, 4, True)),
-        (A100, 1024, 128, Tiling(8, 16, 3, True)),
-        (RTX_3060, 512, 32, Tiling(32, 1, 1, True)),
+        (H100, 512, 128, Tiling(16, 8, 8)),
+        (H100, 1024, 128, Tiling(32, 4, 4)),
+        (A100, 1024, 128, Tiling(8, 16, 3)),
+        (RTX_3060, 512, 32, Tiling(32, 1, 1)),
         (RTX_3060, 1024, 32, None),
     ],
 )
 def test_sizes_are_those_that_a_card_has_room_for(
-    about: Card, hidden: int, lanes: int, expected: Tiling | None
+    about: Card,
+    hidden: int,
+    lanes: int,
+    expected: Tiling | None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert grid_tiling(lanes, hidden, about) == expected
+    monkeypatch.setattr(launch, "card", lambda device: about)
+    assert LayerKernels(GPU, hidden, torch.float16, True).tiling(lanes) == expected
 
 
 @pytest.mark.parametrize("about", CARDS)
 @pytest.mark.parametrize("lanes", [1, 8, 25, 300, 5000])
 @pytest.mark.parametrize("hidden", [64, 320, 512, 768])
 def test_every_lane_has_a_place_and_every_block_a_multiprocessor(
-    about: Card, lanes: int, hidden: int
+    about: Card, lanes: int, hidden: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if (found := grid_tiling(lanes, hidden, about)) is None:
+    monkeypatch.setattr(launch, "card", lambda device: about)
+    kernels = LayerKernels(GPU, hidden, torch.float16, True)
+    if (found := kernels.tiling(lanes)) is None:
         assert hidden == 768
         return
     assert (found.tiles - 1) * found.lanes < lanes <= found.tiles * found.lanes
-    assert 1 <= found.clusters <= found.tiles
-    assert found.clusters * launch.blocks(hidden) <= about.multiprocessors
+    assert 1 <= found.groups <= found.tiles
+    assert found.groups * kernels.blocks <= about.multiprocessors
 
 
 @pytest.fixture(params=[None, *CARDS], ids=lambda about: about.name if about else "clusters")
@@ -102,7 +109,8 @@ def test_every_tile_and_several_rounds(
     grid: bool, tile: int, hidden: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(launch, "TILES", (tile,))
-    if not (grid_tiling(8, hidden, launch.card(GPU)) if grid else hidden <= launch.WIDEST):
+    kernels = LayerKernels(GPU, hidden, torch.float16, grid)
+    if not (kernels.tiling(8) if grid else hidden <= launch.WIDEST):
         pytest.skip("there is no room for it")
     case = Case(tile, (5, 9 * tile + 3, hidden), symbols=False, share=0.1)
     found = distances(case.persistent(grid=grid), case.exact())

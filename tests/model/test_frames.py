@@ -67,8 +67,7 @@ def naive(model: CharRNN, symbols: Tensor, labels: Tensor) -> Tensor:
             if model.labels is not None:
                 parts.append(model.labels.weight[label[:, 0]])
             x = torch.cat(parts, 1)
-            for index, layer in enumerate(model.layers):
-                w, u, b, d = cells.weights_of(layer)
+            for index, (w, u, b, d) in enumerate(model.runnable_weights().layers.weights):
                 h, c = state[index]
                 h, c = cells.cell_step(config.cell, x @ w.T + b, h @ u.T + d, h, c)
                 state[index], x = (h, c), h

@@ -6,9 +6,9 @@ import pytest
 from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
-from seqkit.lstm import launch
 from seqkit.lstm.execution import Execution
 from seqkit.lstm.fused_calls import round_up
+from seqkit.lstm.launch import LayerKernels
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training import kernel_choice
 from seqkit.training.kernel_choice import choose_execution
@@ -73,8 +73,11 @@ def test_a_rule_chooses_the_kernel(change: dict[str, object], kernel: str, timed
 def other_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """The CPU stands for a GPU that has no clusters."""
     monkeypatch.setattr(kernel_choice, "_on_gpu", lambda model: True)
-    monkeypatch.setattr(launch, "refusal", lambda *given: "needs Hopper")
-    monkeypatch.setattr(launch, "grid_refusal", lambda *given: None)
+
+    def refusal(kernels: LayerKernels, lanes: int) -> str | None:
+        return None if kernels.grid else "needs Hopper"
+
+    monkeypatch.setattr(LayerKernels, "refusal", refusal)
 
 
 @pytest.mark.usefixtures("other_gpu")

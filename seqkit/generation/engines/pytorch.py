@@ -44,7 +44,7 @@ class PreparedStep:
         self._cell = model.config.cell
         self._skips = model.config.skip_connections
         self._dtype = dtype
-        layers = [cells.weights_of(layer) for layer in model.layers]
+        layers = model.runnable_weights().layers.weights
         tables = model.gate_tables()
         self._table = self._prepared(tables["embedding"])
         self._labels = self._prepared(tables["labels"]) if "labels" in tables else None
