@@ -62,8 +62,10 @@ def test_a_run_that_goes_on_elsewhere_fetches_its_data_once(
 def test_what_is_finished_asks_no_store(run: Run, served: Site, tmp_path: Path) -> None:
     words = [*TINY, f"data.path={served.url}{NOVEL}", "train.max_steps=1", f"run_dir={tmp_path}/b"]
     run.ok(*words)
-    served.status = 500
+    served.status = 403
     run.ok(*words, "resume=auto")
+    refused = run.fails(3, *TINY, f"data.path={served.url}/b.txt", f"run_dir={tmp_path}/c")
+    assert "/b.txt: cannot be read: " in refused
 
 
 @pytest.mark.usefixtures("cache")

@@ -5,13 +5,14 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
 
-from tests.conftest import SENTENCE, SMALL, TINY, Run, environment, summary_of
+from tests.conftest import SENTENCE, SMALL, TINY, Run, completed, environment, summary_of
 from tests.warm_python import python
 
 SOUND = [key for key in SMALL if not key.startswith("length=")]
@@ -58,6 +59,27 @@ def test_sound_may_come_through_a_pipe(tmp_path: Path) -> None:
     refused = piped(stream.getvalue(), *TINY, "data.path=-", "run_dir=text", cwd=tmp_path)
     assert refused.returncode == 3
     assert b"/stdin: not utf-8 text: it is sound; recipe=my_sound" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("way", "code", "told"),
+    [
+        ("cat a.txt | {} data.path=/dev/stdin", 0, "stdin: 450,000 bytes read"),
+        ("{} data.path=<(cat a.txt)", 0, "pipe: 450,000 bytes read"),
+        ("mkfifo novel; cat a.txt > novel & {} data.path=novel", 0, "novel: 450,000 bytes read"),
+        ("true | {} data.path=-", 3, "stdin: empty"),
+        ("{} data.path=- < /dev/zero", 3, "stdin is a terminal or a device"),
+    ],
+)
+def test_what_a_shell_makes_a_stream_is_read_to_its_end(
+    way: str, code: int, told: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text(SENTENCE * 10_000)  # more than a pipe holds
+    words = [*TINY, "run_dir=run", "train.max_steps=1", "train.validate_every=0"]
+    program = sys.executable if "<(" in way else python()  # which passes three streams
+    line = way.format(f'"{program}" -m seqkit {" ".join(words)}')
+    done = completed(["bash", "-c", line], tmp_path)
+    assert (done.returncode, told in done.stderr) == (code, True), done.stderr
 
 
 @pytest.mark.parametrize("key", ["checkpoint", "init_from"])

@@ -2,15 +2,37 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import soundfile
 
+from seqkit.config import DataConfig
+from seqkit.data.codecs import Codec
+from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders
+from seqkit.data.load import Known, load_corpus
+from seqkit.foundation.catalogue import Catalogue
+from seqkit.foundation.session import Session
 from tests.data.stores import Site, site
 
 WORDS = "sing a song of sixpence\n"
+
+
+def load(
+    path: Path | list[Path],
+    given: Codec | None = None,
+    trained: DataConfig | None = None,
+    told: list[str] | None = None,
+    plugins: tuple[str, ...] = (),
+    **settings: Any,
+) -> Corpus:
+    """The data at a path, as a training or an evaluation of a codec reads them."""
+    paths = path if isinstance(path, list) else [path]
+    data = DataConfig(path=[*map(str, paths)], **settings)
+    session = Session(Catalogue(plugins), ([] if told is None else told).append)
+    return load_corpus(data, session, Known(given, config=trained))
 
 
 @pytest.fixture
@@ -27,7 +49,7 @@ def folders(tmp_path: Path, notices: list[str], monkeypatch: pytest.MonkeyPatch)
     return Folders(tmp_path / "cache", notices.append)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of the test's own."""
     monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "cache"))

@@ -1,25 +1,16 @@
 """Recordings become symbols: whole, in place, and with every fault and change reported."""
 
-import contextlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
 
-from seqkit.config import DataConfig
-from seqkit.data import corpus_cache
 from seqkit.data.codecs import MuLaw, Quantiser
-from seqkit.data.corpus import Corpus
-from seqkit.data.datasets import Located
 from seqkit.data.sound import Wave
 from seqkit.data.sound.resample import resampled
-from seqkit.data.source import Source
-from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.console import Bar, unseen
 from seqkit.foundation.errors import DataError
-from seqkit.foundation.session import Session
+from tests.data.conftest import load
 
 RATE = 8000
 
@@ -27,17 +18,6 @@ RATE = 8000
 def noise(seconds: float = 0.3, seed: int = 1, level: float = 0.5) -> Wave:
     count = round(seconds * RATE)
     return np.random.default_rng(seed).uniform(-level, level, count).astype(np.float32)
-
-
-def load(
-    path: Path, cache: Path, given: Quantiser | None = None, test: str = "", **settings: object
-) -> Corpus:
-    config = DataConfig(**{"kind": "audio", **settings})  # type: ignore[arg-type]
-    located = Located(path, path.name, test=test)
-    source = Source.of(config, located, "audio", Catalogue())
-    if config.on_bad_file == "skip":
-        corpus_cache.leave_out(source, given, unseen)
-    return corpus_cache.load(source, cache, Session(Catalogue(), lambda text: None), given)
 
 
 @pytest.fixture
@@ -54,11 +34,8 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_file_comes_back_within_the_quantisers_error(tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", noise(), RATE, "FLOAT")
-    options: list[dict[str, object]] = [
-        {}, {"codec": "linear"}, {"levels": 1000}, {"gain": "peak"},
-    ]  # fmt: skip
-    for settings in options:
-        corpus = load(tmp_path / "a.wav", tmp_path / "cache", None, "", **settings)
+    for settings in ({}, {"codec": "linear"}, {"levels": 1000}, {"gain": "peak"}):
+        corpus = load(tmp_path / "a.wav", **settings)
         codec = corpus.codec
         assert isinstance(codec, Quantiser)
         assert codec.sample_rate == RATE
@@ -70,12 +47,12 @@ def test_a_file_comes_back_within_the_quantisers_error(tmp_path: Path) -> None:
 def test_a_split_takes_whole_files_and_the_test_part_is_the_data_sets_own(
     folder: Path, tmp_path: Path
 ) -> None:
-    corpus = load(folder, tmp_path / "cache", test="c_[0-2].wav")
+    corpus = load(folder, test="c_[0-2].wav")
     training, validation, test = corpus.split([0.7, 0.3, 0.0])
     assert [len(part.starts) for part in (training, validation, test)] == [7, 2, 3]
     own = sorted(len(noise(0.2 + number / 50)) for number in range(3))
     assert sorted(np.diff([*test.starts, len(test)]).tolist()) == own
-    few = load(folder, tmp_path / "cache").split([0.98, 0.01, 0.01])
+    few = load(folder).split([0.98, 0.01, 0.01])
     assert [len(part.starts) for part in few] == [10, 1, 1]
     pieces = np.split(corpus.whole.symbols, corpus.whole.starts[1:])
     codec = MuLaw(256, RATE)
@@ -95,7 +72,7 @@ def test_rates_and_channels_are_brought_together_and_told(tmp_path: Path) -> Non
     soundfile.write(folder / "silent.wav", 0 * wave, RATE, "FLOAT")
     soundfile.write(folder / "loud.wav", 4 * wave, RATE, "FLOAT")
     (folder / "notes.txt").write_text("not sound")
-    corpus = load(folder, tmp_path / "cache", sample_rate=RATE)
+    corpus = load(folder, sample_rate=RATE)
     assert len(corpus.whole.starts) == 4
     assert len(corpus.whole) == 4 * wave.size
     assert corpus.skipped == 2
@@ -111,7 +88,7 @@ def test_rates_and_channels_are_brought_together_and_told(tmp_path: Path) -> Non
         f"{clipped} samples over 1 clipped",
     ):
         assert said in told
-    assert load(folder, tmp_path / "cache", sample_rate=RATE).notes == corpus.notes  # cached
+    assert load(folder, sample_rate=RATE).notes == corpus.notes  # cached
 
 
 def test_one_channel_can_be_chosen(tmp_path: Path) -> None:
@@ -119,10 +96,10 @@ def test_one_channel_can_be_chosen(tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", np.stack([left, right], 1), RATE, "FLOAT")
     mean: Wave = (left + right) * np.float32(0.5)
     for channel, expected in (("0", left), ("1", right), ("mix", mean)):
-        corpus = load(tmp_path / "a.wav", tmp_path / "cache", channel=channel)
+        corpus = load(tmp_path / "a.wav", channel=channel)
         assert np.array_equal(corpus.whole.symbols, MuLaw(256, RATE).encode(expected))
     with pytest.raises(DataError, match=r"data\.channel=2: it has 2 channel"):
-        load(tmp_path / "a.wav", tmp_path / "cache", channel="2")
+        load(tmp_path / "a.wav", channel="2")
 
 
 def test_a_gain_is_of_the_whole_data_set(folder: Path, tmp_path: Path) -> None:
@@ -130,7 +107,7 @@ def test_a_gain_is_of_the_whole_data_set(folder: Path, tmp_path: Path) -> None:
     waves = [soundfile.read(file, dtype="float32")[0] for file in folder.rglob("*.wav")]
     whole = np.concatenate(waves).astype(np.float64)
     for gain, expected in (("none", 1.0), ("peak", 1 / np.abs(whole).max())):
-        codec = load(folder, tmp_path / "cache", gain=gain).codec
+        codec = load(folder, gain=gain).codec
         assert isinstance(codec, Quantiser)
         assert codec.gain == pytest.approx(expected, rel=1e-5)
 
@@ -142,9 +119,9 @@ def test_a_bad_file_ends_it_or_is_left_out(folder: Path, tmp_path: Path) -> None
     soundfile.write(folder / "nan.wav", wave, RATE, "FLOAT")
     for gain in ("none", "peak"):
         with pytest.raises(DataError, match=r"(nan|text)\.wav: .*data\.on_bad_file=skip"):
-            load(folder, tmp_path / "cache", gain=gain)
+            load(folder, gain=gain)
         # As the test part the faulty file is the last one.
-        corpus = load(folder, tmp_path / "cache", None, "nan.wav", gain=gain, on_bad_file="skip")
+        corpus = load(folder, test="nan.wav", gain=gain, on_bad_file="skip")
         assert len(corpus.whole) == sum(noise(0.2 + n / 50).size for n in range(12))
         assert (len(corpus.whole.starts), corpus.skipped) == (12, 2)
         (told,) = corpus.notes
@@ -156,27 +133,9 @@ def test_a_bad_file_ends_it_or_is_left_out(folder: Path, tmp_path: Path) -> None
 def test_what_is_left_out_of_sound_is_counted_once(folder: Path, tmp_path: Path) -> None:
     soundfile.write(folder / "silent.wav", np.zeros(2000), RATE)
     (folder / "text.wav").write_text("a text")
-    read, left_out = load(folder, tmp_path / "cache", on_bad_file="skip").notes
+    read, left_out = load(folder, on_bad_file="skip").notes
     assert read.startswith("12 of 13 files of sound read; 1 left out (silent): ")
     assert left_out.startswith("left out: 1 not sound; 1 cannot be read: ")
-
-
-def test_how_far_bad_files_were_looked_for_is_shown(folder: Path, tmp_path: Path) -> None:
-    shown = list[int]()
-
-    class Watched(Bar):
-        def update(self, completed: int, *readings: str, total: int | None = None) -> None:
-            shown.append(completed)
-
-    @contextlib.contextmanager
-    def progress(title: str, *amounts: object, **more: object) -> Iterator[Bar]:
-        yield Watched(title)
-
-    config = DataConfig(kind="audio", on_bad_file="skip")
-    source = Source.of(config, Located(folder, "clips"), "audio", Catalogue())
-    corpus_cache.leave_out(source, None, progress)
-    assert len(shown) >= 12
-    assert (shown, shown[-1]) == (sorted(shown), source.bytes)
 
 
 def test_what_holds_no_sound_is_refused(tmp_path: Path) -> None:
@@ -198,18 +157,18 @@ def test_what_holds_no_sound_is_refused(tmp_path: Path) -> None:
     ]:
         for skip in ("error", "skip"):
             with pytest.raises(DataError, match=said) as caught:
-                load(tmp_path / name, tmp_path / "cache", on_bad_file=skip)
+                load(tmp_path / name, kind="audio", on_bad_file=skip)
             assert name in str(caught.value)
     opposite = np.outer(noise(0.5), (1, -1))
     soundfile.write(tmp_path / "opposite.wav", opposite, RATE)
     for gain in ("none", "peak"):
         with pytest.raises(DataError, match=r"one of its channels alone, data\.channel=0$"):
-            load(tmp_path / "opposite.wav", tmp_path / "cache", gain=gain)
-        one = load(tmp_path / "opposite.wav", tmp_path / "cache", gain=gain, channel="0")
+            load(tmp_path / "opposite.wav", gain=gain)
+        one = load(tmp_path / "opposite.wav", gain=gain, channel="0")
         assert len(one.whole) == len(opposite)
 
 
 def test_a_rate_above_all_that_are_learnt_is_refused(tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", noise(), 10**9)
     with pytest.raises(DataError, match=r"a\.wav: a sample rate of 1000000000 Hz, and 384000 is"):
-        load(tmp_path / "a.wav", tmp_path / "cache")
+        load(tmp_path / "a.wav")

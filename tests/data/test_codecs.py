@@ -148,6 +148,3 @@ def test_the_error_is_that_of_the_theory(codec: Quantiser) -> None:
 def test_a_quantiser_of_nonsense_is_refused(spec: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=f"codec {spec['name']}: "):
         codecs.from_spec(spec, Catalogue())
-
-
-LETTERS, LEVELS = Characters.from_text("abc"), MuLaw(16, 8000)

@@ -1,16 +1,14 @@
 """Where text is cut into documents, whatever the blocks are in which it comes."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from seqkit.config import DataConfig
 from seqkit.data import files, text_encoder
-from seqkit.data.load import load_corpus
 from seqkit.data.text_encoder import split_documents
-from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.session import Session
+from tests.data.conftest import load
 
 POEMS = "\n\na\nb\n\n\nc\n \t\n\n\n\n\nd\n\n"
 GAMES = "1. e4\n\n***\n\n\n1. d4 e5\n**\n***1. c4\n***\n"
@@ -52,11 +50,10 @@ def test_documents_do_not_depend_on_the_blocks(
     assert joined(text, document, block) == wanted
 
 
-def texts(path: Path, **keys: object) -> tuple[list[str], list[str]]:
+def texts(path: Path, **keys: Any) -> tuple[list[str], list[str]]:
     """The documents of a file, and what is told of it."""
     told: list[str] = []
-    data = DataConfig(path=[str(path)], **keys)  # type: ignore[arg-type]
-    corpus = load_corpus(data, Session(Catalogue(), told.append))
+    corpus = load(path, told=told, **keys)
     whole, codec = corpus.whole, corpus.codec
     ends = [*whole.starts[1:].tolist(), len(whole)]
     pairs = zip(whole.starts.tolist(), ends, strict=True)
@@ -95,7 +92,7 @@ def test_a_character_that_is_left_out_leaves_the_other_documents(tmp_path: Path)
     ],
 )
 def test_what_is_no_text_is_not_cut(
-    content: bytes, keys: dict[str, object], error: type[Exception], told: str, tmp_path: Path
+    content: bytes, keys: dict[str, Any], error: type[Exception], told: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "file"
     path.write_bytes(content)

@@ -6,14 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seqkit.config import DataConfig
 from seqkit.data import labels
 from seqkit.data.corpus import Part
 from seqkit.data.labels import Labels
-from seqkit.data.load import load_corpus
-from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.session import Session
+from tests.data.conftest import load
 
 NAMES = ["3_ann_0.wav", "7_bob_0.wav", "7_ann_1.wav"]
 BOTH = r"(?P<digit>\d)_(?P<speaker>[a-z]+)"
@@ -78,14 +75,12 @@ def test_other_groups_than_the_known_ones_are_refused() -> None:
         labels.of_files(r"_(?P<who>[a-z]+)", NAMES, [1, 1, 1], known)
 
 
-def test_a_split_takes_some_of_every_label(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "cache"))
+def test_a_split_takes_some_of_every_label(tmp_path: Path) -> None:
     for name, letter in (("a", "p"), ("b", "q"), ("c", "r")):
         (tmp_path / name).mkdir()
         for number in range(2):
             (tmp_path / name / f"{number}.txt").write_text(letter * 50)
-    data = DataConfig(path=[str(tmp_path)], label="folder", pattern="*.txt")
-    corpus = load_corpus(data, Session(Catalogue(), lambda said: None))
+    corpus = load(tmp_path, label="folder", pattern="*.txt")
     assert corpus.labels is not None
     parts = corpus.split([0.8, 0.1, 0.1])
     assert [len(part) for part in parts] == [240, 30, 30]

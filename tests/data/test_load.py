@@ -4,38 +4,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from seqkit.api.checkpoint_data import recorded_path_problem
 from seqkit.config import DataConfig
-from seqkit.data import text_encoder
 from seqkit.data.codecs import Bytes, Characters, Codec, MuLaw
-from seqkit.data.corpus import Corpus
-from seqkit.data.load import Known, load_corpus
-from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.session import Session
 from tests.conftest import Write
-from tests.data.conftest import WORDS
-
-pytestmark = pytest.mark.usefixtures("cache")
-SILENT = Session(Catalogue(), lambda text: None)
-
-
-def load(
-    path: Path | list[Path],
-    codec: Codec | None = None,
-    trained: DataConfig | None = None,
-    **settings: Any,
-) -> Corpus:
-    paths = path if isinstance(path, list) else [path]
-    data = DataConfig(path=[str(one) for one in paths], **settings)
-    return load_corpus(data, SILENT, Known(codec, config=trained))
-
-
-def problem(paths: list[Path], codec: Codec, record: dict[str, Any]) -> str | None:
-    return recorded_path_problem(DataConfig(path=[*map(str, paths)]), codec, record)
+from tests.data.conftest import WORDS, load
 
 
 def test_what_a_file_holds_tells_how_it_is_read(text: Path, sound: Path) -> None:
@@ -64,24 +39,10 @@ def test_what_a_file_holds_tells_how_it_is_read(text: Path, sound: Path) -> None
     ],
 )
 def test_what_does_not_fit_is_refused(
-    codec: Codec | None, settings: dict[str, object], said: str, text: Path
+    codec: Codec | None, settings: dict[str, Any], said: str, text: Path
 ) -> None:
-    data = DataConfig(path=[str(text)], **settings)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=said):
-        load_corpus(data, SILENT, Known(codec))
-
-
-@pytest.mark.parametrize("settings", [{}, {"max_vocabulary": 9, "unknown": "nearest"}])
-def test_text_is_encoded_once_for_training_and_evaluation(
-    settings: dict[str, Any], text: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trained = load(text, **settings)
-    monkeypatch.setattr(text_encoder, "blocks", None)
-    again, evaluated = load(text, **settings), load(text, trained.codec, **settings)
-    assert len(list(cache.glob("corpora/*.npy"))) == 1
-    for corpus in (again, evaluated):
-        assert corpus.codec.to_spec() == trained.codec.to_spec()
-        assert np.array_equal(corpus.whole.symbols, trained.whole.symbols)
+        load(text, codec, **settings)
 
 
 def test_another_quantiser_than_the_trainings_is_refused(sound: Path, text: Path) -> None:
@@ -93,8 +54,9 @@ def test_another_quantiser_than_the_trainings_is_refused(sound: Path, text: Path
         ("sample_rate", 100, 4000),
         ("levels", 9, 256),
     ):
+        other: dict[str, Any] = {key: asked}
         with pytest.raises(ConfigError, match=rf"data\.{key}={asked}: .*trained with {was}; leave"):
-            load(sound, codec, trained=trained, **{key: asked})
+            load(sound, codec, trained, **other)
     load(text, load(text).codec, trained=trained, gain="peak")  # text has no gain
 
 
@@ -109,10 +71,6 @@ def test_several_paths_are_one_text(text: Path, tmp_path: Path) -> None:
     assert corpus.whole.starts.tolist() == [0, 4, 124]
     assert corpus.name == "songs and 2 more"
     assert corpus.bytes == 127
-    assert problem(paths, corpus.codec, corpus.record()) is None
-    said = problem(paths[:2], corpus.codec, corpus.record())
-    assert "songs and " in str(said)
-    assert "do not have the 127 bytes" in str(said)
     assert load(paths).sha256 == corpus.sha256 != load(paths[::-1]).sha256
     with pytest.raises(DataError, match="none: cannot be read: no such file"):
         load([text, tmp_path / "none"])
@@ -122,7 +80,7 @@ def test_several_paths_are_one_text(text: Path, tmp_path: Path) -> None:
 def test_files_are_parts_by_their_names(unknown: str, tmp_path: Path) -> None:
     for name, content in (("a.test", "d e"), ("b.train", " a b\r\n"), ("c.valid", "_ c c")):
         (tmp_path / name).write_bytes(content.encode())
-    keys = {"leave_out": " ", "newline": "lf", "unknown": unknown, "pattern": "?.*"}
+    keys: dict[str, Any] = {"leave_out": " ", "newline": "lf", "unknown": unknown, "pattern": "?.*"}
     corpus = load(tmp_path, None, None, validation="*valid", test="*.test", **keys)
     texts = [corpus.codec.decode(part.symbols) for part in corpus.split([0.8, 0.1, 0.1])]
     assert texts == ["ab\n", "_cc", "de"]
@@ -156,8 +114,7 @@ def test_data_is_encoded_again_when_a_plug_ins_codec_changes(
     for turn in ("", "[::-1]"):
         (tmp_path / "turned_codec.py").write_text(CODEC.format(turn=turn))
         monkeypatch.delitem(sys.modules, "turned_codec", raising=False)
-        data = DataConfig(path=[str(text)], codec="turned")
-        corpus = load_corpus(data, Session(Catalogue(["turned_codec"]), lambda text: None))
+        corpus = load(text, plugins=("turned_codec",), codec="turned")
         found.append(corpus.codec.decode(corpus.whole.symbols))
     assert found == [WORDS * 5, (WORDS * 5)[::-1]]
 
@@ -186,6 +143,5 @@ CODECS = {{"faulty": Faulty}}
 )
 def test_a_codec_that_fails_is_named(body: str, said: str, text: Path, write: Write) -> None:
     write("faulty_codecs.py", FAULTY.format(body=body))
-    data = DataConfig(path=[str(text)], codec="faulty")
     with pytest.raises(DataError, match=said):
-        load_corpus(data, Session(Catalogue(["faulty_codecs"]), lambda text: None))
+        load(text, plugins=("faulty_codecs",), codec="faulty")

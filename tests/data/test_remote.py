@@ -1,7 +1,6 @@
 """Data at a URL are read from copies in the cache, whole and where they belong."""
 
 import json
-import sys
 import threading
 import time
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 
 from seqkit.config import DataConfig
 from seqkit.data import elsewhere
-from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.errors import DataError
 from tests.data.stores import CONTENT, Site, files_in
 
 
@@ -91,23 +90,3 @@ def test_what_did_not_come_whole_is_no_copy(
     go_on.set()
     served.cut, served.during = None, lambda: None
     assert fetch(url, tmp_path).read_bytes() == CONTENT
-
-
-def test_what_is_not_there_or_not_allowed_is_said(served: Site, tmp_path: Path) -> None:
-    for url in (f"{served.url}/none", f"file://{tmp_path}/none", "memory://no/bucket"):
-        with pytest.raises(DataError, match=f"^{url}: cannot be read: "):
-            fetch(url, tmp_path)
-    served.status = 403
-    with pytest.raises(DataError, match="cannot be read: ClientResponseError: 403"):
-        fetch(f"{served.url}/novel.txt", tmp_path)
-
-
-def test_what_is_to_be_installed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, url in (("aiohttp", "https://x/a.txt"), ("s3fs", "s3://x/a"), ("fsspec", "gs://x")):
-        monkeypatch.setitem(sys.modules, module, None)
-        monkeypatch.delitem(sys.modules, f"{module}.core", raising=False)
-        with pytest.raises(ConfigError, match=r"more packages: pip install 'seqkit\[remote\]"):
-            fetch(url, tmp_path)
-        monkeypatch.undo()
-    with pytest.raises(ConfigError, match=r"foo://x: Protocol not known: foo"):
-        fetch("foo://x", tmp_path)

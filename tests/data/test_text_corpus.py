@@ -6,9 +6,8 @@ import pytest
 
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus
-from seqkit.data.datasets import Located
 from seqkit.foundation.errors import DataError
-from tests.data.texts import load, load_located
+from tests.data.conftest import load
 
 pytestmark = pytest.mark.faults
 
@@ -17,7 +16,7 @@ ODD = "\ufeffA\r\nB\rC\x00 \U0001f600\u2028\n"
 
 def test_a_file_comes_back_letter_for_letter(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(ODD.encode())
-    corpus = load(tmp_path / "a.txt", tmp_path / "cache")
+    corpus = load(tmp_path / "a.txt", kind="text")
     assert corpus.codec.decode(corpus.whole.symbols) == ODD
     assert corpus.whole.starts.tolist() == [0]
 
@@ -30,7 +29,7 @@ def test_a_folder_is_one_document_a_file(tmp_path: Path) -> None:
     (folder / "deep" / "c.txt").write_text("c")
     (folder / "empty.txt").write_text("")
     (folder / "notes.bin").write_text("not\0this")
-    corpus = load(folder, tmp_path / "cache")
+    corpus = load(folder)
     assert corpus.codec.decode(corpus.whole.symbols) == "aabbbc"
     assert corpus.whole.starts.tolist() == [0, 2, 5]
 
@@ -38,9 +37,9 @@ def test_a_folder_is_one_document_a_file(tmp_path: Path) -> None:
 def test_any_file_can_be_read_as_bytes(tmp_path: Path) -> None:
     data = bytes(range(256)) * 2
     (tmp_path / "a.bin").write_bytes(data)
-    corpus = load(tmp_path / "a.bin", tmp_path / "cache", kind="bytes")
+    corpus = load(tmp_path / "a.bin", kind="bytes")
     assert corpus.codec.decode(corpus.whole.symbols) == data
-    automatic = load(tmp_path / "a.bin", tmp_path / "cache", kind="auto")
+    automatic = load(tmp_path / "a.bin", kind="auto")
     assert automatic.codec.to_spec() == {"name": "bytes"}
     assert automatic.notes == ("not text: read as bytes, as with data.kind=bytes",)
 
@@ -51,56 +50,21 @@ def test_a_given_codec_is_kept_and_unknown_characters_follow_the_rule(tmp_path: 
     path.write_text("abxcX\n")
 
     def given(unknown: str) -> Corpus:
-        return load(path, tmp_path / "cache", codec, kind="auto", unknown=unknown)
+        return load(path, codec, kind="auto", unknown=unknown)
 
     with pytest.raises(DataError, match=r"'x'.*offset 2.*data\.unknown"):
         given("error")
     skipping = given("skip")
     assert (codec.decode(skipping.whole.symbols), skipping.skipped) == ("abc\n", 2)
+    assert skipping.notes == ("2 characters outside the vocabulary left out",)
     nearest = given("nearest")
     assert (codec.decode(nearest.whole.symbols), nearest.skipped) == ("abcca\n", 0)
-
-
-def test_unknown_characters_are_counted(tmp_path: Path) -> None:
-    codec = Characters.from_text("abc '\n")
-    folder = tmp_path / "texts"
-    folder.mkdir()
-    for name in ("1.txt", "2.txt"):
-        (folder / name).write_text("X’ab’\n\U0001f600")
-    notes = {
-        unknown: load(folder, tmp_path / "cache", codec, unknown=unknown).notes[0]
-        for unknown in ("skip", "nearest")
-    }
-    assert notes == {
-        "skip": "8 characters outside the vocabulary left out",
-        "nearest": "8 characters outside the vocabulary replaced by the nearest",
-    }
-
-
-@pytest.fixture
-def parts(tmp_path: Path) -> Path:
-    """Six documents: two of validation by their name, one of test by its folder."""
-    folder = tmp_path / "parts"
-    for name, content in {
-        "a_valid.txt": "vv", "b.txt": "tra", "c.txt": "in", "d_valid.txt": "w", "e/test.txt": "x",
-        "test/f.txt": "test",
-    }.items():  # fmt: skip
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(content)
-    return folder
-
-
-def test_a_data_set_may_have_parts_of_its_own(parts: Path, tmp_path: Path) -> None:
-    located = Located(parts, "parts", validation="*_valid.txt", test="test/*")
-    corpus = load_located(located, tmp_path / "cache")
-    read = [corpus.codec.decode(part.symbols) for part in corpus.split([0.5, 0.2, 0.3])]
-    assert read == ["trainx", "vvw", "test"]
-    assert corpus.split([0.5, 0.2, 0.3])[1].starts.tolist() == [0, 2]
+    assert nearest.notes == ("2 characters outside the vocabulary replaced by the nearest",)
 
 
 def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     for content in ("abc" * 50, "abd" * 50):  # the same size, and perhaps the same time stamp
         path.write_text(content)
-        corpus = load(path, tmp_path / "cache")
+        corpus = load(path)
         assert corpus.codec.decode(corpus.whole.symbols) == content

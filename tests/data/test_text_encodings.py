@@ -7,7 +7,7 @@ import pytest
 
 from seqkit.data import files
 from seqkit.foundation.errors import DataError
-from tests.data.texts import load
+from tests.data.conftest import load
 
 pytestmark = pytest.mark.faults
 
@@ -22,8 +22,8 @@ def test_files_that_are_not_text_are_left_out_whole(
         (folder / name).write_bytes(content.encode("latin-1"))
     refused = r"texts/b: byte 13 \(0xfc\) is not utf-8.*; data\.on_bad_file=skip"
     with pytest.raises(DataError, match=refused):
-        load(folder, tmp_path / "cache")
-    skipped = load(folder, tmp_path / "cache", on_bad_file="skip")
+        load(folder, kind="text")
+    skipped = load(folder, kind="text", on_bad_file="skip")
     assert skipped.codec.decode(skipped.whole.symbols) == "aaaccc"
     assert skipped.whole.starts.tolist() == [0, 3]
     assert skipped.codec.to_spec()["vocabulary"] == [ord("a"), ord("c")]
@@ -31,16 +31,16 @@ def test_files_that_are_not_text_are_left_out_whole(
     assert skipped.notes == (f"2 files of text taken; {told}",)
     assert (skipped.skipped, skipped.unreadable_files) == (0, 1)
     with pytest.raises(DataError, match=refused):  # the cache does not mistake one for the other
-        load(folder, tmp_path / "cache", codec=skipped.codec, unknown="skip")
+        load(folder, given=skipped.codec, unknown="skip")
     with pytest.raises(DataError, match=refused):  # one bad file makes no bytes of a folder of text
-        load(folder, tmp_path / "cache", kind="auto")
-    automatic = load(folder, tmp_path / "cache", kind="auto", on_bad_file="skip")
+        load(folder, kind="auto")
+    automatic = load(folder, kind="auto", on_bad_file="skip")
     assert automatic.codec.decode(automatic.whole.symbols) == "aaaccc"
     for name in "ac":
         (folder / name).unlink()
     for codec in (None, skipped.codec):
         with pytest.raises(DataError, match=r"nothing is left to learn from.*texts/b \(byte 13"):
-            load(folder, tmp_path / "cache", on_bad_file="skip", codec=codec)
+            load(folder, on_bad_file="skip", given=codec)
 
 
 @pytest.mark.parametrize("block", [1 << 22, 1, 2, 3])
@@ -49,14 +49,14 @@ def test_line_ends_become_lf_where_it_is_asked_for(
 ) -> None:
     monkeypatch.setattr(files, "_BLOCK", block)
     (tmp_path / "a.txt").write_bytes("ä\r\nb\rc\n\r\r\n\n\r".encode())
-    kept = load(tmp_path / "a.txt", tmp_path / "cache")
+    kept = load(tmp_path / "a.txt")
     assert kept.codec.decode(kept.whole.symbols) == "ä\r\nb\rc\n\r\r\n\n\r"
-    turned = load(tmp_path / "a.txt", tmp_path / "cache", newline="lf")
+    turned = load(tmp_path / "a.txt", newline="lf")
     assert turned.codec.decode(turned.whole.symbols) == "ä\nb\nc\n\n\n\n\n"
-    again = load(tmp_path / "a.txt", tmp_path / "cache", turned.codec, newline="lf")
+    again = load(tmp_path / "a.txt", turned.codec, newline="lf")
     assert np.array_equal(again.whole.symbols, turned.whole.symbols)
     with pytest.raises(DataError, match=r"U\+000D.* at offset 1 .*: see data\.newline=lf"):
-        load(tmp_path / "a.txt", tmp_path / "cache", turned.codec)
+        load(tmp_path / "a.txt", turned.codec)
 
 
 @pytest.mark.parametrize(
@@ -70,10 +70,10 @@ def test_a_byte_order_mark_is_left_out_by_another_encoding(
     encoding: str, given: str, hint: str, tmp_path: Path
 ) -> None:
     (tmp_path / "a.txt").write_bytes("a text\n".encode(encoding))
-    without = load(tmp_path / "a.txt", tmp_path / "cache", encoding=encoding)
+    without = load(tmp_path / "a.txt", encoding=encoding)
     assert without.codec.decode(without.whole.symbols) == "a text\n"
     with pytest.raises(DataError, match=rf"U\+FEFF.*{hint}"):
-        load(tmp_path / "a.txt", tmp_path / "cache", without.codec, encoding=given)
+        load(tmp_path / "a.txt", without.codec, encoding=given)
 
 
 @pytest.mark.parametrize("kind", ["auto", "text"])
@@ -95,15 +95,15 @@ def test_what_is_meant_otherwise_is_refused_alone_and_beside_others(
 ) -> None:
     (tmp_path / "a.txt").write_bytes(content)
     with pytest.raises(DataError, match=said):
-        load(tmp_path / "a.txt", tmp_path / "cache", kind=kind)
-    corpus = load(tmp_path / "a.txt", tmp_path / "cache", kind="bytes")
+        load(tmp_path / "a.txt", kind=kind)
+    corpus = load(tmp_path / "a.txt", kind="bytes")
     assert corpus.codec.decode(corpus.whole.symbols) == content
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "a.txt").write_bytes(content)
     (folder / "b.txt").write_text("bbb")
     with pytest.raises(DataError, match=said.removesuffix("$") + r".*data\.on_bad_file=skip"):
-        load(folder, tmp_path / "cache", kind=kind)
-    corpus = load(folder, tmp_path / "cache", kind=kind, on_bad_file="skip")
+        load(folder, kind=kind)
+    corpus = load(folder, kind=kind, on_bad_file="skip")
     assert corpus.codec.decode(corpus.whole.symbols) == "bbb"
     assert corpus.unreadable_files == 1

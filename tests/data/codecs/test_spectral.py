@@ -11,7 +11,7 @@ from seqkit.data.codecs.spectral import CODES, SIZE, Spectral, choose
 from seqkit.data.codecs.spectral.books import Books, decoded, encoded, fit
 from seqkit.data.codecs.spectral.codec import SILENCE
 from seqkit.data.codecs.spectral.layout import steadied
-from seqkit.data.codecs.spectral.phase import PhaseDecoder, first_phases
+from seqkit.data.codecs.spectral.phase import PhaseDecoder
 from seqkit.data.codecs.spectral.transform import Transform
 from seqkit.data.datasets.etude import compose, render
 from seqkit.data.sound import Frames
@@ -154,29 +154,6 @@ def test_phases_are_as_consistent_as_many_rounds_of_griffin_and_lims(
         :, None
     ]  # to the middle of what a frame stands for
     assert convergence(ours, wanted, size) < convergence(shifted, wanted, size) + 2
-
-
-def frames_at(wave: Floats) -> tuple[Floats, Floats]:
-    """The logarithms of six frames of a wave from sample 7808 on, and their phases (6, 513)."""
-    signs = 1 - 2 * (np.arange(513) % 2)
-    spectra = Transform(1024).analyser(1)(column(wave), True)[30:36, 0] * signs
-    return np.log(np.abs(spectra) + 1e-6).astype(np.float32), np.angle(spectra)
-
-
-def test_first_phases_of_a_tone_go_on_by_its_frequency() -> None:
-    logs, phases = frames_at(np.cos(2 * np.pi * 1234.5 * np.arange(16_384) / RATE))
-    found = first_phases(logs, phases[0].astype(np.float32))
-    missed = np.angle(np.exp(1j * (found - phases[1:-1])))
-    assert np.abs(missed[logs[1:-1] > logs.max() - 2]).max() < 0.2
-
-
-def test_first_phases_of_a_click_tell_its_place_whatever_was_before() -> None:
-    click = 7808 + 420  # which the window of the frame before sees at its end
-    logs, phases = frames_at(1.0 * (np.arange(16_384) == click))
-    before = np.random.default_rng(0).uniform(-np.pi, np.pi, 513).astype(np.float32)
-    found = np.diff(first_phases(logs[:3], before)[0])
-    slopes = np.angle(np.exp(1j * (found - np.diff(phases[1]))))
-    assert np.abs(slopes).max() < 0.3
 
 
 @pytest.mark.parametrize("rate", [8000, 192_000])

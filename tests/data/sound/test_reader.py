@@ -116,25 +116,6 @@ def wav(data: bytes, promised: int, more: bytes = b"") -> bytes:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("begin", "said"),
-    [
-        (b"<!DOCTYPE html>\n<p>not found: ", "it is text"),
-        (bytes(range(200)), "cannot be read as sound"),
-        (codecs.BOM_UTF16_LE + "not found".encode("utf-16-le"), "cannot be read as sound"),
-    ],
-)
-def test_what_is_only_called_mp3_is_refused_in_our_words_alone(
-    begin: bytes, said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "a.MP3"
-    path.write_bytes(begin * 9)
-    assert not reader.is_sound(path)
-    with pytest.raises(BadFileError, match=said):
-        reader.read_whole(path)
-    assert capfd.readouterr().err == ""
-
-
 SOUND = (tone() * 32767).astype("<i2").tobytes()
 
 
@@ -145,16 +126,20 @@ SOUND = (tone() * 32767).astype("<i2").tobytes()
         (wav(b"", 0), "it holds no samples"),
         (wav(SOUND, 0)[:40], "cannot be read as sound"),
         (wav(SOUND, len(SOUND)).replace(struct.pack("<I", RATE), b"\1\0\0\0"), "says 1 Hz"),
-        (b"a text that is called sound", "cannot be read as sound"),
+        (b"<!DOCTYPE html>\n<p>not found: " * 9, "it is text"),
+        (codecs.BOM_UTF16_LE + "not found".encode("utf-16-le") * 9, "cannot be read as sound"),
         (b"", "cannot be read as sound"),
     ],
 )
-def test_faults_are_named(content: bytes, said: str, tmp_path: Path) -> None:
+def test_faults_are_named_in_our_words_alone(
+    content: bytes, said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "a.wav"
     path.write_bytes(content)
     with pytest.raises(BadFileError, match=said) as caught:
         reader.read_whole(path)
     assert str(path) in str(caught.value)
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize("form", ["FLAC", "AIFF"])
@@ -168,16 +153,6 @@ def test_what_is_truncated_is_noticed(
         with pytest.raises(BadFileError, match="truncated"):
             reader.read_whole(path)
     assert capfd.readouterr().err == ""
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_a_sample_that_is_no_number_is_named_by_its_place(value: float, tmp_path: Path) -> None:
-    path = tmp_path / "a.wav"
-    wave = np.zeros(100_000, np.float32)
-    wave[70_123] = value
-    soundfile.write(path, wave, RATE, "FLOAT")
-    with pytest.raises(BadFileError, match="sample 70123 is not finite"):
-        reader.read_whole(path)
 
 
 def test_a_wav_of_open_length_is_read_to_its_end(tmp_path: Path) -> None:
