@@ -53,8 +53,3 @@ def config_of(keys: GenerateKeys) -> Config:
     config = Config(**values)  # type: ignore[arg-type]
     check(config)
     return config
-
-
-def left_out(keys: GenerateKeys) -> int:
-    """How many pieces, a prompt and what follows it, are no part of the result: 0 or 1."""
-    return int(keys.get("include_prompt") is False)

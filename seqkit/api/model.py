@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, Un
 
 import numpy as np
 
-from seqkit.api.generate_calls import GenerateKeys, config_of, left_out
+from seqkit.api.generate_calls import GenerateKeys, config_of
 from seqkit.config import check
 from seqkit.data.corpus import Part
 from seqkit.foundation import driver
@@ -24,10 +24,10 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import Device, memory_errors
 from seqkit.foundation.settings import check_type
 from seqkit.foundation.wording import counted
-from seqkit.generation.ending import streams_of
 from seqkit.generation.engines.choose import as_module
 from seqkit.generation.generate import generate
-from seqkit.generation.medium import Medium, medium_of
+from seqkit.generation.medium import medium_of
+from seqkit.generation.sampler import Blocks, streams_of
 from seqkit.model.state import State, zero_state
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
@@ -155,11 +155,9 @@ class Model(Generic[Content]):
             state: where to go on from; by default the zero state.
             keys: length, until, temperature and so on: see `GenerateKeys`.
         """
-        medium, pieces = self._pieces(prompt, self._begin(state), keys)
-        first = next(pieces)
-        content: Any = medium.decode(
-            np.concatenate([first, *pieces])[left_out(keys) * len(first) :]
-        )
+        shown, blocks = self._made(prompt, self._begin(state), keys)
+        pieces = [shown, *(block[:, 0] for block in blocks)]
+        content: Any = self._medium.decode(np.concatenate(pieces))
         return content  # type: ignore[no-any-return]
 
     @_own_settings()
@@ -173,12 +171,10 @@ class Model(Generic[Content]):
     ) -> list[Content]:
         """`streams` samples, made side by side as by `generate streams=…`; see `generate`."""
         check_type("streams", streams, int)
-        medium, pieces = self._pieces(prompt, self._begin(state), keys, streams)
-        begun = next(pieces)
-        made = streams_of(pieces, self.codec) or [begun[:0]] * streams
-        begun = begun[: 0 if left_out(keys) else None]
-        decode: Any = medium.decode
-        return [decode(np.concatenate([begun, symbols])) for symbols in made]
+        shown, blocks = self._made(prompt, self._begin(state), keys, streams)
+        made = streams_of(blocks, self.codec) or [shown[:0]] * streams
+        decode: Any = self._medium.decode
+        return [decode(np.concatenate([shown, symbols])) for symbols in made]
 
     @_own_settings()
     def stream(
@@ -189,18 +185,18 @@ class Model(Generic[Content]):
         **keys: Unpack[GenerateKeys],
     ) -> Iterator[Content]:
         """What `generate` makes, piece by piece as it is made; a prompt is one piece."""
-        medium, pieces = self._pieces(prompt, self._begin(state), keys)
-        shown = itertools.islice(pieces, left_out(keys), None)
-        contents: Iterator[Any] = medium.decoded(shown)
+        shown, blocks = self._made(prompt, self._begin(state), keys)
+        pieces = itertools.chain([shown], (block[:, 0] for block in blocks))
+        contents: Iterator[Any] = self._medium.decoded(pieces)
         return (content for content in contents if len(content))  # one symbol may be no sample yet
 
     @_own_settings()
     def stream_symbols(
         self, prompt: Symbols | Integers, **keys: Unpack[GenerateKeys]
-    ) -> Iterator[Symbols | Integers]:
+    ) -> Iterator[Integers]:
         """The symbols of what `stream` makes after those of a prompt, piece by piece."""
-        _, pieces = self._pieces(prompt, self._begin(None), keys, encoded=True)
-        return itertools.islice(pieces, 1, None)
+        _, blocks = self._made(prompt, self._begin(None), keys, encoded=True)
+        return (block[:, 0] for block in blocks)
 
     @_own_settings()
     def encode(self, content: Content, unknown: str = "error") -> Symbols:
@@ -259,33 +255,21 @@ class Model(Generic[Content]):
             after = _kept(chunk.after, int(symbols[chunk.places[-1, 0]]))
         return rows, after
 
-    def _pieces(
+    def _made(
         self,
         prompt: Any,
         begin: ModelState,
         keys: GenerateKeys,
-        streams: int | None = None,
+        streams: int = 1,
         encoded: bool = False,
-    ) -> tuple[Medium, Iterator[Any]]:
-        """The medium of what is made; and a prompt's symbols (N,), then blocks (N,), or (N, S)."""
-        asked = dataclasses.replace(config_of(keys), streams=1 if streams is None else streams)
+    ) -> tuple[Symbols, Iterator[Integers]]:
+        """The prompt's symbols (N,), if they are part of the result, and blocks (N, S) after it."""
+        asked = dataclasses.replace(config_of(keys), streams=streams)
         check(asked)
-        saved, unknown = self._checkpoint, asked.sample.unknown
-        symbols = prompt if encoded else self._encode("prompt", prompt, unknown)
-        request = saved.asked(asked).request
+        symbols = prompt if encoded else self._encode("prompt", prompt, asked.sample.unknown)
+        request = self._checkpoint.asked(asked).request
         blocks = generate(self._trained, symbols, request, _LOG.info, begin=_carried(begin))
-        if streams is None:
-            blocks = (block[:, 0] for block in blocks)
-        return medium_of(saved.codec), self._with_settings(itertools.chain([symbols], blocks))
-
-    def _with_settings(self, pieces: Iterator[Symbols | Integers]) -> Iterator[Symbols | Integers]:
-        """The pieces; what is between them runs with the caller's settings."""
-        while True:
-            with _own_settings():
-                piece = next(pieces, None)
-            if piece is None:
-                return
-            yield piece
+        return symbols if asked.include_prompt else symbols[:0], _with_settings(blocks)
 
     def _encode(self, name: str, content: Content | None, unknown: str = "error") -> Symbols:
         """The symbols (N,) of what a call was given, none for None."""
@@ -316,6 +300,16 @@ def load(
     with _own_settings():
         saved = load_checkpoint(os.fspath(checkpoint), Catalogue(plugins), Console(quiet=True))
         return Model(saved, driver.find_device(device))
+
+
+def _with_settings(blocks: Blocks) -> Iterator[Integers]:
+    """The blocks; what is between them runs with the caller's settings."""
+    while True:
+        with _own_settings():
+            block = next(blocks, None)
+        if block is None:
+            return
+        yield block
 
 
 def _kept(state: State, symbol: int) -> ModelState:

@@ -12,9 +12,8 @@ from seqkit.commands.outputs import result_stream
 from seqkit.foundation.console import Console
 from seqkit.foundation.stdout import Product, to_bytes
 from seqkit.foundation.wording import first_of
-from seqkit.generation.ending import without_ended
-from seqkit.generation.engine import Blocks
 from seqkit.generation.medium import Medium
+from seqkit.generation.sampler import Blocks, without_ended
 from seqkit.symbols import Integers, Symbols
 
 

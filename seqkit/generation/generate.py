@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from seqkit.generation import labelled, listening, loop, novel
-from seqkit.generation.ending import cut
-from seqkit.generation.engine import Blocks, Engine, generate_blocks
 from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.request import Request, Trained, require_streams
+from seqkit.generation.sampler import Blocks, Engine, cut, generate_blocks
 from seqkit.generation.sampling import guided
 from seqkit.model.arrays import NetworkArrays
 from seqkit.model.state import State
@@ -30,7 +29,7 @@ def generate(
     begin: tuple[State, int] | None = None,
     watch: Callable[[Blocks], Blocks] = iter,
 ) -> Blocks:
-    """The new symbols, in blocks (N, S); after the ending of a stream stands `ending.ENDED`.
+    """The new symbols, in blocks (N, S); after the ending of a stream stands `sampler.ENDED`.
 
     What can fail (an engine that cannot run, memory) fails here, before the first block.
 

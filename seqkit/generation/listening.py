@@ -18,9 +18,8 @@ from seqkit.data.codecs import Codec
 from seqkit.evaluation.hearing import LOW, SHORTEST
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import ConfigError
-from seqkit.generation.ending import streams_of
-from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Trained
+from seqkit.generation.sampler import Blocks, streams_of
 from seqkit.symbols import Integers
 
 _TOLD = 8  # takes whose distances are told, the best ones

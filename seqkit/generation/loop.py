@@ -9,8 +9,7 @@ into the beginning. The gains of that fade keep the level, however much the two 
 import numpy as np
 
 from seqkit.data.codecs import Codec, Spectral
-from seqkit.generation.ending import ENDED
-from seqkit.generation.engine import Blocks
+from seqkit.generation.sampler import ENDED, Blocks
 from seqkit.symbols import Integers, symbol_dtype
 
 CHOICE = 2.0

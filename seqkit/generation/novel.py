@@ -8,9 +8,8 @@ import numpy as np
 from seqkit.evaluation.recited import Index, Recital
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.wording import counted
-from seqkit.generation.ending import ENDED, streams_of
-from seqkit.generation.engine import Blocks
 from seqkit.generation.request import Request, Trained
+from seqkit.generation.sampler import ENDED, Blocks, streams_of
 from seqkit.symbols import Integers, Symbols
 
 _DRAWS, _BACK = 200, 50  # of each stream; symbols before what it recites, at most

@@ -11,8 +11,7 @@ from seqkit.evaluation.recording import Recording
 from seqkit.foundation import machine
 from seqkit.foundation.machine import Device
 from seqkit.foundation.randomness import SEEDS
-from seqkit.generation.ending import Ending
-from seqkit.generation.engine import Engine
+from seqkit.generation.sampler import Ending, Engine
 from seqkit.generation.sampling import Sampling
 from seqkit.model.arrays import Network
 

@@ -11,9 +11,9 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.randomness import SEEDS
 from seqkit.foundation.wording import unescaped
 from seqkit.generation import loop
-from seqkit.generation.ending import Ending
 from seqkit.generation.medium import Medium, medium_of
 from seqkit.generation.request import Prompt, Request
+from seqkit.generation.sampler import Ending
 from seqkit.generation.sampling import Sampling
 
 _COLDEST = 1e-30  # a temperature below it is as good as 0, and its inverse no float32

@@ -9,10 +9,10 @@ import torch
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import MuLaw
 from seqkit.generation import generate
-from seqkit.generation.engine import generate_blocks
 from seqkit.generation.engines.pytorch import TorchEngine, score_by_network
 from seqkit.generation.generate import feed_prompt
 from seqkit.generation.request import Request, Trained
+from seqkit.generation.sampler import generate_blocks
 from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Integers

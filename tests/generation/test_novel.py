@@ -10,10 +10,9 @@ from seqkit.data.corpus import Part
 from seqkit.evaluation.recited import Index, Recital
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation import novel
-from seqkit.generation.ending import ENDED
-from seqkit.generation.engine import Blocks
 from seqkit.generation.generate import generate
 from seqkit.generation.request import Request, Trained
+from seqkit.generation.sampler import ENDED, Blocks
 from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Integers, Symbols

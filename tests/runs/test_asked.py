@@ -8,8 +8,8 @@ import pytest
 from seqkit.config import TEMPERATURE, Config, ModelConfig, SampleConfig
 from seqkit.data.codecs import Bytes, Characters, Codec, MuLaw, Spectral
 from seqkit.foundation.errors import ConfigError
-from seqkit.generation.ending import Ending
 from seqkit.generation.request import Prompt, Request
+from seqkit.generation.sampler import Ending
 from seqkit.generation.sampling import Sampling
 from seqkit.runs.asked import asked_of, sampling_of
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.foundation.machine import Device
-from seqkit.generation.engine import Engine
 from seqkit.generation.engines import wasm_layout
 from seqkit.generation.request import Request
+from seqkit.generation.sampler import Engine
 from seqkit.model.arrays import Network, NetworkArrays
 from seqkit.symbols import Floats
 

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import wasmtime
 
-from seqkit.generation.engine import Drawing
 from seqkit.generation.engines.wasm_layout import pack, program
+from seqkit.generation.sampler import Drawing
 from seqkit.model.arrays import Network
 from seqkit.model.state import State, fed_of
 from seqkit.symbols import Floats, Integers

@@ -6,9 +6,9 @@ import torch
 from seqkit.config import ModelConfig
 from seqkit.foundation.device import exact_fp32
 from seqkit.foundation.randomness import uniforms
-from seqkit.generation.engine import Drawing, Engine, generate_blocks
 from seqkit.generation.engines.pytorch import PreparedStep
 from seqkit.generation.generate import Scoring
+from seqkit.generation.sampler import Drawing, Engine, generate_blocks
 from seqkit.generation.sampling import Sampling, draw, shares_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.state import State

@@ -8,11 +8,11 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.generation.engine import Engine, generate_blocks
 from seqkit.generation.engines.choose import build_engine, check_engine, choose_engine
 from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.engines.wasm import WasmEngine
 from seqkit.generation.request import Request
+from seqkit.generation.sampler import Engine, generate_blocks
 from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
 from tests.generation.engines.networks import network, random_state

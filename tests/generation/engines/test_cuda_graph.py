@@ -5,9 +5,9 @@ import pytest
 
 from seqkit.foundation.device import DTYPES
 from seqkit.foundation.errors import DeviceError
-from seqkit.generation.engine import Drawing, generate_blocks
 from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 from seqkit.generation.engines.pytorch import PreparedStep, TorchEngine
+from seqkit.generation.sampler import Drawing, generate_blocks
 from seqkit.generation.sampling import Sampling
 from tests.generation.engines.networks import (
     RULES,
