@@ -25,9 +25,8 @@ from seqkit.data.corpus import Part
 from seqkit.evaluation.protocols import LANES
 from seqkit.foundation.errors import CheckpointError
 from seqkit.foundation.threads import shared_cores
-from seqkit.lstm import launch
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.network import RunnableWeights, cross_entropy
+from seqkit.model.network import RunnableWeights, cross_entropy, require_finished
 from seqkit.model.state import State
 from seqkit.symbols import IGNORED, Floats, Integers
 
@@ -187,7 +186,7 @@ def chunks(
         yield chunk
         done += int(chunk.counted.sum())
         scored.watch(done)
-    launch.check(network.layers.failed)
+    require_finished(network.layers.failed)
 
 
 @torch.inference_mode()

@@ -37,12 +37,17 @@ _CACHE = ("inactive_file", "active_file")  # of memory.stat: what the kernel can
 
 @contextlib.contextmanager
 def memory_errors(advice: str) -> Iterator[None]:
-    """Turn errors of memory that runs out into a DeviceError that says what to do."""
+    """Turn errors of memory that runs out into a DeviceError that says what to do.
+
+    Of a kernel that the GPU refuses, the DeviceError says what the GPU does.
+    """
     try:
         yield
     except (RuntimeError, MemoryError) as error:
         # The rest of the message of PyTorch's own error is about its allocator.
         reason = str(error).splitlines()[0] if str(error) else ""
+        if type(error).__name__ == "KernelError":
+            raise DeviceError(reason) from error
         own = type(error).__name__ == "OutOfMemoryError"
         known = own or isinstance(error, MemoryError)  # NumPy's
         if not known and not any(sign in str(error) for sign in _NO_MEMORY):

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
-from seqkit.foundation.errors import DeviceError, GaveUpError
-from seqkit.lstm.nvrtc import Kernel, Value
+from seqkit.lstm.nvrtc import Kernel, KernelError, Value
 
 UNITS = 32
 """Hidden units of a block; a group has a block for each so many."""
@@ -122,7 +120,7 @@ class LayerKernels:
                 found = self.tiling(lanes)
                 self._kernel("forward", expected.lanes)
                 backward.result()
-        except DeviceError as error:
+        except KernelError as error:
             return f"does not start: {error}"
         if found is None:
             return f"needs clusters of {self.blocks} blocks, and {about.name} runs none here"
@@ -132,7 +130,7 @@ class LayerKernels:
         """How B = `lanes` are shared out in the least time; None where there is no room.
 
         Raises:
-            DeviceError: the GPU cannot compile the kernels.
+            KernelError: the GPU cannot compile the kernels.
         """
         expected = self._expected_tiling(lanes)
         if self.grid or expected is None:
@@ -172,7 +170,7 @@ class LayerKernels:
         """Queue one of the kernels, forward or backward, over all T steps of a layer.
 
         Raises:
-            DeviceError: the GPU refuses it.
+            KernelError: the GPU refuses it.
         """
         exchange = None  # what blocks without clusters exchange values in
         if self.grid:
@@ -225,17 +223,3 @@ def _compiled(name: str, tile: int, kernels: LayerKernels, about: Card) -> Kerne
 
 def _sources(name: str) -> list[Path]:
     return [Path(__file__).with_name(f"{file}.cu") for file in ("cell", "common", name)]
-
-
-def check(failed: Tensor | None) -> None:
-    """Wait for the GPU and see that no block has waited in vain since the last call.
-
-    `failed` (1,), int32, was zero before the first launch that it was given to; it is again.
-    None stands for other kernels, which do not give up.
-
-    Raises:
-        GaveUpError: one did.
-    """
-    if failed is not None and failed.item():
-        failed.zero_()
-        raise GaveUpError("the blocks of the persistent LSTM kernel waited for each other in vain")

@@ -2,7 +2,7 @@
 
 PyTorch's CUDA wheels bring NVRTC and `cuda.bindings` along, so neither nvcc nor a C compiler is
 needed and nothing is compiled at install. They are imported when the first kernel is made. Machine
-code is kept in the cache, so that the next process need not compile it again.
+code is kept in the user's cache, so that the next process need not compile it again.
 """
 
 import contextlib
@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -20,18 +21,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.foundation import disk
-from seqkit.foundation.errors import DeviceError, OutputError
-
 Value = Tensor | float | None | dict[str, float]
 """A pointer's tensor (None for null), a number, or the members of a struct."""
 
-NUMBERS = Path(__file__).with_name("numbers.cu")
-"""What sources share that store numbers of any dtype; it needs the constant DTYPE."""
-
+_DTYPES = (torch.float32, torch.float16, torch.bfloat16)  # as numbers.cu counts them
 _DIGEST = hashlib.sha256().digest_size
 _POINTER = np.uint64
 _NUMBERS = {"int": np.int32, "unsigned": np.uint32, "long long": np.int64, "float": np.float32}
+
+
+class KernelError(RuntimeError):
+    """A kernel that cannot be compiled here, or that the GPU refuses."""
 
 
 def parameter_of(kernel: str, source: str) -> np.dtype[np.void]:
@@ -98,7 +98,7 @@ class Kernel:
         sources: Sequence[Path | str],
         constants: Mapping[str, int],
         device: torch.device,
-        exact: bool = False,
+        dtype: torch.dtype | None = None,
         architecture: str | None = None,
     ) -> None:
         """Compile the kernel `name`.
@@ -108,23 +108,25 @@ class Kernel:
             sources: files, or CUDA C++ as text; they are compiled as one, in this order.
             constants: macros to define.
             device: the GPU to compile for and load onto.
-            exact: use instructions that only this architecture has, and no later one (sm_90a).
-            architecture: another one than the GPU's own: compute_80 gives code for every GPU from
-                that capability on, which the driver finishes.
+            dtype: of the tensors, where the sources use the functions of numbers.cu.
+            architecture: another one than the GPU's own. sm_90a also allows instructions that no
+                later GPU has; compute_80 gives code for every GPU from that capability on, which
+                the driver finishes.
 
         Raises:
-            DeviceError: this PyTorch has no NVRTC, the code does not compile, or the GPU refuses
+            KernelError: this PyTorch has no NVRTC, the code does not compile, or the GPU refuses
                 it.
         """
-        texts = [source.read_text() if isinstance(source, Path) else source for source in sources]
-        source = "\n".join(texts)
+        numbers = [Path(__file__).with_name("numbers.cu")] if dtype else []
+        files = [*numbers, *sources]
+        source = "\n".join(file.read_text() if isinstance(file, Path) else file for file in files)
         self._parameter = parameter_of(name, source)
         self._device = device
         self._driver, nvrtc = _libraries()
         major, minor = torch.cuda.get_device_capability(device)
-        architecture = architecture or f"sm_{major}{minor}{'a' if exact else ''}"
-        options = [f"--gpu-architecture={architecture}", "--std=c++17"]
+        options = [f"--gpu-architecture={architecture or f'sm_{major}{minor}'}", "--std=c++17"]
         options += [f"-D{key}={int(value)}" for key, value in constants.items()]
+        options += [f"-DDTYPE={_DTYPES.index(dtype)}"] if dtype else []
         _, *version = nvrtc.nvrtcVersion()
         made_of = ["NVRTC {}.{}".format(*version), *options, source]
         code = cached(made_of, lambda: compiled(name, source, options))
@@ -138,7 +140,7 @@ class Kernel:
         `large_clusters`: allow clusters of more than 8 blocks, too.
 
         Raises:
-            DeviceError: the GPU has less, or no such clusters.
+            KernelError: the GPU has less, or no such clusters.
         """
         driver, kinds = self._driver, self._driver.CUfunction_attribute
         kind = kinds.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -155,7 +157,7 @@ class Kernel:
         shape = self._shape(cluster, threads, shared, cluster=cluster)
         try:
             return int(self._call(self._driver.cuOccupancyMaxActiveClusters, self._function, shape))
-        except DeviceError:
+        except KernelError:
             return 0
 
     def launch(
@@ -179,7 +181,7 @@ class Kernel:
             cluster: blocks of a thread-block cluster; 0 for none.
 
         Raises:
-            DeviceError: the GPU refuses the launch.
+            KernelError: the GPU refuses the launch.
         """
         parameter = filled(self._parameter, arguments)
         pointers = np.array([parameter.ctypes.data], _POINTER)
@@ -212,13 +214,13 @@ class Kernel:
         return shape
 
     def _call(self, function: Callable[..., tuple[Any, ...]], *arguments: object) -> Any:
-        """What a function of the driver returns beside its error. Raises DeviceError."""
+        """What a function of the driver returns beside its error. Raises KernelError."""
         with torch.cuda.device(self._device):  # which has the module, and the default stream
             error, *values = function(*arguments)
         if error:
             _, text = self._driver.cuGetErrorString(error)
             said = (text or b"unknown error").decode()
-            raise DeviceError(f"the GPU refuses the kernel: {said}")
+            raise KernelError(f"the GPU refuses the kernel: {said}")
         return values[0] if values else None
 
 
@@ -228,7 +230,7 @@ def compiled(name: str, source: str, options: Sequence[str]) -> bytes:
     For a virtual architecture, like compute_80, its PTX.
 
     Raises:
-        DeviceError: this PyTorch has no NVRTC, or the code does not compile.
+        KernelError: this PyTorch has no NVRTC, or the code does not compile.
     """
     _, nvrtc = _libraries()
     _, program = nvrtc.nvrtcCreateProgram(source.encode(), f"{name}.cu".encode(), 0, None, None)
@@ -240,7 +242,7 @@ def compiled(name: str, source: str, options: Sequence[str]) -> bytes:
             nvrtc.nvrtcGetProgramLog(program, log)
             lines = log.rstrip(b"\0").decode().splitlines()
             first = next((line for line in lines if line), "no log")
-            raise DeviceError(f"NVRTC cannot compile with {options[0]}: {first}")
+            raise KernelError(f"NVRTC cannot compile with {options[0]}: {first}")
         if any("compute_" in option for option in options):
             code = bytearray(nvrtc.nvrtcGetPTXSize(program)[1])
             nvrtc.nvrtcGetPTX(program, code)
@@ -260,7 +262,7 @@ def cached(made_of: Sequence[str], make: Callable[[], bytes]) -> bytes:
     once. Where the cache cannot be read or written, every process compiles.
     """
     key = hashlib.sha256(json.dumps([*made_of]).encode()).digest()
-    file = disk.cache_dir() / "kernels" / f"{key.hex()[:32]}.cubin"
+    file = _cache_dir() / f"{key.hex()[:32]}.cubin"
     with contextlib.suppress(OSError):
         digest, code = (content := file.read_bytes())[:_DIGEST], content[_DIGEST:]
         if digest == hashlib.sha256(key + code).digest():
@@ -268,25 +270,30 @@ def cached(made_of: Sequence[str], make: Callable[[], bytes]) -> bytes:
             return code
     code = make()
     # Not synced to the disk: what a crash leaves of it does not fit its digest.
-    with contextlib.suppress(OutputError), disk.scratch(file) as (stream, temporary):
-        stream.write(hashlib.sha256(key + code).digest() + code)
-        stream.flush()
-        disk.rename(temporary, file)
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        temporary = file.with_name(f".{file.name}.{secrets.token_hex(4)}.tmp")
+        try:
+            temporary.write_bytes(hashlib.sha256(key + code).digest() + code)
+            temporary.replace(file)
+        finally:
+            temporary.unlink(missing_ok=True)
     return code
+
+
+def _cache_dir() -> Path:
+    """Where machine code is kept: below SEQKIT_CACHE_DIR, or the user's cache."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get("SEQKIT_CACHE_DIR") or Path(base) / "seqkit") / "kernels"
 
 
 @functools.cache
 def _libraries() -> tuple[ModuleType, ModuleType]:
-    """The driver and NVRTC, which loads here. Raises DeviceError."""
+    """The driver and NVRTC, which loads here. Raises KernelError."""
     try:
         from cuda.bindings import driver, nvrtc
 
         nvrtc.nvrtcVersion()
     except (ImportError, RuntimeError) as error:
-        raise DeviceError(f"this PyTorch came without NVRTC or cuda.bindings: {error}") from error
+        raise KernelError(f"this PyTorch came without NVRTC or cuda.bindings: {error}") from error
     return driver, nvrtc
-
-
-def dtype_number(dtype: torch.dtype) -> int:
-    """The constant DTYPE of numbers.cu."""
-    return (torch.float32, torch.float16, torch.bfloat16).index(dtype)

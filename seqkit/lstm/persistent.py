@@ -9,12 +9,11 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from seqkit.foundation.errors import DeviceError
 from seqkit.lstm.cells import LayerWeights, Outputs
 from seqkit.lstm.fused_calls import TENSOR_CORE
 from seqkit.lstm.graph import SideStream
 from seqkit.lstm.launch import LayerKernels
-from seqkit.lstm.nvrtc import Value
+from seqkit.lstm.nvrtc import KernelError, Value
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class Setting:
 
     Attributes:
         grid: blocks exchange values through L2 and are no clusters.
-        failed: see `launch.check`.
+        failed: (1,), int32; not zero once the blocks have waited for each other in vain.
         resets: (T, B), true where the output and the state after the step are zero.
         side_stream: where the gradients of w and u are made; they may be used once that is joined.
     """
@@ -46,7 +45,7 @@ def persistent_layer(
         setting: all else.
 
     Raises:
-        DeviceError: the GPU refuses the kernels, or does not hold the weights.
+        KernelError: the GPU refuses the kernels, or does not hold the weights.
     """
     if x.is_floating_point() and (missing := weights.w.shape[1] - x.shape[-1]):
         x = F.pad(x, (0, missing))
@@ -69,7 +68,7 @@ class _Layer(torch.autograd.Function):
         steps, (lanes, hidden) = len(x), h0.shape
         kernels = LayerKernels(h0.device, hidden, h0.dtype, setting.grid)
         if (tiling := kernels.tiling(lanes)) is None:
-            raise DeviceError(f"the GPU does not hold the weights of {hidden} units")
+            raise KernelError(f"the GPU does not hold the weights of {hidden} units")
         places = tiling.tiles * tiling.lanes * hidden
         y, c_last = h0.new_empty(steps + 1, lanes, hidden), torch.empty_like(h0)
         # In an order that only the kernels know.

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from seqkit.config import ModelConfig
+from seqkit.foundation.errors import GaveUpError
 from seqkit.lstm.fused_calls import TENSOR_CORE
 from seqkit.lstm.layers import Layers
 from seqkit.model.frames import FrameWeights, Steps, hot, rows_at, rows_of
@@ -137,6 +138,19 @@ class RunnableWeights(NamedTuple):
             return symbols[..., 0]
         size = self.layers.input_size if resets is None else self.config.input_rows
         return hot(numbers, size, self.head_weight.dtype)
+
+
+def require_finished(failed: Tensor | None) -> None:
+    """Wait for the GPU and see that no block of a kernel has waited in vain since the last call.
+
+    `failed` is `Layers.failed`, which becomes zero again.
+
+    Raises:
+        GaveUpError: one did.
+    """
+    if failed is not None and failed.item():
+        failed.zero_()
+        raise GaveUpError("the blocks of the persistent LSTM kernel waited for each other in vain")
 
 
 def cross_entropy(logits: Tensor, targets: Tensor, reduction: str = "mean") -> Tensor:

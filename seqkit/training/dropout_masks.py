@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 
 from seqkit.config import ModelConfig, TrainConfig
-from seqkit.foundation.errors import DeviceError
-from seqkit.lstm.nvrtc import NUMBERS, Kernel, Value, dtype_number
+from seqkit.lstm.nvrtc import Kernel, KernelError, Value
 
 _THREADS = 256
 _INPUT, _STATE, _WEIGHTS = range(3)  # places of keys, after those of the L layers' outputs
@@ -114,13 +113,10 @@ def masks(
 @functools.cache
 def _kernel(device: torch.device, dtype: torch.dtype) -> Kernel | None:
     """None with a PyTorch that has no NVRTC."""
-    source = Path(__file__).with_suffix(".cu")
-    constants = {"DTYPE": dtype_number(dtype)}
+    sources = [Path(__file__).with_suffix(".cu")]
     try:
-        return Kernel(
-            "dropout_masks", sources=[NUMBERS, source], constants=constants, device=device
-        )
-    except DeviceError:
+        return Kernel("dropout_masks", sources=sources, constants={}, device=device, dtype=dtype)
+    except KernelError:
         return None
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.lstm.nvrtc import NUMBERS, Kernel, Value, dtype_number
+from seqkit.lstm.nvrtc import Kernel, Value
 from seqkit.training.weights import TrainingWeights
 
 _THREADS, _CHUNK = 256, 1024  # as in gpu_update.cu
@@ -48,7 +48,7 @@ class GpuUpdate:
         settings: clip_norm, exploded and patience.
 
         Raises:
-            DeviceError: this PyTorch cannot compile kernels for this GPU.
+            KernelError: this PyTorch cannot compile kernels for this GPU.
         """
         device = weights.flat_gradient.device
         kind = isinstance(optimizer, torch.optim.AdamW), weights.leaves[-1].dtype
@@ -88,9 +88,10 @@ class GpuUpdate:
 def _kernel(name: str, device: torch.device, adam: bool, dtype: torch.dtype) -> Kernel:
     return Kernel(
         name,
-        sources=[NUMBERS, Path(__file__).with_suffix(".cu")],
-        constants={"ADAM": adam, "DTYPE": dtype_number(dtype)},
+        sources=[Path(__file__).with_suffix(".cu")],
+        constants={"ADAM": adam},
         device=device,
+        dtype=dtype,
     )
 
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from seqkit.data.lanes import Lanes
-from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.lstm import fused_calls, launch
+from seqkit.foundation.errors import ConfigError, DeviceError, GaveUpError
+from seqkit.lstm import fused_calls
 from seqkit.lstm.execution import (
     PERSISTENT,
     Execution,
@@ -21,8 +21,9 @@ from seqkit.lstm.execution import (
 from seqkit.lstm.fused_calls import TENSOR_CORE, round_up
 from seqkit.lstm.graph import GraphedCall, milliseconds
 from seqkit.lstm.launch import LayerKernels
+from seqkit.lstm.nvrtc import KernelError
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.network import cross_entropy
+from seqkit.model.network import cross_entropy, require_finished
 
 _STACKED_FROM = 48  # lanes; at 128 one call for all layers takes half the time in fp16
 _CALLS, _WARM = 5, 8  # of each precision: those that are timed, and those before
@@ -122,8 +123,8 @@ def _milliseconds(model: CharRNN, lanes: Lanes, execution: Execution) -> float:
     device = model.head.weight.device
     try:
         run, failed = forward_backward(model, lanes, execution)
-        launch.check(failed)
-    except DeviceError:
+        require_finished(failed)
+    except (GaveUpError, KernelError):
         return float("inf")
     milliseconds(run, _WARM, device)
     return statistics.median(milliseconds(run, _CALLS, device))

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from seqkit.config import OptimizerConfig, TrainConfig
-from seqkit.foundation.errors import DeviceError
+from seqkit.lstm.nvrtc import KernelError
 from seqkit.training.gpu_update import GpuUpdate
 from seqkit.training.weights import TrainingWeights, require_tensors
 
@@ -65,7 +65,7 @@ class OptimizerStep:
         settings["patience"] = _PATIENCE
         try:
             return GpuUpdate(self._weights, self._optimizer, tensors, settings)
-        except DeviceError:  # a PyTorch without NVRTC
+        except KernelError:  # a PyTorch without NVRTC
             return None
 
     def set_rate(self, rate: float) -> None:

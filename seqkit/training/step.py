@@ -10,11 +10,10 @@ from torch import Tensor
 from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.data.lanes import Lanes, Windows
 from seqkit.foundation.ranks import ALONE, Ranks
-from seqkit.lstm import launch
 from seqkit.lstm.execution import Execution
 from seqkit.lstm.graph import GraphedCall, SideStream
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.network import cross_entropy
+from seqkit.model.network import cross_entropy, require_finished
 from seqkit.model.state import State
 from seqkit.training.dropout_masks import DropoutMasks
 from seqkit.training.input_noise import InputNoise
@@ -192,7 +191,7 @@ class TrainingStep:
             GaveUpError: the persistent kernel gave up; no step changed anything from then on.
         """
         nats = self._nats_of_all()
-        launch.check(self._gave_up)
+        require_finished(self._gave_up)
         self._nats.zero_()
         return float(nats)
 

@@ -14,6 +14,7 @@ from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.errors import CheckpointError, ConfigError, DivergedError, GaveUpError
 from seqkit.foundation.ranks import ALONE, Ranks
+from seqkit.lstm.nvrtc import KernelError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.events import (
     CheckpointDue,
@@ -193,7 +194,7 @@ class Trainer:
             return "calls that are cut where documents begin run without a CUDA graph"
         try:
             self._step.capture()
-        except torch.OutOfMemoryError:
+        except (torch.OutOfMemoryError, KernelError):
             raise
         except RuntimeError as error:
             return f"no CUDA graph, the operations are launched one by one: {error}"

@@ -11,6 +11,7 @@ from seqkit.compose import compose
 from seqkit.compose.recipes import recipe_files
 from seqkit.foundation import machine
 from seqkit.foundation.errors import DeviceError
+from seqkit.lstm.nvrtc import KernelError
 from seqkit.training.footprint import of_training
 from tests.conftest import Run
 
@@ -120,3 +121,9 @@ def test_memory_that_numpy_does_not_get_is_told_with_advice() -> None:
     told = pytest.raises(DeviceError, match=r"Unable to allocate.*Try fewer streams")
     with told, machine.memory_errors("Try fewer streams"):
         np.zeros(1 << 59)
+
+
+def test_a_kernel_that_the_gpu_refuses_is_told_in_its_words() -> None:
+    told = pytest.raises(DeviceError, match=r"^the GPU refuses the kernel: misaligned$")
+    with told, machine.memory_errors("Try fewer streams"):
+        raise KernelError("the GPU refuses the kernel: misaligned")

@@ -14,6 +14,7 @@ from seqkit.lstm import cells, fused_calls, launch
 from seqkit.lstm.cells import LayerWeights
 from seqkit.lstm.nvrtc import Kernel
 from seqkit.lstm.persistent import Setting, persistent_layer
+from seqkit.model.network import require_finished
 
 GPU = torch.device("cuda", 0)
 RESULTS = ["y", "h", "c", "dw", "du", "db", "dd", "dh0", "dc0", "dx"]
@@ -62,7 +63,7 @@ class Case:
         given = self.weights, self.given, self.h, self.c
         out = persistent_layer(*given, Setting(grid, failed, self.resets))
         gradients = torch.autograd.grad(out, leaves, self.gradients)
-        launch.check(failed)
+        require_finished(failed)
         return [*out, *gradients]
 
     def cudnn(self) -> list[Tensor]:

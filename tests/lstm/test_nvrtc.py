@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from seqkit.foundation.errors import DeviceError
 from seqkit.lstm import nvrtc
-from seqkit.lstm.nvrtc import Kernel, cached, compiled, parameter_of
+from seqkit.lstm.nvrtc import Kernel, KernelError, cached, compiled, parameter_of
 from tests.conftest import environment
 
 
@@ -42,14 +41,14 @@ def test_code_that_does_not_compile_is_named() -> None:
     pytest.importorskip("cuda.bindings")
     options = ["--gpu-architecture=sm_90a", "-DADDED=3"]
     assert compiled("add", STRUCT + ADD, options).startswith(b"\x7fELF")
-    with pytest.raises(DeviceError, match=r"NVRTC cannot compile with --gpu.*_90a: add\.cu\(8\)"):
+    with pytest.raises(KernelError, match=r"NVRTC cannot compile with --gpu.*_90a: add\.cu\(8\)"):
         compiled("add", STRUCT + ADD + "!", options)
 
 
 def test_without_cuda_bindings_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cuda.bindings", None)
     nvrtc._libraries.cache_clear()
-    with pytest.raises(DeviceError, match=r"without NVRTC or cuda\.bindings"):
+    with pytest.raises(KernelError, match=r"without NVRTC or cuda\.bindings"):
         compiled("add", STRUCT + ADD, [])
 
 

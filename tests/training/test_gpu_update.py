@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from seqkit.foundation.errors import DeviceError
 from seqkit.lstm.execution import Execution
+from seqkit.lstm.nvrtc import KernelError
 from seqkit.training import optimizer
 from seqkit.training.weights import TrainingWeights
 from tests.training.test_optimizer import Made, all_of, updater
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.gpu
 
 
 def refused(*_: object) -> None:
-    raise DeviceError("this PyTorch has no NVRTC")
+    raise KernelError("this PyTorch has no NVRTC")
 
 
 def both(monkeypatch: pytest.MonkeyPatch, kind: str, **settings: object) -> tuple[Made, Made]:

@@ -17,7 +17,7 @@ from seqkit.generation.engines.pytorch import Carried, PreparedStep, score_by_ne
 from seqkit.generation.sampler import Drawing
 from seqkit.generation.sampling import Sampling
 from seqkit.lstm.graph import GraphedCall
-from seqkit.lstm.nvrtc import Kernel
+from seqkit.lstm.nvrtc import Kernel, KernelError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers
@@ -118,12 +118,13 @@ class _Loop:
         self._symbols = torch.zeros(streams, dtype=torch.int64, device=device)
         self._labels = torch.zeros_like(self._symbols)
         self._carried = self.step.split(model.zero_state(streams))
-        self._draw = Kernel(
-            "draw_streams",
-            sources=[Path(__file__).with_name("draw.cu")],
-            constants={"V": size},
-            device=device,
-        )
+        sources = [Path(__file__).with_name("draw.cu")]
+        try:
+            self._draw = Kernel(
+                "draw_streams", sources=sources, constants={"V": size}, device=device
+            )
+        except KernelError as error:
+            raise DeviceError(str(error)) from error
 
     def set(self, drawing: Drawing) -> None:
         """Set what the next steps start from."""
