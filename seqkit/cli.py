@@ -14,7 +14,7 @@ import seqkit
 from seqkit import commands
 from seqkit.commands import COMMANDS
 from seqkit.commands.interrupts import SIGNALS, ended_by_signals
-from seqkit.config import Config
+from seqkit.config import Config, taken
 from seqkit.foundation import driver, processes, stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, put
@@ -137,17 +137,18 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(command: str, config: Config, keys: Sequence[str]) -> int:
+def _run(command: str, config: Config, given: Sequence[str]) -> int:
     catalogue = Catalogue(config.plugins)
     console = Console(config.quiet or not processes.own_rank().leads)
-    if ignored := [key for key in keys if not commands.reads(command, key)]:
+    if ignored := [key for key in given if not commands.reads(command, key)]:
         console.notice(f"{command} does not read {', '.join(ignored)}")
     with console.progress("seqkit: starting"):
         if commands.reads(command, "device"):
             driver.wake(config.device, processes.own_rank().local_number)
-        run = commands.load(command)  # PyTorch takes a second or two
+        module = commands.load(command)  # PyTorch takes a second or two
+    keys = taken(config, module.Keys) if hasattr(module, "Keys") else config
     with ended_by_signals():  # from here on something may have been begun
-        run(config, catalogue, console)
+        module.run(keys, catalogue, console)
     return 0
 
 

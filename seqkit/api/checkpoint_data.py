@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from seqkit.config import Config, DataConfig
+from seqkit.config import DataConfig
 from seqkit.data import elsewhere, streams
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
@@ -22,21 +22,26 @@ from seqkit.runs.checkpoint import Checkpoint
 
 
 def asked_for(
-    config: Config, saved: Checkpoint, session: Session, *, as_validated: bool = False
+    asked: DataConfig,
+    own_part: str,
+    saved: Checkpoint,
+    session: Session,
+    *,
+    as_validated: bool = False,
 ) -> tuple[Part, Corpus]:
     """What a checkpoint is to predict, and the corpus that it is from.
 
-    That is all of `data.path`, or else `part` of the checkpoint's own data, `as_validated` without
-    the silence that its training left out.
+    That is all of `data.path`, or else a part of the checkpoint's own data, validation or test,
+    `as_validated` without the silence that its training left out.
 
     Raises:
         DataError: the data cannot be read, is not found, is another, or has no such part.
         ConfigError: keys that do not fit the checkpoint.
     """
-    data = data_asked_for(config, saved, session)
+    data = data_asked_for(asked, saved, session)
     known = Known(saved.codec, saved.labels, saved.settings.data, samples=False)
     corpus = load_corpus(data, session, known)
-    if not config.data.path and corpus.sha256 != saved.data.get("sha256"):
+    if not asked.path and corpus.sha256 != saved.data.get("sha256"):
         raise DataError(
             f"{' and '.join(data.path) or corpus.name} is not what the checkpoint was trained on "
             "(another sha256): give data.path to evaluate other data"
@@ -44,33 +49,33 @@ def asked_for(
     if saved.labels is not None:
         saved.labels.require(corpus.labels)
     part, quiet = corpus.whole, 0.0
-    if not config.data.path:
+    if not asked.path:
         own = saved.settings.data
         _, validation, test = corpus.split(own.split)
-        part = validation if config.part == "validation" else test
+        part = validation if own_part == "validation" else test
         quiet = own.trim_silence if as_validated else 0.0
     if not len(part):
         sounds = "; evaluate protocol=spectral needs none" if corpus.codec.kind == "audio" else ""
         raise DataError(
-            f"the checkpoint was trained without a {config.part} part: give data.path{sounds}"
+            f"the checkpoint was trained without a {own_part} part: give data.path{sounds}"
         )
     if corpus.codec.kind == "audio":
         part = without_silence(part, corpus.codec, quiet)
     return part, corpus
 
 
-def data_asked_for(config: Config, saved: Checkpoint, session: Session) -> DataConfig:
+def data_asked_for(asked: DataConfig, saved: Checkpoint, session: Session) -> DataConfig:
     """The keys with which `data.path` is read, or else all of a checkpoint's own data.
 
     Raises as `asked_for`.
     """
-    if not config.data.path:
-        if config.data != DataConfig():
+    if not asked.path:
+        if asked != DataConfig():
             session.notice("without data.path the data are read as the checkpoint's own were")
         return _own_data(saved, session.catalogue)
     cache, notice, progress = disk.cache_dir(), session.notice, session.progress
-    paths = streams.read_streams(config.data.path, cache, notice, progress)
-    data = elsewhere.fetch(dataclasses.replace(config.data, path=paths), cache, notice, progress)
+    paths = streams.read_streams(asked.path, cache, notice, progress)
+    data = elsewhere.fetch(dataclasses.replace(asked, path=paths), cache, notice, progress)
     data = dataclasses.replace(saved.as_read(data), max_vocabulary=0)
     if saved.labels is None and data.label:
         refused = f"data.label={data.label}: this checkpoint learnt no labels"

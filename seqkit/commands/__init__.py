@@ -1,16 +1,14 @@
-"""The commands, one file each: `run(config, catalogue, console)`, thin over the API."""
+"""The commands, one file each: `run(keys, catalogue, console)`, thin over the API.
+
+`keys` is the whole config, or a file's own `Keys`, which have the values of what it reads.
+"""
 
 import gc
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from seqkit.config import Config
-    from seqkit.foundation.catalogue import Catalogue
-    from seqkit.foundation.console import Console
+from types import ModuleType
 
 _RULE = ("seed", "temperature", "top_k", "top_p")
 _SAMPLING = (
@@ -126,14 +124,13 @@ def reads(name: str, key: str) -> bool:
     return key in read or key.partition(".")[0] in read
 
 
-def load(name: str) -> "Callable[[Config, Catalogue, Console], None]":
-    """The function that runs a command. What needs PyTorch is imported only now."""
+def load(name: str) -> ModuleType:
+    """The file of a command. What needs PyTorch is imported only now."""
     first = "torch" not in sys.modules
     if first:
         gc.disable()  # it would look through what PyTorch makes again and again, and find nothing
-    run: Callable[[Config, Catalogue, Console], None]
-    run = importlib.import_module(f"{__name__}.{name}").run
+    module = importlib.import_module(f"{__name__}.{name}")
     if first:
         gc.freeze()  # nor is there anything to find in it later
         gc.enable()
-    return run
+    return module

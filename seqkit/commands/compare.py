@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from seqkit.config import Config
 from seqkit.foundation import stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
@@ -18,10 +18,18 @@ _OUTCOMES = ("finished", "diverged")
 _LIKE = {"True": "yes", "False": "no"}
 
 
-def run(config: Config, catalogue: Catalogue, console: Console) -> None:
+@dataclass(frozen=True)
+class Keys:
+    """What `compare` reads."""
+
+    runs: str
+    json: bool
+
+
+def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
     """Print what differs between runs, in settings and results."""
     stdout.existing()
-    folders, others = find_runs(config.runs)
+    folders, others = find_runs(keys.runs)
     if others:
         names = first_of([visible_line(str(other)) for other in others])
         console.notice(f"left out, since they are no runs: {names}")
@@ -40,7 +48,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             "these runs differ in their data, or in how they read them: losses on different data "
             "do not compare"
         )
-    if config.json:
+    if keys.json:
         rows, left_out = [_row(run, differing) for run in records], [*map(str, others)]
         stdout.write(json_text({"runs": rows, "differing": differing, "left_out": left_out}))
     else:

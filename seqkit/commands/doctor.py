@@ -33,7 +33,7 @@ _NAME = 16  # columns
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Print what was found, as text or as one JSON object."""
-    out = outputs.result_file(config)
+    out = outputs.result_file(config.out, config.data.path, overwrite=config.overwrite)
     if config.run_dir and (config.data.path or config.recipe):
         raise ConfigError("give data.path or recipe to look at data, or run_dir to look at a run")
     if config.run_dir:

@@ -41,7 +41,8 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 
     With protocol=spectral, print how much the model's sound is like all of that data.
     """
-    out = outputs.result_file(config)
+    read = config.checkpoint, *config.data.path
+    out = outputs.result_file(config.out, read, overwrite=config.overwrite)
     saved = load_checkpoint(config.checkpoint, catalogue, console)
     chosen = device.find_device(config.device, for_all=True)
     session = Session(catalogue, console.notice, console.progress)
@@ -55,7 +56,9 @@ def _prediction(
     config: Config, saved: Checkpoint, chosen: torch.device, session: Session
 ) -> dict[str, Any]:
     """How well the part of a corpus is predicted, and baselines."""
-    part, corpus = checkpoint_data.asked_for(config, saved, session, as_validated=True)
+    part, corpus = checkpoint_data.asked_for(
+        config.data, config.part, saved, session, as_validated=True
+    )
     with (
         machine.memory_errors("Try device=cpu."),
         session.progress("evaluate", len(part), unit="symbols") as bar,
@@ -97,7 +100,7 @@ def _likeness(
         raise ConfigError("protocol=spectral measures sound, and this model writes text")
     recording, sha256 = saved.recording, str(saved.data.get("sha256"))
     if config.data.path:  # refused before anything is made
-        data = checkpoint_data.data_asked_for(config, saved, session)
+        data = checkpoint_data.data_asked_for(config.data, saved, session)
         check_same(data, codec, saved.settings.data)
         source = source_of(data, session)
         with session.progress("reading"):

@@ -1,9 +1,9 @@
 """`export`: a checkpoint as a page, or in 8 bits."""
 
 import dataclasses
+from dataclasses import dataclass
 
 from seqkit.commands import outputs
-from seqkit.config import Config
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
@@ -13,12 +13,21 @@ from seqkit.play.page import page_of
 from seqkit.runs.named_checkpoint import load_checkpoint
 
 
-def run(config: Config, catalogue: Catalogue, console: Console) -> None:
+@dataclass(frozen=True)
+class Keys:
+    """What `export` reads."""
+
+    checkpoint: str | None
+    out: str | None
+    overwrite: bool
+
+
+def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
     """Write `out`: a page or a checkpoint, as its name's ending says.
 
     The checkpoint has its network's matrices in 8 bits, and no state of its training.
     """
-    out = outputs.result_file(config)
+    out = outputs.result_file(keys.out, [keys.checkpoint], overwrite=keys.overwrite)
     suffix = out.suffix.lower() if out else ""
     if out is None or suffix not in (".html", SUFFIX):
         asked = "no out" if out is None else f"out={out}"
@@ -26,12 +35,12 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
             f"{asked}: give out=FILE.html for a page that runs the model, or out=FILE{SUFFIX} for "
             "8-bit weights"
         )
-    saved = load_checkpoint(config.checkpoint, catalogue, console)
+    saved = load_checkpoint(keys.checkpoint, catalogue, console)
     if suffix == SUFFIX:
         small = dataclasses.replace(saved, eight_bits=True, training=None, training_tensors={})
-        small.save(out, overwrite=config.overwrite)
+        small.save(out, overwrite=keys.overwrite)
     else:
         content = page_of(saved, out.stem)
-        with disk.atomic_write(out, config.overwrite, len(content)) as stream:
+        with disk.atomic_write(out, keys.overwrite, len(content)) as stream:
             stream.write(content)
     console.notice(f"written: {out}")

@@ -1,6 +1,5 @@
 """`generate`: a checkpoint continues a prompt."""
 
-import dataclasses
 from pathlib import Path
 
 from seqkit.commands import outputs
@@ -42,7 +41,12 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     shown = prompt if config.include_prompt else prompt[:0]
     document = saved.settings.data.document
     is_list = config.streams > 1 and document != "file"  # then one file has all streams
-    files = outputs.free_files(dataclasses.replace(config, streams=1) if is_list else config)
+    files = outputs.free_files(
+        config.out,
+        (config.checkpoint, config.prompt_file, config.prompt_audio),
+        overwrite=config.overwrite,
+        streams=1 if is_list else config.streams,
+    )
     to_stdout = config.out == "-" or (config.out is None and medium.printed)
     if to_stdout:
         medium.check_stream(config.streams, Product().terminal)

@@ -1,11 +1,11 @@
 """`inspect`: what a checkpoint holds."""
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
-from seqkit.config import Config
 from seqkit.foundation import stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
@@ -13,9 +13,17 @@ from seqkit.model.arrays import count_parameters
 from seqkit.runs.named_checkpoint import load_checkpoint
 
 
-def run(config: Config, catalogue: Catalogue, console: Console) -> None:
+@dataclass(frozen=True)
+class Keys:
+    """What `inspect` reads."""
+
+    checkpoint: str | None
+    json: bool
+
+
+def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
     """Print a checkpoint's model, codec, data, metrics and settings, as YAML or JSON."""
-    saved = load_checkpoint(config.checkpoint, catalogue, console)
+    saved = load_checkpoint(keys.checkpoint, catalogue, console)
     summary: dict[str, Any] = {
         "digest": saved.digest,
         "parameters": count_parameters(saved.model),
@@ -28,7 +36,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         "config": saved.config,
     }
     text = json.dumps(summary)
-    if not config.json:
+    if not keys.json:
         text = yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=True).rstrip("\n")
     stdout.write(text)
 

@@ -1,44 +1,48 @@
 """Where a command's result goes: the files that `out` names, or stdout."""
 
 import contextlib
-import dataclasses
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from seqkit.config import Config
 from seqkit.foundation import disk, stdout
 from seqkit.foundation.errors import ConfigError, OutputError
 from seqkit.foundation.run_folders import is_run
 from seqkit.foundation.stdout import Product
 
 
-def free_files(config: Config) -> list[Path]:
+def free_files(
+    asked: str | None, read: Iterable[str | None], *, overwrite: bool, streams: int = 1
+) -> list[Path]:
     """The files of `out`, one for each stream: NAME, or NAME_1 … NAME_S; none for stdout.
+
+    Args:
+        asked: the key `out`.
+        read: the files that the command reads.
+        overwrite: whether a file may be there.
+        streams: S.
 
     Raises:
         ConfigError: `out` is no name of a file.
         OutputError: a file exists, is what the command reads or what no command may write over, or
             cannot be made.
     """
-    if config.out is None or config.out == "-":
+    if asked is None or asked == "-":
         return []
-    out = Path(config.out)
+    out = Path(asked)
     if not out.name:
-        raise ConfigError(f"out={config.out}: give the name of a file")
-    files = numbered(out, config.streams)
-    prompts = config.prompt_file, config.prompt_audio
-    reads = (config.checkpoint, *prompts, *config.data.path)
+        raise ConfigError(f"out={asked}: give the name of a file")
+    files, names = numbered(out, streams), [name for name in read if name]
     for file in files:
         if file.exists() and not file.is_file():
             raise OutputError(f"{file} is no regular file: give the name of one, or out=-")
-        for read in filter(None, reads):
+        for name in names:
             with contextlib.suppress(OSError, ValueError):  # one is not there, or no file's name
-                if file.samefile(read):
+                if file.samefile(name):
                     raise OutputError(f"out={file} is what is read: give another name")
         refuse_in_run(file)
-        if file.exists() and not config.overwrite:
+        if file.exists() and not overwrite:
             raise disk.exists_error(file)
     if not out.parent.is_dir():
         raise OutputError(f"{out}: there is no folder {out.parent}")
@@ -47,12 +51,12 @@ def free_files(config: Config) -> list[Path]:
     return files
 
 
-def result_file(config: Config) -> Path | None:
-    """The file of `out` for a command's result, None for stdout.
+def result_file(asked: str | None, read: Iterable[str | None], *, overwrite: bool) -> Path | None:
+    """The file of `out` for a command's result, None for stdout; arguments as of `free_files`.
 
     Raises OutputError where stdout is closed, and else as `free_files` does.
     """
-    out = next(iter(free_files(dataclasses.replace(config, streams=1))), None)
+    out = next(iter(free_files(asked, read, overwrite=overwrite)), None)
     if out is None:
         stdout.existing()
     return out

@@ -2,9 +2,10 @@
 
 import secrets
 import socket
+from dataclasses import dataclass
 from pathlib import Path
 
-from seqkit.config import Config
+from seqkit.config import RUNS, SampleConfig
 from seqkit.foundation import driver, stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
@@ -19,7 +20,18 @@ _SENT = 1 << 16  # bytes on their way to a client: what more it does not read is
 _GRACE = 1  # seconds for what is being sent when the server ends
 
 
-def run(config: Config, catalogue: Catalogue, console: Console) -> None:
+@dataclass(frozen=True)
+class Keys:
+    """What `play` reads."""
+
+    checkpoint: str | None
+    device: str
+    port: int
+    runs: str
+    sample: SampleConfig
+
+
+def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
     """Print the link to the page, and answer until a signal comes."""
     try:
         import uvicorn
@@ -28,11 +40,12 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         from seqkit.play.server import Gate, Server
     except ImportError as error:
         raise ConfigError("play needs starlette and uvicorn: pip install 'seqkit[play]'") from error
-    names, chosen = _offered(config), driver.find_device(config.device, for_all=True)
+    names = _offered(keys.checkpoint, keys.runs)
+    chosen = driver.find_device(keys.device, for_all=True)
 
     def load(name: str) -> Loaded:
         saved = load_checkpoint(name, catalogue, Console(quiet=True))
-        return Loaded(saved, chosen, config.sample)
+        return Loaded(saved, chosen, keys.sample)
 
     def loads(name: str) -> bool:
         try:
@@ -48,7 +61,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         while not loads(names[0]):
             names.pop(0)
     token = secrets.token_urlsafe(18)
-    with _listening(config.port) as listener:
+    with _listening(keys.port) as listener:
         stdout.write(f"http://{_HERE}:{listener.getsockname()[1]}/?token={token}")
         console.notice("open this link in a browser; Ctrl-C ends the server")
         settings = uvicorn.Config(
@@ -59,13 +72,12 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         uvicorn.Server(settings).run([listener])
 
 
-def _offered(config: Config) -> list[str]:
+def _offered(checkpoint: str | None, runs: str) -> list[str]:
     """The checkpoints that can be chosen. Raises ConfigError if `runs` is given and names none."""
-    if config.checkpoint is not None:
-        return [config.checkpoint]
-    here = config.runs == Config().runs
-    runs = runs_below(Path(config.runs)) if here else find_runs(config.runs)[0]
-    return [*map(str, runs), *named_checkpoint.ready_made()]
+    if checkpoint is not None:
+        return [checkpoint]
+    found = runs_below(Path(runs)) if runs == RUNS else find_runs(runs)[0]
+    return [*map(str, found), *named_checkpoint.ready_made()]
 
 
 def _listening(port: int) -> socket.socket:

@@ -1,19 +1,26 @@
 """`report`: the page that shows a run, made anew."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit.advice import run_page
-from seqkit.config import Config
 from seqkit.foundation import stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
 
 
-def run(config: Config, catalogue: Catalogue, console: Console) -> None:
+@dataclass(frozen=True)
+class Keys:
+    """What `report` reads."""
+
+    run_dir: str | None
+
+
+def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
     """Write report.html of the run in `run_dir`, and print its path."""
-    if not config.run_dir:
+    if not keys.run_dir:
         raise ConfigError("no run: give run_dir=FOLDER")
     with console.progress("writing the page"):
-        file = run_page.write(Path(config.run_dir))
+        file = run_page.write(Path(keys.run_dir))
     stdout.write(str(file))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from seqkit.advice.surprise import ALTERNATIVES, Surprise, contents_of
 from seqkit.api import checkpoint_data
 from seqkit.commands import outputs
-from seqkit.config import Config
+from seqkit.config import DataConfig
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
 from seqkit.evaluation import scoring
@@ -27,24 +28,37 @@ _LINES = 1 << 14  # that are written at once
 _PAGE = ".html"
 
 
-def run(config: Config, catalogue: Catalogue, console: Console) -> None:
+@dataclass(frozen=True)
+class Keys:
+    """What `score` reads."""
+
+    checkpoint: str | None
+    data: DataConfig
+    part: str
+    device: str
+    out: str | None
+    overwrite: bool
+
+
+def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
     """Write every symbol's surprise to stdout or `out`, or a page of it there."""
-    out = outputs.result_file(config)
-    saved = load_checkpoint(config.checkpoint, catalogue, console)
+    read = keys.checkpoint, *keys.data.path
+    out = outputs.result_file(keys.out, read, overwrite=keys.overwrite)
+    saved = load_checkpoint(keys.checkpoint, catalogue, console)
     codec, as_page = saved.codec, _is_page(out, saved.codec)
-    chosen = device.find_device(config.device, for_all=True)
+    chosen = device.find_device(keys.device, for_all=True)
     session = Session(catalogue, console.notice, console.progress)
-    part, corpus = checkpoint_data.asked_for(config, saved, session)
+    part, corpus = checkpoint_data.asked_for(keys.data, keys.part, saved, session)
     surprise = None
     if codec.kind == "audio":
         shown = [*map(str, range(codec.size))]
     else:
         contents = contents_of(codec)
         shown = [*map(_as_json, contents)]
-        surprise = Surprise(part, contents, _documents(config, corpus))
+        surprise = Surprise(part, contents, _documents(corpus, own=not keys.data.path))
     with (
         machine.memory_errors("Try device=cpu."),
-        outputs.result_stream(out, overwrite=config.overwrite) as write,
+        outputs.result_stream(out, overwrite=keys.overwrite) as write,
     ):
         # Lines that run through a terminal leave no room for a bar.
         progress = unseen if not as_page and Product().terminal else console.progress
@@ -72,10 +86,12 @@ def _is_page(out: Path | None, codec: Codec) -> bool:
     return asked
 
 
-def _documents(config: Config, corpus: Corpus) -> list[str]:
-    """The file of each document, in the corpus's order; none where a file may have several."""
-    picks = corpus.picks_documents and not config.data.path
-    if picks or any(count != 1 for _, count in corpus.files):
+def _documents(corpus: Corpus, *, own: bool) -> list[str]:
+    """The file of each document, in the corpus's order; none where a file may have several.
+
+    `own`: it is the checkpoint's own data, of which the part may have some only.
+    """
+    if (corpus.picks_documents and own) or any(count != 1 for _, count in corpus.files):
         return []
     return [name for name, _ in corpus.files]
 

@@ -2,14 +2,18 @@
 
 import operator
 from collections.abc import Iterator
-from dataclasses import Field, dataclass, field, replace
-from typing import Any
+from dataclasses import Field, dataclass, field, fields, replace
+from typing import Any, TypeVar, cast
 
 from seqkit.config.data import DataConfig
 from seqkit.config.model import DynamicConfig, ModelConfig, SampleConfig, check_model
 from seqkit.config.training import OptimizerConfig, TrainConfig, check_train
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_section, option, options_of
+
+Keys = TypeVar("Keys")
+RUNS = "runs"
+"""The folder of all runs, unless another one is given."""
 
 
 @dataclass
@@ -24,9 +28,7 @@ class Config:
         "the run's folder, new, empty or a run's; by default RUNS/RECIPE/TIME. With `--multirun` "
         "the folder in which the runs have theirs, numbered from 0, beside whatever else is there",
     )
-    runs: str = option(
-        "runs", "the folder that holds the folders of runs; compare takes a glob, too"
-    )
+    runs: str = option(RUNS, "the folder that holds the folders of runs; compare takes a glob, too")
     resume: str = option(
         "never",
         "auto resumes the run in run_dir (without a recipe: by its own settings), or starts it; "
@@ -170,6 +172,11 @@ def set_value(config: Config, name: str, value: object) -> None:
     """Set a key by its dotted name."""
     holder, _, key = name.rpartition(".")
     setattr(getattr(config, holder) if holder else config, key, value)
+
+
+def taken(config: Config, keys: type[Keys]) -> Keys:
+    """The values of some keys: those that a dataclass names as its fields."""
+    return keys(**{item.name: getattr(config, item.name) for item in fields(cast(Any, keys))})
 
 
 def as_data_asks(config: Config) -> Config:

@@ -11,7 +11,6 @@ import soundfile
 import yaml
 
 from seqkit.commands import COMMANDS, outputs
-from seqkit.config import Config
 from tests.conftest import SENTENCE, SMALL, TINY, Run
 
 pytestmark = pytest.mark.faults
@@ -120,4 +119,4 @@ def test_no_command_writes_over_another_run(
 def test_out_may_lie_in_the_samples_of_a_run(trained: Path, tmp_path: Path) -> None:
     shutil.copytree(trained, tmp_path / "run")
     out = tmp_path / "run" / "samples" / "new.json"
-    assert outputs.free_files(Config(out=str(out))) == [out]
+    assert outputs.free_files(str(out), [], overwrite=False) == [out]

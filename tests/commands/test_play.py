@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from seqkit.commands.play import _offered
-from seqkit.config import Config
 from seqkit.foundation.errors import ConfigError
 from tests.conftest import Run
 from tests.play.conftest import serving
@@ -17,14 +16,12 @@ from tests.play.conftest import serving
 def test_runs_come_first_and_the_ready_made_models_after_them(
     trained: Path, tmp_path: Path
 ) -> None:
-    config = Config(runs=str(trained.parent))
-    first, *_, before, last = _offered(config)  # other tests may have added runs
+    first, *_, before, last = _offered(None, str(trained.parent))  # other tests may have added runs
     assert (first, before, last) == (str(trained), "etude", "shakespeare")
-    assert _offered(Config(runs=str(trained)))[0] == str(trained)
-    config.checkpoint = "etude"
-    assert _offered(config) == ["etude"]
+    assert _offered(None, str(trained))[0] == str(trained)
+    assert _offered("etude", "runs") == ["etude"]
     with pytest.raises(ConfigError):
-        _offered(Config(runs=str(tmp_path / "typo")))
+        _offered(None, str(tmp_path / "typo"))
 
 
 def test_a_port_that_is_taken_is_told(run: Run) -> None:
