@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.advice import sound, text
-from seqkit.advice.faults import Fault, require_enough
-from seqkit.config import Config
+from seqkit.advice.faults import Fault
+from seqkit.config import DataConfig
 from seqkit.data.codecs import Quantiser, SoundCodec
 from seqkit.data.corpus import Corpus
 from seqkit.data.file_search import Search
@@ -14,28 +14,23 @@ from seqkit.foundation.console import Progress
 
 
 def examine(
-    config: Config, corpus: Corpus, progress: Progress
+    data: DataConfig, corpus: Corpus, progress: Progress
 ) -> tuple[dict[str, Any], list[Fault]]:
-    """The facts of a config's data (docs/reference/doctor.md), and what is wrong, the worst first.
-
-    Raises:
-        DataError: a training with this config would fail, with the least that it needs.
-    """
+    """The facts of data (docs/reference/doctor.md), and what is wrong, the worst first."""
     codec = corpus.codec
-    parts = training, validation, _ = corpus.split(config.data.split)
-    require_enough(config, corpus, training)
+    parts = _, validation, _ = corpus.split(data.split)
     left_out = corpus.unreadable_files
-    if config.data.path:
-        search = Search(config.data, codec.kind)
-        search.named([*map(Path, config.data.path)])
+    if data.path:
+        search = Search(data, codec.kind)
+        search.named([*map(Path, data.path)])
         left_out += search.left_out.total()
     if codec.kind == "audio":
-        about, faults = _of_sound(config, corpus, codec)
+        about, faults = _of_sound(data, corpus, codec)
     else:
         with progress("counting"):
-            found, is_list = text.facts(corpus.whole, codec), config.data.document == "line"
+            found, is_list = text.facts(corpus.whole, codec), data.document == "line"
         about = {"text": found}
-        faults = text.faults(found, codec.kind, config.data.encoding, is_list=is_list)
+        faults = text.faults(found, codec.kind, data.encoding, is_list=is_list)
     judged = validation if len(validation) else corpus.whole  # as the run's report does
     with progress("baselines"):
         beside = baselines.baselines(judged, codec, baselines.SAMPLE)
@@ -52,7 +47,7 @@ def examine(
 
 
 def _of_sound(
-    config: Config, corpus: Corpus, codec: SoundCodec
+    data: DataConfig, corpus: Corpus, codec: SoundCodec
 ) -> tuple[dict[str, Any], list[Fault]]:
     levels = sound.levels_before_gain(corpus.whole, codec)
     facts = {
@@ -63,4 +58,4 @@ def _of_sound(
         "offset": levels.offset,
         "silence": levels.silence,
     }
-    return {"sound": facts}, sound.faults_of(corpus.whole, codec, config.data, levels)
+    return {"sound": facts}, sound.faults_of(corpus.whole, codec, data, levels)

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from seqkit.config import Config
-from seqkit.data.corpus import Corpus, Part
+from seqkit.config import TrainConfig
+from seqkit.data.corpus import Corpus
 from seqkit.foundation.errors import DataError
 
 CONSTANT = "the content is one symbol, again and again: there is nothing to learn from it"
@@ -35,21 +35,23 @@ def told(*rules: Rule) -> list[Fault]:
     return [Fault(*rule[1:]) for rule in rules if rule[0]]
 
 
-def require_enough(config: Config, corpus: Corpus, training: Part) -> None:
-    """Refuse data of which a training with this config would find too little.
+def require_enough(
+    corpus: Corpus, split: list[float], train: TrainConfig, recipe: str | None
+) -> None:
+    """Refuse data of which a training would find too little, split so.
 
     Raises:
         DataError: with the least that it needs, and how much there is.
     """
-    needed = -(-2 * config.train.sequence_length // (1 + len(corpus.readings)))
-    if len(training) >= needed:
+    needed = -(-2 * train.sequence_length // (1 + len(corpus.readings)))
+    if len(corpus.split(split)[0]) >= needed:
         return
-    least, there = math.ceil(needed / config.data.split[0]), len(corpus.whole)
+    least, there = math.ceil(needed / split[0]), len(corpus.whole)
     wanted, has = f"{least:,} symbols", f"{there:,} symbols"
     if (codec := corpus.codec).kind == "audio":
         wanted, has = f"{least / codec.symbol_rate:.2g} s", f"{there / codec.symbol_rate:.2g} s"
-    recipe = f"recipe={config.recipe}" if config.recipe else "this training"
+    named = f"recipe={recipe}" if recipe else "this training"
     raise DataError(
-        f"too little data: {has}, and {recipe} with train.sequence_length="
-        f"{config.train.sequence_length} needs more: give at least {wanted}"
+        f"too little data: {has}, and {named} with train.sequence_length="
+        f"{train.sequence_length} needs more: give at least {wanted}"
     )

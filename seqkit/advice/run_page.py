@@ -14,7 +14,6 @@ from seqkit.advice import verdict
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import reader, writer
 from seqkit.foundation import disk, templates
-from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.wording import duration, visible, visible_line
 from seqkit.runs.events import Diverged, Event, Finished, Started, Stopped
 from seqkit.runs.folder import RunFolder
@@ -73,7 +72,7 @@ def render(record: Record) -> bytes:
         "samples": [_shown(*samples[place]) for place in places],
         "sample_count": len(samples),
         "facts": [(name, _short(value)) for name, value in _facts(record).items() if value],
-        "settings": visible(to_yaml(record.settings)) if record.settings else "",
+        "settings": visible(record.settings),
     }
     return templates.render(Path(__file__).with_suffix(".html"), values)
 

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from seqkit.config import Config, DataConfig
 from seqkit.evaluation.baselines import NAMES, noun
 from seqkit.foundation.processes import Rank
 from seqkit.foundation.wording import command_line
@@ -63,8 +62,7 @@ def baselines(record: Record) -> dict[str, float]:
 
 def _noun(record: Record) -> str:
     """What a symbol of this run is."""
-    data = record.settings.data if record.settings else DataConfig()
-    return noun(record.text("data", "kind") or data.kind)
+    return noun(record.text("data", "kind") or record.keys.get("data.kind", "auto"))
 
 
 def _guess(record: Record) -> float:
@@ -90,7 +88,7 @@ def _seen(record: Record) -> Iterator[str]:
         yield "recites"
     judged = validation if len(losses) > 2 else train
     few = judged is train and len(train.values) < _FEW
-    warm = record.settings.optimizer.warmup_steps if record.settings else 0
+    warm = record.keys.get("optimizer.warmup_steps", 0)
     if few or record.metrics.step < 2 * warm:
         yield "is short"
     fell = len(losses) > 1 and last < _FALLING * float(losses[-2])
@@ -129,24 +127,24 @@ def judge(record: Record) -> Verdict:
     heard = record.text("likeness", "heard") if record.state == "finished" else ""
     recital = record.text("recital", "words")
     finding = _finding(record, fails=record.fact("likeness", "is_like") is False)
-    settings, total = record.settings, record.number("total_steps")
-    if settings is None:
+    total = record.number("total_steps")
+    if not record.keys:
         return Verdict(finding, "Its settings cannot be read.")
     at = f"{record.metrics.step:,}" + (f" of {total:,.0f}" if total else "")
     if record.state == "diverged":
-        clip = "" if settings.train.clip_norm else ", and train.clip_norm=1"
-        return Verdict(finding, f"Try {_slower(settings)}{clip}.")
+        clip = "" if record.keys["train.clip_norm"] else ", and train.clip_norm=1"
+        return Verdict(finding, f"Try {_slower(record)}{clip}.")
     if ended := _ENDED.get(record.state):
         said = f"{ended.format(at)}. This goes on with it:"
-        return Verdict(finding, said, _go_on(record, settings))
+        return Verdict(finding, said, _go_on(record))
     seen = next(_seen(record), "")
     if not seen:
         return Verdict(finding, f"It is still going, at step {at}: look again later.")
     finding += f" Its last sample {heard}." if heard else ""
     finding += f" Its last sample: {recital}." if recital else ""
     longer = seen in ("is short", "falls")
-    command = _go_on(record, settings, *_longer(record, settings)) if longer else ""
-    return Verdict(finding, _advice(record, settings, seen), command)
+    command = _go_on(record, *_longer(record)) if longer else ""
+    return Verdict(finding, _advice(record, seen), command)
 
 
 def _finding(record: Record, fails: bool) -> str:
@@ -171,44 +169,45 @@ def _finding(record: Record, fails: bool) -> str:
     return f"{learned}. {standing}" + (f"; {beside}: fewer are better." if beside else ".")
 
 
-def _advice(record: Record, settings: Config, seen: str) -> str:
+def _advice(record: Record, seen: str) -> str:
     """The sentence for what is seen of a run."""
-    kind = record.text("data", "kind") or settings.data.kind
+    keys, kind = record.keys, record.text("data", "kind") or record.keys["data.kind"]
     content = {"text": "text", "audio": "sound"}.get(kind, "data")
     where = ": see docs/reference/writers.md" if kind == "text" else ""
-    dropout = min(settings.model.dropout + 0.2, _MOST_DROPOUT)
-    less = (
-        "a smaller network" if dropout == settings.model.dropout else f"model.dropout={dropout:g}"
-    )
+    dropout = min(keys["model.dropout"] + 0.2, _MOST_DROPOUT)
+    same = dropout == keys["model.dropout"]
+    less = "a smaller network" if same else f"model.dropout={dropout:g}"
     return _ADVICE[seen].format(
         content=content,
         step=record.best[0] if record.best else 0,
-        slower=_slower(settings),
+        slower=_slower(record),
         less_by_heart=f"{less}, or more {content}{where}",
-        wider=2 * settings.model.hidden_size,
+        wider=2 * keys["model.hidden_size"],
     )
 
 
-def _slower(settings: Config) -> str:
+def _slower(record: Record) -> str:
     """A smaller learning rate than that of a run."""
-    rate = settings.optimizer.lr
+    rate = record.keys["optimizer.lr"]
     return f"a smaller optimizer.lr, such as {rate / 3:.2g} in place of {rate:g}"
 
 
-def _go_on(record: Record, settings: Config, *keys: str) -> str:
+def _go_on(record: Record, *keys: str) -> str:
     """The command that goes on with a run, in as many processes, and with its plug-ins."""
     size, here = (int(record.number(key) or 1) for key in ("processes", "local_processes"))
     words, rank = (f"run_dir={record.path}", "resume=auto"), Rank(size=size, local_size=here)
-    return command_line(*words, *keys, plugins=settings.plugins, rank=rank)
+    return command_line(*words, *keys, plugins=record.keys["plugins"], rank=rank)
 
 
-def _longer(record: Record, settings: Config) -> Iterator[str]:
+def _longer(record: Record) -> Iterator[str]:
     """The keys that double a run."""
-    train = settings.train
-    if train.max_minutes:
+    minutes, epochs, steps = (
+        record.keys[f"train.max_{name}"] for name in ("minutes", "epochs", "steps")
+    )
+    if minutes:
         spent = (record.number("elapsed_seconds") or 0.0) / 60
-        yield f"train.max_minutes={math.ceil(2 * max(train.max_minutes, spent))}"
-    if train.max_epochs and 2 * (record.passes or math.inf) >= train.max_epochs:
-        yield f"train.max_epochs={2 * train.max_epochs}"
-    if train.max_steps:
-        yield f"train.max_steps={2 * max(train.max_steps, record.metrics.step)}"
+        yield f"train.max_minutes={math.ceil(2 * max(minutes, spent))}"
+    if epochs and 2 * (record.passes or math.inf) >= epochs:
+        yield f"train.max_epochs={2 * epochs}"
+    if steps:
+        yield f"train.max_steps={2 * max(steps, record.metrics.step)}"

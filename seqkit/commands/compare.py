@@ -67,7 +67,7 @@ def _place(record: Record) -> tuple[str, float]:
 
 def _differing(records: Sequence[Record]) -> list[str]:
     """The keys that shape a training and differ between runs."""
-    known = [record.keys for record in records if record.settings]
+    known = [record.keys for record in records if record.keys]
     names = known[0] if known else {}
     return [
         name

@@ -9,7 +9,7 @@ from typing import Any
 from seqkit import compose
 from seqkit.advice import recommend, verdict
 from seqkit.advice.examine import examine
-from seqkit.advice.faults import Fault
+from seqkit.advice.faults import Fault, require_enough
 from seqkit.advice.sound import decibels
 from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
@@ -78,8 +78,9 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
         faults.append(Fault("neither text nor a known format of sound: bytes are learnt"))
     if config.data.kind == "auto":  # the command line to copy says what was found
         config.data.kind = corpus.codec.kind
+    require_enough(corpus, config.data.split, config.train, config.recipe)
     with machine.memory_errors("Try device=cpu."):
-        facts, found = examine(config, corpus, console.progress)
+        facts, found = examine(config.data, corpus, console.progress)
     faults += found
     if paths:
         keys = {key: value for fault in faults for key, value in fault.keys.items()}

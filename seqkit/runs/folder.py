@@ -10,11 +10,10 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from seqkit.config import Config
 from seqkit.foundation import disk
 from seqkit.foundation.errors import OutputError
 from seqkit.foundation.run_folders import SAVED, is_run
@@ -66,8 +65,8 @@ class RunFolder(RunFiles):
         if not os.access(there, os.W_OK):
             raise OutputError(f"run_dir={self.path}: no folder can be made in {there}")
 
-    def check_new(self, config: Config) -> None:
-        """Look whether a run may begin here.
+    def check_new(self, read: Iterable[str | None], *, overwrite: bool) -> None:
+        """Look whether a run may begin here, which reads some files.
 
         Raises OutputError where it would replace another one unasked, where the folder is
         somebody's, and where what the run reads lies in it, perhaps by a link.
@@ -75,7 +74,7 @@ class RunFolder(RunFiles):
         if self._timed:
             return
         if self.holds_run:
-            if not config.overwrite:
+            if not overwrite:
                 raise OutputError(
                     f"run_dir={self.path} holds a run: resume=auto goes on with it, "
                     "overwrite=true replaces it"
@@ -86,8 +85,7 @@ class RunFolder(RunFiles):
                 f"new or an empty one, such as run_dir={self.path / 'run'}"
             )
         real = os.path.realpath(self.path)
-        named = [*config.data.path, config.prompt_file, config.prompt_audio, config.init_from]
-        for path in filter(None, named):
+        for path in filter(None, read):
             if os.path.lexists(path) and Path(os.path.realpath(path)).is_relative_to(real):
                 raise OutputError(f"{path} lies in {self.path}, the run's own folder: give another")
 

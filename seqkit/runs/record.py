@@ -10,8 +10,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from seqkit.config import Config, values_of
+from seqkit.config import values_of
 from seqkit.foundation import disk
+from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.errors import SeqkitError
 from seqkit.runs.folder import is_locked
 from seqkit.runs.layout import RunFiles
@@ -69,7 +70,9 @@ class Metrics:
 class Record:
     """A run's folder.
 
-    settings: as its newest checkpoint has them; None if none can be read.
+    keys: all settings by their dotted names, as its newest checkpoint has them; empty if it cannot
+        be read.
+    settings: these as YAML.
     facts: the object of summary.json over that of about.json, see docs/reference/files.md.
     samples: steps and files; `final` is the closing sample of sound, and `data` the data's own.
     problems: what could not be read, in words.
@@ -78,17 +81,13 @@ class Record:
     path: Path
     metrics: Metrics
     state: State
-    settings: Config | None
+    keys: Mapping[str, Any]
+    settings: str
     facts: Mapping[str, Any]
     samples: Sequence[tuple[int, Path]]
     final: Path | None
     data: Path | None
     problems: list[str] = field(default_factory=list)
-
-    @property
-    def keys(self) -> dict[str, Any]:
-        """All settings by their dotted names; empty if they cannot be read."""
-        return values_of(self.settings) if self.settings else {}
 
     @property
     def best(self) -> tuple[int, float] | None:
@@ -144,9 +143,10 @@ def read(path: Path, state: State | None = None) -> Record:
         how = _part(about, "ended").get("how")
         left: State = how if how in ("stopped", "diverged") else "ended"
         state = "finished" if summary else "running" if is_locked(files.lock) else left
-    settings, names = None, list[Path]()
+    keys, settings, names = dict[str, Any](), "", list[Path]()
     with contextlib.suppress(SeqkitError):
-        settings = read_config(path)
+        config = read_config(path)
+        keys, settings = values_of(config), to_yaml(config)
     with contextlib.suppress(OSError):  # there were none, perhaps
         in_folder = files.samples.iterdir()
         names = sorted(file for file in in_folder if file.is_file() and not file.is_symlink())
@@ -156,6 +156,7 @@ def read(path: Path, state: State | None = None) -> Record:
         path=path,
         metrics=metrics,
         state=state,
+        keys=keys,
         settings=settings,
         facts={**about, **summary, "data": {**_part(about, "data"), **_part(summary, "data")}},
         samples=sorted((int(match[1]), file) for match, file in samples),

@@ -79,7 +79,9 @@ def claimed(config: Config, session: Session) -> Iterator[Claim]:
             if goes_on:
                 saved = resume.find_last(folder, session.catalogue, session.notice)
             elif ranks.leads:
-                folder.check_new(config)
+                prompts = config.prompt_file, config.prompt_audio
+                read = *config.data.path, *prompts, config.init_from
+                folder.check_new(read, overwrite=config.overwrite)
         if goes_on:
             config = _filled_up(config, saved, session)
             changed = resume.differences(config, saved.settings)

@@ -78,7 +78,7 @@ def read_data(claim: Claim, session: Session) -> TrainingData:
         require_cut(config.data, corpus.name, len(corpus.files), len(corpus.whole.starts))
         _tell_faults(corpus, config.data, notice)
     training, validation, _ = corpus.split(config.data.split)
-    require_enough(config, corpus, training)
+    require_enough(corpus, config.data.split, config.train, config.recipe)
     corpus = _with_counts(corpus, training, notice)
     parts = (training, validation, training)
     read = TrainingData(config, source, corpus, *parts, saved or other)

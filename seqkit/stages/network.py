@@ -4,7 +4,7 @@ import dataclasses
 
 import torch
 
-from seqkit.config import ARITHMETIC_KEYS, Config, ModelConfig, TrainConfig, check_model
+from seqkit.config import ARITHMETIC_KEYS, ModelConfig, TrainConfig, check_model
 from seqkit.data.lanes import Lanes
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError
@@ -53,10 +53,10 @@ def shape_of(data: TrainingData) -> ModelConfig:
     return shape
 
 
-def with_model(config: Config, model: ModelConfig) -> Config:
-    """The config with the network that is trained: weights to start from bring their own."""
-    of_data = {key: getattr(config.model, key) and getattr(model, key) for key in _OF_DATA}
-    return dataclasses.replace(config, model=dataclasses.replace(model, **of_data))
+def as_asked(wanted: ModelConfig, model: ModelConfig) -> ModelConfig:
+    """The network that is trained, with keys as its data have them left out if they were."""
+    of_data = {key: getattr(wanted, key) and getattr(model, key) for key in _OF_DATA}
+    return dataclasses.replace(model, **of_data)
 
 
 def lay_out(data: TrainingData, model: ModelConfig, session: Session) -> Lanes:
@@ -90,7 +90,7 @@ def build(data: TrainingData, model: ModelConfig, chosen: torch.device, notice: 
     """The network: new weights, or those to start from."""
     config = data.config
     if data.start is not None:
-        if with_model(config, model) != config:
+        if as_asked(config.model, model) != config.model:
             notice("the model is that of the checkpoint, whatever the recipe and model.* say")
         return dataclasses.replace(data.start, model=model).build(chosen)
     return CharRNN(model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)

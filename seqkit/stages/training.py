@@ -193,8 +193,13 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
     model = network.shape_of(data)
     closing = plan_closing(data, model, chosen, session)
     lanes = network.lay_out(data, model, session)
-    widest, steps = lanes.widest, lanes.sequence_length
-    memory, room = footprint.of_training(data.config, model, widest, steps, precision)
+    memory, room = footprint.of_training(
+        model,
+        data.config.optimizer,
+        lanes.widest * lanes.sequence_length,
+        precision,
+        averaged=train.average > 0,
+    )
     machine.require_memory(memory, "this training", footprint.SMALLER, chosen)
     if ranks.leads:
         claim.folder.require_room(room)
@@ -204,7 +209,8 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
     with machine.memory_errors(footprint.SMALLER):
         built = network.build(data, model, chosen, session.notice)
         execution = ranks.shared(lambda: network.execution(train, built, lanes, session, saved))
-        config = network.with_model(data.config, model)
+        asked = network.as_asked(data.config.model, model)
+        config = dataclasses.replace(data.config, model=asked)
         plan = Plan(config.optimizer, config.train, config.fixed_seed, execution)
         clock = Clock(
             train.max_minutes,

@@ -1,6 +1,5 @@
 """A run's folder: locked, cut back on resume, and never without a whole checkpoint."""
 
-import dataclasses
 import errno
 import fcntl
 import os
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from seqkit.config import Config, ModelConfig
+from seqkit.config import ModelConfig
 from seqkit.data.codecs import Characters
 from seqkit.foundation.errors import OutputError
 from seqkit.model.char_rnn import CharRNN
@@ -28,26 +27,25 @@ def checkpoint(step: int) -> Checkpoint:
 
 
 def test_a_folder_of_other_things_is_no_runs(tmp_path: Path) -> None:
-    place, config = tmp_path / "project", Config()
-    RunFolder(place).check_new(config)  # it is not there
+    place = tmp_path / "project"
+    RunFolder(place).check_new([], overwrite=False)  # it is not there
     for name in ("samples", "checkpoints", "tensorboard", ".git"):
         (place / name).mkdir(parents=True)
     (place / ".lock").touch()
-    RunFolder(place).check_new(config)  # what a start that failed left
+    RunFolder(place).check_new([], overwrite=False)  # what a start that failed left
     for name in "abcd":
         (place / name).touch()
     with pytest.raises(OutputError, match=r"other things \(a, b, c and 1 more\): give a new or an"):
-        RunFolder(place).check_new(config)
-    RunFolder(place, timed=True).check_new(config)  # it gets a number
+        RunFolder(place).check_new([], overwrite=False)
+    RunFolder(place, timed=True).check_new([], overwrite=False)  # it gets a number
     (place / "config.yaml").write_text("epochs: 3\n")
     with pytest.raises(OutputError, match="other things"):
-        RunFolder(place).check_new(config)  # another program's
+        RunFolder(place).check_new([], overwrite=False)  # another program's
     own = RunFolder(place)
     with own.claimed():
         own.make()
         own.save(checkpoint(1))
-    again = dataclasses.replace(config, overwrite=True)
-    RunFolder(place).check_new(again)  # a run, and what its owner put beside it
+    RunFolder(place).check_new([], overwrite=True)  # a run, and what its owner put beside it
 
 
 def test_two_trainings_never_share_a_folder(tmp_path: Path) -> None:
