@@ -6,7 +6,6 @@ import contextlib
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -14,7 +13,7 @@ import seqkit
 from seqkit import commands
 from seqkit.commands import COMMANDS
 from seqkit.commands.interrupts import SIGNALS, ended_by_signals
-from seqkit.config import Config, taken
+from seqkit.config import taken
 from seqkit.foundation import driver, processes, stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, put
@@ -108,16 +107,7 @@ def _main(arguments: list[str]) -> int:
         if options.cfg:
             raise ConfigError("--cfg prints one config: leave --multirun out")
         return _multirun(command, words, options.config_dir)
-    from seqkit import compose  # which takes a while, and Hydra more if it is needed
-
-    made = compose.compose_training if command == "train" else compose.compose
-    config = made(words, options.config_dir)
-    if options.cfg:
-        from seqkit.foundation.config_file import to_yaml
-
-        stdout.write(to_yaml(config).rstrip("\n"))
-        return 0
-    return _run(command, config, compose.given_keys(words))
+    return _run(command, words, options.config_dir, only_shown=options.cfg)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -137,10 +127,19 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(command: str, config: Config, given: Sequence[str]) -> int:
+def _run(command: str, words: list[str], config_dirs: list[Path], *, only_shown: bool) -> int:
+    from seqkit import compose  # which takes a while, and Hydra more if it is needed
+
+    made = compose.compose_training if command == "train" else compose.compose
+    config = made(words, config_dirs)
+    if only_shown:
+        from seqkit.foundation.config_file import to_yaml
+
+        stdout.write(to_yaml(config).rstrip("\n"))
+        return 0
     catalogue = Catalogue(config.plugins)
     console = Console(config.quiet or not processes.own_rank().leads)
-    if ignored := [key for key in given if not commands.reads(command, key)]:
+    if ignored := [key for key in compose.given_keys(words) if not commands.reads(command, key)]:
         console.notice(f"{command} does not read {', '.join(ignored)}")
     with console.progress("seqkit: starting"):
         if commands.reads(command, "device"):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from seqkit import compose
 from seqkit.commands.interrupts import Interrupts
-from seqkit.config import Config
+from seqkit.config import taken
 from seqkit.foundation import disk, machine, threads
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
@@ -90,6 +90,15 @@ class Job:
         return self.folder.name, loss, seconds, outcome, self.differing
 
 
+@dataclass(frozen=True)
+class _Sweep:
+    """How jobs are started."""
+
+    gpus: int | None
+    jobs: int | None
+    launcher: str
+
+
 def run(words: Sequence[str], config_dirs: list[Path]) -> int:
     """Train once for every combination, and show a table on stderr; stdout stays empty.
 
@@ -103,17 +112,18 @@ def run(words: Sequence[str], config_dirs: list[Path]) -> int:
     """
     lines, own = compose.sweep(words)
     configs = [compose.compose(line, config_dirs) for line in lines]
-    sweep = compose.compose(own, config_dirs)
+    sweep = taken(compose.compose(own, config_dirs), _Sweep)
     for config in configs:
         Catalogue(config.plugins)  # which refuses a faulty plug-in
     if not all(config.recipe for config in configs):
         raise ConfigError("no recipe: a sweep needs one, also to go on: give recipe=NAME")
     slots = min(sweep.gpus or sweep.jobs or 1, len(lines))
     start = _starter(sweep, slots)
-    folder = _folder(configs[0])
+    first = configs[0]
+    folder = _folder(first.run_dir, RunFolder.timed(Path(first.runs), first.recipe or ""))
     options = [f"--config-dir={place}" for place in config_dirs]
     jobs = _jobs(lines, [*options, *(["device=cuda"] if sweep.gpus else [])], folder)
-    console = Console(configs[0].quiet)
+    console = Console(first.quiet)
     console.notice(f"{counted(len(jobs), 'job')} into {folder}, {slots} at once")
     with Interrupts(at_once=False) as interrupts:
         try:
@@ -127,12 +137,11 @@ def run(words: Sequence[str], config_dirs: list[Path]) -> int:
     return interrupts.failure("").exit_code
 
 
-def _folder(config: Config) -> Path:
+def _folder(run_dir: str | None, timed: RunFolder) -> Path:
     """The folder that the numbered runs go to: run_dir, or a new one of its own."""
-    timed = RunFolder.timed(Path(config.runs), config.recipe or "")
-    folder = RunFolder(Path(config.run_dir)) if config.run_dir else timed
+    folder = RunFolder(Path(run_dir)) if run_dir else timed
     folder.check_writable()
-    if not config.run_dir:
+    if not run_dir:
         return make_numbered(folder.path)
     disk.make_folder(folder.path)
     return folder.path
@@ -153,7 +162,7 @@ def _jobs(lines: Sequence[Sequence[str]], options: Sequence[str], folder: Path) 
     return jobs
 
 
-def _starter(sweep: Config, slots: int) -> Callable[[Job, int], Process]:
+def _starter(sweep: _Sweep, slots: int) -> Callable[[Job, int], Process]:
     """Returns what starts a job in a place. Raises ConfigError, DeviceError where nothing can."""
     if sweep.launcher == "serial" and (sweep.gpus or sweep.jobs):
         raise ConfigError("several jobs at once: give launcher=local or launcher=slurm, too")
