@@ -13,16 +13,12 @@ import pytest
 import soundfile
 
 from seqkit.advice import run_page
-from seqkit.advice.run_page import Report
 from seqkit.config import Config
-from seqkit.foundation.config_file import to_yaml
 from seqkit.runs import record
-from seqkit.runs.events import Diverged, Finished, Started, Stopped
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import RunFiles
-from tests.advice.conftest import Leave, keep, lines
+from tests.advice.conftest import Leave, keep
 from tests.browser import Page, browser, needs_browser
-from tests.conftest import fill_disk
 
 TAGS = "<script>document.title = 'owned'</script><img src=x onerror=alert(1)>"
 HOSTILE = f"{TAGS}\u202eevil\x1b[31m\0 "
@@ -136,61 +132,3 @@ def test_how_a_run_stands_is_found_out(leave: Leave) -> None:
     assert record.read(run).state == "stopped"
     RunFiles(run).summary.write_text('{"steps": 3}')
     assert record.read(run).state == "finished"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[RunFolder]:
-    folder = RunFolder(tmp_path / "run")
-    with folder.claimed():
-        folder.make()
-        folder.checkpoint("last").parent.mkdir(exist_ok=True)
-        folder.checkpoint("last").touch()  # as a power failure leaves it
-        folder.write(folder.config, to_yaml(Config(recipe="shakespeare")).encode())
-        yield folder
-
-
-def started(folder: RunFolder) -> Started:
-    return Started(
-        step=0, total_steps=100, symbols=9, data="a", vocabulary=3, parameters=5, device="cpu",
-        precision="fp32", run_dir=folder.path,
-    )  # fmt: skip
-
-
-def finished(folder: RunFolder) -> Finished:
-    return Finished(step=100, seconds=9.0, best_loss=2.0, run_dir=folder.path)
-
-
-def test_what_stands_badly_is_told(folder: RunFolder) -> None:
-    folder.metrics.write_text(lines([4.0, 3.9], [4.0, 3.9, 3.8]))
-    keep(folder.path, Config(recipe="shakespeare"))
-    told = list[str]()
-    report = Report(folder, lambda: {"baselines": {"histogram_bits": 4.8}}, told.append)
-    for event in (started(folder), finished(folder)):
-        report(event)
-    assert told[0].startswith("It has not learned: it is no better than guessing. At step 1,000")
-    assert told[1:] == [f"report: {folder.report}"]
-
-
-@pytest.mark.parametrize("how", ["stopped", "diverged"])
-def test_why_a_run_ended_early_is_kept(how: str, folder: RunFolder) -> None:
-    report = Report(folder, lambda: {"device": "cpu"}, print)
-    report(started(folder))
-    assert json.loads(folder.about.read_text()) == {"device": "cpu", "ended": None}
-    stopped = Stopped(7, "SIGTERM", folder.path)
-    report(stopped if how == "stopped" else Diverged(7, "the loss is nan"))
-    about = json.loads(folder.about.read_text())
-    assert about == {"device": "cpu", "ended": {"how": how, "step": 7}}
-    assert f": {how}</title>" in folder.report.read_text()
-
-
-def test_a_page_that_cannot_be_written_ends_no_training(
-    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    notices: list[str] = []
-    report = Report(folder, dict, notices.append)
-    report(started(folder))
-    fill_disk(monkeypatch, files=".report*")
-    report(finished(folder))
-    assert len(notices) == 1
-    assert "no report: cannot write" in notices[0]
-    assert [file.name for file in folder.path.glob("*report*")] == []

@@ -88,26 +88,3 @@ def test_damage_is_told_and_no_failure(run: Run, runs: Path) -> None:
     rows = [line.split() for line in shown.out.decode().splitlines()]
     outcome = {Path(row[0]).name: row[6] for row in rows if len(row) > 6 and row[0] != "run"}
     assert outcome == {"better": "unfinished", "worse": "finished", "$other": "finished"}
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (["runs=none/*"], 2, "runs=none/*: no run there"),
-        ([], 2, "runs=runs: no run there"),
-    ],
-)
-def test_what_cannot_be_done_is_said_before_anything_is_read(
-    words: list[str],
-    code: int,
-    said: str,
-    run: Run,
-    trained: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert said in run.fails_in_a_line(
-        code, "compare", *(word.format(runs=trained) for word in words)
-    )
-    assert not list(tmp_path.iterdir())

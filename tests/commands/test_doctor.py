@@ -1,4 +1,4 @@
-"""`doctor`, before a training and after it."""
+"""`doctor`, before a training and after it: what it finds, and that its command line does it."""
 
 import json
 import shlex
@@ -11,6 +11,10 @@ import soundfile
 
 from seqkit.compose import compose
 from seqkit.config import DataConfig
+from seqkit.data.codecs import Characters
+from seqkit.data.load import load_corpus
+from seqkit.foundation.catalogue import Catalogue
+from seqkit.foundation.session import Session
 from tests.conftest import SMALL, TINY, Run
 
 WORDS = [*("the", "rain", "in", "spain", "stays", "mainly", "on", "a", "plain"), "or\n"]
@@ -22,9 +26,10 @@ def examined(run: Run, *words: str | Path) -> dict[str, Any]:
     return dict(run.json("doctor", *words, "device=cpu", "train.max_minutes=0.05"))
 
 
-def composed(found: dict[str, Any]) -> DataConfig:
-    """How the command line that is recommended reads the data."""
-    return compose(shlex.split(found["recommendation"]["command"])[3:], []).data
+def advised(run: Run, *words: str | Path) -> tuple[dict[str, Any], DataConfig]:
+    """What was found, and how the command line that is recommended reads the data."""
+    found = examined(run, *words)
+    return found, compose(shlex.split(found["recommendation"]["command"])[3:], []).data
 
 
 def test_a_text_is_examined_and_the_command_line_trains(run: Run, tmp_path: Path) -> None:
@@ -61,8 +66,8 @@ def test_the_command_line_reads_the_data_as_the_doctor_did(
     else:
         soundfile.write(file, NOISE, 8000, format="WAV")
     words = [f"recipe={recipe}", f"data.path={file}", *keys]
-    found = examined(run, *words)
-    assert composed(found) == compose(words, []).data
+    found, data = advised(run, *words)
+    assert data == compose(words, []).data
     command = shlex.split(found["recommendation"]["command"])
     assert sum(word.startswith("data.") for word in command) == 1 + len(keys)
 
@@ -100,16 +105,6 @@ def test_a_run_is_judged_as_on_its_page(trained: Path, run: Run) -> None:
     assert found["advice"] in shown
 
 
-def test_misuse_is_refused_in_a_line(text_file: Path, run: Run, tmp_path: Path) -> None:
-    for code, said, words in [
-        (2, "no data: give data.path", ("data.kind=text",)),
-        (2, "or run_dir to look at a run", (f"run_dir={tmp_path}", f"data.path={text_file}")),
-        (4, "no run in this folder", (f"run_dir={tmp_path}",)),
-        (3, "no such file", (f"data.path={tmp_path / 'none'}",)),
-    ]:
-        assert said in run.fails_in_a_line(code, "doctor", *words)
-
-
 @pytest.mark.thorough
 def test_a_training_tells_the_faults_of_sound(run: Run, tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", 0.02 * NOISE[:8000] + 0.1, 8000)
@@ -120,3 +115,41 @@ def test_a_training_tells_the_faults_of_sound(run: Run, tmp_path: Path) -> None:
     assert "DC" not in done.err  # the two worst are enough
     again = run(f"run_dir={tmp_path / 'run'}", "resume=auto", "train.max_steps=2")
     assert "the sound is short" not in again.err
+
+
+def test_line_ends_of_windows_are_advised_against_and_mended(run: Run, tmp_path: Path) -> None:
+    text = tmp_path / "a.txt"
+    text.write_bytes(PROSE.replace("\n", "\r\n").encode())
+    found, data = advised(run, f"data.path={text}")
+    assert data.newline == "lf"
+    assert any("data.newline=lf" in fault for fault in found["faults"])
+    assert next(iter(found["text"]["vocabulary"]["odd"])) == "U+000D CR"
+
+
+def test_a_byte_order_mark_is_advised_against_and_left_out(run: Run, tmp_path: Path) -> None:
+    for name, mark in (("a", "\ufeff"), ("b", "")):
+        (tmp_path / f"{name}.txt").write_text(f"{mark}{PROSE}", encoding="utf-8")
+    found, data = advised(run, f"data.path={tmp_path}")
+    (fault,) = (fault for fault in found["faults"] if "U+FEFF" in fault)
+    assert fault.startswith("1 file")
+    assert fault.endswith("with data.encoding=utf-8-sig")
+    assert data.encoding == "utf-8-sig"
+    corpus = load_corpus(data, Session(Catalogue(), print))
+    assert isinstance(corpus.codec, Characters)
+    assert "\ufeff" not in corpus.codec.vocabulary
+
+
+def test_a_gain_for_quiet_sound_is_in_the_command_line(run: Run, tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", NOISE * 0.02, 8000)
+    words = ("recipe=wav_generation", f"data.path={tmp_path / 'a.wav'}")
+    found, data = advised(run, *words)
+    assert any("data.gain=peak" in fault for fault in found["faults"])
+    assert data.gain == "peak"
+
+
+def test_a_list_is_for_the_recipe_of_names(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "names.txt"
+    file.write_text("\n".join(PROSE.split()))
+    told = run.ok("doctor", f"data.path={file}", "data.document=line", "device=cpu").out.decode()
+    assert "the text is short" not in told
+    assert "recipe=names" in told.partition("Train with")[2]

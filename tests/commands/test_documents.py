@@ -98,21 +98,6 @@ def test_a_run_goes_on_with_its_documents_alone(run: Run, listed: Path, tmp_path
     assert "data.document" in run.fails(2, *without, "resume=auto", "train.max_steps=9")
 
 
-@pytest.mark.parametrize(
-    ("code", "more", "told"),
-    [
-        (3, ["data.document=%%"], "data.document=%% cuts nothing in names.txt"),
-        (2, ["data.document=line", "data.kind=bytes"], "read as bytes"),
-        (2, ["data.document=line", "data.kind=hf"], "data.kind=hf: that is gone: the library"),
-    ],
-)
-def test_what_cuts_nothing_is_refused(
-    code: int, more: list[str], told: str, run: Run, listed: Path
-) -> None:
-    words = ["recipe=shakespeare", *SHORT, f"data.path={listed.parent / 'names.txt'}"]
-    assert told in run.fails(code, *words, *more)
-
-
 def test_ends_may_be_left_out(run: Run, listed: Path, tmp_path: Path) -> None:
     words = [*LINES, f"data.path={listed.parent / 'names.txt'}", f"run_dir={tmp_path / 'a'}"]
     run.ok(*words, "model.ends=false", "train.max_steps=1")

@@ -26,13 +26,3 @@ def test_a_checkpoint_in_eight_bits_predicts_nearly_as_well(
     assert whole != rounded == pytest.approx(whole, abs=0.01)
     run.fails_in_a_line(6, *words, f"out={out}")
     run.ok(*words, f"out={out}", "overwrite=true")
-
-
-@pytest.mark.parametrize("name", [None, "model.onnx", "verse.zip"])
-def test_another_ending_or_none_is_refused(
-    name: str | None, run: Run, trained: Path, tmp_path: Path
-) -> None:
-    out = [f"out={tmp_path / name}"] if name else []
-    refused = run.fails_in_a_line(2, "export", f"checkpoint={trained}", *out)
-    assert f"{out[0] if out else 'no out'}: give out=FILE.html for a page that runs" in refused
-    assert not [*tmp_path.iterdir()]

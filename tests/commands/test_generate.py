@@ -153,15 +153,6 @@ def test_a_model_ends_its_documents(engine: str, run: Run, ending: Path, tmp_pat
     assert files == texts
 
 
-def test_what_has_no_ends_cannot_learn_them(run: Run, tiny: list[str]) -> None:
-    words = [*tiny, "model.ends=true"]
-    for more, told in (
-        ("train.max_steps=1", "give a folder in which each document is a file"),
-        ("model.vocabulary_size=99", "leave it out"),
-    ):
-        assert told in run.fails(2, *words, more)
-
-
 def test_a_network_may_learn_ends_later_and_keeps_them(
     run: Run, trained: Path, ending: Path, tmp_path: Path
 ) -> None:

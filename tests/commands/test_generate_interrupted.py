@@ -1,16 +1,13 @@
 """Text that is made on a terminal, and what a signal or a closed terminal leaves of it."""
 
-import io
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import IO, Any
 
 import pytest
 
-from seqkit.foundation import disk
 from tests.conftest import Run, environment
 from tests.terminal import Screen, set_size
 from tests.warm_python import python
@@ -79,57 +76,3 @@ def test_a_signal_ends_text_on_stdout_in_a_line(
     assert 50 <= len(begun + rest) < 10_000_000
     assert said.decode().endswith(f"stopped by {sent.name}: what it wrote until then is whole\n")
     assert said.count(b"\n") == 1
-
-
-class Signalling(io.BytesIO):
-    """A file during whose finishing impatient people send signal after signal."""
-
-    def __init__(self, file: IO[bytes], sent: signal.Signals) -> None:
-        super().__init__()
-        self._file = file
-        self._sent = sent
-        self._written = 0
-
-    def write(self, content: Any) -> int:
-        self._written += self._file.write(content)
-        if self._written > 300:
-            self._send()
-        return len(content)
-
-    def flush(self) -> None:
-        self._send()
-        self._file.flush()
-        self._send()
-
-    def fileno(self) -> int:
-        return self._file.fileno()
-
-    def close(self) -> None:
-        self._file.close()
-
-    def _send(self) -> None:
-        if self._written:
-            signal.raise_signal(self._sent)
-            signal.raise_signal(signal.SIGTERM)
-
-
-@pytest.mark.parametrize(
-    ("sent", "code", "length"), [(signal.SIGTERM, 75, 10**9), (signal.SIGINT, 130, 200)]
-)
-def test_signals_while_text_is_saved_lose_nothing(
-    sent: signal.Signals, code: int, length: int,
-    run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    real = disk.open_file
-    monkeypatch.setattr(disk, "open_file", lambda path, mode: Signalling(real(path, mode), sent))
-    out, seed = tmp_path / "made.txt", "seed=5"
-    words = [f"checkpoint={trained}", f"length={length}", "streams=2", seed]
-    result = run.fails(code, "generate", *words, f"out={out}")
-    assert ("ended early, and can be used" if length > 200 else "written") in result
-    assert {file.name for file in tmp_path.iterdir()} == {"made_1.txt", "made_2.txt"}
-    monkeypatch.undo()
-    texts = [(tmp_path / f"made_{number}.txt").read_bytes() for number in (1, 2)]
-    assert len(texts[0]) == len(texts[1])
-    assert len(texts[0]) == length or 300 < len(texts[0]) < 5000
-    whole = run("generate", f"checkpoint={trained}", f"length={len(texts[0])}", "streams=2", seed)
-    assert whole.out == b"\n\n".join(texts)

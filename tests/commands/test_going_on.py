@@ -1,7 +1,6 @@
 """A run goes on by its folder alone: with its own settings, and no others unasked."""
 
 import shutil
-import signal
 from pathlib import Path
 
 import pytest
@@ -12,14 +11,10 @@ from tests.conftest import (
     TINY,
     Run,
     Write,
-    completed,
     same,
     saved,
-    start,
     summary_of,
-    wait_for_steps,
 )
-from tests.warm_python import python
 
 pytestmark = pytest.mark.faults
 
@@ -48,28 +43,6 @@ def test_a_run_goes_on_as_with_its_whole_command_line(
     assert "this run is finished, at step 9" in again.err
 
 
-@pytest.mark.parametrize(
-    "sent", [pytest.param(signal.SIGTERM, marks=pytest.mark.thorough), signal.SIGINT]
-)
-def test_the_line_that_a_stop_tells_goes_on(
-    sent: signal.Signals, text_file: Path, tmp_path: Path
-) -> None:
-    name = "it's a\nrun"
-    stopped = start(tmp_path / name, text_file, "train.max_steps=250")
-    wait_for_steps(tmp_path / name, 20)
-    stopped.send_signal(sent)
-    _, err = stopped.communicate()
-    (told,) = [line for line in err.splitlines() if "go on with: " in line]
-    line = told.partition("go on with: ")[2]
-    assert line.startswith("python -m seqkit $'run_dir=")
-    assert line.endswith(" resume=auto")
-    script = line.replace("python", f'"{python()}"', 1)
-    done = completed(["bash", "-c", script], cwd="/")
-    assert done.returncode == 0, done.stderr
-    assert "going on at step" in done.stderr
-    assert summary_of(tmp_path / name)["steps"] == 250
-
-
 def test_what_says_when_to_stop_or_how_to_show_may_be_given(
     run: Run, text_file: Path, tmp_path: Path
 ) -> None:
@@ -92,6 +65,7 @@ def test_what_says_when_to_stop_or_how_to_show_may_be_given(
             "optimizer.lr. Leave it as it was, or give resume=force, or a new run init_from=",
         ),
         ("seed=9", "seed. Leave"),
+        ("init_from=shakespeare", "init_from. Leave it as it was\n"),
         ("data.split=[0.8,0.2,0]", "data.split"),
         ("train.batch_size=8", "train.batch_size"),
         ("model.hidden_size=20", "model.hidden_size. Leave it as it was\n"),

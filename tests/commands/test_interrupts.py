@@ -7,38 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.commands.interrupts import Interrupts
 from tests.conftest import TINY, Run, Write, completed, environment, start, wait_for_steps
 
 pytestmark = pytest.mark.faults
-
-ASKING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1]
-
-
-def test_a_signal_is_held_until_the_block_has_ended() -> None:
-    done = []
-    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
-        with interrupts.held():
-            signal.raise_signal(signal.SIGTERM)
-            signal.raise_signal(signal.SIGINT)
-            done.append("saved")
-        done.append("not reached")
-    assert done == ["saved"]
-
-
-class Finalised:
-    def __del__(self) -> None:
-        signal.raise_signal(signal.SIGTERM)
-        time.sleep(0.01)  # where the signal is raised
-
-
-def test_a_signal_within_a_finaliser_is_not_lost(capsys: pytest.CaptureFixture[str]) -> None:
-    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
-        Finalised()
-        for _ in range(1000):
-            time.sleep(0.01)
-    assert interrupts.received is signal.SIGTERM
-    assert capsys.readouterr().err == ""
 
 
 def test_two_ctrl_c_in_a_moment_still_save(text_file: Path, tmp_path: Path) -> None:
@@ -134,15 +105,3 @@ def test_a_signal_while_a_training_is_set_up_says_that_nothing_is_lost(
     told = ": it had not begun; the same command begins it\n"
     assert stopped.endswith(told)
     assert not (tmp_path / "a").exists()
-
-
-def test_handlers_are_put_back_and_ignored_signals_stay_ignored() -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        others = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-        with Interrupts() as interrupts:
-            signal.raise_signal(signal.SIGHUP)
-            assert interrupts.received is None
-        assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == others
-    finally:
-        signal.signal(signal.SIGHUP, before)

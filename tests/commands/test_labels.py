@@ -1,17 +1,12 @@
 """Labels as a user meets them: trained, asked for, scored, fine-tuned, from Python."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import soundfile
 
 import seqkit
-from seqkit.data.corpus import Corpus, Part
-from seqkit.generation import generate
-from seqkit.generation.engines import choose
 from tests.conftest import SMALL, Run, saved
 
 WORDS = {"sea": "wave gull sail ", "wood": "oak owl fox "}
@@ -49,44 +44,6 @@ def test_it_says_what_it_is_asked_for(run: Run, learnt: Path) -> None:
         assert model.generate(label=name, seed=1, length=200) == own
     refused = run("generate", f"checkpoint={learnt}", "label=see")
     assert refused.code == 2 and "did you mean sea? It knows label: sea, wood" in refused.err
-
-
-def test_a_training_splits_its_text_once(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    split, splits = Corpus.split, list[object]()
-
-    def counted(self: Corpus, fractions: list[float]) -> tuple[Part, Part, Part]:
-        splits.append(self)
-        return split(self, fractions)
-
-    monkeypatch.setattr(Corpus, "split", counted)
-    folder = texts(tmp_path / "texts", **WORDS)
-    run.ok(*LABELLED, f"data.path={folder}", "train.max_steps=2", f"run_dir={tmp_path / 'run'}")
-    assert len(splits) == 1
-    about = json.loads((tmp_path / "run" / "about.json").read_text())
-    symbols = sum(len(said) * 180 for said in WORDS.values())
-    assert about["data"]["training_symbols"] == pytest.approx(0.9 * symbols, rel=0.01)
-
-
-def test_an_engine_is_kept_while_the_labels_are_the_same(
-    learnt: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[object] = []
-
-    def counted(*given: Any) -> Any:
-        made.append(given)
-        return choose.choose_engine(*given)
-
-    model = seqkit.load(learnt, "cpu")
-    for strength, count in ((1.0, 2), (2.0, 4)):
-        for label, seed in (("sea", 1), ("sea", 2), ("wood", 2)):
-            keys: Any = {"label": label, "seed": seed, "length": 40, "label_strength": strength}
-            own = seqkit.load(learnt, "cpu").generate(**keys)
-            with monkeypatch.context() as patch:
-                patch.setattr(generate, "choose_engine", counted)
-                assert model.generate(**keys) == own
-        assert len(made) == count
 
 
 def test_it_is_scored_with_the_labels_of_its_data(run: Run, learnt: Path, tmp_path: Path) -> None:

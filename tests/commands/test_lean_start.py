@@ -39,27 +39,6 @@ assert model.char_rnn.head.weight.requires_grad
 assert model.generate("ROMEO:", length=90, seed=1) == first
 """
 
-_TRAIN = """
-import sys
-from seqkit.cli import main
-for words in LINES:
-    assert main(words) == 0, words
-    print("\\nloaded", *sorted({"torch._dynamo", "torch._inductor"} & set(sys.modules)))
-"""
-
-
-@pytest.mark.thorough
-def test_a_training_imports_no_compiler(
-    tiny: list[str],
-) -> None:
-    lines = [
-        [*tiny, *more] for more in (["train.max_steps=2"], ["train.max_steps=4", "resume=auto"])
-    ]
-    done = completed([sys.executable, "-c", f"LINES = {lines!r}\n{_TRAIN}"])
-    assert done.returncode == 0, done.stderr
-    told = [line for line in done.stdout.splitlines() if line.startswith("loaded")]
-    assert told == ["loaded"] * 2
-
 
 @pytest.mark.parametrize("words", _LIGHT, ids=" ".join)
 def test_on_a_cpu_a_checkpoint_is_used_without_pytorch(
@@ -86,10 +65,3 @@ def test_so_does_a_server() -> None:
     with serving("checkpoint=shakespeare", "device=cpu") as own:
         assert own.ask(length=40).status == 200
         assert "libtorch" not in Path(f"/proc/{own.process.pid}/maps").read_text()
-
-
-@pytest.mark.thorough
-def test_what_asks_for_pytorch_gets_it() -> None:
-    words = ["generate", "checkpoint=shakespeare", "length=9", "sample.engine=torch", "device=cpu"]
-    code = _COMMAND.replace("assert not {", "assert {")
-    assert completed([sys.executable, "-c", code, *words]).returncode == 0

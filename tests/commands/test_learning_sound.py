@@ -84,22 +84,6 @@ def test_a_training_has_one_verdict_which_all_say_again(
     assert f"Its last sample {said}." in run.json("doctor", f"run_dir={place}")["finding"]
     assert run.json("compare", f"runs={place}")["runs"][0]["likeness"] == kept
 
-    # As an older seqkit left it: what it kept of a recording is not read, and is found anew.
-    for name in ("last", "best"):
-        file = place / "checkpoints" / f"{name}.safetensors"
-        saved = checkpoint.load(file, Catalogue())
-        assert saved.recording is not None
-        tensors = saved.recording.tensors()
-        del tensors["moments"]
-        saved.recording = Recording.of_saved(tensors)
-        assert saved.recording is None
-        saved.save(file)
-    sounds = ("protocol=spectral", "seconds=5", "device=cpu")
-    none = run.fails(2, "evaluate", f"checkpoint={place}", *sounds)
-    assert "this model keeps no recording" in none
-    run.ok(f"run_dir={place}", "resume=auto", "train.max_steps=6")
-    assert list(summary_of(place)["likeness"]) == list(kept)
-
 
 @pytest.mark.thorough
 def test_noise_is_learnt_from_and_never_validated_on_and_a_run_resumes_with_it(

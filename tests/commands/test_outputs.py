@@ -49,22 +49,6 @@ def test_memory_does_not_grow_with_the_length(tmp_path: Path) -> None:
     assert text == "bc" + CODEC.decode(expected)
 
 
-@pytest.mark.parametrize(("codec", "suffix"), [(CODEC, "txt"), (MuLaw(6, 4000), "wav")])
-def test_a_file_is_whole_when_its_symbols_are_interrupted(
-    codec: Codec, suffix: str, tmp_path: Path
-) -> None:
-    def made() -> Iterator[Integers]:
-        yield from blocks(2, 1)
-        signal.raise_signal(signal.SIGINT)
-
-    file, whole = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
-    with pytest.raises(KeyboardInterrupt):
-        write(made(), codec, [file])
-    write(blocks(2, 1), codec, [whole])
-    assert file.read_bytes() == whole.read_bytes()
-    assert len(list(tmp_path.iterdir())) == 2
-
-
 @pytest.mark.parametrize(
     ("codec", "suffix"), [(CODEC, "txt"), (MuLaw(6, 4000), "wav"), (MuLaw(6, 4000), "flac")]
 )
@@ -82,18 +66,3 @@ def test_files_that_would_hold_nothing_are_removed_and_not_told(
         sample.write_files(sample.watched(made()), files, overwrite=False)
     assert not list(tmp_path.iterdir())
     assert "written" not in capsys.readouterr().err
-
-
-def test_streams_on_stdout_are_kept_when_they_are_interrupted(
-    capfdbinary: pytest.CaptureFixture[bytes],
-) -> None:
-    def made() -> Iterator[Integers]:
-        yield np.array([[1, 2]])
-        yield np.array([[2, 3], [0, 0]])
-        signal.raise_signal(signal.SIGINT)
-
-    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
-        prompt, console = CODEC.encode("a"), Console(quiet=True)
-        sample = Sample(medium_of(CODEC), prompt, 2, console, interrupts, 2)
-        sample.write_all(sample.watched(made()))
-    assert capfdbinary.readouterr().out == b"abca\n\nacda"

@@ -3,9 +3,7 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
-import torch
 
 from seqkit.training.step import TrainingStep
 from tests.conftest import TINY, Run, metrics_of, same, saved
@@ -79,51 +77,3 @@ def test_cudnn_goes_on_by_itself_as_it_does_when_asked_to(
     assert said.count("in vain: cuDNN goes on after step 24") == 1
     run.ok(*given, f"run_dir={asked}", "model.backend=cudnn", "resume=auto")
     assert same(itself, asked)
-
-
-def test_a_training_whose_kernel_gave_up_has_lost_nothing(
-    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On a CPU there is no such kernel: a stand-in for its word stops the steps as on a GPU."""
-    straight, broken = tmp_path / "straight", tmp_path / "broken"
-    given = [*TINY, f"data.path={text_file}", "device=cpu", "train.average=0.9"]
-    given += ["train.max_steps=60", "train.validate_every=30", "model.dropout=0.1"]
-    run.ok(*given, f"run_dir={straight}")
-    make = TrainingStep.run
-
-    def unmade(stepper: TrainingStep, step: int, rate: float) -> int:
-        if step == 0:
-            stepper._gave_up = torch.zeros(1, dtype=torch.int32)
-        if step < 24 or stepper._gave_up is None:
-            return make(stepper, step, rate)
-        stepper._gave_up.fill_(1)
-        stepper._asked += 1
-        return stepper._windows.set_step(step)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(TrainingStep, "run", unmade)
-        said = run.ok(*given, f"run_dir={broken}").err
-    assert said.count("in vain: cuDNN goes on after step 24") == 1
-    assert same(straight, broken)
-    states = [saved(folder).training_tensors for folder in (straight, broken)]
-    assert all(np.array_equal(states[0][name], states[1][name]) for name in states[0])
-    losses = [[row.get("loss") for row in metrics_of(folder)] for folder in (straight, broken)]
-    assert losses[0] == losses[1]
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (["model.hidden_size=64"], 5, "needs a GPU of capability 8.0 or newer"),
-        (["model.hidden_size=100"], 2, "a multiple of 64 up to 1024, not lstm with 100"),
-        (["model.hidden_size=1088"], 2, "not lstm with 1088"),
-        (["model.hidden_size=64", "model.cell=gru"], 2, "not gru with 64"),
-    ],
-)
-def test_the_persistent_kernel_by_name_is_refused_before_anything_is_written(
-    words: list[str], code: int, said: str, run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    folder = f"run_dir={tmp_path / 'a'}"
-    given = [*TINY, f"data.path={text_file}", folder, "device=cpu", "model.backend=persistent"]
-    assert said in run.fails(code, *given, *words)
-    assert not (tmp_path / "a" / "config.yaml").exists()

@@ -30,12 +30,6 @@ def test_a_port_that_is_taken_is_told(run: Run) -> None:
         said = run.fails(2, "play", f"port={port}", "checkpoint=shakespeare", "device=cpu")
     assert f"port={port}: Address already in use" in said
     assert "give another port, or port=0" in said
-    assert "ssh -L" in run.fails(2, "play", "host=0.0.0.0", "checkpoint=shakespeare")
-
-
-def test_a_missing_checkpoint_is_told_at_once(run: Run, tmp_path: Path) -> None:
-    told = "no checkpoint in this folder"
-    assert told in run.fails(4, "play", f"checkpoint={tmp_path}", "port=0")
 
 
 def test_it_listens_on_this_machine_and_ends_with_ctrl_c() -> None:

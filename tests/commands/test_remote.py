@@ -81,21 +81,6 @@ def test_nothing_is_fetched_because_a_checkpoint_names_it(
     assert f"{url} is not in the cache, and is fetched only if data.path={url} is given" in done.err
 
 
-@pytest.mark.parametrize(
-    ("url", "code", "said"),
-    [
-        ("file:///none/a.txt", 3, "file:///none/a.txt: cannot be read: FileNotFoundError: "),
-        ("foo://bucket/a.txt", 2, "foo://bucket/a.txt: Protocol not known: foo"),
-    ],
-)
-def test_what_cannot_be_had_ends_a_training(
-    run: Run, tmp_path: Path, url: str, code: int, said: str
-) -> None:
-    done = run.fails(code, *TINY, f"run_dir={tmp_path / 'run'}", f"data.path={url}")
-    assert said in done
-    assert "Traceback" not in done
-
-
 @pytest.mark.thorough
 def test_a_stop_while_fetching_leaves_no_copy(served: Site, cache: Path, tmp_path: Path) -> None:
     came, go_on = threading.Event(), threading.Event()

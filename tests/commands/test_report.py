@@ -47,15 +47,3 @@ def test_the_report_of_another_program_is_left_as_it_is(run: Run, tmp_path: Path
     (tmp_path / "report.html").write_text("mine")
     assert "no run in this folder" in run.fails(4, "report", f"run_dir={tmp_path}")
     assert (tmp_path / "report.html").read_text() == "mine"
-
-
-def test_what_is_no_run_is_refused_in_a_line(trained: Path, run: Run, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    for code, said, words in [
-        (2, "give run_dir=FOLDER", ()),
-        (4, "no run in this folder", (f"run_dir={tmp_path}",)),
-        (4, "no such folder", (f"run_dir={tmp_path / 'none'}",)),
-        (4, "no such folder", (f"run_dir={tmp_path / 'file'}",)),
-        (4, "it holds the runs run", (f"run_dir={trained.parent}",)),
-    ]:
-        assert said in run.fails_in_a_line(code, "report", *words)

@@ -1,14 +1,26 @@
 """Runs that were stopped, or finished, go on as if nothing had happened, or are left alone."""
 
-import json
-import shutil
+import re
+import shlex
 import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import SENTENCE, TINY, Run, same, saved, start, summary_of, wait_for_steps
+from tests.conftest import (
+    SENTENCE,
+    TINY,
+    Run,
+    completed,
+    metrics_of,
+    same,
+    saved,
+    start,
+    summary_of,
+    wait_for_steps,
+)
+from tests.warm_python import python
 
 pytestmark = pytest.mark.faults
 
@@ -38,25 +50,21 @@ def test_a_stopped_run_goes_on_as_if_nothing_had_happened(
     sent: signal.Signals, code: int, straight: tuple[Path, Path, str], tmp_path: Path
 ) -> None:
     text, never_stopped, sample = straight
-    stopped = start(tmp_path / "stopped", text, *LONG)
-    wait_for_steps(tmp_path / "stopped", 70)
+    folder = tmp_path / "it's a\nrun"
+    stopped = start(folder, text, *LONG)
+    wait_for_steps(folder, 70)
     stopped.send_signal(sent)
     out, err = stopped.communicate()
-    assert stopped.returncode == code, err
-    assert out == ""
-    assert "Traceback" not in err
-    if code > 0:
-        assert err.count("the state is saved: go on with") == 1
-    resumed = start(tmp_path / "stopped", text, *LONG, "resume=auto")
-    out, err = resumed.communicate()
-    assert resumed.returncode == 0, err
-    assert "going on at step" in err
-    assert out == sample
-    assert same(tmp_path / "stopped", never_stopped)
-    steps = [
-        json.loads(line)["step"]
-        for line in (tmp_path / "stopped" / "metrics.jsonl").read_text().splitlines()
-    ]
+    assert (stopped.returncode, out, "Traceback" in err) == (code, "", False), err
+    told = re.findall("the state is saved: go on with: (python -m seqkit .*)", err)
+    assert len(told) == (code > 0)
+    line = told[0] if told else f"python -m seqkit {shlex.quote(f'run_dir={folder}')} resume=auto"
+    resumed = completed(["bash", "-c", line.replace("python", f'"{python()}"', 1)], cwd="/")
+    assert resumed.returncode == 0, resumed.stderr
+    assert "going on at step" in resumed.stderr
+    assert resumed.stdout == sample
+    assert same(folder, never_stopped)
+    steps = [line["step"] for line in metrics_of(folder)]
     assert steps == sorted(steps)
 
 
@@ -86,26 +94,14 @@ def test_a_shape_cannot_be_forced(run: Run, tiny: list[str]) -> None:
     run.ok(*more, "model.dropout=0.4")
 
 
-def test_a_finished_run_needs_no_data_to_say_so(run: Run, tiny: list[str], text_file: Path) -> None:
-    arguments = [*tiny, "resume=auto"]
-    run.ok(*arguments, "train.max_steps=2")
-    text_file.unlink()
-    assert "finished" in run.ok(*arguments, "train.max_steps=2").err
-
-
-def test_a_finished_run_with_other_settings_is_refused(
-    run: Run, tiny: list[str], text_file: Path, tmp_path: Path
+def test_a_finished_run_needs_no_data_to_say_so_and_keeps_its_settings(
+    run: Run, tiny: list[str], text_file: Path
 ) -> None:
-    arguments = [*tiny, "resume=auto"]
-    run.ok(*arguments, "train.max_steps=3")
-    text_file.unlink()  # a finished run needs no data to say so
-    assert "optimizer.lr" in run.fails(2, *arguments, "train.max_steps=3", "optimizer.lr=0.5")
-    text_file.write_text(SENTENCE * 39)
-    other = text_file.rename(tmp_path / "other.txt")
-    refused = run.fails(
-        2, *arguments[:-3], f"data.path={other}", *arguments[-2:], "train.max_steps=3"
-    )
-    assert "the data itself" in refused
+    arguments = [*tiny, "resume=auto", "train.max_steps=3"]
+    run.ok(*arguments)
+    text_file.unlink()
+    assert "finished" in run.ok(*arguments, "prompt_file=none").err
+    assert "optimizer.lr" in run.fails(2, *arguments, "optimizer.lr=0.5")
 
 
 @pytest.mark.thorough
@@ -127,11 +123,7 @@ def test_a_budget_of_time_is_spent_once_and_can_be_raised(
     more = summary("train.max_minutes=0.04")
     assert more["steps"] > first["steps"]
     assert more["elapsed_seconds"] >= 0.8 * 2.4
-    rates = [
-        json.loads(line)["learning_rate"]
-        for line in (folder / "metrics.jsonl").read_text().splitlines()
-        if '"train"' in line
-    ]
+    rates = [line["learning_rate"] for line in metrics_of(folder) if line["event"] == "train"]
     assert rates[-1] < 0.1 * max(rates)
     last = summary("train.max_steps=99999", "train.max_minutes=0.06")["steps"]
     assert last > more["steps"]
@@ -139,38 +131,18 @@ def test_a_budget_of_time_is_spent_once_and_can_be_raised(
     assert "this run is finished" in limited.err
 
 
-def test_other_weights_to_start_from_are_not_passed_over(
-    run: Run, tiny: list[str], trained: Path
-) -> None:
-    words = [*tiny, "resume=auto"]
-    run.ok(*words, "train.max_steps=2")
-    refused = run.fails_in_a_line(2, *words, "train.max_steps=4", f"init_from={trained}")
-    assert ": init_from. Leave it as it was\n" in refused
-
-
-@pytest.fixture(scope="module")
-def stopped_in_validation(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The folder of a run that stopped within the validation at its end, and what stderr had."""
-    folder = tmp_path_factory.mktemp("validating")
-    (folder / "a.txt").write_text(SENTENCE * 3000)
+def test_a_signal_in_a_validation_is_heard_at_once(run: Run, tmp_path: Path) -> None:
+    folder, text = tmp_path / "a", tmp_path / "a.txt"
+    text.write_text(SENTENCE * 3000)
     words = ["data.split=0.1,0.9,0", "train.max_steps=2", "model.hidden_size=64"]
-    with start(folder / "a", folder / "a.txt", *words) as training:
-        wait_for_steps(folder / "a", 2)
+    with start(folder, text, *words) as training:
+        wait_for_steps(folder, 2)
         training.send_signal(signal.SIGTERM)
         _, err = training.communicate(timeout=600)
     assert training.returncode == 75, err
-    return folder / "a", str(err)
-
-
-def test_a_signal_in_a_validation_is_heard_at_once(
-    run: Run, stopped_in_validation: tuple[Path, str], tmp_path: Path
-) -> None:
-    folder, err = stopped_in_validation
-    shutil.copytree(folder, tmp_path / "a")
     assert "stopped by SIGTERM at step 2" in err
-    assert not list((tmp_path / "a" / "checkpoints").glob("best.*"))
-    run.ok(f"run_dir={tmp_path / 'a'}", "resume=auto", "length=5")
-    assert (tmp_path / "a" / "checkpoints" / "best.safetensors").exists()
-    lines = (tmp_path / "a" / "metrics.jsonl").read_text().splitlines()
-    steps = [(event["event"], event["step"]) for event in map(json.loads, lines)]
+    assert not list((folder / "checkpoints").glob("best.*"))
+    run.ok(f"run_dir={folder}", "resume=auto", "length=5")
+    assert (folder / "checkpoints" / "best.safetensors").exists()
+    steps = [(event["event"], event["step"]) for event in metrics_of(folder)]
     assert steps == [("train", 1), ("train", 2), ("validate", 2)]

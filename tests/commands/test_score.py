@@ -129,10 +129,3 @@ def test_sound_has_lines_alone(run: Run, tmp_path: Path) -> None:
     lines, _ = score(run, *given)
     assert len(lines) == 12_000
     assert {type(line["symbol"]) for line in lines} == {int}
-    refused = run.fails_in_a_line(2, "score", *given, f"out={tmp_path / 'a.html'}")
-    assert "lines of JSON, and of text a page" in refused
-
-
-def test_a_place_that_is_not_there_is_refused(run: Run, trained: Path) -> None:
-    said = run.fails_in_a_line(6, "score", f"checkpoint={trained}", "out=nowhere/a.html")
-    assert "there is no folder" in said

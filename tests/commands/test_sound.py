@@ -12,7 +12,7 @@ import soundfile
 
 from seqkit.data.sound import reader
 from tests.commands.conftest import RATE
-from tests.conftest import SENTENCE, Run, environment, summary_of
+from tests.conftest import Run, environment, summary_of
 from tests.warm_python import python
 
 
@@ -130,28 +130,3 @@ def test_evaluation_compares_with_baselines(learnt: Path, run: Run) -> None:
     assert "flac_bits" in shown
     test = run.fails(3, "evaluate", f"checkpoint={learnt / 'run'}", "part=test")
     assert "without a test part" in test
-
-
-def test_what_does_not_fit_is_refused(
-    learnt: Path, trained: Path, run: Run, tmp_path: Path
-) -> None:
-    (tmp_path / "text.wav").write_text(SENTENCE)
-    soundfile.write(tmp_path / "a.wav", np.zeros(4000), RATE)
-    sound, text = f"checkpoint={learnt / 'run'}", f"checkpoint={trained}"
-    for code, said, arguments in [
-        (2, "prompt_audio", ("generate", sound, "prompt=hello")),
-        (2, "writes text", ("generate", text, f"prompt_audio={tmp_path / 'a.wav'}")),
-        (2, "one stream", ("generate", sound, "out=-", "streams=2")),
-        (3, "text.wav", ("generate", sound, f"prompt_audio={tmp_path / 'text.wav'}")),
-        (
-            2,
-            "reads sound",
-            ("evaluate", sound, "data.kind=text", f"data.path={tmp_path / 'a.wav'}"),
-        ),
-        (2, "reads text", ("evaluate", text, "data.kind=audio", f"data.path={tmp_path / 'a.wav'}")),
-    ]:
-        result = run(*arguments)
-        assert (result.code, result.out) == (code, b""), (arguments, result.err)
-        assert said in result.err
-        assert "Traceback" not in result.err
-    assert not list((learnt / "run" / "samples").glob("generated*"))

@@ -1,7 +1,5 @@
 """A terminal shows something from the first moment on, and a command is over with its last line."""
 
-import json
-import shutil
 import signal
 import socket
 import subprocess
@@ -10,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import TINY, Run, completed, environment
+from tests.conftest import environment
 from tests.terminal import on_terminal
 from tests.warm_python import python
 
@@ -24,17 +22,6 @@ class Slow:  # as PyTorch is, so that what is shown meanwhile can be read
 sys.meta_path.insert(0, Slow())
 from seqkit.cli import main
 sys.exit(main(sys.argv[1:]))
-"""
-_SEVERAL = """
-import contextlib, io, json, sys
-from seqkit.cli import main
-outcomes = []
-for words in json.loads(sys.argv[1]):
-    with contextlib.redirect_stdout(io.StringIO()) as out:
-        with contextlib.redirect_stderr(io.StringIO()) as err:
-            code = main(words.split())
-    outcomes.append((code, out.getvalue(), err.getvalue()))
-print(json.dumps(outcomes))
 """
 
 
@@ -58,64 +45,6 @@ def test_something_is_shown_before_pytorch_is_imported(
     assert any(row.startswith("seqkit: starting") for row in seen) == shows
     assert "seqkit: starting" not in "\n".join(rows)  # nothing of it is left
     assert "torch" in rows[-1]
-
-
-ABSENT = [
-    ("generate", 2, "no checkpoint: give checkpoint=RUN_FOLDER or checkpoint=FILE"),
-    ("generate checkpoint=none", 4, "none: no such checkpoint"),
-    ("generate checkpoint=a prompt_file=none", 3, "prompt_file=none: cannot be read: no such"),
-    ("evaluate checkpoint=a data.path=none", 3, "none: cannot be read: no such file"),
-    ("score checkpoint=/dev/null", 4, "/dev/null: no such checkpoint"),
-    ("inspect checkpoint=.", 4, ".: no checkpoint in this folder"),
-    ("compare runs=none", 2, "runs=none: no run there"),
-    ("generate checkpoint=a out=a", 6, "out=a is what is read: give another name"),
-    ("generate checkpoint=a out=c", 6, "c exists: give another out"),
-    ("report run_dir=none", 4, "run_dir=none: no such folder"),
-    ("doctor data.path=none", 3, "none: cannot be read: no such file"),
-    (
-        "generate checkpoint=a prompt_file=/dev/zero",
-        3,
-        "/dev/zero: cannot be read: it is no file",
-    ),
-    ("recipe=shakespeare data.path=none", 3, "none: cannot be read: no such file"),
-    ("recipe=shakespeare init_from=none", 4, "none: no such checkpoint"),
-    ("recipe=my_sound prompt_audio=none", 3, "none: cannot be read: no such file"),
-]
-"""Command lines that name what is not there: their exit code, and what is told."""
-
-
-@pytest.fixture(scope="module")
-def outcomes(
-    trained: Path, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, tuple[int, str, str]]:
-    """What each of these lines comes to, in one process."""
-    folder = tmp_path_factory.mktemp("absent")
-    shutil.copyfile(trained / "checkpoints" / "best.safetensors", folder / "a")
-    (folder / "c").touch()
-    lines = [words for words, _, _ in ABSENT]
-    done = completed([python(), "-c", _SEVERAL, json.dumps(lines)], cwd=folder)
-    assert done.returncode == 0, done.stderr
-    return dict(zip(lines, json.loads(done.stdout), strict=True))
-
-
-@pytest.mark.parametrize(("words", "code", "told"), ABSENT)
-def test_what_is_not_there_is_told(
-    words: str, code: int, told: str, outcomes: dict[str, tuple[int, str, str]]
-) -> None:
-    found, out, err = outcomes[words]
-    assert (found, out) == (code, ""), err
-    assert err.splitlines()[-1].startswith("seqkit: error:")
-    assert told in err
-
-
-def test_a_run_that_goes_on_needs_none_of_it(run: Run, trained: Path) -> None:
-    assert "is finished" in run.ok(f"run_dir={trained}", "resume=auto", "prompt_file=none").err
-
-
-def test_a_run_in_the_way_is_told_before_data_that_are_not_there(run: Run, trained: Path) -> None:
-    assert "holds a run" in run.fails(6, *TINY, "data.path=none", f"run_dir={trained}")
-    impossible = f"run_dir={'a' * 300}"
-    assert "run_dir=aaa" in run.fails(6, *TINY, "data.path=none", impossible)
 
 
 @pytest.mark.parametrize(

@@ -56,9 +56,3 @@ def test_what_has_one_channel_is_made_in_one(
     take, place = f"data.path={tmp_path / 'take.wav'}", f"run_dir={tmp_path / 'run'}"
     run.ok(*STEREO, *FEW, *words, take, place)
     assert soundfile.info(tmp_path / "run" / "samples" / "final.wav").channels == 1
-
-
-def test_quantisers_have_one_channel(run: Run, tmp_path: Path) -> None:
-    soundfile.write(tmp_path / "take.wav", np.zeros((RATE, 2)), RATE)
-    words = ("recipe=wav_generation", f"data.path={tmp_path / 'take.wav'}", "data.channels=2")
-    assert "give data.codec=spectral" in run.fails(2, *words, "device=cpu")

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import pytest
 import soundfile
 
 from tests.commands.conftest import RATE, TINY
@@ -40,25 +39,6 @@ def test_takes_of_what_continues_a_recording(learnt: Path, run: Run, tmp_path: P
     made, _ = soundfile.read(tmp_path / "more.wav")
     assert len(made) == 1.5 * RATE
     assert np.abs(made[:RATE] - prompt).max() < 0.02
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["takes=0"], "give a value of at least 1"),
-        (["takes=2", "streams=2"], "takes=2 streams=2: give one of the two"),
-        (["takes=2", "seconds=0.1"], "too short to compare"),
-    ],
-)
-def test_takes_that_cannot_be_are_refused(
-    words: list[str], said: str, learnt: Path, run: Run
-) -> None:
-    assert said in run.fails_in_a_line(2, "generate", f"checkpoint={learnt / 'run'}", *words)
-
-
-def test_models_of_text_have_no_takes(run: Run, trained: Path) -> None:
-    text = run.fails_in_a_line(2, "generate", f"checkpoint={trained}", "takes=2")
-    assert "takes=2: this model writes text: give streams=2" in text
 
 
 def test_a_model_of_a_short_recording_has_no_takes(run: Run, tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from seqkit.foundation import machine
 from seqkit.foundation.errors import DeviceError
 from seqkit.lstm.nvrtc import KernelError
 from seqkit.training.footprint import of_training
-from tests.conftest import Run
 
 pytestmark = pytest.mark.faults
 
@@ -88,23 +87,6 @@ def test_a_group_grants_the_time_of_so_many_cores(
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(64), raising=False)
     assert machine.own_cores(files(tmp_path, content)) == granted
-
-
-@pytest.mark.parametrize(
-    "keys", [["model.num_layers=1000", "model.hidden_size=3000"], ["model.hidden_size=300000"]]
-)
-def test_a_training_that_cannot_fit_is_refused_before_anything_is_made(
-    keys: list[str], run: Run, tiny: list[str], tmp_path: Path
-) -> None:
-    refused = run.fails_in_a_line(5, *tiny, *keys)
-    assert "this training needs at least" in refused
-    assert "model.hidden_size" in refused
-    assert not (tmp_path / "a").exists()
-
-
-def test_streams_that_cannot_fit_are_refused(run: Run, trained: Path) -> None:
-    words = ("generate", f"checkpoint={trained}", "streams=1000000000", "length=5")
-    assert "streams=1000000000 needs at least" in run.fails_in_a_line(5, *words)
 
 
 @pytest.mark.parametrize("name", recipe_files([]))
