@@ -1,6 +1,5 @@
 """A real browser without a window, asked through the pipe of Chromium's DevTools protocol."""
 
-import base64
 import contextlib
 import fcntl
 import json
@@ -102,10 +101,6 @@ class Page:
         for kind in kinds or ("keyDown", "keyUp"):
             given = {"type": kind, "key": key, "windowsVirtualKeyCode": code, **text}
             self._call("Input.dispatchKeyEvent", **given)
-
-    def picture(self) -> bytes:
-        """What is seen, as a PNG."""
-        return base64.b64decode(self._call("Page.captureScreenshot")["data"])
 
     def _call(self, method: str, **given: object) -> dict[str, Any]:
         self._number += 1

@@ -74,11 +74,6 @@ class Terminal:
         self._side = side
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
-    def resize(self, columns: int) -> None:
-        """Give the window another width."""
-        self.screen.columns = columns
-        set_size(self._side, columns)
-
     def read(self) -> bool:
         """Show what was written meanwhile; False once the program has ended."""
         try:

@@ -7,7 +7,6 @@ import pytest
 
 from seqkit.data import files, text_encoder
 from seqkit.data.text_encoder import split_documents
-from seqkit.foundation.errors import ConfigError, DataError
 from tests.data.conftest import load
 
 POEMS = "\n\na\nb\n\n\nc\n \t\n\n\n\n\nd\n\n"
@@ -81,20 +80,3 @@ def test_a_character_that_is_left_out_leaves_the_other_documents(tmp_path: Path)
     found, told = texts(path, document="line", max_vocabulary=2, unknown="skip")
     assert found == ["abab", "ba", "ab"]
     assert told[0].startswith("1 empty document left out") and "2 characters" in told[1]
-
-
-@pytest.mark.parametrize(
-    ("content", "keys", "error", "told"),
-    [
-        (b"\0\1\2\xff" * 99, {}, ConfigError, "is read as bytes, not cut"),
-        (b"a\nb\n", {"kind": "bytes"}, ConfigError, "read as bytes"),
-        (b"a\nb\xff\n", {}, DataError, "byte 3 .* is not utf-8"),
-    ],
-)
-def test_what_is_no_text_is_not_cut(
-    content: bytes, keys: dict[str, Any], error: type[Exception], told: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(content)
-    with pytest.raises(error, match=told):
-        texts(path, document="line", **keys)

@@ -7,9 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
-import soundfile
 
 from seqkit.config import Config, DataConfig
 from seqkit.data.file_search import Search
@@ -98,17 +96,6 @@ def test_sound_goes_by_its_name_and_bytes_by_nothing(tmp_path: Path) -> None:
     found = search("bytes")
     assert [*found.named([tmp_path])] == ["b.flac", "c.md"]
     assert found.note(2) == "2 files taken; left out: 1 hidden, 2 empty"
-
-
-def test_a_file_that_opens_as_sound_is_sound_whatever_its_name(tmp_path: Path) -> None:
-    soundfile.write(tmp_path / "memo", np.zeros(800), 8000, format="WAV")
-    fill(tmp_path, {"a.heic": b"\0\0\0\x24ftypheic\0\0\0\0" + bytes(100)})
-    alone = search("auto")
-    alone.named([tmp_path / "memo"])
-    assert alone.kind == "audio"
-    other = search("auto")
-    other.named([tmp_path / "a.heic"])
-    assert other.kind != "audio"
 
 
 def test_links_are_followed_once(tmp_path: Path) -> None:

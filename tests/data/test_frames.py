@@ -7,7 +7,6 @@ from seqkit.data import codecs
 from seqkit.data.codecs import MuLaw
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
-from seqkit.evaluation import protocols, streaming
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError
 from seqkit.symbols import IGNORED
@@ -54,21 +53,3 @@ def test_windows_cut_no_frame() -> None:
     part = Part.of(np.zeros(400, np.uint8), frame=4)
     with pytest.raises(ConfigError, match="give a multiple of 4"):
         Lanes(part, 0, 3, 75)
-
-
-@pytest.mark.parametrize("frame", [1, 2, 4, 5, 10])
-@pytest.mark.parametrize("lengths", [(90_001,), (700, 3, 25, 1000)])
-def test_every_segment_begins_with_a_whole_frame(lengths: tuple[int, ...], frame: int) -> None:
-    part = Part.of(*(np.zeros(n * frame, np.uint8) for n in lengths), frame=frame)
-    for table in (
-        protocols.streaming(part),
-        protocols.windowed(part, 255),
-        protocols.warmed(part),
-        protocols.spread(part, 333),
-        protocols.spread(part, 50_000),
-        streaming.pieces(part),
-    ):
-        begins = (
-            table[:, :2] - part.starts[np.searchsorted(part.starts, table[:, :2], side="right") - 1]
-        )
-        assert (begins % frame == 0).all()

@@ -1,14 +1,11 @@
 """Labels of documents, found in the names of files."""
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from seqkit.data import labels
-from seqkit.data.corpus import Part
-from seqkit.data.labels import Labels
 from seqkit.foundation.errors import ConfigError, DataError
 from tests.data.conftest import load
 
@@ -26,14 +23,6 @@ def test_named_groups_give_several_labels() -> None:
         "digit:7,speaker:ann",
     ]
     assert found.named(of_documents[1]) == {"digit": "7", "speaker": "bob"}
-
-
-def test_a_checkpoint_keeps_a_combination_as_one_number() -> None:
-    known = Labels({"a": ["x", "y"], "b": ["u"]}, {(2, 0): 3, (1, 1): 4})
-    assert known.record()["counts"] == [[2, 3], [4, 4]]  # as in 0.3
-    assert Labels.of_record(known.record()) == known
-    with pytest.raises(ValueError, match="6 stands for no combination"):
-        Labels.of_record(known.record() | {"counts": [[6, 1]]})
 
 
 def test_all_documents_of_a_file_have_its_label() -> None:
@@ -91,12 +80,3 @@ def test_a_split_takes_some_of_every_label(tmp_path: Path) -> None:
         said = [corpus.labels.describe(tuple(own)) for own in known.tolist()]
         assert {*said} == {"a", "b", "c"}
         assert all(own == "abc"["pqr".index(x)] for own, x in zip(said, letters, strict=True))
-
-
-def test_a_place_has_the_labels_of_its_document() -> None:
-    part = Part.of(np.zeros(3, np.uint8), np.zeros(2, np.uint8))
-    places = np.array([[0, 4], [2, 3]])
-    assert part.labels_at(places) is None
-    known = dataclasses.replace(part, labels=np.array([[1, 3], [0, 2]])).labels_at(places)
-    assert known is not None
-    assert known.tolist() == [[[1, 3], [0, 2]], [[1, 3], [0, 2]]]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes, Window
-from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.errors import DataError
 from seqkit.symbols import IGNORED
 
 START = 99
@@ -152,11 +152,6 @@ def test_shares_side_by_side_are_the_whole(processes: int, shifted: bool) -> Non
         for name in ("inputs", "targets", "resets", "fresh"):
             parts = [column(window, name) for window in windows]
             assert torch.equal(torch.cat(parts, dim=-1), column(whole.window(step), name))
-
-
-def test_more_processes_than_lanes_are_refused() -> None:
-    with pytest.raises(ConfigError, match="4 processes cannot share 3"):
-        Lanes(part(200), START, 3, 4).share_out(0, 4)
 
 
 @pytest.mark.parametrize("shift", [None, 3])

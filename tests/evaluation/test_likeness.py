@@ -9,29 +9,15 @@ import torch
 from seqkit.data.datasets import etude
 from seqkit.data.sound import Wave
 from seqkit.data.sound.resample import resample
-from seqkit.evaluation.hearing import FULL, MEL_BANDS, Levels, Normal, Sound
+from seqkit.evaluation.hearing import FULL, MEL_BANDS, Levels, Sound
 from seqkit.evaluation.hearing import LOW as RATE
-from seqkit.evaluation.likeness import PULSE, Manifold, frechet
+from seqkit.evaluation.likeness import PULSE, Manifold
 from seqkit.evaluation.recording import NEEDED, Recording
 
 
 def recording(seconds: float = 4) -> Wave:
     """Some of the étude."""
     return etude.render(etude.compose(32), RATE)[: round(seconds * RATE)].astype(np.float32)
-
-
-def test_the_distance_of_two_normal_distributions_is_frechets() -> None:
-    draw = np.random.default_rng(3)
-    # Covariances that commute: then it is the sum of (sqrt(a) - sqrt(b))² over the eigenvalues.
-    turn, _ = np.linalg.qr(draw.normal(size=(5, 5)))
-    a, b, mean = draw.uniform(0, 3, 5), draw.uniform(0, 3, 5), draw.normal(size=5)
-    a[0] = 0.0
-    one = Normal(np.zeros(5), turn @ np.diag(a) @ turn.T)
-    other = Normal(mean, turn @ np.diag(b) @ turn.T)
-    expected = np.square(mean).sum() + np.square(np.sqrt(a) - np.sqrt(b)).sum()
-    assert frechet(one, other) == pytest.approx(expected)
-    assert frechet(other, one) == pytest.approx(expected)
-    assert frechet(other, other) == pytest.approx(0, abs=1e-7)
 
 
 def test_sounds_are_ranked_by_how_near_they_are() -> None:

@@ -10,7 +10,7 @@ import torch
 from seqkit.config import DynamicConfig, ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.evaluation import dynamic, protocols, scoring
-from seqkit.evaluation.scoring import Score, Scored, total
+from seqkit.evaluation.scoring import Score, Scored
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Floats
 
@@ -80,17 +80,6 @@ def test_the_end_of_a_document_is_no_symbol_that_could_have_followed(model: Char
     settings = DynamicConfig(rate=0.0)
     learnt = dynamic.evaluate(Scored(with_ends, data, START), settings)
     assert learnt.loss == pytest.approx(expected, rel=1e-5)
-
-
-@pytest.mark.parametrize("length", [1, 31, 33, 75_003])
-def test_every_symbol_is_counted_once(length: int) -> None:
-    nats = np.random.default_rng(1).exponential(size=length).astype(np.float32)
-    drawn = np.array_split(np.random.default_rng(2).permutation(length), 7)
-    whole = Part.of(np.zeros(length, np.uint8))
-    score = total(whole, ((some, nats[some]) for some in drawn))
-    assert score.symbols == length
-    assert score.loss == pytest.approx(nats.mean(), rel=1e-5)
-    assert (score.interval is None) == (length < 32)
 
 
 def interval_of(nats: Floats) -> list[float]:

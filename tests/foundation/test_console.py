@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.foundation import console
-from seqkit.foundation.console import Console
 from tests.conftest import TINY, environment
 from tests.terminal import on_terminal
 from tests.warm_python import python
@@ -69,17 +67,3 @@ def test_without_a_terminal_a_line_comes_every_ten_seconds(tmp_path: Path) -> No
     ]
     assert all(line.startswith("step:") and "loss 1" in line for line in lines)
     assert "\r" not in done.stderr and "\x1b" not in done.stderr
-
-
-def test_notices_wait_while_half_a_line_of_text_stands_there(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    shown = Console()
-    with shown.held():
-        shown.notice("later")
-        assert capfd.readouterr().err == ""
-    assert capfd.readouterr().err == "later\n"
-    Console(quiet=True).notice("never")
-    with console.unseen("never") as bar:
-        bar.update(1)
-    assert capfd.readouterr().err == ""

@@ -1,6 +1,5 @@
 """The door to the disk: whole or absent, whatever fails, and in words."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -73,23 +72,3 @@ def test_the_cache_can_be_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("SEQKIT_CACHE_DIR", str(tmp_path / "file"))
     with pytest.raises(OutputError, match="SEQKIT_CACHE_DIR"):
         disk.append(disk.cache_dir() / "x", "text")
-
-
-@pytest.mark.parametrize("name", [".", "new/deep/file", "file"])
-def test_the_disk_is_that_of_the_nearest_folder(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here = tmp_path / "mounted"
-    here.mkdir()
-    (here / "file").touch()
-    usage = shutil.disk_usage
-    monkeypatch.setattr(
-        shutil,
-        "disk_usage",
-        lambda path: usage(path)._replace(free=500 if path == here else 1 << 50),
-    )
-    disk.require_space(here / name, 500)
-    with pytest.raises(OutputError, match=r"it takes 5\.2 MB, and 0\.5 kB are free on its disk"):
-        disk.require_space(here / name, 5_200_000)
-    with pytest.raises(OutputError, match=r"it takes 0\.6 kB, and"):
-        disk.require_space(here / name, 600)

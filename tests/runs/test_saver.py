@@ -1,9 +1,6 @@
 """A training goes on while its checkpoints are written, and loses none of them."""
 
-import contextlib
 import dataclasses
-import os
-import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +10,6 @@ import pytest
 import torch
 
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.errors import DivergedError
 from seqkit.runs.checkpoint import Checkpoint, load
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.saver import Saver
@@ -71,34 +67,6 @@ def test_what_is_saved_is_as_it_was_when_it_was_given(folder: SlowFolder) -> Non
     assert np.array_equal(last.training_tensors["state.h"], torch.ones(2, 3, 6))
     assert best.training is None
     assert folder.saved == ["last", "best"]
-
-
-def test_a_save_waits_for_those_before_it(folder: SlowFolder) -> None:
-    with Saver(folder) as saver:
-        threading.Timer(0.2, folder.gate.set).start()
-        for step in (1, 2, 3):
-            saver.save(at(step))
-        assert folder.saved  # a third one has no room before
-        saver.wait()
-        assert (folder.step("last"), folder.step("previous")) == (3, 2)
-
-
-def test_what_was_begun_is_finished_whatever_ends_the_training(folder: SlowFolder) -> None:
-    def insist() -> None:
-        os.kill(os.getpid(), signal.SIGINT)
-        threading.Timer(0.2, folder.gate.set).start()
-
-    with pytest.raises(KeyboardInterrupt), Saver(folder) as saver:
-        saver.save_best(at(1))
-        saver.save(at(1))
-        threading.Timer(0.2, insist).start()
-    assert folder.saved == ["best", "last"]
-    folder.gate.clear()
-    with contextlib.suppress(DivergedError), Saver(folder) as saver:
-        saver.save(at(2))
-        threading.Timer(0.2, folder.gate.set).start()
-        raise DivergedError("the loss is nan")
-    assert folder.step("last") == 2
 
 
 @pytest.mark.gpu

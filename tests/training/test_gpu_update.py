@@ -72,36 +72,3 @@ def test_it_is_pytorchs(
     for name, found in all_of(own).items():
         tolerance = 2e-3 if found.dtype in (torch.float16, torch.bfloat16) else 3e-6
         torch.testing.assert_close(found, expected[name], atol=tolerance, rtol=1e-5)
-
-
-@pytest.mark.parametrize("kind", ["adamw", "sgd"])
-def test_it_goes_on_from_what_pytorchs_left(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    own, theirs = both(monkeypatch, kind)
-    for made, weights in (own, theirs):
-        made.set_rate(0.01)
-        fill(weights, 1, 1.0)
-        made.update()
-    own[0].restore({name: values.clone() for name, values in theirs[0].state().items()})
-    with torch.no_grad():
-        for a, b in zip(own[1].parameters, theirs[1].parameters, strict=True):
-            a.copy_(b)
-    for made, weights in (own, theirs):
-        fill(weights, 2, 1.0)
-        made.update()
-    expected = all_of(theirs)
-    for name, found in all_of(own).items():
-        torch.testing.assert_close(found, expected[name], atol=3e-6, rtol=1e-5)
-
-
-def test_it_repeats_to_the_bit() -> None:
-    found = []
-    for _ in range(20):
-        made = own, weights = updater(device="cuda", norm=0.3, average=0.9, hidden=200)
-        own.set_rate(0.01)
-        for step in range(3):
-            weights.average.set_step(step)  # type: ignore[union-attr]
-            fill(weights, step, 0.2)
-            own.update()
-        found.append(all_of(made))
-    for other in found[1:]:
-        assert all(torch.equal(other[name], values) for name, values in found[0].items())

@@ -140,9 +140,10 @@ def test_a_loss_scale_is_restored_only_where_there_is_one() -> None:
     assert float(plain.scale) == 1.0
 
 
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("kind", ["adamw", "sgd"])
-def test_a_restored_updater_goes_on_to_the_last_bit(kind: str) -> None:
-    (first, weights), (second, others) = updater(kind), updater(kind)
+def test_a_restored_updater_goes_on_to_the_last_bit(kind: str, device: str) -> None:
+    (first, weights), (second, others) = (updater(kind, device=device) for _ in range(2))
     first.set_rate(0.1)
     fill(weights, 0.3)
     first.update()

@@ -5,16 +5,8 @@ import pytest
 import torch
 
 from seqkit.config import OptimizerConfig
-from seqkit.foundation.errors import GaveUpError
 from seqkit.lstm.execution import Execution
-from seqkit.training.step import TrainingStep
 from tests.training.stepping import GPU, B, T, V, step, trained
-
-
-def give_up(stepper: TrainingStep) -> None:
-    """Let the step's kernels have given up."""
-    assert stepper._gave_up is not None
-    stepper._gave_up.fill_(1)
 
 
 @GPU
@@ -55,25 +47,3 @@ def test_the_persistent_kernel_learns_as_cudnn_does() -> None:
                 stepper.pop_loss_sum()
         losses[kernel] = stepper.pop_loss_sum()
     assert losses["persistent"] == pytest.approx(losses["layerwise"], rel=0.005)
-
-
-@GPU
-@pytest.mark.parametrize("captured", [False, True])
-def test_nothing_changes_once_the_persistent_kernel_gave_up(captured: bool) -> None:
-    _, stepper = step(Execution("persistent", "fp16", 8), "cuda", hidden_size=64, dropout=0.1)
-    if captured:
-        stepper.capture()
-    for number in range(3):
-        stepper.run(number, 0.01)
-    before = {name: values.clone() for name, values in stepper._tensors().items()}
-    give_up(stepper)
-    for number in range(3, 6):
-        stepper.run(number, 0.01)
-    for name, values in stepper._tensors().items():
-        assert torch.equal(values, before[name]), name
-    assert [stepper.take_missing(), stepper.take_missing()] == [3, 0]
-    with pytest.raises(GaveUpError):
-        stepper.pop_loss_sum()
-    stepper.run(3, 0.01)
-    assert np.isfinite(stepper.pop_loss_sum())
-    assert stepper.take_missing() == 0

@@ -104,19 +104,6 @@ def test_a_graph_replays_what_eager_does(
 
 
 @GPU
-@pytest.mark.parametrize("precision", ["fp32", "fp16"])
-def test_a_capture_leaves_no_trace(precision: str) -> None:
-    model, stepper = step(Execution("stacked", precision, 8), "cuda")
-    trained(model, stepper, 3)
-    before = {name: values.clone() for name, values in stepper._tensors().items()}
-    state = torch.cuda.get_rng_state()
-    stepper.capture()
-    for name, values in stepper._tensors().items():
-        assert torch.equal(before[name], values), name
-    assert torch.equal(state, torch.cuda.get_rng_state())
-
-
-@GPU
 def test_a_corpus_that_does_not_fit_is_staged_window_by_window(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,11 +1,9 @@
 """Data sets are found by name."""
 
-from pathlib import Path
-
 import pytest
 
 from seqkit.data import datasets, download
-from seqkit.data.datasets import Folders, Located
+from seqkit.data.datasets import Folders
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError, DataError
 
@@ -14,18 +12,6 @@ from seqkit.foundation.errors import ConfigError, DataError
 def test_an_unknown_data_set_is_named(name: str, folders: Folders) -> None:
     with pytest.raises(ConfigError, match=rf"no data set named {name}.*tiny_shakespeare"):
         datasets.locate(name, Catalogue(), folders)
-
-
-@pytest.mark.parametrize(
-    ("name", "part"),
-    [
-        ("a.wav", 0), ("b_valid.wav", 1), ("deep/b_valid.wav", 1), ("test/a.wav", 2),
-        ("test/a_valid.wav", 2), ("a/test/x.wav", 0), ("valid.wav", 0),
-    ],
-)  # fmt: skip
-def test_the_part_of_a_file_is_told_by_its_name(name: str, part: int) -> None:
-    located = Located(Path(), "x", validation="*_valid.*", test="test/*")
-    assert located.part_of(name) == part
 
 
 def test_spoken_digits_are_looked_for_in_the_users_folder(
