@@ -155,7 +155,7 @@ class Model(Generic[Content]):
             state: where to go on from; by default the zero state.
             keys: length, until, temperature and so on: see `GenerateKeys`.
         """
-        shown, blocks = self._made(prompt, self._begin(state), keys)
+        shown, blocks = self._made(prompt, state, keys)
         pieces = [shown, *(block[:, 0] for block in blocks)]
         content: Any = self._medium.decode(np.concatenate(pieces))
         return content  # type: ignore[no-any-return]
@@ -171,7 +171,7 @@ class Model(Generic[Content]):
     ) -> list[Content]:
         """`streams` samples, made side by side as by `generate streams=…`; see `generate`."""
         check_type("streams", streams, int)
-        shown, blocks = self._made(prompt, self._begin(state), keys, streams)
+        shown, blocks = self._made(prompt, state, keys, streams)
         made = streams_of(blocks, self.codec) or [shown[:0]] * streams
         decode: Any = self._medium.decode
         return [decode(np.concatenate([shown, symbols])) for symbols in made]
@@ -185,7 +185,7 @@ class Model(Generic[Content]):
         **keys: Unpack[GenerateKeys],
     ) -> Iterator[Content]:
         """What `generate` makes, piece by piece as it is made; a prompt is one piece."""
-        shown, blocks = self._made(prompt, self._begin(state), keys)
+        shown, blocks = self._made(prompt, state, keys)
         pieces = itertools.chain([shown], (block[:, 0] for block in blocks))
         contents: Iterator[Any] = self._medium.decoded(pieces)
         return (content for content in contents if len(content))  # one symbol may be no sample yet
@@ -195,7 +195,7 @@ class Model(Generic[Content]):
         self, prompt: Symbols | Integers, **keys: Unpack[GenerateKeys]
     ) -> Iterator[Integers]:
         """The symbols of what `stream` makes after those of a prompt, piece by piece."""
-        _, blocks = self._made(prompt, self._begin(None), keys, encoded=True)
+        _, blocks = self._made(prompt, None, keys, encoded=True)
         return (block[:, 0] for block in blocks)
 
     @_own_settings()
@@ -208,12 +208,13 @@ class Model(Generic[Content]):
         self, symbols: Symbols | Integers, state: ModelState | None = None
     ) -> tuple[Floats, ModelState]:
         """-ln p (N,) of symbols (N,), each given those before it, and the state after them."""
-        return self._nats(symbols, state)
+        rows, after = self._rows(symbols, self._begin(state), "nats")
+        return np.concatenate([np.zeros(0, np.float32), *rows]), after
 
     @_own_settings()
     def nats(self, content: Content, *, state: ModelState | None = None) -> Floats:
         """-ln p (N,) of each symbol, given those before it."""
-        return self._nats(self._encode("content", content), state)[0]
+        return self.nats_of_symbols(self._encode("content", content), state)[0]
 
     @_own_settings()
     def logits(self, content: Content, *, state: ModelState | None = None) -> Floats:
@@ -229,14 +230,7 @@ class Model(Generic[Content]):
         self, content: Content | None = None, *, state: ModelState | None = None
     ) -> ModelState:
         """The state after reading something; of nothing, the state that every call starts from."""
-        return self._nats(self._encode("content", content), state)[1]
-
-    def _nats(
-        self, symbols: Symbols | Integers, state: ModelState | None
-    ) -> tuple[Floats, ModelState]:
-        """As `nats_of_symbols`."""
-        rows, after = self._rows(symbols, self._begin(state), "nats")
-        return np.concatenate([np.zeros(0, np.float32), *rows]), after
+        return self.nats_of_symbols(self._encode("content", content), state)[1]
 
     def _rows(
         self, symbols: Symbols | Integers, begin: ModelState, told: Literal["nats", "logits"]
@@ -258,17 +252,18 @@ class Model(Generic[Content]):
     def _made(
         self,
         prompt: Any,
-        begin: ModelState,
+        state: ModelState | None,
         keys: GenerateKeys,
         streams: int = 1,
         encoded: bool = False,
     ) -> tuple[Symbols, Iterator[Integers]]:
         """The prompt's symbols (N,), if they are part of the result, and blocks (N, S) after it."""
+        begin = _carried(self._begin(state))
         asked = dataclasses.replace(config_of(keys), streams=streams)
         check(asked)
         symbols = prompt if encoded else self._encode("prompt", prompt, asked.sample.unknown)
         request = self._checkpoint.asked(asked).request
-        blocks = generate(self._trained, symbols, request, _LOG.info, begin=_carried(begin))
+        blocks = generate(self._trained, symbols, request, _LOG.info, begin=begin)
         return symbols if asked.include_prompt else symbols[:0], _with_settings(blocks)
 
     def _encode(self, name: str, content: Content | None, unknown: str = "error") -> Symbols:

@@ -9,6 +9,7 @@ from seqkit.config import Config
 from seqkit.foundation import driver, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
+from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.stdout import Product
 from seqkit.generation import listening
 from seqkit.generation.generate import generate
@@ -49,7 +50,9 @@ def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Int
     )
     to_stdout = config.out == "-" or (config.out is None and medium.printed)
     if to_stdout:
-        medium.check_stream(config.streams, Product().terminal)
+        terminal = Product().terminal
+        if not medium.printed and (config.streams > 1 or terminal):
+            raise ConfigError("out=-: a pipe takes one stream, a terminal none: give out=NAME.wav")
     else:
         folder = Path() if saved.name else samples_folder(saved.file)
         medium.check_files(files or [folder / f"generated{medium.suffix}"])

@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from seqkit.generation import labelled, listening, loop, novel
+from seqkit.generation import labelled, listening, novel
 from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.request import Request, Trained, require_streams
 from seqkit.generation.sampler import Blocks, Engine, cut, generate_blocks
 from seqkit.generation.sampling import guided
+from seqkit.generation.sound import looped
 from seqkit.model.arrays import NetworkArrays
 from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers, Symbols
@@ -71,7 +72,7 @@ def generate(
         notice(f"seed={request.sampling.seed}")
     blocks = watch(blocks)
     if request.extra:
-        blocks = loop.looped(blocks, codec, request.length - request.extra)
+        blocks = looped(blocks, codec, request.length - request.extra)
     if request.takes > 1:
         blocks = listening.best(blocks, trained, notice)
     elif trained.recording is not None:

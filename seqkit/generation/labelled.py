@@ -3,7 +3,7 @@
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -99,11 +99,7 @@ def every(labels: Labels) -> Floats:
     if count > _MOST:
         raise ConfigError(f"{count:,} combinations of labels are too many to export")
     numbers = (range(size + 1) for size in reversed(labels.sizes))
-    return choices(labels, [each[::-1] for each in itertools.product(*numbers)])
-
-
-def choices(labels: Labels, combinations: Iterable[Combination]) -> Floats:
-    """The choices of n combinations, (n, R)."""
+    combinations = (each[::-1] for each in itertools.product(*numbers))
     return np.stack([_row(labels, labels.shares(each)) for each in combinations])
 
 

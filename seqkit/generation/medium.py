@@ -59,57 +59,15 @@ class Text:
         unknown: str = "error",
         notice: Callable[[str], None] = lambda text: None,
     ) -> Symbols:
-        """The symbols (N,) of what a call from Python was given as `name`; raises ConfigError.
-
-        That is str, or bytes for a model of bytes. What was left out, replaced or clipped for it is
-        told.
-        """
-        wanted = bytes if self._codec.kind == "bytes" else str
-        check_type(name, content, wanted)
-        assert isinstance(content, str | bytes)
-        return self._encode(name, content, unknown, notice)
-
-    def read_prompt(self, prompt: Prompt, notice: Callable[[str], None]) -> Symbols:
-        """The symbols (N,) of a prompt, N = 0 without one.
+        """The symbols (N,) of what was given as `name`: str, or bytes for a model of bytes.
 
         What was left out, replaced or clipped for it is told.
 
         Raises:
-            ConfigError: an unknown character, with sample.unknown=error; or a recording.
-            DataError: the file cannot be read.
+            ConfigError: something else, or an unknown character with unknown=error.
         """
-        if prompt.audio is not None:
-            raise ConfigError("prompt_audio: this model writes text: give prompt or prompt_file")
-        content: str | bytes = prompt.text or ""
-        if prompt.file is not None:
-            content = self._read(prompt.file)
-            if not content:
-                notice(f"prompt_file={prompt.file} is empty: nothing is continued")
-        elif self._codec.kind == "bytes":
-            content = to_bytes(prompt.text or "")
-        return self._encode("prompt", content, prompt.unknown, notice)
-
-    def _read(self, file: str) -> str | bytes:
-        try:
-            if streams.is_pipe(file):
-                content = b"".join(streams.stream_blocks(file))
-            elif Path(file).is_char_device():  # /dev/zero has no end
-                raise DataError(f"prompt_file={file}: cannot be read: it is no file")
-            else:
-                content = Path(file).read_bytes()
-            return content if self._codec.kind == "bytes" else content.decode("utf-8")
-        except OSError as error:
-            reason = disk.describe(error)
-            raise DataError(f"prompt_file={file}: cannot be read: {reason}") from error
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"prompt_file={file}: byte {error.start} is not utf-8, in which prompts are read, "
-                "whatever data.encoding was: save the prompt as UTF-8"
-            ) from error
-
-    def _encode(
-        self, name: str, content: str | bytes, unknown: str, notice: Callable[[str], None]
-    ) -> Symbols:
+        check_type(name, content, bytes if self._codec.kind == "bytes" else str)
+        assert isinstance(content, str | bytes)
         if not content:
             return np.zeros(0, dtype=np.uint8)
         if self._newline == "lf" and isinstance(content, str):
@@ -129,6 +87,44 @@ class Text:
         notice(f"{fault}: {'left out' if unknown == 'skip' else 'replaced by the nearest one'}")
         return self._codec.encode(content, unknown)
 
+    def read_prompt(self, prompt: Prompt, notice: Callable[[str], None]) -> Symbols:
+        """The symbols (N,) of a prompt, N = 0 without one.
+
+        What was left out, replaced or clipped for it is told.
+
+        Raises:
+            ConfigError: an unknown character, with sample.unknown=error; or a recording.
+            DataError: the file cannot be read.
+        """
+        if prompt.audio is not None:
+            raise ConfigError("prompt_audio: this model writes text: give prompt or prompt_file")
+        content: str | bytes = prompt.text or ""
+        if prompt.file is not None:
+            content = self._read(prompt.file)
+            if not content:
+                notice(f"prompt_file={prompt.file} is empty: nothing is continued")
+        elif self._codec.kind == "bytes":
+            content = to_bytes(prompt.text or "")
+        return self.encode("prompt", content, prompt.unknown, notice)
+
+    def _read(self, file: str) -> str | bytes:
+        try:
+            if streams.is_pipe(file):
+                content = b"".join(streams.stream_blocks(file))
+            elif Path(file).is_char_device():  # /dev/zero has no end
+                raise DataError(f"prompt_file={file}: cannot be read: it is no file")
+            else:
+                content = Path(file).read_bytes()
+            return content if self._codec.kind == "bytes" else content.decode("utf-8")
+        except OSError as error:
+            reason = disk.describe(error)
+            raise DataError(f"prompt_file={file}: cannot be read: {reason}") from error
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"prompt_file={file}: byte {error.start} is not utf-8, in which prompts are read, "
+                "whatever data.encoding was: save the prompt as UTF-8"
+            ) from error
+
     def ending(self, text: str) -> Symbols:
         """The symbols (N,), N at least 1, of a text that ends a sample.
 
@@ -147,9 +143,6 @@ class Text:
                 raise ConfigError(
                     f"{file}: this model writes text, no sound: give {file.with_suffix('.txt')}"
                 )
-
-    def check_stream(self, streams: int, terminal: bool) -> None:
-        """Refuse a stdout that cannot take the streams; texts are printed one below the other."""
 
     def decode(self, symbols: npt.ArrayLike) -> str | bytes:
         """What symbols (N,) stand for."""

@@ -1,4 +1,4 @@
-"""Generated sound: prompts, files, stdout."""
+"""Generated sound: prompts, files, stdout; and loops, whose end meets their beginning."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -7,16 +7,23 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.data.codecs import Quantiser, SoundCodec, Spectral
+from seqkit.data.codecs import Codec, Quantiser, SoundCodec, Spectral
 from seqkit.data.sound import Frames, Wave, reader, writer
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.wording import counted
 from seqkit.generation.request import Prompt
-from seqkit.symbols import Symbols
+from seqkit.generation.sampler import ENDED, Blocks
+from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 _SECONDS = 5.0  # by default
 _NOTHING: Symbols = np.zeros(0, np.uint8)
 _OVER = 1.001  # a size that counts as clipped; up to there it is the rounding of resampling
+CHOICE = 2.0
+"""Seconds that are made beyond a loop, from which its beginning is chosen."""
+SHORTEST = 0.2
+"""Seconds that a loop lasts at least."""
+_SHORTER = 0.05  # seconds, and at most a tenth, that a loop may be shorter than asked
+_SEEN = 3  # frames on each side of a seam that are compared
 
 
 class Sound:
@@ -58,7 +65,8 @@ class Sound:
         if wave.dtype.kind == "f" and shaped:
             wave = wave.astype(np.float32)
             if np.isfinite(wave).all():
-                return self._encode(name, wave, notice)
+                self._tell_clipped(name, wave, notice)
+                return self._codec.encode(wave)
         shapes = "(N,)" if channels == 1 else f"(N,) or (N, {channels})"
         raise ConfigError(
             f"{name}: expected a wave {shapes} of finite floats, "
@@ -87,10 +95,11 @@ class Sound:
             return np.zeros(0, dtype=np.uint8)
         name = f"prompt_audio={prompt.audio}"
         recording, channels = reader.SoundReader(Path(prompt.audio)), self._codec.channels
-        blocks = recording.resampled(self._codec.sample_rate, channels)
-        return self._encode(name, np.concatenate([*blocks]), notice)
+        wave = np.concatenate([*recording.resampled(self._codec.sample_rate, channels)])
+        self._tell_clipped(name, wave, notice)
+        return self._codec.encode(wave)
 
-    def _encode(self, name: str, wave: Frames, notice: Callable[[str], None]) -> Symbols:
+    def _tell_clipped(self, name: str, wave: Frames, notice: Callable[[str], None]) -> None:
         codec = self._codec
         if isinstance(codec, Quantiser):
             size = np.abs(wave) * codec.gain
@@ -98,7 +107,6 @@ class Sound:
                 gain = "" if codec.gain == 1 else f" after the gain of {codec.gain:.3g}"
                 largest = f"the largest is {size.max():.3g}"
                 notice(f"{name}: clipped {counted(clipped, 'sample')} over 1{gain}; {largest}")
-        return codec.encode(wave)
 
     def _reader(self) -> Callable[[npt.ArrayLike, bool], Frames]:
         """What reads the symbols of a sound piece by piece, and is told which is the last one."""
@@ -126,11 +134,6 @@ class Sound:
             if problem := writer.refusal(file, self._codec.sample_rate):
                 raise ConfigError(f"{file}: {problem}")
 
-    def check_stream(self, streams: int, terminal: bool) -> None:
-        """See Text. Raises ConfigError for several streams, or a terminal."""
-        if streams > 1 or terminal:
-            raise ConfigError("out=-: a pipe takes one stream, a terminal none: give out=NAME.wav")
-
     def rendered(self, pieces: Iterable[npt.ArrayLike]) -> Iterator[bytes]:
         """See Text: 16-bit samples."""
         return map(writer.pcm16, self._read(pieces))
@@ -154,3 +157,35 @@ class Sound:
     def preview(self, symbols: npt.ArrayLike, file: Path) -> str:
         """See Text: the name of the file."""
         return str(file)
+
+
+def looped(blocks: Blocks, codec: Codec, length: int) -> Blocks:
+    """A loop of at most `length` symbols from each stream of blocks (N, S), as one block.
+
+    More is made than is asked for, so that there is a choice of where the loop begins. Of all pairs
+    of frames that lie as far apart as it lasts, or a little less, those are taken around which the
+    sound differs the least to the ear: at rests, or where a note recurs. Where it is decoded, the
+    end goes on into the beginning. The gains of that fade keep the level, however much the two are
+    alike.
+    """
+    assert isinstance(codec, Spectral)
+    held = [block.astype(symbol_dtype(codec.size)) for block in blocks]
+    if held:
+        loops = [_loop(stream, codec, length // codec.phases) for stream in np.concatenate(held).T]
+        rows = np.full((max(map(len, loops)), len(loops)), ENDED)
+        for stream, loop in enumerate(loops):
+            rows[: len(loop), stream] = loop
+        yield rows
+
+
+def _loop(symbols: Integers, codec: Spectral, size: int) -> Integers:
+    """A loop of about `size` frames from symbols (N,); all of them if they are too few."""
+    shorter = min(round(_SHORTER * codec.sample_rate / codec.hop), size // 10)
+    rows, best = codec.rows(symbols), (np.inf, 0, len(symbols))
+    for count in range(size - shorter, size + 1):
+        differing = np.square(rows[count:] - rows[: len(rows) - count]).sum(1)
+        around = np.convolve(differing, np.ones(2 * _SEEN), "valid")
+        if len(around) and around.min() < best[0]:
+            begin = int(around.argmin()) + _SEEN
+            best = float(around.min()), begin, begin + count
+    return symbols[best[1] * codec.phases : best[2] * codec.phases]

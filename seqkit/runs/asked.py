@@ -10,7 +10,7 @@ from seqkit.data.codecs import Codec, Spectral
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.randomness import SEEDS
 from seqkit.foundation.wording import unescaped
-from seqkit.generation import loop
+from seqkit.generation import sound
 from seqkit.generation.medium import Medium, medium_of
 from seqkit.generation.request import Prompt, Request
 from seqkit.generation.sampler import Ending
@@ -114,13 +114,13 @@ def _extra(config: Config, codec: Codec, length: int) -> int:
         raise ConfigError("loop=true: only a model of data.codec=spectral, as my_sound's, loops")
     begins_with_prompt = config.prompt_audio and config.include_prompt
     of_mp3 = Path(config.out or "").suffix.lower() == ".mp3"
-    too_short = length < loop.SHORTEST * codec.symbol_rate
+    too_short = length < sound.SHORTEST * codec.symbol_rate
     for is_there, fault in (
         (config.until, "it lasts as long as seconds says: leave until out"),
         (begins_with_prompt, "a prompt is no part of a loop: give include_prompt=false"),
         (of_mp3, "an MP3 has silence at its ends: give a .wav, .flac or .ogg"),
-        (too_short, f"too short: give seconds={loop.SHORTEST:g} or more"),
+        (too_short, f"too short: give seconds={sound.SHORTEST:g} or more"),
     ):
         if is_there:
             raise ConfigError(f"loop=true: {fault}")
-    return codec.symbols_of(loop.CHOICE * codec.sample_rate)
+    return codec.symbols_of(sound.CHOICE * codec.sample_rate)
