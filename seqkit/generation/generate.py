@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from seqkit.generation import labelled, listening, novel
+from seqkit.generation import listening, novel
 from seqkit.generation.engines.choose import choose_engine
+from seqkit.generation.labelled import choice_of
 from seqkit.generation.request import Request, Trained, require_streams
 from seqkit.generation.sampler import Blocks, Engine, cut, generate_blocks
 from seqkit.generation.sampling import guided
@@ -51,15 +52,15 @@ def generate(
     """
     network, codec = trained.model, trained.codec
     require_streams(network.config, request.streams, network.device)
-    choice = labelled.choice_of(trained.labels, request, notice)
-    fits, engine = _engine(trained, request, choice, notice)
+    choice = choice_of(trained.labels, request, notice)
+    fits, engine = _engine(trained, request, choice.weights, notice)
     most = REMEMBERED // network.config.frame * network.config.frame
     if len(prompt) > most:
         notice(f"of the {len(prompt):,} symbols of the prompt the model reads the last {most:,}")
 
     def drawn(prompt: Symbols, request: Request) -> Blocks:
         state = begin or (network.zero_state(1), codec.start)
-        labels = labelled.of_streams(choice, request)
+        labels = choice.of_streams(request.label_strength)
         logits, after = feed_prompt(engine.score, state, prompt[-most:], labels)
         logits, sampling = guided(logits, request.label_strength), request.sampling
         made = generate_blocks(engine, logits, after, request.length, sampling, labels=labels)
@@ -109,7 +110,7 @@ def feed_prompt(
 def _engine(
     trained: Trained,
     request: Request,
-    choice: labelled.Choice | None,
+    labels: Floats | None,
     notice: Callable[[str], None],
 ) -> tuple[object, Engine]:
     """The engine that was kept, if it fits, else a new one; and what it fits.
@@ -120,7 +121,6 @@ def _engine(
     weights = list[tuple[int, int]]()
     if not isinstance(network, NetworkArrays):
         weights = [(each.data_ptr(), each._version) for each in network.parameters()]
-    labels = None if choice is None else choice.weights
     runs = request.engine, request.precision, request.streams, request.label_strength
     fits = runs, size, None if labels is None else labels.tolist(), weights
     kept = trained.engines.pop() if trained.engines else None

@@ -28,19 +28,21 @@ class Choice(NamedTuple):
     """The labels of S streams.
 
     weights: n choices (n, R), as `NetworkArrays.with_choices` takes them, of which the first one is
-        no label.
+        no label; None of a model that learnt none.
     streams: which of them each stream has, (S,).
     words: what the labels of each stream are called.
     """
 
-    weights: Floats
+    weights: Floats | None
     streams: Integers
     words: list[str]
 
+    def of_streams(self, strength: float) -> Integers:
+        """The choice of each stream; with another strength than 1 of 2 S, the second half none."""
+        return self.streams if strength == 1 else np.append(self.streams, 0 * self.streams)
 
-def choice_of(
-    labels: Labels | None, request: Request, notice: Callable[[str], None]
-) -> Choice | None:
+
+def choice_of(labels: Labels | None, request: Request, notice: Callable[[str], None]) -> Choice:
     """The labels of all streams, which `notice` is told if some are drawn. Raises ConfigError."""
     if labels is None:
         if request.label is not None or request.label_strength != 1:
@@ -48,7 +50,7 @@ def choice_of(
                 "label: this model learnt no labels: train one with data.label, as in "
                 "data.path=FOLDER data.label=folder"
             )
-        return None
+        return Choice(None, np.zeros(request.streams, np.int64), [])
     choice = choose(labels, request.label, request.streams, request.sampling.seed)
     first, *others = choice.words
     if {first} != {*choice.words}:
@@ -57,15 +59,6 @@ def choice_of(
     elif first != request.label:
         notice(f"label={first}")
     return choice
-
-
-def of_streams(choice: Choice | None, request: Request) -> Integers:
-    """The choice of each stream, 0 without labels.
-
-    With another strength than 1 it is that of 2 S streams, the second half without labels.
-    """
-    streams = np.zeros(request.streams, np.int64) if choice is None else choice.streams
-    return streams if request.label_strength == 1 else np.append(streams, 0 * streams)
 
 
 def choose(labels: Labels, asked: str | None, streams: int, seed: int) -> Choice:

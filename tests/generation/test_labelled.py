@@ -26,6 +26,7 @@ CODEC = Characters("xyz", 0)
 
 def rows(labels: Labels, asked: str | None, streams: int = 1) -> list[list[float]]:
     choice = choose(labels, asked, streams, 0)
+    assert choice.weights is not None
     found: list[list[float]] = choice.weights[choice.streams].tolist()
     return found
 
