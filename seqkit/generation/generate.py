@@ -9,7 +9,7 @@ from seqkit.generation import listening, novel
 from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.labelled import choice_of
 from seqkit.generation.request import Request, Trained, require_streams
-from seqkit.generation.sampler import Blocks, Engine, cut, generate_blocks
+from seqkit.generation.sampler import Blocks, Engine, cut, sample_blocks
 from seqkit.generation.sampling import guided
 from seqkit.generation.sound import looped
 from seqkit.model.arrays import NetworkArrays
@@ -63,7 +63,7 @@ def generate(
         labels = choice.of_streams(request.label_strength)
         logits, after = feed_prompt(engine.score, state, prompt[-most:], labels)
         logits, sampling = guided(logits, request.label_strength), request.sampling
-        made = generate_blocks(engine, logits, after, request.length, sampling, labels=labels)
+        made = sample_blocks(engine, logits, after, request.length, sampling, labels=labels)
         return made if request.ending is None else cut(made, request.ending, request.streams)
 
     blocks = drawn(prompt, request)

@@ -73,7 +73,7 @@ class Ending:
     is_document: bool = False
 
 
-def generate_blocks(
+def sample_blocks(
     engine: Engine,
     logits: Floats,
     state: State,

@@ -96,8 +96,7 @@ class Sound:
         name = f"prompt_audio={prompt.audio}"
         recording, channels = reader.SoundReader(Path(prompt.audio)), self._codec.channels
         wave = np.concatenate([*recording.resampled(self._codec.sample_rate, channels)])
-        self._tell_clipped(name, wave, notice)
-        return self._codec.encode(wave)
+        return self.encode(name, wave if channels > 1 else wave[:, 0], notice=notice)
 
     def _tell_clipped(self, name: str, wave: Frames, notice: Callable[[str], None]) -> None:
         codec = self._codec

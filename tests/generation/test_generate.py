@@ -1,5 +1,7 @@
 """A model continues a prompt: the same text, however it is cut and whatever runs beside it."""
 
+import dataclasses
+import itertools
 from functools import partial
 
 import numpy as np
@@ -12,7 +14,7 @@ from seqkit.generation import generate
 from seqkit.generation.engines.pytorch import TorchEngine, score_by_network
 from seqkit.generation.generate import feed_prompt
 from seqkit.generation.request import Request, Trained
-from seqkit.generation.sampler import generate_blocks
+from seqkit.generation.sampler import Blocks, sample_blocks
 from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Integers
@@ -33,7 +35,7 @@ def text(model: CharRNN, streams: int, length: int, seed: int = 1) -> np.ndarray
     begin, prompt = (model.zero_state(1), 2), np.array([1, 2, 3], np.uint8)
     labels, sampling = nothing(streams), Sampling(seed=seed)
     logits, state = feed_prompt(engine.score, begin, prompt, labels)
-    blocks = generate_blocks(engine, logits, state, length, sampling, labels=labels)
+    blocks = sample_blocks(engine, logits, state, length, sampling, labels=labels)
     return np.concatenate(list(blocks)).T
 
 
@@ -73,3 +75,19 @@ def test_of_a_long_prompt_the_end_is_read(model: CharRNN, monkeypatch: pytest.Mo
 
     assert made(prompt) == made(prompt[2:])
     assert notices == ["of the 6 symbols of the prompt the model reads the last 4"]
+
+
+def test_what_is_drawn_passes_by_and_what_was_drawn_is_told(model: CharRNN) -> None:
+    told: list[str] = []
+    request = Request(length=50, sampling=Sampling(seed=3), engine="torch")
+    trained, prompt = Trained(model, MuLaw(7, 40)), np.array([1], np.uint8)
+
+    def first_two(blocks: Blocks) -> Blocks:
+        yield from itertools.islice(blocks, 2)
+
+    whole = [*generate.generate(trained, prompt, request, told.append)]
+    assert not told
+    drawn = dataclasses.replace(request, seed_is_drawn=True)
+    ended = [*generate.generate(trained, prompt, drawn, told.append, watch=first_two)]
+    assert told == ["seed=3"]
+    assert np.array_equal(np.concatenate(ended), np.concatenate(whole[:2]))

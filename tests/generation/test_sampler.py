@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from seqkit.generation.sampler import ENDED, Drawing, Ending, cut, generate_blocks, without_ended
+from seqkit.generation.sampler import ENDED, Drawing, Ending, cut, sample_blocks, without_ended
 from seqkit.generation.sampling import Sampling
 from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers
@@ -39,7 +39,7 @@ def test_any_engine_can_be_sampled() -> None:
     first = np.full((2, 5), -50.0)
     first[0, 3] = first[1, 0] = 50.0
     blocks = list(
-        generate_blocks(Counting(), first, NONE, 6, Sampling(seed=3), labels=np.zeros(2, int))
+        sample_blocks(Counting(), first, NONE, 6, Sampling(seed=3), labels=np.zeros(2, int))
     )
     assert len(blocks[0]) == 1, "the first symbol is there at once"
     produced = np.concatenate(blocks)
@@ -49,7 +49,7 @@ def test_any_engine_can_be_sampled() -> None:
 
 def test_nothing_is_made_before_it_is_asked_for() -> None:
     engine = Counting()
-    endless = generate_blocks(
+    endless = sample_blocks(
         engine, np.zeros((1, 5)), NONE, 10**12, Sampling(), labels=np.zeros(1, int)
     )
     made = sum(len(next(endless)) for _ in range(12))
@@ -59,7 +59,7 @@ def test_nothing_is_made_before_it_is_asked_for() -> None:
 
 def test_an_engine_is_told_the_labels_of_its_streams() -> None:
     engine, labels = Counting(), np.array([2, 0])
-    list(generate_blocks(engine, np.zeros((2, 5)), NONE, 40, Sampling(), labels=labels))
+    list(sample_blocks(engine, np.zeros((2, 5)), NONE, 40, Sampling(), labels=labels))
     assert engine.labels is labels
 
 

@@ -8,7 +8,7 @@ from seqkit.foundation.device import exact_fp32
 from seqkit.foundation.randomness import uniforms
 from seqkit.generation.engines.pytorch import PreparedStep
 from seqkit.generation.generate import Scoring
-from seqkit.generation.sampler import Drawing, Engine, generate_blocks
+from seqkit.generation.sampler import Drawing, Engine, sample_blocks
 from seqkit.generation.sampling import Sampling, draw, shares_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.state import State
@@ -119,7 +119,7 @@ def check_draws(
     begin = np.zeros((streams, size))
     labels = labels_of(model, streams)
     drawn = np.concatenate(
-        list(generate_blocks(engine, begin, state, length, sampling, labels=labels))
+        list(sample_blocks(engine, begin, state, length, sampling, labels=labels))
     )
     assert drawn.shape == (length, streams)
     logits, _ = (score or engine.score)(drawn[:-1], state, labels)

@@ -12,7 +12,7 @@ from seqkit.generation.engines.choose import build_engine, check_engine, choose_
 from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.engines.wasm import WasmEngine
 from seqkit.generation.request import Request
-from seqkit.generation.sampler import Engine, generate_blocks
+from seqkit.generation.sampler import Engine, sample_blocks
 from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
 from tests.generation.engines.networks import network, random_state
@@ -124,7 +124,7 @@ def test_a_gpu_that_is_not_the_current_one_writes_the_same(name: str) -> None:
         engine = build_engine(name, model, 33, Request(1, streams=3))
         state, begin = random_state(model, 3), np.zeros((3, 33))
         labels = np.zeros(3, np.int64)
-        blocks = generate_blocks(engine, begin, state, 300, Sampling(seed=2), labels=labels)
+        blocks = sample_blocks(engine, begin, state, 300, Sampling(seed=2), labels=labels)
         texts.append(np.concatenate([*blocks]).tolist())
         assert torch.cuda.current_device() == 0
     assert texts[0] == texts[1]

@@ -7,7 +7,7 @@ from seqkit.foundation.device import DTYPES
 from seqkit.foundation.errors import DeviceError
 from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 from seqkit.generation.engines.pytorch import PreparedStep, TorchEngine
-from seqkit.generation.sampler import Drawing, generate_blocks
+from seqkit.generation.sampler import Drawing, sample_blocks
 from seqkit.generation.sampling import Sampling
 from tests.generation.engines.networks import (
     RULES,
@@ -42,7 +42,7 @@ def test_any_cell_writes_what_the_torch_engine_writes(cell: str) -> None:
     state, first, labels = random_state(model, 2), np.zeros((2, 33)), np.zeros(2, np.int64)
     texts = []
     for engine in (TorchEngine(model, 33), CudaGraphEngine(model, 33, 2, "fp32")):
-        blocks = generate_blocks(engine, first, state, 200, Sampling(seed=2), labels=labels)
+        blocks = sample_blocks(engine, first, state, 200, Sampling(seed=2), labels=labels)
         texts.append(np.concatenate(list(blocks)))
     assert texts[0].tolist() == texts[1].tolist()
 
