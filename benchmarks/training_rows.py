@@ -30,8 +30,8 @@ from benchmarks.timing import Build, interleave
 from seqkit.config import Config, ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
-from seqkit.foundation.device import DTYPES, candidate_precisions, has_fast_bf16, set_fp32
-from seqkit.lstm.execution import PERSISTENT, Execution
+from seqkit.foundation.device import candidate_precisions, has_fast_bf16, set_fp32
+from seqkit.lstm.execution import DTYPES, PERSISTENT, Execution
 from seqkit.lstm.graph import GraphedCall
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.kernel_choice import choose_execution, supported
@@ -75,7 +75,7 @@ def rows(config: Config, device: torch.device) -> dict[str, Row]:
     model, lanes = _model(config, config.model, device), random_lanes(config)
     choose = partial(choose_execution, lanes=lanes, precisions=precisions)
     execution = by_cudnn = choose(model)
-    if execution.kernel in PERSISTENT:
+    if execution.persistent:
         settings = dataclasses.replace(config.model, backend="cudnn")
         by_cudnn = choose(_model(config, settings, device))
     built: dict[str, tuple[Build, object]] = {
@@ -84,7 +84,7 @@ def rows(config: Config, device: torch.device) -> dict[str, Row]:
     }
     for kernel in PERSISTENT:
         own = Execution(kernel, "fp16", execution.lanes)
-        if supported(own, model, lanes, precisions):
+        if "fp16" in precisions and supported(own, model, lanes):
             built[f"bare_{kernel}"] = (partial(_bare, config, device, own), own)
     built["plain"] = (partial(plain_step, config, device), "")
     best = _fastest(config, device)

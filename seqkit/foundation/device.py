@@ -16,9 +16,6 @@ from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.foundation.processes import Rank
 from seqkit.foundation.wording import counted
 
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-"""The names of precisions."""
-
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt, from malloc.h
 _LARGE = 1 << 30  # bytes
 _FULL = "Another program fills the GPU (nvidia-smi tells which): end it, or give device=cpu"

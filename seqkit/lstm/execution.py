@@ -1,4 +1,4 @@
-"""How a network runs: a value with names that stay the same for ever.
+"""How layers run: a value with names that stay the same for ever.
 
 Checkpoints refer to these names. A new kernel gets a new name, and the old ones keep their meaning.
 """
@@ -7,10 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-
-from seqkit.config import ModelConfig
-from seqkit.foundation.device import DTYPES
-from seqkit.lstm import launch
 
 KERNELS = {
     "layerwise": "one call a layer",
@@ -21,17 +17,21 @@ KERNELS = {
 }
 """The kernels that can run the layers, each with what people read of it."""
 
-PERSISTENT = ("persistent", "grid")
-"""seqkit's own, in clusters and without: docs/how/kernel.md."""
+PERSISTENT = {"persistent": 512, "grid": 1024}
+"""Those of our own, in clusters and without (docs/how/kernel.md), and the widest H of each: up to
+there registers hold the weights; without clusters some of them are in shared memory."""
+
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+"""The names of precisions."""
 
 
 @dataclass(frozen=True)
 class Execution:
-    """How a network runs in training.
+    """How layers, and the network around them, run in training.
 
     Attributes:
         kernel: layerwise (one fused call a layer), stacked (one for all layers), persistent
-            (seqkit's own kernel, once a layer), grid (the same without clusters of blocks) or
+            (a kernel of our own, once a layer), grid (the same without clusters of blocks) or
             unrolled (the equations, step by step).
         precision: fp32, bf16 or fp16.
         lanes: B or more. Lanes beyond B are idle: they fill up the tiles that a GPU works in.
@@ -54,6 +54,11 @@ class Execution:
         """Of weights and activations."""
         return DTYPES[self.precision]
 
+    @property
+    def persistent(self) -> bool:
+        """Whether a kernel of our own runs the layers."""
+        return self.kernel in PERSISTENT
+
     @classmethod
     def from_record(cls, record: Any) -> "Execution | None":
         """Of what a checkpoint keeps; None of all else, as of a kernel of a later version."""
@@ -61,32 +66,3 @@ class Execution:
             return cls(str(record["kernel"]), str(record["precision"]), int(record["lanes"]))
         except (KeyError, TypeError, ValueError, OverflowError):
             return None
-
-
-def plainest_kernel(config: ModelConfig) -> str:
-    """The kernel that runs a network on any device, in any precision."""
-    return "unrolled" if config.backend == "unrolled" else "layerwise"
-
-
-def persistent_kernels(config: ModelConfig) -> list[str]:
-    """Those of `PERSISTENT` that run layers of this shape on some GPU: docs/how/kernel.md."""
-    widest = {"persistent": launch.WIDEST, "grid": launch.WIDEST_GRID}
-    fits = config.cell == "lstm" and config.hidden_size % 64 == 0
-    return [kernel for kernel in PERSISTENT if fits and config.hidden_size <= widest[kernel]]
-
-
-def usable_kernels(config: ModelConfig, *, separators: bool) -> list[str]:
-    """The kernels that can train a network on some device, the plainest first.
-
-    `separators`: whether its lanes have separators between documents.
-    """
-    if config.backend == "persistent":
-        return persistent_kernels(config)
-    if config.backend == "unrolled":
-        return ["unrolled"]
-    kernels = ["layerwise"]
-    # Between the layers of one call there is no place for dropout, nor for a separator's channel,
-    # and of all outputs only the top layer's come out of it.
-    if not (any(config.unit_dropout) or config.skip_connections or separators):
-        kernels.append("stacked")
-    return kernels + (persistent_kernels(config) if config.backend == "auto" else [])

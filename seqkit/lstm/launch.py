@@ -16,10 +16,6 @@ THREADS = 256
 """Of a block."""
 TILES = (8, 16, 24, 32)
 """Lanes that a group can work on at once."""
-WIDEST = 512
-"""H, up to which a cluster's registers hold the weights."""
-WIDEST_GRID = 1024
-"""H, up to which blocks without clusters hold the weights, some of them in shared memory."""
 
 # Microseconds of a step, forward and backward, at 512 units on an H200 (docs/how/kernel.md). Only
 # their ratios count.
@@ -104,6 +100,10 @@ class LayerKernels:
         needs = "needs a GPU of capability " + ("8.0 or newer" if self.grid else "9.0 (Hopper)")
         if self.device.type != "cuda":
             return needs
+        if self.dtype == torch.float32:
+            return "has 16 bits"
+        if self.dtype != torch.float16 and not self.grid:
+            return "computes in fp16"
         about = card(self.device)
         major, minor = about.capability
         if about.capability < (8, 0) or not (self.grid or about.capability == (9, 0)):

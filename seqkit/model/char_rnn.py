@@ -24,7 +24,6 @@ from torch import Tensor, nn
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_section, check_type
-from seqkit.lstm.execution import plainest_kernel
 from seqkit.lstm.layers import Layers, make_layers
 from seqkit.model.frames import SPREAD, FrameHead, FrameWeights
 from seqkit.model.network import RunnableWeights
@@ -128,7 +127,7 @@ class CharRNN(nn.Module):
             kernel: see `Execution`; by default the plainest one. stacked takes no masks or resets.
             separators: whether resets will be given.
         """
-        kernel = kernel or plainest_kernel(self.config)
+        kernel = kernel or ("unrolled" if self.config.backend == "unrolled" else "layerwise")
         packs = dtype is not None or (kernel == "stacked" and self.head.weight.is_cuda)
         dtype = dtype or self.head.weight.dtype
         embeddings = {"embedding": self.embedding, "labels": self.labels}

@@ -119,6 +119,6 @@ def execution(
     )
     if chosen != before and (before or model.head.weight.is_cuda):
         session.notice(f"kernels: {chosen}")
-    for hint in kernel_choice.advice(model, chosen):
+    for hint in kernel_choice.advice(model, lanes, chosen):
         session.notice(hint)
     return chosen

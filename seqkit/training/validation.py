@@ -13,7 +13,7 @@ from seqkit.evaluation import protocols, scoring
 from seqkit.evaluation.scoring import Chunk
 from seqkit.foundation.errors import DivergedError, GaveUpError
 from seqkit.foundation.ranks import ALONE, Ranks
-from seqkit.lstm.execution import PERSISTENT, Execution
+from seqkit.lstm.execution import Execution
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import cross_entropy
 from seqkit.symbols import Integers
@@ -149,7 +149,7 @@ class Validation:
 
         That is found by logits that are kept, of all symbols or of some, spread over the part.
         """
-        kernel = self._execution.kernel if self._execution.kernel in PERSISTENT else None
+        kernel = self._execution.kernel if self._execution.persistent else None
         network = model.runnable_weights(dtype=self._execution.dtype, kernel=kernel)
 
         def run(segments: Integers, watch_part: Callable[[int], None]) -> Iterable[Chunk]:

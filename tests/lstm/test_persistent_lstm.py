@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from seqkit.lstm import launch
+from seqkit.lstm.execution import PERSISTENT
 from seqkit.lstm.launch import Card, LayerKernels, Tiling
 from tests.lstm.lstm_case import (
     GPU,
@@ -110,7 +111,7 @@ def test_every_tile_and_several_rounds(
 ) -> None:
     monkeypatch.setattr(launch, "TILES", (tile,))
     kernels = LayerKernels(GPU, hidden, torch.float16, grid)
-    if not (kernels.tiling(8) if grid else hidden <= launch.WIDEST):
+    if not (kernels.tiling(8) if grid else hidden <= PERSISTENT["persistent"]):
         pytest.skip("there is no room for it")
     case = Case(tile, (5, 9 * tile + 3, hidden), symbols=False, share=0.1)
     found = distances(case.persistent(grid=grid), case.exact())

@@ -7,10 +7,7 @@ from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.lstm.execution import Execution
-from seqkit.lstm.fused_calls import round_up
-from seqkit.lstm.launch import LayerKernels
 from seqkit.model.char_rnn import CharRNN
-from seqkit.training import kernel_choice
 from seqkit.training.kernel_choice import choose_execution
 
 
@@ -65,36 +62,5 @@ def test_a_resumed_run_keeps_its_execution_though_the_rule_has_another() -> None
 def test_a_rule_chooses_the_kernel(change: dict[str, object], kernel: str, timed: bool) -> None:
     model, lanes = setting("cuda", **change)  # type: ignore[arg-type]
     found = choose_execution(model, lanes, precisions=["fp16", "bf16"], timed=timed)
-    assert (found.kernel, found.lanes) == (kernel, round_up(lanes.batch_size, 8))
+    assert (found.kernel, found.lanes) == (kernel, -(-lanes.batch_size // 8) * 8)
     assert timed or found.precision == "fp16"
-
-
-@pytest.fixture
-def other_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The CPU stands for a GPU that has no clusters."""
-    monkeypatch.setattr(kernel_choice, "_on_gpu", lambda model: True)
-
-    def refusal(kernels: LayerKernels, lanes: int) -> str | None:
-        return None if kernels.grid else "needs Hopper"
-
-    monkeypatch.setattr(LayerKernels, "refusal", refusal)
-
-
-@pytest.mark.usefixtures("other_gpu")
-@pytest.mark.parametrize(("ours", "kernel"), [(1.0, "grid"), (3.0, "layerwise")])
-@pytest.mark.parametrize("hidden", [128, 1024])
-def test_the_kernel_without_clusters_runs_where_it_was_measured_faster(
-    monkeypatch: pytest.MonkeyPatch, hidden: int, ours: float, kernel: str
-) -> None:
-    def milliseconds(model: CharRNN, lanes: Lanes, execution: Execution) -> float:
-        return ours if execution.kernel == "grid" else 2.0
-
-    monkeypatch.setattr(kernel_choice, "_milliseconds", milliseconds)
-    model, lanes = setting("cpu", hidden)
-    found = choose_execution(model, lanes, precisions=["fp16", "bf16"])
-    assert found == Execution(kernel, "fp16", 32)
-    assert choose_execution(model, lanes, precisions=["bf16"]) == Execution(kernel, "bf16", 32)
-    assert choose_execution(model, lanes, precisions=["fp32"]).kernel == "layerwise"
-    assert choose_execution(model, lanes, precisions=["fp16"], timed=False).kernel == "layerwise"
-    insists, lanes = setting("cpu", hidden, backend="persistent")
-    assert choose_execution(insists, lanes, precisions=["fp16"]).kernel == "grid"

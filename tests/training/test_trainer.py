@@ -13,7 +13,7 @@ from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.errors import DivergedError
 from seqkit.foundation.ranks import ALONE, Ranks
-from seqkit.lstm.execution import Execution, plainest_kernel
+from seqkit.lstm.execution import Execution
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
 from seqkit.training.kernel_choice import width
@@ -62,7 +62,7 @@ def trainer(
     lanes.share_out(ranks.rank.number, ranks.rank.size)
     validation = part(valid, 2) if valid else Part(np.zeros(0, np.uint8), np.zeros(0, np.int64))
     optimizer = OptimizerConfig(lr=lr, warmup_steps=5)
-    execution = Execution(plainest_kernel(config), precision, width(network, lanes))
+    execution = Execution("layerwise", precision, width(network, lanes))
     plan = Plan(optimizer, settings, 7, execution)
     timed = Clock(settings.max_minutes, clock, closing_sample)
     return Trainer(network, lanes, validation, plan, timed, ranks)

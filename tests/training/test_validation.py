@@ -8,7 +8,7 @@ from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring
 from seqkit.evaluation.scoring import Scored
-from seqkit.lstm.execution import Execution, plainest_kernel
+from seqkit.lstm.execution import Execution
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.validation import Validation, calibrated
 from seqkit.training.weights import TrainingWeights
@@ -29,7 +29,7 @@ def model(sharpness: float) -> CharRNN:
 
 def validation_of(part: Part, *, calibrate: bool) -> Validation:
     made = model(1.0)
-    execution = Execution(plainest_kernel(made.config), "fp32", 1)
+    execution = Execution("layerwise", "fp32", 1)
     weights = TrainingWeights(made, execution, separators=False)
     return Validation(part, 0, execution, weights, calibrate=calibrate)
 

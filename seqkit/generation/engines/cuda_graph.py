@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.foundation.device import DTYPES
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.foundation.machine import Device
 from seqkit.generation.engines.pytorch import Carried, PreparedStep, score_by_network
 from seqkit.generation.sampler import Drawing
 from seqkit.generation.sampling import Sampling
+from seqkit.lstm.execution import DTYPES
 from seqkit.lstm.graph import GraphedCall
 from seqkit.lstm.nvrtc import Kernel, KernelError
 from seqkit.model.char_rnn import CharRNN

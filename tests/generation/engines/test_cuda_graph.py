@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from seqkit.foundation.device import DTYPES
 from seqkit.foundation.errors import DeviceError
 from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 from seqkit.generation.engines.pytorch import PreparedStep, TorchEngine
 from seqkit.generation.sampler import Drawing, sample_blocks
 from seqkit.generation.sampling import Sampling
+from seqkit.lstm.execution import DTYPES
 from tests.generation.engines.networks import (
     RULES,
     check_draws,
