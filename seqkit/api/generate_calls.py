@@ -2,8 +2,9 @@
 
 from typing import TypedDict
 
-from seqkit.config import Config, SampleConfig, check
+from seqkit.config import Config, SampleConfig, check, taken
 from seqkit.foundation.settings import check_type, nearest
+from seqkit.runs.asked import SampleKeys
 
 
 class GenerateKeys(TypedDict, total=False):
@@ -36,8 +37,8 @@ class GenerateKeys(TypedDict, total=False):
     sample: SampleConfig | None
 
 
-def config_of(keys: GenerateKeys) -> Config:
-    """The config with these keys.
+def sample_keys(keys: GenerateKeys, streams: int) -> SampleKeys:
+    """These keys, checked, and so many streams.
 
     Raises:
         TypeError: there is another among them.
@@ -50,6 +51,6 @@ def config_of(keys: GenerateKeys) -> Config:
         raise TypeError(f"{min(others)} is no argument of generate and stream{meant}")
     values = {name: value for name, value in keys.items() if value is not None}
     check_type("sample", values.get("sample", SampleConfig()), SampleConfig)
-    config = Config(**values)  # type: ignore[arg-type]
+    config = Config(**values, streams=streams)  # type: ignore[arg-type]
     check(config)
-    return config
+    return taken(config, SampleKeys)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, Un
 
 import numpy as np
 
-from seqkit.api.generate_calls import GenerateKeys, config_of
-from seqkit.config import check
+from seqkit.api.generate_calls import GenerateKeys, sample_keys
 from seqkit.data.corpus import Part
 from seqkit.foundation import driver
 from seqkit.foundation.catalogue import Catalogue
@@ -259,8 +258,7 @@ class Model(Generic[Content]):
     ) -> tuple[Symbols, Iterator[Integers]]:
         """The prompt's symbols (N,), if they are part of the result, and blocks (N, S) after it."""
         begin = _carried(self._begin(state))
-        asked = dataclasses.replace(config_of(keys), streams=streams)
-        check(asked)
+        asked = sample_keys(keys, streams)
         symbols = prompt if encoded else self._encode("prompt", prompt, asked.sample.unknown)
         request = self._checkpoint.asked(asked).request
         blocks = generate(self._trained, symbols, request, _LOG.info, begin=begin)

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import torch
 
 from seqkit.api import checkpoint_data
 from seqkit.commands import outputs
-from seqkit.config import Config
+from seqkit.config import DataConfig, DynamicConfig
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import check_same
 from seqkit.data.sound import Wave
@@ -26,6 +27,7 @@ from seqkit.foundation.session import Session
 from seqkit.foundation.wording import counted, json_text
 from seqkit.generation.generate import generate
 from seqkit.generation.request import Trained
+from seqkit.runs.asked import SampleKeys
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
 from seqkit.stages.recording import digest, recording_of, source_of
@@ -36,59 +38,74 @@ _SECONDS = 10.0  # of each, by default
 _FULL_RATE = 48_000  # hertz at which another recording is read: no distance hears more
 
 
-def run(config: Config, catalogue: Catalogue, console: Console) -> None:
+@dataclass(frozen=True)
+class Keys(SampleKeys):
+    """What `evaluate` reads."""
+
+    checkpoint: str | None = None
+    data: DataConfig = field(default_factory=DataConfig)
+    part: str = "validation"
+    protocol: str = "streaming"
+    window: int = 256
+    dynamic: DynamicConfig = field(default_factory=DynamicConfig)
+    device: str = "auto"
+    json: bool = False
+    overwrite: bool = False
+
+
+def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
     """Print the loss of `data.path`, or of a part of the checkpoint's own data.
 
     With protocol=spectral, print how much the model's sound is like all of that data.
     """
-    read = config.checkpoint, *config.data.path
-    out = outputs.result_file(config.out, read, overwrite=config.overwrite)
-    saved = load_checkpoint(config.checkpoint, catalogue, console)
-    chosen = device.find_device(config.device, for_all=True)
+    read = keys.checkpoint, *keys.data.path
+    out = outputs.result_file(keys.out, read, overwrite=keys.overwrite)
+    saved = load_checkpoint(keys.checkpoint, catalogue, console)
+    chosen = device.find_device(keys.device, for_all=True)
     session = Session(catalogue, console.notice, console.progress)
-    measured = _likeness if config.protocol == "spectral" else _prediction
-    result = measured(config, saved, chosen, session)
-    text = json_text(result) if config.json else _table(result)
-    outputs.write_result(out, text, overwrite=config.overwrite)
+    measured = _likeness if keys.protocol == "spectral" else _prediction
+    result = measured(keys, saved, chosen, session)
+    text = json_text(result) if keys.json else _table(result)
+    outputs.write_result(out, text, overwrite=keys.overwrite)
 
 
 def _prediction(
-    config: Config, saved: Checkpoint, chosen: torch.device, session: Session
+    keys: Keys, saved: Checkpoint, chosen: torch.device, session: Session
 ) -> dict[str, Any]:
     """How well the part of a corpus is predicted, and baselines."""
     part, corpus = checkpoint_data.asked_for(
-        config.data, config.part, saved, session, as_validated=True
+        keys.data, keys.part, saved, session, as_validated=True
     )
     with (
         machine.memory_errors("Try device=cpu."),
         session.progress("evaluate", len(part), unit="symbols") as bar,
     ):
         scored = scoring.Scored(saved.build(chosen), part, saved.codec.start, bar.update)
-        match config.protocol:
+        match keys.protocol:
             case "windowed":
-                score = scoring.evaluate(scored, protocols.windowed(part, config.window))
+                score = scoring.evaluate(scored, protocols.windowed(part, keys.window))
             case "dynamic":
-                score = dynamic.evaluate(scored, config.dynamic)
+                score = dynamic.evaluate(scored, keys.dynamic)
             case _:
                 score = streaming.evaluate(scored)
-    scoring.require_numbers(score.nats, learning=config.protocol == "dynamic")
+    scoring.require_numbers(score.nats, learning=keys.protocol == "dynamic")
     with session.progress("baselines"):
         beside = baselines.baselines(part, corpus.codec)
     return {
         **_score_fields(score, part, corpus),
         "skipped": corpus.skipped,
         "unreadable_files": corpus.unreadable_files,
-        "protocol": config.protocol,
-        "window": part.whole_frames(config.window) if config.protocol == "windowed" else None,
-        "dynamic": vars(config.dynamic) if config.protocol == "dynamic" else None,
-        "part": None if config.data.path else config.part,
+        "protocol": keys.protocol,
+        "window": part.whole_frames(keys.window) if keys.protocol == "windowed" else None,
+        "dynamic": vars(keys.dynamic) if keys.protocol == "dynamic" else None,
+        "part": None if keys.data.path else keys.part,
         **_of_both(saved, chosen, corpus.sha256),
         **beside,
     }
 
 
 def _likeness(
-    config: Config, saved: Checkpoint, chosen: torch.device, session: Session
+    keys: Keys, saved: Checkpoint, chosen: torch.device, session: Session
 ) -> dict[str, Any]:
     """How much some sounds that the model makes are like a recording.
 
@@ -99,8 +116,8 @@ def _likeness(
     if codec.kind != "audio":
         raise ConfigError("protocol=spectral measures sound, and this model writes text")
     recording, sha256 = saved.recording, str(saved.data.get("sha256"))
-    if config.data.path:  # refused before anything is made
-        data = checkpoint_data.data_asked_for(config.data, saved, session)
+    if keys.data.path:  # refused before anything is made
+        data = checkpoint_data.data_asked_for(keys.data, saved, session)
         check_same(data, codec, saved.settings.data)
         source = source_of(data, session)
         with session.progress("reading"):
@@ -108,9 +125,9 @@ def _likeness(
         sha256 = digest(source)
     if recording is None:
         raise ConfigError("this model keeps no recording to compare with: give data.path=FILE")
-    seconds = config.seconds or (None if config.length else _SECONDS)
-    config = dataclasses.replace(config, seed=config.fixed_seed, seconds=seconds, streams=_SOUNDS)
-    _, _, request = saved.asked(config)
+    seconds = keys.seconds or (None if keys.length else _SECONDS)
+    seeded = dataclasses.replace(keys, seed=keys.seed or 0, seconds=seconds, streams=_SOUNDS)
+    _, _, request = saved.asked(seeded)
     advice = "Try fewer seconds, or device=cpu."
     with machine.memory_errors(advice), session.progress("generate", request.length) as bar:
         trained = Trained(saved.build(chosen), codec, labels=saved.labels)
@@ -125,7 +142,7 @@ def _likeness(
         "seconds": request.length / codec.symbol_rate,
         "seed": request.sampling.seed,
         "temperature": request.sampling.temperature,
-        "protocol": config.protocol,
+        "protocol": keys.protocol,
         **_of_both(saved, chosen, sha256),
     }
 

@@ -1,11 +1,11 @@
 """`generate`: a checkpoint continues a prompt."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.commands.sample_output import Sample
-from seqkit.config import Config
 from seqkit.foundation import driver, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
@@ -14,11 +14,21 @@ from seqkit.foundation.stdout import Product
 from seqkit.generation import listening
 from seqkit.generation.generate import generate
 from seqkit.generation.request import require_streams
+from seqkit.runs.asked import SampleKeys
 from seqkit.runs.layout import samples_folder
 from seqkit.runs.named_checkpoint import load_checkpoint
 
 
-def run(config: Config, catalogue: Catalogue, console: Console) -> None:
+@dataclass(frozen=True)
+class Keys(SampleKeys):
+    """What `generate` reads."""
+
+    checkpoint: str | None = None
+    device: str = "auto"
+    overwrite: bool = False
+
+
+def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
     """Write the prompt and `length` new symbols, or those up to `until`, to stdout or to `out`.
 
     With include_prompt=false, only what is new.
@@ -28,50 +38,50 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     whose names are printed.
     """
     with ended_by_signals() as interrupts:
-        _run(config, catalogue, console, interrupts)
+        _run(keys, catalogue, console, interrupts)
 
 
-def _run(config: Config, catalogue: Catalogue, console: Console, interrupts: Interrupts) -> None:
-    saved = load_checkpoint(config.checkpoint, catalogue, console)
-    chosen = driver.find_device(config.device, for_all=True)
-    many = "takes" if config.takes > 1 else "streams"
-    require_streams(saved.model, getattr(config, many), chosen, many)  # even names take memory
-    medium, source, request = saved.asked(config)
+def _run(keys: Keys, catalogue: Catalogue, console: Console, interrupts: Interrupts) -> None:
+    saved = load_checkpoint(keys.checkpoint, catalogue, console)
+    chosen = driver.find_device(keys.device, for_all=True)
+    many = "takes" if keys.takes > 1 else "streams"
+    require_streams(saved.model, getattr(keys, many), chosen, many)  # even names take memory
+    medium, source, request = saved.asked(keys)
     listening.check(request.takes, request.length, saved.codec, saved.recording)
     prompt = medium.read_prompt(source, console.notice)
-    shown = prompt if config.include_prompt else prompt[:0]
+    shown = prompt if keys.include_prompt else prompt[:0]
     document = saved.settings.data.document
-    is_list = config.streams > 1 and document != "file"  # then one file has all streams
+    is_list = keys.streams > 1 and document != "file"  # then one file has all streams
     files = outputs.free_files(
-        config.out,
-        (config.checkpoint, config.prompt_file, config.prompt_audio),
-        overwrite=config.overwrite,
-        streams=1 if is_list else config.streams,
+        keys.out,
+        (keys.checkpoint, keys.prompt_file, keys.prompt_audio),
+        overwrite=keys.overwrite,
+        streams=1 if is_list else keys.streams,
     )
-    to_stdout = config.out == "-" or (config.out is None and medium.printed)
+    to_stdout = keys.out == "-" or (keys.out is None and medium.printed)
     if to_stdout:
         terminal = Product().terminal
-        if not medium.printed and (config.streams > 1 or terminal):
+        if not medium.printed and (keys.streams > 1 or terminal):
             raise ConfigError("out=-: a pipe takes one stream, a terminal none: give out=NAME.wav")
     else:
         folder = Path() if saved.name else samples_folder(saved.file)
         medium.check_files(files or [folder / f"generated{medium.suffix}"])
     advice = f"Try fewer {many}" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with machine.memory_errors(advice):
-        sample = Sample(medium, shown, request.length, console, interrupts, config.streams)
+        sample = Sample(medium, shown, request.length, console, interrupts, keys.streams)
         sample.document = document
         with console.progress("setting up"):
             trained, watch = saved.trained(saved.network(chosen)), sample.watched
             blocks = generate(trained, prompt, request, console.notice, watch=watch)
         # What can fail has happened by now, before any file is opened.
         if to_stdout:
-            (sample.write_all if config.streams > 1 else sample.print_one)(blocks)
+            (sample.write_all if keys.streams > 1 else sample.print_one)(blocks)
             return
         if is_list:
-            sample.write_all(blocks, files[0], overwrite=config.overwrite)
+            sample.write_all(blocks, files[0], overwrite=keys.overwrite)
             return
         if not files:
-            files = outputs.new_files(folder, config.streams, medium.suffix)
-        sample.write_files(blocks, files, overwrite=config.overwrite)
-    if config.out is None:
+            files = outputs.new_files(folder, keys.streams, medium.suffix)
+        sample.write_files(blocks, files, overwrite=keys.overwrite)
+    if keys.out is None:
         outputs.print_names(files)

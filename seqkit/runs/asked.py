@@ -1,11 +1,12 @@
-"""What a config asks of generation, as values: no file of generation knows a config."""
+"""What the keys of generation ask for, as values: no file of generation knows a key."""
 
 import dataclasses
 import secrets
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from seqkit.config import TEMPERATURE, Config, ModelConfig
+from seqkit.config import TEMPERATURE, ModelConfig, SampleConfig
 from seqkit.data.codecs import Codec, Spectral
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.randomness import SEEDS
@@ -20,8 +21,32 @@ _COLDEST = 1e-30  # a temperature below it is as good as 0, and its inverse no f
 _DOCUMENT = "document"
 
 
+@dataclass(frozen=True)
+class SampleKeys:
+    """The keys that say which sample is made; docs/reference/keys.md has their meanings."""
+
+    prompt: str | None = None
+    prompt_file: str | None = None
+    prompt_audio: str | None = None
+    include_prompt: bool = True
+    length: int | None = None
+    seconds: float | None = None
+    loop: bool = False
+    until: str | None = None
+    label: str | None = None
+    label_strength: float = 1.0
+    streams: int = 1
+    takes: int = 1
+    seed: int | None = None
+    temperature: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    sample: SampleConfig = field(default_factory=SampleConfig)
+    out: str | None = None
+
+
 class Asked(NamedTuple):
-    """A sample that a config asks for."""
+    """A sample that keys ask for."""
 
     medium: Medium
     prompt: Prompt
@@ -29,16 +54,16 @@ class Asked(NamedTuple):
 
 
 def asked_of(
-    config: Config,
+    keys: SampleKeys,
     codec: Codec,
     model: ModelConfig,
     newline: str = "keep",
     trained: Sampling | None = None,
 ) -> Asked:
-    """The sample that a config asks for; a seed that it does not give is drawn from the system.
+    """The sample that keys ask for; a seed that they do not give is drawn from the system.
 
     Args:
-        config: its keys of generation.
+        keys: those of generation.
         codec: what the symbols stand for.
         model: the network.
         newline: how the prompt's line ends are read, as `data.newline` says.
@@ -47,39 +72,39 @@ def asked_of(
     Raises:
         ConfigError: the model cannot make it.
     """
-    medium = medium_of(codec, newline, config.loop)
-    length = medium.length(config.length, config.seconds)
-    extra = _extra(config, codec, length)
-    seed = secrets.randbelow(SEEDS) if config.seed is None else config.seed
+    medium = medium_of(codec, newline, keys.loop)
+    length = medium.length(keys.length, keys.seconds)
+    extra = _extra(keys, codec, length)
+    seed = secrets.randbelow(SEEDS) if keys.seed is None else keys.seed
     request = Request(
         length=length + extra,
-        streams=max(config.streams, config.takes),
-        takes=config.takes,
-        sampling=dataclasses.replace(sampling_of(config, trained), seed=seed),
-        seed_is_drawn=config.seed is None,
-        engine=config.sample.engine,
-        precision=config.sample.precision,
-        label=config.label,
-        label_strength=config.label_strength,
-        ending=_ending(config, medium, model),
+        streams=max(keys.streams, keys.takes),
+        takes=keys.takes,
+        sampling=dataclasses.replace(sampling_of(keys, trained), seed=seed),
+        seed_is_drawn=keys.seed is None,
+        engine=keys.sample.engine,
+        precision=keys.sample.precision,
+        label=keys.label,
+        label_strength=keys.label_strength,
+        ending=_ending(keys, medium, model),
         extra=extra,
-        novel=config.sample.novel,
+        novel=keys.sample.novel,
     )
-    sources = config.prompt, config.prompt_file, config.prompt_audio
-    return Asked(medium, Prompt(*sources, unknown=config.sample.unknown), request)
+    sources = keys.prompt, keys.prompt_file, keys.prompt_audio
+    return Asked(medium, Prompt(*sources, unknown=keys.sample.unknown), request)
 
 
-def sampling_of(config: Config, trained: Sampling | None = None) -> Sampling:
-    """How the keys of a config draw, those that are not given as samples of a training do."""
-    keys = ("temperature", "top_k", "top_p")
-    given = {key: getattr(config, key) for key in keys if getattr(config, key) is not None}
+def sampling_of(keys: SampleKeys, trained: Sampling | None = None) -> Sampling:
+    """How keys draw; those that are not given as samples of a training do."""
+    asked = {name: getattr(keys, name) for name in ("temperature", "top_k", "top_p")}
+    given = {name: value for name, value in asked.items() if value is not None}
     sampling = dataclasses.replace(trained or Sampling(TEMPERATURE), **given)
     if sampling.temperature < _COLDEST:
         sampling = dataclasses.replace(sampling, temperature=0.0)
     return sampling
 
 
-def _ending(config: Config, medium: Medium, model: ModelConfig) -> Ending | None:
+def _ending(keys: SampleKeys, medium: Medium, model: ModelConfig) -> Ending | None:
     r"""The ending that the key `until` names, in which \n, \t and \\ are read as in Python.
 
     A model that has learnt where documents end ends there, unless it has a length or `until`.
@@ -87,7 +112,7 @@ def _ending(config: Config, medium: Medium, model: ModelConfig) -> Ending | None
     Raises:
         ConfigError: the model cannot write it, or has not learnt where documents end.
     """
-    until, lasts = config.until, bool(config.length or config.seconds or config.loop)
+    until, lasts = keys.until, bool(keys.length or keys.seconds or keys.loop)
     if until is None and not lasts and model.ends:
         until = _DOCUMENT
     if until is None:
@@ -102,21 +127,21 @@ def _ending(config: Config, medium: Medium, model: ModelConfig) -> Ending | None
     return Ending((model.symbols,), is_document=True)
 
 
-def _extra(config: Config, codec: Codec, length: int) -> int:
+def _extra(keys: SampleKeys, codec: Codec, length: int) -> int:
     """Symbols that are made beyond a loop of `length`; 0 if none is asked for.
 
     Raises:
         ConfigError: what is asked for cannot be a loop.
     """
-    if not config.loop:
+    if not keys.loop:
         return 0
     if not isinstance(codec, Spectral):
         raise ConfigError("loop=true: only a model of data.codec=spectral, as my_sound's, loops")
-    begins_with_prompt = config.prompt_audio and config.include_prompt
-    of_mp3 = Path(config.out or "").suffix.lower() == ".mp3"
+    begins_with_prompt = keys.prompt_audio and keys.include_prompt
+    of_mp3 = Path(keys.out or "").suffix.lower() == ".mp3"
     too_short = length < sound.SHORTEST * codec.symbol_rate
     for is_there, fault in (
-        (config.until, "it lasts as long as seconds says: leave until out"),
+        (keys.until, "it lasts as long as seconds says: leave until out"),
         (begins_with_prompt, "a prompt is no part of a loop: give include_prompt=false"),
         (of_mp3, "an MP3 has silence at its ends: give a .wav, .flac or .ogg"),
         (too_short, f"too short: give seconds={sound.SHORTEST:g} or more"),

@@ -2,17 +2,16 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
-from seqkit.config import ModelConfig
+from seqkit.config import ModelConfig, taken
 from seqkit.evaluation.recording import VERDICT
 from seqkit.foundation.session import Session
 from seqkit.generation.engines.choose import check_engine
 from seqkit.generation.medium import Medium
 from seqkit.generation.request import Request
-from seqkit.runs.asked import asked_of
+from seqkit.runs.asked import SampleKeys, asked_of
 from seqkit.stages.data import TrainingData
 from seqkit.symbols import Symbols
 
@@ -55,9 +54,10 @@ def plan_closing(
     """
     config, codec = data.config, data.corpus.codec
     session.catalogue.find("codecs", codec.name)  # or no checkpoint of this run could be read
-    keys: Any = {"until": None, "streams": _DOCUMENTS if config.data.cuts_files else 1}
-    read = dataclasses.replace(config, **keys)  # until is no key of a training
-    medium, source, request = asked_of(read, codec, model, config.data.newline)
+    keys = taken(config, SampleKeys)
+    streams = _DOCUMENTS if config.data.cuts_files else 1
+    keys = dataclasses.replace(keys, until=None, streams=streams)  # which no training reads
+    medium, source, request = asked_of(keys, codec, model, config.data.newline)
     request = dataclasses.replace(request, novel=False)
     prompt = medium.read_prompt(source, session.notice)
     check_engine(model, codec.size, request, chosen)
