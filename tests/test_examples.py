@@ -113,19 +113,9 @@ def test_teachers(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[
         settings = [*SMALL, "train.max_steps=60", f"seed={seed}", f"run_dir={folder}"]
         seqkit.train("shakespeare", *settings, data="text.txt")
     Path("judge.txt").write_text(SENTENCE * 9)
-    small = ("--symbols", "20000", "--steps", "400", "--batch-size", "8", "--sequence-length", "16")
-    words = [
-        *runs,
-        "--judge",
-        "judge.txt",
-        *small,
-        "--average",
-        "0.9",
-        "--lr",
-        "0.02",
-        "--device",
-        "cpu",
-    ]
+    small = "--symbols 20000 --steps 400 --batch-size 8 --sequence-length 16"
+    learning = "--judge judge.txt --average 0.9 --lr 0.02 --device cpu"
+    words = [*runs, *small.split(), *learning.split()]
     lines = script(monkeypatch, capfd, "teachers.py", *words).splitlines()
     one, together, student = (float(lines[place].split(": ")[1].split()[0]) for place in (0, 1, -1))
     models = [seqkit.load(run, "cpu") for run in runs]

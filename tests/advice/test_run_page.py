@@ -1,8 +1,6 @@
 """The page in a real browser: nothing complained of, nothing asked for, hostile text is text."""
 
 import base64
-import json
-import os
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
@@ -14,8 +12,6 @@ import soundfile
 
 from seqkit.advice import run_page
 from seqkit.config import Config
-from seqkit.runs import record
-from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import RunFiles
 from tests.advice.conftest import Leave, keep
 from tests.browser import Page, browser, needs_browser
@@ -117,18 +113,3 @@ def test_each_sample_stands_under_its_step_and_loss_in_order(leave: Leave) -> No
         ("step 1,000, loss 2.125", "at 1000\n"),
         ("step 20,000,000", "at 20000000\n"),
     ]
-
-
-@pytest.mark.skipif(os.name != "posix", reason="folders are locked on POSIX alone")
-def test_how_a_run_stands_is_found_out(leave: Leave) -> None:
-    run = leave([3.0], [2.0], finished=False)
-    assert record.read(run).state == "ended"
-    folder = RunFolder(run)
-    with folder.claimed():
-        assert record.read(run).state == "running"
-    assert record.read(run).state == "ended"
-    about = json.loads(RunFiles(run).about.read_text())
-    RunFiles(run).about.write_text(json.dumps({**about, "ended": {"how": "stopped"}}))
-    assert record.read(run).state == "stopped"
-    RunFiles(run).summary.write_text('{"steps": 3}')
-    assert record.read(run).state == "finished"

@@ -1,6 +1,5 @@
 """Runs side by side: what differs, the best first, whatever lies in their folders."""
 
-import os
 import re
 import shutil
 from pathlib import Path
@@ -45,19 +44,6 @@ def test_a_table_best_first_of_what_differs(run: Run, runs: Path) -> None:
     assert worse.split()[-2:] == ["0.01", "4"]
     assert float(better.split()[1]) < float(worse.split()[1])
     assert "left out" not in shown.err
-
-
-def test_names_stay_in_their_line_and_are_text(run: Run, runs: Path) -> None:
-    (runs / "better").rename(runs / "two\nlines")
-    (runs / "worse").rename(runs / os.fsdecode(b"caf\xe9"))
-    (runs / "caf\udce9" / "summary.json").write_text("damaged")
-    (runs / "_empty").rename(runs / "_no\nrun")
-    shown = run.ok("compare", f"runs={runs}/[ct_]*")
-    _, better, worse = shown.out.decode().splitlines()
-    assert better.startswith(rf"{runs}/two\nlines  ")
-    assert worse.startswith(rf"{runs}/caf\xe9  ")
-    assert rf"left out, since they are no runs: {runs}/_no\nrun" in shown.err
-    assert shown.err.count("\n") == 2
 
 
 def test_different_data_is_said_to_be_different(run: Run, runs: Path) -> None:

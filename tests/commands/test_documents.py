@@ -106,21 +106,6 @@ def test_ends_may_be_left_out(run: Run, listed: Path, tmp_path: Path) -> None:
     assert len(made) == 30
 
 
-@pytest.mark.thorough
-def test_lines_have_the_labels_of_their_files(run: Run, tmp_path: Path) -> None:
-    for name, said in (("one", "ab\nba\n"), ("two", "cd\ndc\n")):
-        (tmp_path / "in" / name).mkdir(parents=True)
-        (tmp_path / "in" / name / "names.txt").write_text(said * 100)
-    words = [*LINES, "data.label=folder", f"data.path={tmp_path / 'in'}"]
-    run.ok(*words, f"run_dir={tmp_path / 'a'}", "train.max_steps=100")
-    for engine in ("torch", "wasm"):
-        made = run.ok(
-            *("generate", f"checkpoint={tmp_path / 'a'}", "label=two", "streams=30", "seed=1"),
-            f"sample.engine={engine}",
-        )
-        assert sum(name in {"cd", "dc"} for name in made.out.decode().split("\n")) > 25
-
-
 def test_a_list_from_python(tmp_path: Path) -> None:
     keys = ["data.document=line", *SHORT, "train.max_steps=2", f"run_dir={tmp_path / 'a'}"]
     done = seqkit.train("shakespeare", *keys, text=names())

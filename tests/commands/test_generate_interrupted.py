@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Run, environment
+from tests.conftest import Run, environment, spawn
 from tests.terminal import Screen, set_size
 from tests.warm_python import python
 
@@ -61,10 +61,7 @@ def test_a_signal_ends_text_on_stdout_in_a_line(
     sent: signal.Signals, trained: Path, tmp_path: Path
 ) -> None:
     words = ["generate", f"checkpoint={trained}", "length=10000000", "seed=1"]
-    with subprocess.Popen(
-        [python(), "-m", "seqkit", *words],
-        cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as making:  # fmt: skip
+    with spawn([python(), "-m", "seqkit", *words], tmp_path) as making:
         try:
             assert making.stdout is not None
             begun = making.stdout.read(50)
@@ -74,5 +71,5 @@ def test_a_signal_ends_text_on_stdout_in_a_line(
         finally:
             making.kill()
     assert 50 <= len(begun + rest) < 10_000_000
-    assert said.decode().endswith(f"stopped by {sent.name}: what it wrote until then is whole\n")
-    assert said.count(b"\n") == 1
+    assert said.endswith(f"stopped by {sent.name}: what it wrote until then is whole\n")
+    assert said.count("\n") == 1

@@ -133,26 +133,6 @@ def test_other_data_are_refused(run: Run, text_file: Path, tmp_path: Path) -> No
     )
 
 
-def test_where_there_is_no_run_a_recipe_is_asked_for(
-    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "empty").mkdir()
-    begin(run, text_file, tmp_path / "sweep" / "0")
-    for words, code, said in [
-        (["run_dir=none"], 2, "run_dir=none: no such folder: give the folder of a run, or recipe="),
-        (["run_dir=empty"], 2, "no run in this folder: give the folder of a run, or recipe=NAME"),
-        (["run_dir=sweep"], 2, "it holds the runs 0: give the folder of one"),
-        (["run_dir=text.txt"], 2, "no such folder: give the folder of a run"),
-        ([], 2, "resume=auto: give run_dir=FOLDER"),
-    ]:
-        for mode in ("auto", "force"):
-            refused = run.fails_in_a_line(code, *words, f"resume={mode}")
-            assert said.replace("=auto", f"={mode}") in refused
-    assert "resume=auto goes on with the run in sweep/0" in run.fails(2, "run_dir=sweep/0")
-    assert not (tmp_path / "none").exists()
-
-
 def test_paths_are_found_from_any_folder(
     run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

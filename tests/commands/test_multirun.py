@@ -103,26 +103,6 @@ def test_after_ctrl_c_all_are_saved_and_the_line_that_is_told_goes_on(
         assert f"going on at step {reached[int(number)]}:" in said
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ([*TINY, "launcher=locl", "jobs=2"], "choose one of serial, local, slurm"),
-        ([*TINY, "jobs=2"], "several jobs at once: give launcher=local"),
-        ([*TINY, "launcher=local", "jobs=2", "model.num_layer=1,2"], "mean model.num_layers?"),
-        ([*TINY, "launcher=local", "jobs=2", "model.dropout=0.1,7"], "at most 0.95"),
-        ([*TINY, "launcher=slurm", "jobs=2"], "no Slurm on this machine"),
-        ([*TINY, "optimizer.lr=interval(1e-4,1)"], "optimizer.lr=interval"),
-        (["run_dir=s", "seed=1,2"], "no recipe: a sweep needs one"),
-    ],
-)
-def test_all_is_checked_before_the_first_job(
-    words: list[str], said: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert said in run.fails_in_a_line(2, "--multirun", *words)
-    assert not list(tmp_path.iterdir())
-
-
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have each job tell its share of the machine and its words, in place of a training."""
     python = tmp_path / "python"

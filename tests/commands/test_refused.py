@@ -23,6 +23,12 @@ REFUSED = [
     ("recipe=shakespeare train.max_steps=many", 2, "expected a whole number"),
     ("recipe=shakespeare device=tpu", 2, "device=tpu"),
     ("recipe=shakespeare resume=auto", 2, "resume=auto: give run_dir=FOLDER"),
+    ("resume=force", 2, "resume=force: give run_dir=FOLDER"),
+    ("run_dir=none resume=auto", 2, "no such folder: give the folder of a run, or recipe="),
+    ("run_dir=text.txt resume=auto", 2, "no such folder: give the folder of a run"),
+    ("run_dir=. resume=force", 2, "no run in this folder: give the folder of a run, or"),
+    ("run_dir={run}/.. resume=auto", 2, "it holds the runs run: give the folder of one"),
+    ("run_dir={run}", 2, "resume=auto goes on with the run in {run}"),
     ("recipe=shakespeare --config-dir none", 2, "--config-dir none: no such folder"),
     ("--help --config-dir none", 2, "--config-dir none: no such folder"),
     ("recipe=shakespeare --cfg --config-dir none", 2, "--config-dir none: no such folder"),
@@ -37,6 +43,13 @@ REFUSED = [
     ("recipe=wav_generation data.path=stereo.wav data.channels=2", 2, "give data.codec=spectral"),
     ("--multirun recipe=shakespeare model.num_layers=1,0", 2, "model.num_layers=0"),
     ("--multirun generate checkpoint=x", 2, "--multirun"),
+    ("--multirun run_dir=s seed=1,2", 2, "no recipe: a sweep needs one"),
+    ("--multirun recipe=shakespeare jobs=2", 2, "several jobs at once: give launcher=local"),
+    ("--multirun recipe=shakespeare launcher=slurm jobs=2", 2, "no Slurm on this machine"),
+    ("--multirun recipe=shakespeare launcher=locl", 2, "choose one of serial, local, slurm"),
+    ("--multirun recipe=shakespeare model.num_layer=1,2", 2, "mean model.num_layers?"),
+    ("--multirun recipe=shakespeare model.dropout=0.1,7", 2, "at most 0.95"),
+    ("--multirun recipe=shakespeare optimizer.lr=interval(1e-4,1)", 2, "optimizer.lr=interval"),
     ("generate", 2, "no checkpoint: give checkpoint=RUN_FOLDER or checkpoint=FILE"),
     ("generate checkpoint={run} prompt_audio=stereo.wav", 2, "writes text"),
     ("generate checkpoint={run} takes=2", 2, "takes=2: this model writes text: give streams=2"),
@@ -129,7 +142,7 @@ def test_what_cannot_be_done_is_told_and_leaves_nothing(
     said = run.fails(code, *words.format(**given).split())
     *_, last = said.splitlines()
     assert last.startswith("seqkit: error:")
-    assert told in last
+    assert told.format(**given) in last
     assert {*place.rglob("*")} == before
 
 

@@ -2,14 +2,13 @@
 
 import json
 import signal
-import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import SENTENCE, TINY, Run, environment, process, saved
+from tests.conftest import SENTENCE, TINY, Run, process, saved, spawn
 from tests.data.stores import Site, site
 from tests.warm_python import python
 
@@ -46,19 +45,6 @@ def test_a_run_keeps_the_url_of_its_data(run: Run, served: Site, tmp_path: Path)
     assert served.got == [NOVEL]  # once for all of them
 
 
-@pytest.mark.thorough
-def test_a_run_that_goes_on_elsewhere_fetches_its_data_once(
-    run: Run, served: Site, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = [*TINY, f"data.path={served.url}{NOVEL}", f"run_dir={tmp_path / 'run'}", "resume=auto"]
-    run.ok(*words, "train.max_steps=1")
-    served.got.clear()
-    monkeypatch.setenv("SEQKIT_CACHE_DIR", f"{cache} of another machine")
-    said = run.ok(*words, "train.max_steps=2").err
-    assert served.got == [NOVEL]
-    assert said.count("read from its copy") == 1
-
-
 def test_what_is_finished_asks_no_store(run: Run, served: Site, tmp_path: Path) -> None:
     words = [*TINY, f"data.path={served.url}{NOVEL}", "train.max_steps=1", f"run_dir={tmp_path}/b"]
     run.ok(*words)
@@ -92,10 +78,7 @@ def test_a_stop_while_fetching_leaves_no_copy(served: Site, cache: Path, tmp_pat
 
     served.during = wait
     words = [*TINY, f"data.path={served.url}{NOVEL}", "run_dir=run", "train.max_steps=1"]
-    going = subprocess.Popen(
-        [python(), "-m", "seqkit", *words], cwd=tmp_path, env=environment(),
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    going = spawn([python(), "-m", "seqkit", *words], tmp_path)
     came.wait()
     going.send_signal(signal.SIGINT)
     _, err = going.communicate()

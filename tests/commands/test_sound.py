@@ -1,7 +1,6 @@
 """Sound as a user makes it: a model of a tiny étude trained by the real program."""
 
 import signal
-import subprocess
 import time
 import wave
 from pathlib import Path
@@ -12,7 +11,7 @@ import soundfile
 
 from seqkit.data.sound import reader
 from tests.commands.conftest import RATE
-from tests.conftest import Run, environment, summary_of
+from tests.conftest import Run, spawn, summary_of
 from tests.warm_python import python
 
 
@@ -94,12 +93,8 @@ def test_interrupted_sound_is_whole(
 ) -> None:
     out = tmp_path / f"long.{kind}"
     command = ["generate", f"checkpoint={learnt / 'run'}", "seconds=3000", f"out={out}"]
-    with subprocess.Popen(
-        [python(), "-m", "seqkit", *command],
-        env=environment(), stderr=subprocess.PIPE, text=True,
-    ) as making:  # fmt: skip
+    with spawn([python(), "-m", "seqkit", *command]) as making:
         try:
-            assert making.stderr is not None
             while not (out.exists() and out.stat().st_size > 4096):  # some of it is written
                 assert making.poll() is None
                 time.sleep(0.02)

@@ -2,13 +2,12 @@
 
 import signal
 import socket
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import environment
+from tests.conftest import spawn
 from tests.terminal import on_terminal
 from tests.warm_python import python
 
@@ -86,14 +85,10 @@ def test_a_signal_ends_the_wait_for_rank_0(
         listening.listen()
         place = {"RANK": "1", "WORLD_SIZE": "2", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
         place |= {"MASTER_ADDR": "localhost", "MASTER_PORT": str(listening.getsockname()[1])}
-        with subprocess.Popen(
-            [python(), "-m", "seqkit", "recipe=toy_sentence", "device=cpu"],
-            cwd=tmp_path,
-            env={**environment(), **place},
-            stderr=subprocess.PIPE,
-        ) as process:
+        line = [python(), "-m", "seqkit", "recipe=toy_sentence", "device=cpu"]
+        with spawn(line, tmp_path, place) as process:
             link, _ = listening.accept()  # it waits for an answer
             with link:
                 process.send_signal(number)
                 _, said = process.communicate()
-    assert (process.returncode, said) == (code, b"")
+    assert (process.returncode, said) == (code, "")

@@ -44,22 +44,10 @@ def test_a_source_tree_just_works(run: Run, tmp_path: Path) -> None:
 
 def test_a_run_leaves_what_the_design_says(trained: Path) -> None:
     names = {path.name for path in trained.iterdir()} - {".lock"}
-    assert names == {
-        "report.html",
-        "config.yaml",
-        "about.json",
-        "metrics.jsonl",
-        "summary.json",
-        "recited.safetensors",
-        "log",
-        "samples",
-        "checkpoints",
-    }
-    assert {path.stem for path in (trained / "checkpoints").iterdir()} == {
-        "last",
-        "previous",
-        "best",
-    }
+    files = "report.html config.yaml about.json metrics.jsonl summary.json recited.safetensors log"
+    assert names == {*files.split(), "samples", "checkpoints"}
+    kept = {path.stem for path in (trained / "checkpoints").iterdir()}
+    assert kept == {"last", "previous", "best"}
     events = metrics_of(trained)
     validate = [event for event in events if event["event"] == "validate"]
     assert [event["step"] for event in validate] == [50, 100, 150]

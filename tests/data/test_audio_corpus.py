@@ -130,14 +130,6 @@ def test_a_bad_file_ends_it_or_is_left_out(folder: Path, tmp_path: Path) -> None
         assert "text.wav (cannot be read as sound" in told
 
 
-def test_what_is_left_out_of_sound_is_counted_once(folder: Path, tmp_path: Path) -> None:
-    soundfile.write(folder / "silent.wav", np.zeros(2000), RATE)
-    (folder / "text.wav").write_text("a text")
-    read, left_out = load(folder, on_bad_file="skip").notes
-    assert read.startswith("12 of 13 files of sound read; 1 left out (silent): ")
-    assert left_out.startswith("left out: 1 not sound; 1 cannot be read: ")
-
-
 def test_what_holds_no_sound_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "text").mkdir()

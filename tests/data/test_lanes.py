@@ -134,26 +134,6 @@ def test_a_gpu_makes_the_same_windows(lengths: tuple[int, ...]) -> None:
             assert torch.equal(column(expected, name), column(found, name).cpu())
 
 
-@pytest.mark.parametrize("shifted", [False, True])
-@pytest.mark.parametrize("processes", [1, 2, 4, 5])
-def test_shares_side_by_side_are_the_whole(processes: int, shifted: bool) -> None:
-    def lanes() -> Lanes:
-        return Lanes(part(7, 23, 61, 90), START, 5, 4, shift_seed=3 if shifted else None)
-
-    whole = lanes()
-    shares = [lanes() for _ in range(processes)]
-    for rank, share in enumerate(shares):
-        share.share_out(rank, processes)
-        assert share.steps == whole.steps
-        assert share.widest == -(-5 // processes)
-    for step in (0, 1, whole.steps + 2):
-        assert {share.count(step) for share in shares} == {whole.count(step)}
-        windows = [share.window(step) for share in shares]
-        for name in ("inputs", "targets", "resets", "fresh"):
-            parts = [column(window, name) for window in windows]
-            assert torch.equal(torch.cat(parts, dim=-1), column(whole.window(step), name))
-
-
 @pytest.mark.parametrize("shift", [None, 3])
 @pytest.mark.parametrize("documents", [[41, 60], [60]])
 def test_labels_are_those_of_the_targets(documents: list[int], shift: int | None) -> None:

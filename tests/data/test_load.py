@@ -1,6 +1,5 @@
 """A corpus is found, read as what it is, encoded once."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -94,29 +93,6 @@ def test_files_are_parts_by_their_names(unknown: str, tmp_path: Path) -> None:
         load(paths, test="*.test")
     with pytest.raises(ConfigError, match=r"data\.leave_out=' ': .* is read as bytes"):
         load(paths, kind="bytes", leave_out=" ")
-
-
-CODEC = """
-from seqkit.data.codecs import Characters
-class Turned(Characters):
-    name = "turned"
-    def encode(self, piece, unknown="error"):
-        return super().encode(piece, unknown){turn}
-CODECS = {{"turned": Turned}}
-"""
-
-
-def test_data_is_encoded_again_when_a_plug_ins_codec_changes(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(str(tmp_path))
-    found = []
-    for turn in ("", "[::-1]"):
-        (tmp_path / "turned_codec.py").write_text(CODEC.format(turn=turn))
-        monkeypatch.delitem(sys.modules, "turned_codec", raising=False)
-        corpus = load(text, plugins=("turned_codec",), codec="turned")
-        found.append(corpus.codec.decode(corpus.whole.symbols))
-    assert found == [WORDS * 5, (WORDS * 5)[::-1]]
 
 
 FAULTY = """

@@ -141,20 +141,3 @@ def test_a_training_is_refused_before_it_begins_where_its_checkpoints_have_no_ro
     assert len(kept) == 3
     free = 2 * max(kept)  # for one more, which takes the place of another
     run.ok(*words, "train.max_steps=12", "resume=auto")
-
-
-@pytest.mark.thorough
-def test_a_cache_on_a_disk_that_gets_full_is_done_without(trained: Path, tmp_path: Path) -> None:
-    if not has_small_disks(tmp_path):
-        pytest.skip("no small disk can be mounted here")
-    place, data = tmp_path / "disk", tmp_path / "a.txt"
-    place.mkdir()
-    data.write_text(SENTENCE * 20_000)
-    size = sum(file.stat().st_size for file in trained.rglob("*")) // 1024 + 300
-    words = ["evaluate", "checkpoint=run", f"data.path={data}", "device=cpu"]
-    disk_of = ["unshare", "-rm", "sh", "-c", SMALL_DISK, str(size), str(place), str(trained)]
-    line = [*disk_of, sys.executable, "-m", "seqkit", *words]
-    done = completed(line, variables={"SEQKIT_CACHE_DIR": "cache"})
-    assert done.returncode == 0, done.stderr
-    assert "no space left on device" in done.stderr and "the data stay in memory" in done.stderr
-    assert ".npy" not in done.stdout

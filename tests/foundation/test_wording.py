@@ -1,6 +1,5 @@
 """What people read: at a glance, with nothing hidden in it, and ready for a shell."""
 
-import json
 import os
 import subprocess
 
@@ -9,7 +8,6 @@ import pytest
 from seqkit.foundation.processes import Rank
 from seqkit.foundation.wording import (
     command_line,
-    json_text,
     visible,
     visible_line,
 )
@@ -30,22 +28,6 @@ from seqkit.foundation.wording import (
 def test_what_has_no_shape_of_its_own_is_written_out(text: str, shown: str) -> None:
     assert visible(text) == shown
     assert visible_line(text) == shown.replace("\t", r"\t").replace("\n", r"\n")
-
-
-@pytest.mark.parametrize(
-    ("text", "given"),
-    [
-        ("caf\udce9", r"caf\xe9"),
-        ("\ud800 \udc00", r"\ud800 \udc00"),
-        ("é☃\U0001f600", "é☃\U0001f600"),
-        (r"\ud800 \\udce9", r"\ud800 \\udce9"),  # no surrogates, but backslashes
-        ('"\n\x00\udce9', '"\n\x00' + r"\xe9"),
-    ],
-)
-def test_json_has_whole_characters(text: str, given: str) -> None:
-    made = json_text({text: [text, 1.5, None]}, indent=2)
-    assert made.isascii()
-    assert json.loads(made) == {given: [given, 1.5, None]}
 
 
 @pytest.mark.parametrize(

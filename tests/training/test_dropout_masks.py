@@ -53,25 +53,6 @@ def test_inputs_weights_and_states_are_dropped_with_their_shares() -> None:
     assert float(state_resets.float().mean()) == pytest.approx(0.25, abs=0.03)
 
 
-def test_a_share_of_the_lanes_has_the_masks_that_it_has_among_all() -> None:
-    rates = {"dropout": 0.3, "output_dropout": 0.6, "input_dropout": 0.4, "weight_drop": 0.5}
-    network = {"input": "embedding", "embedding_size": 7, **rates}
-    whole, share = masks(reset=0.5, **network), masks(reset=0.5, first=5, **network)  # type: ignore[arg-type]
-    pairs = [
-        (whole.units(9, torch.float32), share.units(4, torch.float32), 1),
-        (whole.inputs(9, torch.float32), share.inputs(4, torch.float32), 0),
-        (whole.state_resets(9), share.state_resets(4), 0),
-    ]
-    for of_all, own, axis in pairs:
-        assert of_all is not None
-        assert own is not None
-        assert torch.equal(own, of_all.narrow(axis, 5, 4))
-    both = whole.weights(), share.weights()
-    assert both[0] is not None
-    assert both[1] is not None
-    assert torch.equal(both[0], both[1])
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("rate", [0.0, 0.1, 0.5, 0.99])

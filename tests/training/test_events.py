@@ -37,15 +37,6 @@ def test_a_training_whose_every_gradient_explodes_ends_after_a_hundred() -> None
         list(exploding().run())
 
 
-def test_a_good_update_is_hope_for_another_hundred() -> None:
-    training = exploding()
-    assert left_out(training, 90) == [1, 9] + [10] * 8
-    grow(training, 1e-6)
-    training.update()
-    grow(training, 1e6)
-    assert left_out(training) == [9, 10, 10, 10]
-
-
 def test_it_counts_across_a_stop() -> None:
     training, resumed = exploding(), exploding()
     assert left_out(training, 95) == [1, 9] + [10] * 8

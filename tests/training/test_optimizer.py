@@ -128,18 +128,6 @@ def test_nan_shows_without_a_scale_and_infinity_is_skipped(kind: str) -> None:
     assert int(made.left_out) == 1
 
 
-def test_a_loss_scale_is_restored_only_where_there_is_one() -> None:
-    (plain, _), (half, _), (other, _) = updater(), updater(scaled=True), updater(scaled=True)
-    half.scale.fill_(512.0)
-    assert "scale" not in plain.state()
-    other.restore(plain.state())
-    assert float(other.scale) == 65536.0
-    other.restore(half.state())
-    assert float(other.scale) == 512.0
-    plain.restore(half.state())
-    assert float(plain.scale) == 1.0
-
-
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("kind", ["adamw", "sgd"])
 def test_a_restored_updater_goes_on_to_the_last_bit(kind: str, device: str) -> None:
