@@ -59,19 +59,22 @@ class Sound:
 
         For stereo it may be (N, 2), too.
         """
-        channels = self._codec.channels
-        wave = np.asarray(content)
-        shaped = wave.ndim == 1 or (channels > 1 and wave.shape[1:] == (channels,))
-        if wave.dtype.kind == "f" and shaped:
-            wave = wave.astype(np.float32)
-            if np.isfinite(wave).all():
-                self._tell_clipped(name, wave, notice)
-                return self._codec.encode(wave)
-        shapes = "(N,)" if channels == 1 else f"(N,) or (N, {channels})"
-        raise ConfigError(
-            f"{name}: expected a wave {shapes} of finite floats, "
-            f"got {type(content).__name__} with {wave.dtype} of {wave.shape}"
-        )
+        codec, wave = self._codec, np.asarray(content)
+        shaped = wave.ndim == 1 or (codec.channels > 1 and wave.shape[1:] == (codec.channels,))
+        if wave.dtype.kind != "f" or not shaped or not np.isfinite(wave.astype(np.float32)).all():
+            shapes = "(N,)" if codec.channels == 1 else f"(N,) or (N, {codec.channels})"
+            raise ConfigError(
+                f"{name}: expected a wave {shapes} of finite floats, "
+                f"got {type(content).__name__} with {wave.dtype} of {wave.shape}"
+            )
+        wave = wave.astype(np.float32)
+        if isinstance(codec, Quantiser):
+            size = np.abs(wave) * codec.gain
+            if clipped := int(np.count_nonzero(size > _OVER)):
+                gain = "" if codec.gain == 1 else f" after the gain of {codec.gain:.3g}"
+                largest = f"the largest is {size.max():.3g}"
+                notice(f"{name}: clipped {counted(clipped, 'sample')} over 1{gain}; {largest}")
+        return codec.encode(wave)
 
     def decode(self, symbols: npt.ArrayLike) -> Wave | Frames:
         """See Text."""
@@ -97,15 +100,6 @@ class Sound:
         recording, channels = reader.SoundReader(Path(prompt.audio)), self._codec.channels
         wave = np.concatenate([*recording.resampled(self._codec.sample_rate, channels)])
         return self.encode(name, wave if channels > 1 else wave[:, 0], notice=notice)
-
-    def _tell_clipped(self, name: str, wave: Frames, notice: Callable[[str], None]) -> None:
-        codec = self._codec
-        if isinstance(codec, Quantiser):
-            size = np.abs(wave) * codec.gain
-            if clipped := int(np.count_nonzero(size > _OVER)):
-                gain = "" if codec.gain == 1 else f" after the gain of {codec.gain:.3g}"
-                largest = f"the largest is {size.max():.3g}"
-                notice(f"{name}: clipped {counted(clipped, 'sample')} over 1{gain}; {largest}")
 
     def _reader(self) -> Callable[[npt.ArrayLike, bool], Frames]:
         """What reads the symbols of a sound piece by piece, and is told which is the last one."""

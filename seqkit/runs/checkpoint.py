@@ -150,13 +150,7 @@ class Checkpoint:
 
     def trained(self, model: Network) -> Trained:
         """A network that was built from it, with all that generation needs."""
-        return Trained(
-            model,
-            self.codec,
-            self.recording,
-            self.labels,
-            index=self.index,
-        )
+        return Trained(model, self.codec, self.recording, self.labels, self.index)
 
     @functools.cached_property
     def index(self) -> Index | None:
