@@ -38,13 +38,9 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, str]
     return text, folder / "run", out
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize(
-    ("sent", "code"),
-    [
-        (signal.SIGTERM, 75),
-        pytest.param(signal.SIGINT, 130, marks=pytest.mark.thorough),
-        pytest.param(signal.SIGKILL, -9, marks=pytest.mark.thorough),
-    ],
+    ("sent", "code"), [(signal.SIGTERM, 75), (signal.SIGINT, 130), (signal.SIGKILL, -9)]
 )
 def test_a_stopped_run_goes_on_as_if_nothing_had_happened(
     sent: signal.Signals, code: int, straight: tuple[Path, Path, str], tmp_path: Path
