@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import torch
 
-from seqkit.lstm.graph import milliseconds
+from seqkit.lstm import milliseconds
 
 Build = Callable[[], Callable[[], object]]
 """Sets up a row and returns the call to time."""

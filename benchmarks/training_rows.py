@@ -31,8 +31,7 @@ from seqkit.config import Config, ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.device import candidate_precisions, has_fast_bf16, set_fp32
-from seqkit.lstm.execution import DTYPES, PERSISTENT, Execution
-from seqkit.lstm.graph import GraphedCall
+from seqkit.lstm import DTYPES, Execution, GraphedCall
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.kernel_choice import choose_execution, supported
 from seqkit.training.step import Plan
@@ -82,7 +81,7 @@ def rows(config: Config, device: torch.device) -> dict[str, Row]:
         "seqkit": (partial(_trained, config, device, execution), execution),
         "bare": (partial(_bare, config, device, by_cudnn), by_cudnn),
     }
-    for kernel in PERSISTENT:
+    for kernel in ("persistent", "grid"):
         own = Execution(kernel, "fp16", execution.lanes)
         if "fp16" in precisions and supported(own, model, lanes):
             built[f"bare_{kernel}"] = (partial(_bare, config, device, own), own)

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from pathlib import Path
 
 import seqkit
@@ -55,6 +56,16 @@ def test_a_room_imports_what_the_page_says() -> None:
         room = name.partition(".")[0]
         targets = {target.partition(".")[0] for target in imported(found[name], files)}
         assert targets - {room} <= allowed[room], name
+
+
+def test_the_layers_can_be_used_alone_and_have_one_door() -> None:
+    for name, path in modules().items():
+        lines = re.findall(r"^ *(?:from|import) (seqkit\.lstm[\w.]*|\w+)", path.read_text(), re.M)
+        if name.partition(".")[0] == "lstm":
+            others = {line for line in lines if not line.startswith("seqkit.lstm")}
+            assert others <= {"torch", "numpy", "cuda", *sys.stdlib_module_names}, name
+        else:
+            assert {line for line in lines if line.startswith("seqkit.lstm")} <= {"seqkit.lstm"}
 
 
 def test_the_files_to_add_something_to_are_where_the_page_says() -> None:

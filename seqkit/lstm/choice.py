@@ -1,4 +1,8 @@
-"""Which way runs layers fastest on a device: a rule, and a short trial where it does not tell."""
+"""Which way runs layers fastest on a device: a rule, and a short trial where it does not tell.
+
+Checkpoints refer to the ways by names that stay the same for ever. A new kernel gets a new name,
+and the old ones keep their meaning.
+"""
 
 import functools
 import itertools
@@ -6,21 +10,76 @@ import math
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from seqkit.lstm import fused_calls
-from seqkit.lstm.execution import PERSISTENT, Execution
-from seqkit.lstm.fused_calls import TENSOR_CORE
+from seqkit.lstm.fused_calls import TENSOR_CORE, has_wrong_gradients
 from seqkit.lstm.graph import GraphedCall, milliseconds
 from seqkit.lstm.launch import LayerKernels
-from seqkit.lstm.layers import Layers, make_layers
+from seqkit.lstm.layers import PERSISTENT, Layers, make_layers
 from seqkit.lstm.nvrtc import KernelError
+
+KERNELS = {
+    "layerwise": "one call a layer",
+    "stacked": "one call for all layers",
+    "persistent": "a persistent kernel a layer",
+    "grid": "a persistent kernel a layer, without clusters",
+    "unrolled": "step by step",
+}
+"""The kernels that can run the layers, each with what people read of it."""
+
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+"""The names of precisions."""
+
 
 _STACKED_FROM = 48  # lanes; at 128 one call for all layers takes half the time in fp16
 _CALLS, _WARM = 5, 8  # of each way that is tried: those that are timed, and those before
 _MOST_IDLE = 1024  # lanes, more than any kernel pads to: a checkpoint may name any number
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How layers, and the network around them, run in training.
+
+    Attributes:
+        kernel: layerwise (one fused call a layer), stacked (one for all layers), persistent
+            (a kernel of our own, once a layer), grid (the same without clusters of blocks) or
+            unrolled (the equations, step by step).
+        precision: fp32, bf16 or fp16.
+        lanes: B or more. Lanes beyond B are idle: they fill up the tiles that a GPU works in.
+    """
+
+    kernel: str
+    precision: str
+    lanes: int
+
+    def __post_init__(self) -> None:
+        """Raises ValueError: a kernel or precision that is not known here."""
+        if self.kernel not in KERNELS or self.precision not in DTYPES:
+            raise ValueError(f"no kernel {self.kernel!r} in {self.precision!r}")
+
+    def __str__(self) -> str:
+        return f"{self.precision}, {KERNELS[self.kernel]}, {self.lanes} lanes"
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of weights and activations."""
+        return DTYPES[self.precision]
+
+    @property
+    def persistent(self) -> bool:
+        """Whether a kernel of our own runs the layers."""
+        return self.kernel in PERSISTENT
+
+    @classmethod
+    def from_record(cls, record: Any) -> "Execution | None":
+        """Of what a checkpoint keeps; None of all else, as of a kernel of a later version."""
+        try:
+            return cls(str(record["kernel"]), str(record["precision"]), int(record["lanes"]))
+        except (KeyError, TypeError, ValueError, OverflowError):
+            return None
 
 
 @dataclass(frozen=True)
@@ -94,9 +153,8 @@ class Task:
 
     def widens(self, execution: Execution) -> bool:
         """Whether they run in fp32, because PyTorch differentiates them wrongly in bf16 here."""
-        wrong = fused_calls.has_wrong_gradients
         shape = self.cell, self.hidden_size, self.device, execution.dtype
-        return execution.kernel != "unrolled" and wrong(*shape)
+        return execution.kernel != "unrolled" and has_wrong_gradients(*shape)
 
 
 def fastest(task: Task, precisions: Sequence[str], *, timed: bool = True) -> Execution:

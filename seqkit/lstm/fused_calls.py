@@ -105,8 +105,8 @@ def packed_width(width: int, separators: bool, like: Tensor) -> int:
     """
     width += separators
     if like.is_cuda:
-        return round_up(width, _CUDNN_INPUT)
-    return round_up(width, _BF16_INPUT) if like.dtype == torch.bfloat16 else width
+        return width + -width % _CUDNN_INPUT
+    return width + (-width % _BF16_INPUT if like.dtype == torch.bfloat16 else 0)
 
 
 def pack(layers: Sequence[LayerWeights], cell: str, separators: bool) -> list[LayerWeights]:
@@ -165,13 +165,3 @@ def _in_pieces(
         y += [out.y[:-1], h[None]]
         begin = end
     return Outputs(torch.cat(y), h, c)
-
-
-def round_up(size: int, tile: int) -> int:
-    """The smallest multiple of `tile` that is not below `size`."""
-    return size + -size % tile
-
-
-def without_padding(padded: Tensor, like: Tensor) -> Tensor:
-    """A view of the leading rows and columns of `padded`, in the shape of `like`."""
-    return padded[tuple(slice(size) for size in like.shape)]

@@ -1,18 +1,25 @@
 """A stack of layers as it runs: by cuDNN or oneDNN, by kernels of our own, or by the equations."""
 
+import contextlib
 import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from seqkit.lstm import cells, fused_calls
-from seqkit.lstm.cells import LayerWeights, Outputs
-from seqkit.lstm.execution import PERSISTENT
+from seqkit.lstm.cells import LayerWeights, Outputs, unrolled
+from seqkit.lstm.fused_calls import TENSOR_CORE, fused_layer, fused_stack, pack
 from seqkit.lstm.graph import SideStream
-from seqkit.lstm.persistent import Setting, persistent_layer
+from seqkit.lstm.launch import LayerKernels
+from seqkit.lstm.nvrtc import KernelError, Value
+
+PERSISTENT = {"persistent": 512, "grid": 1024}
+"""Kernels of our own, in clusters and without (docs/how/kernel.md), and the widest H of each: up to
+there registers hold the weights; without clusters some of them are in shared memory."""
 
 
 def make_layers(cell: str, input_size: int, hidden_size: int, num_layers: int) -> nn.ModuleList:
@@ -60,13 +67,13 @@ class Layers:
         """
         layers, failed = list(self.weights), None
         if self.kernel == "stacked":
-            layers = fused_calls.pack(layers, self.cell, False)
+            layers = pack(layers, self.cell, False)
         elif self.kernel == "layerwise":
             marked = separators and self.cell == "lstm"
-            layers = [fused_calls.pack([layer], self.cell, marked)[0] for layer in layers]
+            layers = [pack([layer], self.cell, marked)[0] for layer in layers]
         elif self.kernel in PERSISTENT:
             w = layers[0].w
-            if missing := -w.shape[1] % fused_calls.TENSOR_CORE:
+            if missing := -w.shape[1] % TENSOR_CORE:
                 layers[0] = layers[0]._replace(w=F.pad(w, (0, missing)))
             failed = torch.zeros(1, dtype=torch.int32, device=w.device)
         return replace(self, weights=tuple(layers), failed=failed)
@@ -112,6 +119,7 @@ class Layers:
 
         Raises:
             ValueError: one call for all layers is given masks or resets.
+            KernelError: the GPU refuses a persistent kernel.
         """
         given, dtype = h.dtype, self.weights[0].w.dtype
         h, c = h.to(dtype), c.to(dtype)
@@ -120,7 +128,7 @@ class Layers:
         elif self.kernel == "stacked":
             if masks is not None or resets is not None:
                 raise ValueError("one call for all layers takes neither masks nor resets")
-            y, h, c = fused_calls.fused_stack(self.cell, self.weights, x, h, c)
+            y, h, c = fused_stack(self.cell, self.weights, x, h, c)
             outputs = [y]
         else:
             outputs, last = [], list[tuple[Tensor, Tensor]]()
@@ -137,8 +145,99 @@ class Layers:
     ) -> Outputs:
         """One layer, whose state is (B, H)."""
         if self.kernel == "unrolled":
-            return cells.unrolled(self.cell, weights, x, h, c, resets=resets)
+            return unrolled(self.cell, weights, x, h, c, resets=resets)
         if self.failed is None:
-            return fused_calls.fused_layer(self.cell, weights, x, h, c, resets=resets)
-        setting = Setting(self.kernel == "grid", self.failed, resets, self.side_stream)
-        return persistent_layer(weights, x, h, c, setting)
+            return fused_layer(self.cell, weights, x, h, c, resets=resets)
+        if x.is_floating_point() and (missing := weights.w.shape[1] - x.shape[-1]):
+            x = F.pad(x, (0, missing))
+        return Outputs(*_PersistentLayer.apply(self, resets, x, h, c, *weights))
+
+
+class _PersistentLayer(torch.autograd.Function):
+    """All T steps of an LSTM layer in fp16; without clusters also in bf16.
+
+    Everything but the recurrence itself is one product over all T * B places.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        layers: Layers,
+        resets: Tensor | None,
+        x: Tensor,
+        h: Tensor,
+        c: Tensor,
+        *weights: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        w, u, b, d = weights
+        symbols = None if x.is_floating_point() else x.contiguous()
+        # A row of w.T is what a symbol adds to the gates: no product is needed.
+        inputs = F.linear(x, w) if symbols is None else w.T.contiguous()
+        resets = None if resets is None else resets.contiguous()
+        h0, c0 = h.contiguous(), c.contiguous()
+        steps, (lanes, hidden) = len(x), h0.shape
+        kernels = LayerKernels(h0.device, hidden, h0.dtype, layers.kernel == "grid")
+        if (tiling := kernels.tiling(lanes)) is None:
+            raise KernelError(f"the GPU does not hold the weights of {hidden} units")
+        places = tiling.tiles * tiling.lanes * hidden
+        y, c_last = h0.new_empty(steps + 1, lanes, hidden), torch.empty_like(h0)
+        # In an order that only the kernels know.
+        gates, cells = h0.new_empty(4 * steps * places), h0.new_empty((steps + 1) * places)
+        arguments: dict[str, Value] = {"inputs": inputs, "symbols": symbols, "resets": resets}
+        arguments |= {"u": u, "b": b, "d": d, "h0": h0, "c0": c0}
+        arguments |= {"y": y, "c_last": c_last, "gates": gates, "cells": cells}
+        arguments |= {"error": layers.failed, "steps": steps, "lanes": lanes}
+        kernels.launch("forward", arguments, tiling)
+        ctx.save_for_backward(x, w, u, y, gates, cells)
+        ctx.kernels, ctx.tiling, ctx.layers = kernels, tiling, layers
+        ctx.set_materialize_grads(False)
+        # Copied, because a state that is carried on must not keep the outputs of all steps alive.
+        return y[1:], y[-1].clone(), c_last
+
+    @staticmethod
+    @once_differentiable
+    def backward(
+        ctx: Any, dy: Tensor | None, dh: Tensor | None, dc: Tensor | None
+    ) -> tuple[Tensor | None, ...]:
+        x, w, u, y, gates, cells = ctx.saved_tensors
+        dy = torch.zeros_like(y[1:]) if dy is None else dy.contiguous()
+        dh_last, dc_last = (None if value is None else value.contiguous() for value in (dh, dc))
+        steps, lanes, hidden = dy.shape
+        dgates = dy.new_empty(steps, lanes, 4 * hidden)
+        dh0, dc0 = torch.empty_like(dy[0]), torch.empty_like(dy[0])
+        dbias = dy.new_empty(ctx.tiling.tiles, 4 * hidden, dtype=torch.float32)
+        arguments: dict[str, Value] = {"u": u, "gates": gates, "cells": cells, "dy": dy}
+        arguments |= {"dh_last": dh_last, "dc_last": dc_last, "dgates": dgates}
+        arguments |= {"dh0": dh0, "dc0": dc0, "dbias": dbias}
+        arguments |= {"error": ctx.layers.failed, "steps": steps, "lanes": lanes}
+        ctx.kernels.launch("backward", arguments, ctx.tiling)
+        dx = dgates @ w if ctx.needs_input_grad[2] else None
+        bias = dbias.sum(0).to(w.dtype)
+        stream = ctx.layers.side_stream
+        with contextlib.nullcontext() if stream is None else stream.running(dgates, y, x):
+            dw, du = _weight_gradients(dgates, x, y[:-1], w.shape[1])
+        return None, None, dx, dh0, dc0, dw, du, bias, bias
+
+
+def _weight_gradients(
+    gates: Tensor, x: Tensor, before: Tensor, width: int
+) -> tuple[Tensor, Tensor]:
+    """Of w (4H, `width`) and u (4H, H), from the gates' gradients and h before every step."""
+    flat = gates.flatten(0, 1)
+    if x.is_floating_point():
+        rows = x.flatten(0, 1)
+    else:  # as in RunnableWeights: a product has a faster gradient than a look-up, without atomics
+        rows = torch.zeros((x.numel(), width), dtype=gates.dtype, device=gates.device)
+        rows.scatter_(1, x.reshape(-1, 1), 1)
+    return _summed(flat, rows), _summed(flat, before.flatten(0, 1))
+
+
+def _summed(gates: Tensor, values: Tensor) -> Tensor:
+    """The product gatesᵀ values (4H, X), a sum over all T B rows.
+
+    cuBLAS 13.1 has been seen to leave out the last few of 19,971 rows. It does not where the rows
+    are a multiple of 8, which those of a training are.
+    """
+    if missing := -len(gates) % TENSOR_CORE:
+        gates, values = (F.pad(rows, (0, 0, 0, missing)) for rows in (gates, values))
+    return gates.T @ values

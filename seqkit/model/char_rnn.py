@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_section, check_type
-from seqkit.lstm.layers import Layers, make_layers
+from seqkit.lstm import Layers, make_layers
 from seqkit.model.frames import SPREAD, FrameHead, FrameWeights
 from seqkit.model.network import RunnableWeights
 from seqkit.model.state import State, zero_state

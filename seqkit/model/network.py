@@ -8,8 +8,7 @@ from torch.nn import functional as F
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import GaveUpError
-from seqkit.lstm.fused_calls import TENSOR_CORE
-from seqkit.lstm.layers import Layers
+from seqkit.lstm import TENSOR_CORE, Layers
 from seqkit.model.frames import FrameWeights, Steps, hot, rows_at, rows_of
 from seqkit.model.state import State
 from seqkit.symbols import IGNORED

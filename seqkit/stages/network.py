@@ -10,7 +10,7 @@ from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.session import Notice, Session
 from seqkit.foundation.wording import counted
-from seqkit.lstm.execution import Execution
+from seqkit.lstm import Execution
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.stages.data import TrainingData

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from seqkit.config import ModelConfig, TrainConfig
-from seqkit.lstm.nvrtc import Kernel, KernelError, Value
+from seqkit.lstm import Kernel, KernelError
 
 _THREADS = 256
 _INPUT, _STATE, _WEIGHTS = range(3)  # places of keys, after those of the L layers' outputs
@@ -102,7 +102,7 @@ def masks(
         return dropout_masks(keys, shape, rate, dtype, first)
     drawn = torch.empty((len(keys), *shape), dtype=dtype, device=keys.device)
     count, begin = math.prod(shape), first * math.prod(shape[1:])
-    arguments: dict[str, Value] = {"masks": drawn, "keys": keys, "layers": len(keys)}
+    arguments: dict[str, Tensor | float] = {"masks": drawn, "keys": keys, "layers": len(keys)}
     arguments |= {"begin": begin, "count": count}
     arguments |= {"threshold": dropout_threshold(rate), "factor": 1 / (1 - rate)}
     threads = len(keys) * ((begin + count + 1) // 2 - begin // 2)

@@ -1,7 +1,7 @@
 """The memory that a training takes at least, by its shapes, before any of it is allocated."""
 
 from seqkit.config import ModelConfig, OptimizerConfig
-from seqkit.lstm.execution import DTYPES
+from seqkit.lstm import DTYPES
 from seqkit.model.arrays import count_parameters
 
 # Values that a layer keeps of a forward pass for each unit, step and lane.

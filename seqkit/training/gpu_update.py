@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.lstm.nvrtc import Kernel, Value
+from seqkit.lstm import Kernel
 from seqkit.training.weights import TrainingWeights
 
 _THREADS, _CHUNK = 256, 1024  # as in gpu_update.cu
@@ -60,7 +60,7 @@ class GpuUpdate:
         self._blocks = len(places)
         average = weights.average
         group = optimizer.param_groups[0]
-        self._arguments: dict[str, Value] = {
+        self._arguments: dict[str, Tensor | float | None] = {
             **tensors,
             **settings,
             "pieces": torch.from_numpy(pieces.view(np.uint8)).to(device),

@@ -4,10 +4,7 @@ import dataclasses
 
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.lstm.choice import Task, fastest
-from seqkit.lstm.execution import Execution
-from seqkit.lstm.fused_calls import TENSOR_CORE
-from seqkit.lstm.nvrtc import KernelError
+from seqkit.lstm import TENSOR_CORE, Execution, KernelError, Task, fastest
 from seqkit.model.char_rnn import CharRNN
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from seqkit.config import OptimizerConfig, TrainConfig
-from seqkit.lstm.nvrtc import KernelError
+from seqkit.lstm import KernelError
 from seqkit.training.gpu_update import GpuUpdate
 from seqkit.training.weights import TrainingWeights, require_tensors
 

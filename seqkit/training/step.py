@@ -10,8 +10,7 @@ from torch import Tensor
 from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.data.lanes import Lanes, Windows
 from seqkit.foundation.ranks import ALONE, Ranks
-from seqkit.lstm.execution import Execution
-from seqkit.lstm.graph import GraphedCall, SideStream
+from seqkit.lstm import Execution, GraphedCall, SideStream
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import cross_entropy, require_finished
 from seqkit.model.state import State

@@ -14,7 +14,7 @@ from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.errors import CheckpointError, ConfigError, DivergedError, GaveUpError
 from seqkit.foundation.ranks import ALONE, Ranks
-from seqkit.lstm.nvrtc import KernelError
+from seqkit.lstm import KernelError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.events import (
     CheckpointDue,

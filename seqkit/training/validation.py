@@ -13,7 +13,7 @@ from seqkit.evaluation import protocols, scoring
 from seqkit.evaluation.scoring import Chunk
 from seqkit.foundation.errors import DivergedError, GaveUpError
 from seqkit.foundation.ranks import ALONE, Ranks
-from seqkit.lstm.execution import Execution
+from seqkit.lstm import Execution
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import cross_entropy
 from seqkit.symbols import Integers

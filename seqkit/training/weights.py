@@ -5,8 +5,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from seqkit.lstm.execution import Execution
-from seqkit.lstm.fused_calls import round_up, without_padding
+from seqkit.lstm import Execution
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import RunnableWeights
 
@@ -138,6 +137,11 @@ class TrainingWeights:
             used.copy_(parameter)
 
 
+def without_padding(padded: Tensor, like: Tensor) -> Tensor:
+    """A view of the leading rows and columns of `padded`, in the shape of `like`."""
+    return padded[tuple(slice(size) for size in like.shape)]
+
+
 def _recurrent(network: RunnableWeights) -> list[int]:
     """The places of every layer's u in `RunnableWeights.tensors`."""
     first = len(network.tables)
@@ -155,7 +159,7 @@ def _flat(parameters: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
     """
     first = parameters[0]
     unit = _ALIGNMENT // first.element_size()
-    sizes = [round_up(parameter.numel(), unit) for parameter in parameters]
+    sizes = [parameter.numel() + -parameter.numel() % unit for parameter in parameters]
     flat = torch.zeros(sum(sizes), dtype=first.dtype, device=first.device)
     pieces = zip(torch.split(flat, sizes), parameters, strict=True)
     return flat, [piece[: parameter.numel()].view(parameter.shape) for piece, parameter in pieces]

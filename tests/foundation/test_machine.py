@@ -11,7 +11,7 @@ from seqkit.compose import compose
 from seqkit.compose.recipes import recipe_files
 from seqkit.foundation import machine
 from seqkit.foundation.errors import DeviceError
-from seqkit.lstm.nvrtc import KernelError
+from seqkit.lstm import KernelError
 from seqkit.training.footprint import of_training
 
 pytestmark = pytest.mark.faults

@@ -12,8 +12,8 @@ from torch.nn import functional as F
 from seqkit.foundation.errors import GaveUpError
 from seqkit.lstm import cells, fused_calls, launch
 from seqkit.lstm.cells import LayerWeights
+from seqkit.lstm.layers import Layers
 from seqkit.lstm.nvrtc import Kernel
-from seqkit.lstm.persistent import Setting, persistent_layer
 from seqkit.model.network import require_finished
 
 GPU = torch.device("cuda", 0)
@@ -60,8 +60,9 @@ class Case:
         if self.given is self.x:
             leaves.append(self.x.requires_grad_())
         failed = torch.zeros(1, dtype=torch.int32, device=GPU)
-        given = self.weights, self.given, self.h, self.c
-        out = persistent_layer(*given, Setting(grid, failed, self.resets))
+        layers = Layers("lstm", "grid" if grid else "persistent", (self.weights,), failed)
+        (y,), *last = layers(self.given, self.h[None], self.c[None], resets=self.resets)
+        out = y, *(values[0] for values in last)
         gradients = torch.autograd.grad(out, leaves, self.gradients)
         require_finished(failed)
         return [*out, *gradients]

@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from seqkit.lstm import choice
-from seqkit.lstm.choice import Task, fastest
-from seqkit.lstm.execution import Execution
+from seqkit.lstm.choice import Execution, Task, fastest
 from seqkit.lstm.launch import LayerKernels
 from seqkit.lstm.nvrtc import KernelError
 

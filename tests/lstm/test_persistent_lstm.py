@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from seqkit.lstm import launch
-from seqkit.lstm.execution import PERSISTENT
 from seqkit.lstm.launch import Card, LayerKernels, Tiling
+from seqkit.lstm.layers import PERSISTENT
 from tests.lstm.lstm_case import (
     GPU,
     RESULTS,

@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from seqkit.lstm.execution import Execution
-from seqkit.lstm.nvrtc import KernelError
+from seqkit.lstm import Execution, KernelError
 from seqkit.training import optimizer
 from seqkit.training.weights import TrainingWeights
 from tests.training.test_optimizer import Made, all_of, updater

@@ -6,7 +6,7 @@ import pytest
 from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
-from seqkit.lstm.execution import Execution
+from seqkit.lstm import Execution
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.kernel_choice import choose_execution
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from seqkit.config import ModelConfig, OptimizerConfig, TrainConfig
-from seqkit.lstm.execution import Execution
+from seqkit.lstm import Execution
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.optimizer import OptimizerStep
 from seqkit.training.weights import TrainingWeights

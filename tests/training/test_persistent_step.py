@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from seqkit.config import OptimizerConfig
-from seqkit.lstm.execution import Execution
+from seqkit.lstm import Execution
 from tests.training.stepping import GPU, B, T, V, step, trained
 
 

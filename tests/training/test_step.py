@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from seqkit.config import OptimizerConfig
-from seqkit.lstm.execution import Execution
+from seqkit.lstm import Execution
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import cross_entropy
 from seqkit.model.state import State

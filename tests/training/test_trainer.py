@@ -13,7 +13,7 @@ from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.errors import DivergedError
 from seqkit.foundation.ranks import ALONE, Ranks
-from seqkit.lstm.execution import Execution
+from seqkit.lstm import Execution
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
 from seqkit.training.kernel_choice import width

@@ -8,7 +8,7 @@ from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring
 from seqkit.evaluation.scoring import Scored
-from seqkit.lstm.execution import Execution
+from seqkit.lstm import Execution
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.validation import Validation, calibrated
 from seqkit.training.weights import TrainingWeights

@@ -4,10 +4,9 @@ import pytest
 import torch
 
 from seqkit.config import ModelConfig
-from seqkit.lstm.execution import Execution
-from seqkit.lstm.fused_calls import without_padding
+from seqkit.lstm import Execution
 from seqkit.model.char_rnn import CharRNN
-from seqkit.training.weights import TrainingWeights, WeightAverage
+from seqkit.training.weights import TrainingWeights, WeightAverage, without_padding
 
 
 def weights(precision: str, device: str = "cpu", **settings: object) -> TrainingWeights:

@@ -15,9 +15,7 @@ from seqkit.foundation.machine import Device
 from seqkit.generation.engines.pytorch import Carried, PreparedStep, score_by_network
 from seqkit.generation.sampler import Drawing
 from seqkit.generation.sampling import Sampling
-from seqkit.lstm.execution import DTYPES
-from seqkit.lstm.graph import GraphedCall
-from seqkit.lstm.nvrtc import Kernel, KernelError
+from seqkit.lstm import DTYPES, GraphedCall, Kernel, KernelError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers

@@ -8,7 +8,7 @@ from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 from seqkit.generation.engines.pytorch import PreparedStep, TorchEngine
 from seqkit.generation.sampler import Drawing, sample_blocks
 from seqkit.generation.sampling import Sampling
-from seqkit.lstm.execution import DTYPES
+from seqkit.lstm import DTYPES
 from tests.generation.engines.networks import (
     RULES,
     check_draws,
