@@ -14,10 +14,12 @@ from seqkit.generation import generate
 from seqkit.generation.engines.pytorch import TorchEngine, score_by_network
 from seqkit.generation.generate import feed_prompt
 from seqkit.generation.request import Request, Trained
-from seqkit.generation.sampler import Blocks, sample_blocks
+from seqkit.generation.sampler import Blocks
 from seqkit.generation.sampling import Sampling
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Integers
+
+CODEC = MuLaw(7, 40)
 
 
 @pytest.fixture
@@ -31,12 +33,9 @@ def nothing(streams: int) -> Integers:
 
 
 def text(model: CharRNN, streams: int, length: int, seed: int = 1) -> np.ndarray:
-    engine = TorchEngine(model, 7)
-    begin, prompt = (model.zero_state(1), 2), np.array([1, 2, 3], np.uint8)
-    labels, sampling = nothing(streams), Sampling(seed=seed)
-    logits, state = feed_prompt(engine.score, begin, prompt, labels)
-    blocks = sample_blocks(engine, logits, state, length, sampling, labels=labels)
-    return np.concatenate(list(blocks)).T
+    request = Request(length, streams, sampling=Sampling(seed=seed), engine="torch")
+    prompt = np.array([1, 2, 3], np.uint8)
+    return np.concatenate([*generate.generate(Trained(model, CODEC), prompt, request, print)]).T
 
 
 def test_a_stream_is_the_same_alone_and_among_others(model: CharRNN) -> None:
@@ -63,13 +62,12 @@ def test_a_prompt_is_read_as_if_it_were_generated(
 
 def test_of_a_long_prompt_the_end_is_read(model: CharRNN, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generate, "REMEMBERED", 4)
-    codec = MuLaw(7, 40)
     prompt = np.array([6, 5, 0, 1, 2, 3], np.uint8)
     notices: list[str] = []
 
     def made(given: np.ndarray) -> list[int]:
         request = Request(length=20, engine="torch")
-        blocks = generate.generate(Trained(model, codec), given, request, notices.append)
+        blocks = generate.generate(Trained(model, CODEC), given, request, notices.append)
         symbols: list[int] = np.concatenate(list(blocks))[:, 0].tolist()
         return symbols
 
@@ -80,7 +78,7 @@ def test_of_a_long_prompt_the_end_is_read(model: CharRNN, monkeypatch: pytest.Mo
 def test_what_is_drawn_passes_by_and_what_was_drawn_is_told(model: CharRNN) -> None:
     told: list[str] = []
     request = Request(length=50, sampling=Sampling(seed=3), engine="torch")
-    trained, prompt = Trained(model, MuLaw(7, 40)), np.array([1], np.uint8)
+    trained, prompt = Trained(model, CODEC), np.array([1], np.uint8)
 
     def first_two(blocks: Blocks) -> Blocks:
         yield from itertools.islice(blocks, 2)
