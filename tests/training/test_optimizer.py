@@ -31,6 +31,8 @@ def updater(
     config = ModelConfig(num_layers=1, hidden_size=hidden, vocabulary_size=5)
     model = CharRNN(config, torch.Generator().manual_seed(1)).to(device)
     weights = TrainingWeights(model, execution, separators=False, average=average)
+    if weights.average is not None:
+        weights.average.set_step(1)
     optimizer = OptimizerConfig(kind=kind, weight_decay=0.1, momentum=momentum)
     train = TrainConfig(clip_norm=norm)
     return OptimizerStep(optimizer, train, weights, scaled=scaled, gave_up=gave_up), weights
