@@ -11,6 +11,7 @@ import soundfile
 from tests.commands.conftest import RATE
 from tests.conftest import SENTENCE, Run, weights
 
+PERSISTENT = "recipe=shakespeare data.path=text.txt device=cpu model.backend=persistent"
 REFUSED = [
     # Words that mean nothing, or not together.
     ("trian", 2, "did you mean train?"),
@@ -97,10 +98,10 @@ REFUSED = [
     ("report run_dir=text.txt", 4, "no such folder"),
     ("report run_dir={run}/..", 4, "it holds the runs run"),
     # A device or memory that is not there.
-    ("{persistent} model.hidden_size=64", 5, "needs a GPU of capability 8.0 or newer"),
-    ("{persistent} model.hidden_size=100", 2, "a multiple of 64 up to 1024, not lstm with 100"),
-    ("{persistent} model.hidden_size=1088", 2, "not lstm with 1088"),
-    ("{persistent} model.hidden_size=64 model.cell=gru", 2, "not gru with 64"),
+    (f"{PERSISTENT} model.hidden_size=64", 5, "needs a GPU of capability 8.0 or newer"),
+    (f"{PERSISTENT} model.hidden_size=100", 2, "a multiple of 64 up to 1024, not lstm with 100"),
+    (f"{PERSISTENT} model.hidden_size=1088", 2, "not lstm with 1088"),
+    (f"{PERSISTENT} model.hidden_size=64 model.cell=gru", 2, "not gru with 64"),
     ("recipe=shakespeare data.path=text.txt model.hidden_size=300000", 5, "needs at least"),
     ("generate checkpoint={run} streams=1000000000", 5, "streams=1000000000 needs at least"),
     # Places where nothing can be written.
@@ -114,7 +115,6 @@ REFUSED = [
     ("recipe=shakespeare data.path=none run_dir={long}", 6, "run_dir=aaa"),
 ]
 """Command lines, their exit code, and what is told."""
-PERSISTENT = "recipe=shakespeare data.path=text.txt device=cpu model.backend=persistent"
 
 
 @pytest.fixture(scope="module")
@@ -138,8 +138,8 @@ def test_what_cannot_be_done_is_told_and_leaves_nothing(
 ) -> None:  # fmt: skip
     monkeypatch.chdir(place)
     before = {*place.rglob("*")}
-    given = {"run": trained, "sound": learnt / "run", "persistent": PERSISTENT, "long": "a" * 300}
-    said = run.fails(code, *words.format(**given).split())
+    given = {"run": trained, "sound": learnt / "run", "long": "a" * 300}
+    said = run.fails(code, *(word.format(**given) for word in words.split()))
     *_, last = said.splitlines()
     assert last.startswith("seqkit: error:")
     assert told.format(**given) in last

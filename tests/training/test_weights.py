@@ -1,4 +1,4 @@
-"""Everything that is derived from the parameters follows them, and gradients share one buffer."""
+"""Weights that are dropped run and learn as masked ones; their average counts the recent ones more."""
 
 import pytest
 import torch
@@ -9,17 +9,11 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.training.weights import TrainingWeights, WeightAverage, without_padding
 
 
-def weights(precision: str, device: str = "cpu", **settings: object) -> TrainingWeights:
-    config = ModelConfig(
-        **{"num_layers": 2, "hidden_size": 7, "vocabulary_size": 5, **settings}  # type: ignore[arg-type]
-    )
-    model = CharRNN(config, torch.Generator().manual_seed(1)).to(device)
-    return TrainingWeights(model, Execution("layerwise", precision, 8), separators=False)
-
-
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_dropped_weights_run_and_learn_as_masked_ones(precision: str) -> None:
-    made = weights(precision, weight_drop=0.5)
+    config = ModelConfig(num_layers=2, hidden_size=7, vocabulary_size=5, weight_drop=0.5)
+    dropping = CharRNN(config, torch.Generator().manual_seed(1))
+    made = TrainingWeights(dropping, Execution("layerwise", precision, 8), separators=False)
     before = [own.detach().clone() for own in made.parameters]
     masks = torch.randint(0, 2, (2, 28, 7), generator=torch.Generator().manual_seed(1)) * 2.0
     made.drop(masks)
