@@ -18,8 +18,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text.write_text(SENTENCE * 40)
     other.write_text("abcdefg " * 200)
     for name, *words in (
-        ["worse", "train.max_steps=4", f"data.path={text}"],
-        ["better", "train.max_steps=40", "optimizer.lr=0.02", f"data.path={text}"],
+        ["bad", "train.max_steps=4", f"data.path={text}"],
+        ["good", "train.max_steps=40", "optimizer.lr=0.02", f"data.path={text}"],
         ["$other", "train.max_steps=4", f"data.path={other}"],
     ):
         assert main([*TINY, *words, "train.validate_every=4", f"run_dir={folder / name}"]) == 0
@@ -34,12 +34,12 @@ def runs(made: Path, tmp_path: Path) -> Path:
 
 
 def test_a_table_best_first_of_what_differs(run: Run, runs: Path) -> None:
-    shown = run.ok("compare", f"runs={runs}/[bw]*")
+    shown = run.ok("compare", f"runs={runs}/[bg]*")
     heading, better, worse = shown.out.decode().splitlines()
     assert heading.split() == [
         *("run", "loss", "bits", "steps", "time", "parameters", "outcome", "lr", "max_steps"),
     ]
-    assert better.split()[0].endswith("better")
+    assert better.split()[0].endswith("good")
     assert re.search(r"  40 +\d+:\d\d +[\d,]+ +finished +0\.02 +40$", better)
     assert worse.split()[-2:] == ["0.01", "4"]
     assert float(better.split()[1]) < float(worse.split()[1])
@@ -52,7 +52,7 @@ def test_different_data_is_said_to_be_different(run: Run, runs: Path) -> None:
     assert f"left out, since they are no runs: {runs / '_empty'}" in shown.err
     result = run.json("compare", f"runs={runs}/*")
     names = [Path(one["run"]).name for one in result["runs"]]
-    assert names in (["better", "worse", "$other"], ["$other", "better", "worse"])
+    assert names in (["good", "bad", "$other"], ["$other", "good", "bad"])
     assert result["differing"] == ["data.path", "optimizer.lr", "train.max_steps"]
     assert result["left_out"] == [str(runs / "_empty")]
     for one in result["runs"]:
@@ -64,13 +64,13 @@ def test_different_data_is_said_to_be_different(run: Run, runs: Path) -> None:
 
 
 def test_damage_is_told_and_no_failure(run: Run, runs: Path) -> None:
-    with (runs / "worse" / "metrics.jsonl").open("a") as file:
+    with (runs / "bad" / "metrics.jsonl").open("a") as file:
         file.write('[]\n{"event": "train"}\n{"event": "validate", "step": 1, "loss": NaN}\n{"ev')
-    (runs / "better" / "summary.json").unlink()
+    (runs / "good" / "summary.json").unlink()
     (runs / "$other" / "about.json").write_text("- 1")
     shown = run.ok("compare", f"runs={runs}")
     assert "metrics.jsonl: 4 of " in shown.err
     assert "about.json: damaged and left out" in shown.err
     rows = [line.split() for line in shown.out.decode().splitlines()]
     outcome = {Path(row[0]).name: row[6] for row in rows if len(row) > 6 and row[0] != "run"}
-    assert outcome == {"better": "unfinished", "worse": "finished", "$other": "finished"}
+    assert outcome == {"good": "unfinished", "bad": "finished", "$other": "finished"}

@@ -1,4 +1,4 @@
-"""Weights that are dropped run and learn as masked ones; their average counts the recent ones more."""
+"""Weights that are dropped learn as masked ones; the average counts the recent ones more."""
 
 import pytest
 import torch
