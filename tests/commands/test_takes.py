@@ -41,15 +41,12 @@ def test_takes_of_what_continues_a_recording(learnt: Path, run: Run, tmp_path: P
     assert np.abs(made[:RATE] - prompt).max() < 0.02
 
 
-def test_a_model_of_a_short_recording_has_no_takes(run: Run, tmp_path: Path) -> None:
+def test_a_model_of_a_short_recording_has_none_to_compare_with(run: Run, tmp_path: Path) -> None:
     noise = np.random.default_rng(0).uniform(-0.5, 0.5, RATE // 5)
     soundfile.write(tmp_path / "short.wav", noise, RATE)
-    words = (
-        *TINY,
-        "model.hidden_size=8",
-        "train.max_steps=1",
-        f"data.path={tmp_path / 'short.wav'}",
-    )
-    run.ok(*words, f"run_dir={tmp_path / 'run'}")
+    words = ["model.hidden_size=8", "train.max_steps=1", f"data.path={tmp_path / 'short.wav'}"]
+    run.ok(*TINY, *words, f"run_dir={tmp_path / 'run'}")
     text = run.fails_in_a_line(2, "generate", f"checkpoint={tmp_path / 'run'}", "takes=2")
     assert "it learnt labels, or its recording is silent or too short" in text
+    words = ["evaluate", f"checkpoint={tmp_path / 'run'}", "protocol=spectral"]
+    assert "this model keeps no recording to compare with" in run.fails(2, *words)
