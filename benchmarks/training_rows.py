@@ -33,7 +33,7 @@ from seqkit.data.lanes import Lanes
 from seqkit.foundation.device import candidate_precisions, has_fast_bf16, set_fp32
 from seqkit.lstm import DTYPES, Execution, GraphedCall
 from seqkit.model.char_rnn import CharRNN
-from seqkit.training.kernel_choice import choose_execution, supported
+from seqkit.training.kernel_choice import choose_execution, task_of
 from seqkit.training.step import Plan
 from seqkit.training.trainer import Trainer
 
@@ -83,7 +83,7 @@ def rows(config: Config, device: torch.device) -> dict[str, Row]:
     }
     for kernel in ("persistent", "grid"):
         own = Execution(kernel, "fp16", execution.lanes)
-        if "fp16" in precisions and supported(own, model, lanes):
+        if "fp16" in precisions and task_of(model, lanes).runs(own):
             built[f"bare_{kernel}"] = (partial(_bare, config, device, own), own)
     built["plain"] = (partial(plain_step, config, device), "")
     best = _fastest(config, device)

@@ -26,7 +26,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_section, check_type
 from seqkit.lstm import Layers, make_layers
 from seqkit.model.frames import SPREAD, FrameHead, FrameWeights
-from seqkit.model.network import RunnableWeights
+from seqkit.model.network import RunnableWeights, packed_head
 from seqkit.model.state import State, zero_state
 
 
@@ -118,7 +118,7 @@ class CharRNN(nn.Module):
         kernel: str | None = None,
         separators: bool = False,
     ) -> RunnableWeights:
-        """The weights as they run: in `dtype`, and packed for fused calls where that helps.
+        """The weights as they run: with a `dtype` in that, and laid out as the kernel wants them.
 
         Without arguments they are the parameters themselves. The result can be differentiated.
 
@@ -128,23 +128,20 @@ class CharRNN(nn.Module):
             separators: whether resets will be given.
         """
         kernel = kernel or ("unrolled" if self.config.backend == "unrolled" else "layerwise")
-        packs = dtype is not None or (kernel == "stacked" and self.head.weight.is_cuda)
-        dtype = dtype or self.head.weight.dtype
+        packs, dtype = dtype is not None, dtype or self.head.weight.dtype
         embeddings = {"embedding": self.embedding, "labels": self.labels}
         tables = {name: own.weight.to(dtype) for name, own in embeddings.items() if own is not None}
         frame = None
         if (head := self.frame) is not None:
             parts = (head.hidden.weight, head.hidden.bias, head.drawn)
             frame = FrameWeights(*(part.to(dtype) for part in parts))
-        network = RunnableWeights(
-            config=self.config,
-            tables=tables,
-            layers=Layers.of(self.layers, self.config.cell, kernel, dtype),
-            head_weight=self.head.weight.to(dtype),
-            head_bias=self.head.bias.to(dtype),
-            frame=frame,
-        )
-        return network.packed(separators) if packs else network
+        layers = Layers.of(self.layers, self.config.cell, kernel, dtype)
+        weight, bias = self.head.weight.to(dtype), self.head.bias.to(dtype)
+        if packs:
+            layers = layers.packed(separators)
+        if packs and weight.is_cuda and frame is None:
+            weight, bias = packed_head(weight, bias)
+        return RunnableWeights(self.config, tables, layers, weight, bias, frame)
 
     @torch.no_grad()
     def trainable_copy(

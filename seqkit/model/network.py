@@ -36,18 +36,6 @@ class RunnableWeights(NamedTuple):
         layers, frame = self.layers.tensors(), self.frame or ()
         return [*self.tables.values(), *layers, *frame, self.head_weight, self.head_bias]
 
-    def packed(self, separators: bool) -> "RunnableWeights":
-        """The same network, its weights laid out as its kernel wants them; differentiable.
-
-        `separators`: whether resets will be given.
-        """
-        weight, bias = self.head_weight, self.head_bias
-        if weight.is_cuda and self.frame is None and (missing := -len(bias) % TENSOR_CORE):
-            weight = F.pad(weight, (0, 0, 0, missing))
-            bias = F.pad(bias, (0, missing), value=_NEVER)
-        layers = self.layers.packed(separators)
-        return self._replace(layers=layers, head_weight=weight, head_bias=bias)
-
     def with_tensors(self, tensors: list[Tensor]) -> "RunnableWeights":
         """The same network with other tensors, given in the order of `tensors()`."""
         *rest, head_weight, head_bias = tensors
@@ -137,6 +125,13 @@ class RunnableWeights(NamedTuple):
             return symbols[..., 0]
         size = self.layers.input_size if resets is None else self.config.input_rows
         return hot(numbers, size, self.head_weight.dtype)
+
+
+def packed_head(weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    """A head for whole tiles of logits; those that are added have no probability."""
+    if not (missing := -len(bias) % TENSOR_CORE):
+        return weight, bias
+    return F.pad(weight, (0, 0, 0, missing)), F.pad(bias, (0, missing), value=_NEVER)
 
 
 def require_finished(failed: Tensor | None) -> None:

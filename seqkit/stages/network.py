@@ -107,7 +107,7 @@ def execution(
     trained = (saved and saved.training) or {}
     before = Execution.from_record(trained.get("execution"))
     if before is not None and trained.get("processes", 1) != session.ranks.rank.size:
-        before = dataclasses.replace(before, lanes=kernel_choice.width(model, lanes))
+        before = dataclasses.replace(before, lanes=kernel_choice.task_of(model, lanes).width)
     device_of = model.head.weight.device
     chosen = kernel_choice.choose_execution(
         model,

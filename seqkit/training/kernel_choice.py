@@ -28,7 +28,7 @@ def choose_execution(
     Raises:
         ConfigError, DeviceError: model.backend=persistent where that kernel cannot run.
     """
-    task = _task(model, lanes)
+    task = task_of(model, lanes)
     if before is not None and before.precision in precisions and task.runs(before):
         return before
     if task.backend == "persistent" and not task.own_kernels:
@@ -44,22 +44,8 @@ def choose_execution(
         raise DeviceError(f"model.backend=persistent {error}: use model.backend=cudnn") from error
 
 
-def without_persistent(execution: Execution, model: CharRNN, lanes: Lanes) -> Execution:
-    """The execution with cuDNN in place of the persistent kernel."""
-    return dataclasses.replace(execution, kernel=_task(model, lanes).without_own())
-
-
-def width(model: CharRNN, lanes: Lanes) -> int:
-    """See `Task.width`."""
-    return _task(model, lanes).width
-
-
-def supported(execution: Execution, model: CharRNN, lanes: Lanes) -> bool:
-    """Whether a training can run this way here."""
-    return _task(model, lanes).runs(execution)
-
-
-def _task(model: CharRNN, lanes: Lanes) -> Task:
+def task_of(model: CharRNN, lanes: Lanes) -> Task:
+    """The layers of a network on its device, and what they are trained on."""
     config = model.config
     return Task(
         cell=config.cell,
@@ -78,7 +64,7 @@ def _task(model: CharRNN, lanes: Lanes) -> Task:
 
 def advice(model: CharRNN, lanes: Lanes, execution: Execution) -> list[str]:
     """What the user may want to know of how this model runs on this device."""
-    task, notes = _task(model, lanes), list[str]()
+    task, notes = task_of(model, lanes), list[str]()
     hidden, on_gpu = task.hidden_size, task.device.type == "cuda"
     if on_gpu and hidden % TENSOR_CORE and task.backend != "unrolled":
         notes.append(

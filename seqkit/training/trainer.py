@@ -25,7 +25,7 @@ from seqkit.training.events import (
     TrainingProgress,
     read_numbers,
 )
-from seqkit.training.kernel_choice import without_persistent
+from seqkit.training.kernel_choice import task_of
 from seqkit.training.schedule import Clock, learning_rate
 from seqkit.training.step import Plan, TrainingStep
 from seqkit.training.validation import Validation
@@ -205,7 +205,8 @@ class Trainer:
         values, tensors = self.state()
         del self._step, self._validation  # there may not be memory for two
         gc.collect()  # a step with a CUDA graph refers to itself
-        execution = without_persistent(self.execution, self.model, self._lanes)
+        kernel = task_of(self.model, self._lanes).without_own()
+        execution = dataclasses.replace(self.execution, kernel=kernel)
         self._begin(dataclasses.replace(self._plan, execution=execution))
         self.restore(values, tensors)
 

@@ -16,7 +16,7 @@ from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.lstm import Execution
 from seqkit.model.char_rnn import CharRNN
 from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
-from seqkit.training.kernel_choice import width
+from seqkit.training.kernel_choice import task_of
 from seqkit.training.schedule import Clock
 from seqkit.training.step import Plan
 from seqkit.training.trainer import Trainer
@@ -62,7 +62,7 @@ def trainer(
     lanes.share_out(ranks.rank.number, ranks.rank.size)
     validation = part(valid, 2) if valid else Part(np.zeros(0, np.uint8), np.zeros(0, np.int64))
     optimizer = OptimizerConfig(lr=lr, warmup_steps=5)
-    execution = Execution("layerwise", precision, width(network, lanes))
+    execution = Execution("layerwise", precision, task_of(network, lanes).width)
     plan = Plan(optimizer, settings, 7, execution)
     timed = Clock(settings.max_minutes, clock, closing_sample)
     return Trainer(network, lanes, validation, plan, timed, ranks)
