@@ -1,4 +1,7 @@
-"""The run that a training works on: its folder, the state it goes on from, and its settings."""
+"""The run that a training works on: its folder, the state it goes on from, and its settings.
+
+Here all settings are decided: no later stage changes one.
+"""
 
 import contextlib
 import dataclasses
@@ -6,10 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from seqkit.config import Config
+from seqkit.config import Config, DataConfig
+from seqkit.data import elsewhere, streams
+from seqkit.data.load import Known
+from seqkit.foundation import disk
 from seqkit.foundation.errors import CheckpointError, ConfigError
-from seqkit.foundation.session import Session
-from seqkit.runs import resume
+from seqkit.foundation.session import Notice, Session
+from seqkit.runs import named_checkpoint, resume
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
 
@@ -102,3 +108,77 @@ def _filled_up(config: Config, saved: Checkpoint, session: Session) -> Config:
         data = saved.as_read(data)
     origin = config.init_from or stored.init_from
     return dataclasses.replace(config, data=data, init_from=origin)
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What a training is by, before its data are read.
+
+    config: what is asked for, as a run keeps it.
+    source: the keys of the data with paths on this machine.
+    known: what the checkpoint to start from decides on how they are read.
+    other: the checkpoint of another training whose weights it starts from, if any.
+    """
+
+    config: Config
+    source: DataConfig
+    known: Known
+    other: Checkpoint | None = None
+
+
+def settled(claim: Claim, session: Session) -> Settled:
+    """Find out what a run is by: where its data are, and what its weights to start from decide.
+
+    Raises:
+        SeqkitError: a stream or a URL cannot be read, or the weights to start from.
+    """
+    saved, ranks, notice, other = claim.saved, session.ranks, session.notice, None
+    with ranks.turn(ranks.rank.local_number == 0):  # the others find what it left in the cache
+        config, source = _located(claim.config, session)
+        if saved is None and config.init_from is not None:
+            other = named_checkpoint.read(
+                config.init_from, session.catalogue, notice, session.progress
+            )
+            data = _as_read(config.data, other, notice)
+            config = dataclasses.replace(config, data=data)
+            source = dataclasses.replace(data, path=source.path)
+    return Settled(config, source, _known(config.data, saved, other), other)
+
+
+def _located(config: Config, session: Session) -> tuple[Config, DataConfig]:
+    """The config as a run keeps it, and the keys of its data with paths on this machine.
+
+    Paths become absolute, and files of the cache take the place of streams. In the config URLs
+    stay, so that a run goes on on a machine whose cache has no copy.
+    """
+    notice, progress, cache = session.notice, session.progress, disk.cache_dir()
+    prompt = [] if config.prompt_file is None else [config.prompt_file]
+    files = streams.read_streams([*config.data.path, *prompt], cache, notice, progress)
+    config = dataclasses.replace(
+        config,
+        data=dataclasses.replace(config.data, path=files[: len(config.data.path)]),
+        prompt_file=str(Path(files[-1]).absolute()) if prompt else None,
+        prompt_audio=config.prompt_audio and str(Path(config.prompt_audio).absolute()),
+    )
+    config = resume.as_kept(config)
+    return config, elsewhere.fetch(config.data, cache, notice, progress)
+
+
+def _as_read(data: DataConfig, other: Checkpoint, notice: Notice) -> DataConfig:
+    """The keys with which the data are read as those of the weights to start from were."""
+    read = other.as_read(data)
+    for key in ("newline", "document", "leave_out"):
+        if getattr(data, key) != (asked := getattr(read, key)):
+            notice(f"data.{key}={asked}, as in the training of the checkpoint")
+    return read
+
+
+def _known(data: DataConfig, saved: Checkpoint | None, other: Checkpoint | None) -> Known:
+    """What a checkpoint to start from decides on how the data are read."""
+    start = saved or other
+    if start is None:
+        return Known()
+    # New characters get symbols, if there is a limit up to that; or else data.unknown counts.
+    grows = data.unknown == "error" or data.max_vocabulary > 0
+    config = other.settings.data if other else None  # a resumed run's were compared before
+    return Known(start.codec, start.labels, config, grow=saved is None and grows, samples=not saved)

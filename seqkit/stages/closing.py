@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import torch
 
-from seqkit.config import ModelConfig, taken
+from seqkit.config import DataConfig, ModelConfig
+from seqkit.data.corpus import Corpus
 from seqkit.evaluation.recording import VERDICT
 from seqkit.foundation.session import Session
 from seqkit.generation.engines.choose import check_engine
 from seqkit.generation.medium import Medium
 from seqkit.generation.request import Request
 from seqkit.runs.asked import SampleKeys, asked_of
-from seqkit.stages.data import TrainingData
 from seqkit.symbols import Symbols
 
 TEMPERATURES = 0.7, 0.8, 0.9, 1.0
@@ -45,24 +45,36 @@ class ClosingSample:
 
 
 def plan_closing(
-    data: TrainingData, model: ModelConfig, chosen: torch.device, session: Session
+    keys: SampleKeys,
+    corpus: Corpus,
+    data: DataConfig,
+    model: ModelConfig,
+    chosen: torch.device,
+    session: Session,
 ) -> ClosingSample:
     """Read the prompt, and check that there is an engine: now, not after the training.
+
+    Args:
+        keys: those of the sample.
+        corpus: what is learnt.
+        data: the keys that it is read by.
+        model: the network.
+        chosen: where it is.
+        session: that of the training.
 
     Raises:
         SeqkitError: the prompt cannot be read, or no sample can be made so.
     """
-    config, codec = data.config, data.corpus.codec
+    codec = corpus.codec
     session.catalogue.find("codecs", codec.name)  # or no checkpoint of this run could be read
-    keys = taken(config, SampleKeys)
-    streams = _DOCUMENTS if config.data.cuts_files else 1
+    streams = _DOCUMENTS if data.cuts_files else 1
     keys = dataclasses.replace(keys, until=None, streams=streams)  # which no training reads
-    medium, source, request = asked_of(keys, codec, model, config.data.newline)
+    medium, source, request = asked_of(keys, codec, model, data.newline)
     request = dataclasses.replace(request, novel=False)
     prompt = medium.read_prompt(source, session.notice)
     check_engine(model, codec.size, request, chosen)
     tried = 0
-    if codec.kind == "audio" and config.temperature is None and data.corpus.labels is None:
+    if codec.kind == "audio" and keys.temperature is None and corpus.labels is None:
         tried = min(request.length, medium.length(None, _TRIED))
         tried *= tried >= VERDICT * codec.symbol_rate
     return ClosingSample(medium, prompt, request, tried)

@@ -1,27 +1,20 @@
-"""The data of a training: found, read as the weights to start from want it, and cut into parts."""
+"""The data of a training: read as the weights to start from want them, and cut into parts."""
 
 import dataclasses
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
 from seqkit.advice import sound
 from seqkit.advice.faults import CONSTANT, require_enough
-from seqkit.config import Config, DataConfig
-from seqkit.data import elsewhere, streams
+from seqkit.config import DataConfig, TrainConfig
 from seqkit.data.codecs import SoundCodec, Spectral
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import Known, load_corpus, require_cut
 from seqkit.data.sound import jumps
 from seqkit.data.sound.part import without_silence
-from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.session import Notice, Session
 from seqkit.foundation.wording import duration, first_of
-from seqkit.runs import named_checkpoint, resume
-from seqkit.runs.checkpoint import Checkpoint
-from seqkit.stages.claim import Claim
-from seqkit.stages.grow import grown
 
 _MOST_FAULTS = 2  # of the data, the worst, that a training tells; `doctor` tells all
 
@@ -30,102 +23,58 @@ _MOST_FAULTS = 2  # of the data, the worst, that a training tells; `doctor` tell
 class TrainingData:
     """The data of a training as symbols, the parts of sound without silence.
 
-    config: what is asked for, with what the data and the weights to start from decide.
-    source: the keys that the corpus was read by, with paths on this machine.
-    corpus: all of it, its labels counted in the training part.
-    training, validation: its parts.
+    keys: those that they were read by, with paths on this machine.
+    corpus: all of them, their labels counted in the training part.
+    training, validation: their parts.
     unabridged: the training part, silence included.
-    start: the checkpoint whose weights the training starts from, if any: the run's own, or another
-        one, which is fine-tuned, grown by what is new in the data.
     """
 
-    config: Config
-    source: DataConfig
+    keys: DataConfig
     corpus: Corpus
     training: Part
     validation: Part
     unabridged: Part
-    start: Checkpoint | None = None
 
 
-def read_data(claim: Claim, session: Session) -> TrainingData:
-    """Read the data, with the codec and the labels of the weights to start from, and split it.
+def read_data(
+    keys: DataConfig,
+    known: Known | None,
+    train: TrainConfig,
+    session: Session,
+    *,
+    recipe: str | None = None,
+    goes_on: bool = False,
+) -> TrainingData:
+    """Read the data, with the codec and the labels that are known, and split them.
+
+    Args:
+        keys: those of the data, with paths on this machine.
+        known: what a checkpoint to start from decides.
+        train: how windows are read from them.
+        session: told what is wrong with them.
+        recipe: the recipe's name, for messages.
+        goes_on: whether a run does that knows them.
 
     Raises:
         DataError: the data are not there, cannot be read, or are too little.
-        CheckpointError: the weights to start from are not there, or cannot be read.
-        ConfigError: keys that do not fit the data, or the checkpoint.
+        ConfigError: keys that do not fit the data.
     """
-    saved, ranks, notice = claim.saved, session.ranks, session.notice
+    ranks, notice = session.ranks, session.notice
     with ranks.turn(ranks.rank.local_number == 0):  # the others find what it left in the cache
-        config, source = _located(claim.config, session)
-        other = None
-        if saved is None and config.init_from is not None:
-            other = named_checkpoint.read(
-                config.init_from, session.catalogue, notice, session.progress
-            )
-            data = _as_read(config.data, other, notice)
-            config = dataclasses.replace(config, data=data)
-            source = dataclasses.replace(data, path=source.path)
-        corpus = load_corpus(source, session, _known(config.data, saved, other), readings=True)
+        corpus = load_corpus(keys, session, known, readings=True)
     ranks.check_same({"the data's sha256": corpus.sha256})
-    if corpus.stand_in:  # with which the run goes on
-        data = dataclasses.replace(config.data, path=[str(corpus.stand_in)])
-        config = dataclasses.replace(config, data=data)
-    if other is not None:
-        other = grown(other, corpus, bool(config.model.ends), config.fixed_seed, notice)
-    if saved is None:
-        require_cut(config.data, corpus.name, len(corpus.files), len(corpus.whole.starts))
-        _tell_faults(corpus, config.data, notice)
-    training, validation, _ = corpus.split(config.data.split)
-    require_enough(corpus, config.data.split, config.train, config.recipe)
+    if not goes_on:
+        require_cut(keys, corpus.name, len(corpus.files), len(corpus.whole.starts))
+        _tell_faults(corpus, keys, notice)
+    training, validation, _ = corpus.split(keys.split)
+    require_enough(corpus, keys.split, train, recipe)
     corpus = _with_counts(corpus, training, notice)
-    parts = (training, validation, training)
-    read = TrainingData(config, source, corpus, *parts, saved or other)
+    read = TrainingData(keys, corpus, training, validation, training)
     if corpus.codec.kind == "audio":
-        return _of_sound(read, corpus.codec, notice)
-    if silence := config.data.trim_silence:
+        return _of_sound(read, corpus.codec, train.jump_after, notice)
+    if silence := keys.trim_silence:
         raise ConfigError(f"data.trim_silence={silence:g} is for sound, and this is text")
     return read
-
-
-def _located(config: Config, session: Session) -> tuple[Config, DataConfig]:
-    """The config as a run keeps it, and the keys of its data with paths on this machine.
-
-    Paths become absolute, and files of the cache take the place of streams. In the config URLs
-    stay, so that a run goes on on a machine whose cache has no copy.
-    """
-    notice, progress, cache = session.notice, session.progress, disk.cache_dir()
-    prompt = [] if config.prompt_file is None else [config.prompt_file]
-    files = streams.read_streams([*config.data.path, *prompt], cache, notice, progress)
-    config = dataclasses.replace(
-        config,
-        data=dataclasses.replace(config.data, path=files[: len(config.data.path)]),
-        prompt_file=str(Path(files[-1]).absolute()) if prompt else None,
-        prompt_audio=config.prompt_audio and str(Path(config.prompt_audio).absolute()),
-    )
-    config = resume.as_kept(config)
-    return config, elsewhere.fetch(config.data, cache, notice, progress)
-
-
-def _as_read(data: DataConfig, other: Checkpoint, notice: Notice) -> DataConfig:
-    """The keys with which the data are read as those of the weights to start from were."""
-    read = other.as_read(data)
-    for key in ("newline", "document", "leave_out"):
-        if getattr(data, key) != (asked := getattr(read, key)):
-            notice(f"data.{key}={asked}, as in the training of the checkpoint")
-    return read
-
-
-def _known(data: DataConfig, saved: Checkpoint | None, other: Checkpoint | None) -> Known:
-    """What a checkpoint to start from decides on how the data are read."""
-    start = saved or other
-    if start is None:
-        return Known()
-    # New characters get symbols, if there is a limit up to that; or else data.unknown counts.
-    grows = data.unknown == "error" or data.max_vocabulary > 0
-    config = other.settings.data if other else None  # a resumed run's were compared before
-    return Known(start.codec, start.labels, config, grow=saved is None and grows, samples=not saved)
 
 
 def _tell_faults(corpus: Corpus, data: DataConfig, notice: Notice) -> None:
@@ -150,9 +99,11 @@ def _with_counts(corpus: Corpus, training: Part, notice: Notice) -> Corpus:
     return dataclasses.replace(corpus, labels=labels)
 
 
-def _of_sound(data: TrainingData, codec: SoundCodec, notice: Notice) -> TrainingData:
+def _of_sound(
+    data: TrainingData, codec: SoundCodec, jump_after: float, notice: Notice
+) -> TrainingData:
     """The data with their parts of sound without silence, and all readings to learn from."""
-    keys, corpus = data.config.data, data.corpus
+    keys, corpus = data.keys, data.corpus
     kept = without_silence(data.training, codec, keys.trim_silence)
     judged = without_silence(data.validation, codec, keys.trim_silence)
     if isinstance(codec, Spectral):
@@ -175,6 +126,6 @@ def _of_sound(data: TrainingData, codec: SoundCodec, notice: Notice) -> Training
         part, *_ = dataclasses.replace(corpus, whole=whole).split(keys.split)
         parts.append(without_silence(part, codec, keys.trim_silence))
     training = parts[0].and_then(*parts[1:]) if corpus.readings else kept
-    if data.config.train.jump_after and isinstance(codec, Spectral):
-        training = jumps.paths(parts, codec, data.config.train.jump_after)
+    if jump_after and isinstance(codec, Spectral):
+        training = jumps.paths(parts, codec, jump_after)
     return dataclasses.replace(data, training=training, validation=judged)

@@ -5,10 +5,11 @@ import dataclasses
 import torch
 
 from seqkit.config import ARITHMETIC_KEYS, ModelConfig, TrainConfig, check_model
+from seqkit.data.corpus import Corpus
 from seqkit.data.lanes import Lanes
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.session import Notice, Session
+from seqkit.foundation.session import Session
 from seqkit.foundation.wording import counted
 from seqkit.lstm import Execution
 from seqkit.model.char_rnn import CharRNN
@@ -20,12 +21,11 @@ _OF_DATA = ("vocabulary_size", "symbols_per_step", "labels")
 """Keys that by default are as the data is."""
 
 
-def shape_of(data: TrainingData) -> ModelConfig:
-    """The network to train: as configured, or that of the weights to start from."""
-    wanted, corpus = data.config.model, data.corpus
-    if data.start is not None:
+def shape_of(wanted: ModelConfig, start: Checkpoint | None, corpus: Corpus) -> ModelConfig:
+    """The network to train: as it is wanted, or that of the weights to start from."""
+    if start is not None:
         model = dataclasses.replace(
-            data.start.model,
+            start.model,
             **{key: getattr(wanted, key) for key in ARITHMETIC_KEYS},
         )
         check_model(model)
@@ -59,24 +59,20 @@ def as_asked(wanted: ModelConfig, model: ModelConfig) -> ModelConfig:
     return dataclasses.replace(model, **of_data)
 
 
-def lay_out(data: TrainingData, model: ModelConfig, session: Session) -> Lanes:
+def lay_out(
+    data: TrainingData, model: ModelConfig, train: TrainConfig, seed: int, session: Session
+) -> Lanes:
     """The part to learn in lanes, of which this process shows its share.
 
     Raises:
-        ConfigError: windows that cut a frame, more processes than lanes, or no end to learn.
+        ConfigError: windows that cut a frame, or more processes than lanes.
         DataError: it is too little for two windows.
     """
-    train, rank = data.config.train, session.ranks.rank
-    shift_seed = data.config.fixed_seed if train.shift_lanes else None
-    several, codec = len(data.unabridged.starts) > 1, data.corpus.codec
-    if data.config.model.ends and not several:
-        raise ConfigError(
-            "model.ends=true: the training part is one document, or the beginning of one, and "
-            "ends nowhere: give a folder in which each document is a file"
-        )
+    rank, several = session.ranks.rank, len(data.unabridged.starts) > 1
+    shift_seed = seed if train.shift_lanes else None
     end = model.symbols if model.ends and several else None
     sizes = train.batch_size, train.sequence_length
-    lanes = Lanes(data.training, codec.start, *sizes, shift_seed, end)
+    lanes = Lanes(data.training, data.corpus.codec.start, *sizes, shift_seed, end)
     lanes.share_out(rank.number, rank.size)
     if lanes.batch_size < train.batch_size:
         wanted = f"train.batch_size={train.batch_size}"
@@ -86,14 +82,11 @@ def lay_out(data: TrainingData, model: ModelConfig, session: Session) -> Lanes:
     return lanes
 
 
-def build(data: TrainingData, model: ModelConfig, chosen: torch.device, notice: Notice) -> CharRNN:
+def build(model: ModelConfig, start: Checkpoint | None, seed: int, chosen: torch.device) -> CharRNN:
     """The network: new weights, or those to start from."""
-    config = data.config
-    if data.start is not None:
-        if as_asked(config.model, model) != config.model:
-            notice("the model is that of the checkpoint, whatever the recipe and model.* say")
-        return dataclasses.replace(data.start, model=model).build(chosen)
-    return CharRNN(model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
+    if start is not None:
+        return dataclasses.replace(start, model=model).build(chosen)
+    return CharRNN(model, torch.Generator().manual_seed(seed)).to(chosen)
 
 
 def execution(

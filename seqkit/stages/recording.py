@@ -32,7 +32,7 @@ def recording_to_keep(data: TrainingData, session: Session) -> Recording | None:
     if corpus.codec.kind != "audio" or corpus.labels is not None:
         return None  # a sound with one label need not be like all of them
     try:
-        return recording_of(source_of(data.source, session), corpus.codec, corpus.codec.sample_rate)
+        return recording_of(source_of(data.keys, session), corpus.codec, corpus.codec.sample_rate)
     except DataError as error:
         session.notice(str(error))
         return None

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import torch
 
-from seqkit.config import Config, values_of
+from seqkit.config import Config, taken, values_of
 from seqkit.data import streams
 from seqkit.data.corpus import Corpus, Part
 from seqkit.evaluation import baselines
@@ -26,14 +26,16 @@ from seqkit.foundation.session import Session
 from seqkit.foundation.threads import FEW, shared_cores
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs import resume
+from seqkit.runs.asked import SampleKeys
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as load_checkpoint
 from seqkit.runs.folder import RunFolder
 from seqkit.runs.layout import find_checkpoint
 from seqkit.stages import network
-from seqkit.stages.claim import Claim, claimed
+from seqkit.stages.claim import Claim, claimed, settled
 from seqkit.stages.closing import ClosingSample, plan_closing
 from seqkit.stages.data import read_data
+from seqkit.stages.grow import grown
 from seqkit.stages.recording import recording_to_keep
 from seqkit.training import footprint
 from seqkit.training.schedule import Clock
@@ -181,21 +183,33 @@ def _check_alike(config: Config, ranks: Ranks) -> None:
 
 def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training:
     """The training of a run: its data, its network, and what trains it."""
-    ranks, train, saved = session.ranks, claim.config.train, claim.saved
-    precision, *_ = device.candidate_precisions(train.precision, chosen)  # refused before data
-    data = read_data(claim, session)
-    others = saved is not None and saved.data.get("sha256") != data.corpus.sha256
-    changed = claim.changed
+    ranks, notice, saved, changed = session.ranks, session.notice, claim.saved, claim.changed
+    precision, *_ = device.candidate_precisions(claim.config.train.precision, chosen)
+    by = settled(claim, session)
+    config, train, seed = by.config, by.config.train, by.config.fixed_seed
+    data = read_data(
+        by.source, by.known, train, session, recipe=config.recipe, goes_on=saved is not None
+    )
+    corpus, start = data.corpus, saved
+    if by.other is not None:
+        start = grown(by.other, corpus, bool(config.model.ends), seed, notice)
+    others = saved is not None and saved.data.get("sha256") != corpus.sha256
     if saved is not None:
         changed += (f"the data itself (the run learns from {saved.data.get('name')})",) * others
-        if differs := resume.allowed(data.config, saved, changed):
-            session.notice(f"going on though {differs}")
-    model = network.shape_of(data)
-    closing = plan_closing(data, model, chosen, session)
-    lanes = network.lay_out(data, model, session)
+        if differs := resume.allowed(config, saved, changed):
+            notice(f"going on though {differs}")
+    model = network.shape_of(config.model, start, corpus)
+    asked = network.as_asked(config.model, model)
+    if config.model.ends and len(data.unabridged.starts) == 1:
+        raise ConfigError(
+            "model.ends=true: the training part is one document, or the beginning of one, and "
+            "ends nowhere: give a folder in which each document is a file"
+        )
+    closing = plan_closing(taken(config, SampleKeys), corpus, config.data, model, chosen, session)
+    lanes = network.lay_out(data, model, train, seed, session)
     memory, room = footprint.of_training(
         model,
-        data.config.optimizer,
+        config.optimizer,
         lanes.widest * lanes.sequence_length,
         precision,
         averaged=train.average > 0,
@@ -206,12 +220,12 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
     # This takes a while: all is checked.
     kept = saved and saved.recording
     recording = kept or ranks.shared(lambda: recording_to_keep(data, session))
+    if start is not None and asked != config.model:
+        notice("the model is that of the checkpoint, whatever the recipe and model.* say")
     with machine.memory_errors(footprint.SMALLER):
-        built = network.build(data, model, chosen, session.notice)
+        built = network.build(model, start, seed, chosen)
         execution = ranks.shared(lambda: network.execution(train, built, lanes, session, saved))
-        asked = network.as_asked(data.config.model, model)
-        config = dataclasses.replace(data.config, model=asked)
-        plan = Plan(config.optimizer, config.train, config.fixed_seed, execution)
+        plan = Plan(config.optimizer, train, seed, execution)
         clock = Clock(
             train.max_minutes,
             ranks.clock if train.max_minutes else time.monotonic,
@@ -225,13 +239,16 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
     judged_anew = others or bool(of_data - resume.PLACE_KEYS)
     if judged_anew:
         trainer.progress.forget_best()
+    path = [str(corpus.stand_in)] if corpus.stand_in else config.data.path  # with which it goes on
     return Training(
-        config=config,
+        config=dataclasses.replace(
+            config, model=asked, data=dataclasses.replace(config.data, path=path)
+        ),
         folder=claim.folder,
         saved=saved,
         changed=changed,
         judged_anew=judged_anew,
-        corpus=data.corpus,
+        corpus=corpus,
         validation=data.validation,
         unabridged=data.unabridged,
         recording=recording,

@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 import soundfile
 
-from seqkit.config import Config, DataConfig, TrainConfig
+from seqkit.config import DataConfig, TrainConfig
 from seqkit.data.codecs import Spectral
 from seqkit.data.sound import Wave
 from seqkit.data.sound.reader import read_whole
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
-from seqkit.runs.folder import RunFolder
-from seqkit.stages.claim import Claim
 from seqkit.stages.data import TrainingData, read_data
 
 
@@ -28,9 +26,8 @@ def read(wave: np.ndarray, tmp_path: Path, **keys: object) -> tuple[TrainingData
     path, told = [str(tmp_path / "a.wav")], list[str]()
     keys = {"split": [1.0, 0.0, 0.0]} | keys
     data = DataConfig(path=path, **keys)  # type: ignore[arg-type]
-    config = Config(data=data, train=TrainConfig(sequence_length=16))
-    claim = Claim(RunFolder(tmp_path / "run"), config)
-    return read_data(claim, Session(Catalogue(), told.append)), told
+    session = Session(Catalogue(), told.append)
+    return read_data(data, None, TrainConfig(sequence_length=16), session), told
 
 
 @pytest.mark.parametrize(("quiet", "told"), [(0.02, ""), (0.2, "0.2 s of silence left out (")])
