@@ -218,7 +218,7 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
     if ranks.leads:
         claim.folder.require_room(room)
     # This takes a while: all is checked.
-    kept = saved and saved.recording
+    kept = None if others or saved is None else saved.recording
     recording = kept or ranks.shared(lambda: recording_to_keep(data, session))
     if start is not None and asked != config.model:
         notice("the model is that of the checkpoint, whatever the recipe and model.* say")
