@@ -5,7 +5,6 @@ import sys
 import tarfile
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -15,14 +14,8 @@ ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
-def read(path: Path) -> dict[str, Any]:
-    """A file of YAML."""
-    content: dict[str, Any] = yaml.safe_load(path.read_text())
-    return content
-
-
 def test_the_citation_names_this_version_and_licence() -> None:
-    citation = read(ROOT / "CITATION.cff")
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["version"] == seqkit.__version__
     assert citation["license"] == PROJECT["license"]
     (author,) = citation["authors"]

@@ -71,6 +71,7 @@ REFUSED = [
     ("export checkpoint={run} out=a.onnx", 2, "out=a.onnx: give out=FILE.html for a page"),
     ("recipe=shakespeare data.path=text.txt model.ends=true", 2, "each document is a file"),
     ("recipe=shakespeare data.path=text.txt data.document=line data.kind=bytes", 2, "as bytes"),
+    ("recipe=shakespeare data.dataset=none", 2, "no data set named none"),
     ("recipe=shakespeare data.path=text.txt data.kind=hf", 2, "that is gone: the library"),
     ("play host=0.0.0.0 checkpoint=shakespeare", 2, "ssh -L"),
     # Data that are not there, or none.

@@ -5,13 +5,7 @@ import pytest
 from seqkit.data import datasets, download
 from seqkit.data.datasets import Folders
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.errors import ConfigError, DataError
-
-
-@pytest.mark.parametrize("name", ["nothing", "tiny shakespeare"])
-def test_an_unknown_data_set_is_named(name: str, folders: Folders) -> None:
-    with pytest.raises(ConfigError, match=rf"no data set named {name}.*tiny_shakespeare"):
-        datasets.locate(name, Catalogue(), folders)
+from seqkit.foundation.errors import DataError
 
 
 def test_spoken_digits_are_looked_for_in_the_users_folder(
