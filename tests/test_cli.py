@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import seqkit
-from seqkit.commands import COMMANDS, load, reads
+from seqkit.commands import COMMANDS, load
 from tests.conftest import Run, Write, completed, environment
 from tests.warm_python import python
 
@@ -27,17 +27,6 @@ def test_each_command_lists_the_keys_that_it_reads(run: Run) -> None:
     assert "(auto, " in text  # the values of sample.engine
     assert "train.max_steps" not in text
     assert "train.max_steps" in run("train", "--help").out.decode()
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_shows_an_example_with_keys_that_it_reads(command: str, run: Run) -> None:
-    usage, example = run(command, "--help").out.decode().splitlines()[:2]
-    start, words = "example: python -m seqkit ", COMMANDS[command].example.split()
-    assert example == start + " ".join(words)
-    assert max(len(usage), len(example)) <= 80
-    keys = [word.partition("=")[0] for word in words if "=" in word]
-    assert keys and all(reads(command, key) for key in keys)
-    assert (words[0] == command) or command == "train"
 
 
 @pytest.mark.parametrize("word", ["--version", "version"])

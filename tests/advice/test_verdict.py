@@ -98,21 +98,6 @@ def test_a_run_that_is_not_finished(
     assert command in verdict.command
 
 
-@pytest.mark.parametrize(
-    ("processes", "local", "launcher"),
-    [
-        (4, 4, "torchrun --standalone --nproc-per-node=4"),
-        (4, 2, "on each machine, torchrun …"),
-        (1, 1, "python"),
-    ],
-)
-def test_what_several_processes_began_is_gone_on_with_by_as_many(
-    processes: float, local: float, launcher: str, leave: Leave
-) -> None:
-    run = leave(DOWN, [2.0], finished=False, processes=processes, local_processes=local)
-    assert judge(read(run)).command == f"{launcher} -m seqkit run_dir={run} resume=auto"
-
-
 @pytest.mark.parametrize(("epochs", "given"), [(400, False), (3, True)])
 def test_whole_minutes_are_advised_and_epochs_that_would_end_them(
     epochs: int, given: bool, leave: Leave

@@ -51,10 +51,6 @@ def test_what_is_drawn_is_of_the_step_and_of_the_lane() -> None:
     assert torch.equal(share, whole[:, 1000:1050])
 
 
-def test_without_a_share_all_is_read_as_it_is() -> None:
-    assert torch.equal(read(0.0, step=11).inputs, window().inputs)
-
-
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_a_tenth_of_the_lanes_reads_no_labels(share: float) -> None:
     def labels_of(step: int, first: int = 0, lanes: int = B) -> Tensor:
