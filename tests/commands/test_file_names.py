@@ -10,7 +10,7 @@ import pytest
 import soundfile
 import yaml
 
-from seqkit.commands import COMMANDS, outputs
+from seqkit.commands import COMMANDS
 from tests.conftest import SENTENCE, SMALL, TINY, Run
 
 pytestmark = pytest.mark.faults
@@ -114,9 +114,3 @@ def test_no_command_writes_over_another_run(
         refused = run.fails_in_a_line(6, command, *words, f"out={other / name}", "overwrite=true")
         assert "lies in the run" in refused
     assert before == {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
-
-
-def test_out_may_lie_in_the_samples_of_a_run(trained: Path, tmp_path: Path) -> None:
-    shutil.copytree(trained, tmp_path / "run")
-    out = tmp_path / "run" / "samples" / "new.json"
-    assert outputs.free_files(str(out), [], overwrite=False) == [out]
