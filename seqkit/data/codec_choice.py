@@ -9,7 +9,7 @@ import numpy as np
 from seqkit.config import HIGHEST_RATE
 from seqkit.data import codecs
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, SoundCodec, Spectral, TextCodec
-from seqkit.data.codecs.spectral import choose
+from seqkit.data.codecs.spectral import LENGTHS, choose
 from seqkit.data.files import head, is_text
 from seqkit.data.sound import Frames
 from seqkit.data.sound.reader import SoundReader
@@ -151,8 +151,8 @@ def _spectral(source: Source, progress: Progress) -> Spectral:
             f"{source.located.name}: its samples reach {peak:,.0f}, and full scale is 1: whole "
             "numbers that were written as they are? Divide them by 32768"
         )
-    with progress("fitting the codec"):
-        return Spectral.fit(samples, rate, choose(samples, rate))
+    with progress("fitting the codec", len(LENGTHS) + 1, unit="fits") as bar:
+        return Spectral.fit(samples, rate, choose(samples, rate, bar.add))
 
 
 def _all_frames(

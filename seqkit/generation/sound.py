@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from seqkit.data.codecs import Codec, Quantiser, SoundCodec, Spectral
 from seqkit.data.sound import Frames, Wave, reader, writer
+from seqkit.data.sound_encoder import SILENT
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.wording import counted
 from seqkit.generation.request import Prompt
@@ -99,6 +100,8 @@ class Sound:
         name = f"prompt_audio={prompt.audio}"
         recording, channels = reader.SoundReader(Path(prompt.audio)), self._codec.channels
         wave = np.concatenate([*recording.resampled(self._codec.sample_rate, channels)])
+        if np.abs(wave).max(initial=0) < SILENT:
+            notice(f"{name}: it is silent, as the mean of channels in antiphase is")
         return self.encode(name, wave if channels > 1 else wave[:, 0], notice=notice)
 
     def _reader(self) -> Callable[[npt.ArrayLike, bool], Frames]:

@@ -6,7 +6,7 @@
 `codec` joins them, and `choice` finds how long the windows of a recording should be.
 """
 
-from seqkit.data.codecs.spectral.choice import choose
+from seqkit.data.codecs.spectral.choice import LENGTHS, choose
 from seqkit.data.codecs.spectral.codec import CODES, SIZE, Spectral
 
-__all__ = ["CODES", "SIZE", "Spectral", "choose"]
+__all__ = ["CODES", "LENGTHS", "SIZE", "Spectral", "choose"]

@@ -6,6 +6,8 @@ hear it (attacks), as many bands in long ones (partials), and as between the two
 is taken unless another one is clearly better.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from seqkit.data.codecs.spectral.codec import Spectral, excerpt
@@ -13,6 +15,8 @@ from seqkit.data.codecs.spectral.transform import OVERLAP, Transform
 from seqkit.data.sound import Frames
 from seqkit.symbols import Floats
 
+LENGTHS = (0.5, 1, 2)
+"""The lengths that are tried, of the middle one."""
 _MIDDLE = 0.046  # seconds, the length of the middle one of three
 _HEARD = ((1 / 8, 16), (1 / 2, 48), (2, 160))  # windows of that length, and bands
 _FITTED = 4096  # frames
@@ -21,14 +25,18 @@ _BETTER = 0.8  # of the error of the middle length
 _MEL = 700.0  # hertz, below which bands are as wide as each other
 
 
-def choose(samples: Frames, sample_rate: int) -> int:
-    """The length N of the windows for samples (n, C), n > 0."""
+def choose(
+    samples: Frames, sample_rate: int, done: Callable[[int], object] = lambda count: None
+) -> int:
+    """The length N of the windows for samples (n, C), n > 0; `done` is told of each length tried."""
     middle: int = max(2 ** round(np.log2(sample_rate * _MIDDLE)), 64)
     part = excerpt(samples, sample_rate)
     errors = {}
-    for size in (middle // 2, middle, 2 * middle):
+    for share in LENGTHS:
+        size = round(share * middle)
         codec = Spectral.fit(samples, sample_rate, size, _FITTED)
         errors[size] = error(part, codec.frames(codec.encode(part)), sample_rate, middle)
+        done(1)
     best = min(errors, key=errors.__getitem__)
     return best if errors[best] < _BETTER * errors[middle] else middle
 
