@@ -28,7 +28,7 @@ _MEL = 700.0  # hertz, below which bands are as wide as each other
 def choose(
     samples: Frames, sample_rate: int, done: Callable[[int], object] = lambda count: None
 ) -> int:
-    """The length N of the windows for samples (n, C), n > 0; `done` is told of each length tried."""
+    """The length N of the windows for samples (n, C), n > 0; `done` is told of each tried."""
     middle: int = max(2 ** round(np.log2(sample_rate * _MIDDLE)), 64)
     part = excerpt(samples, sample_rate)
     errors = {}
