@@ -218,7 +218,9 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
     if ranks.leads:
         claim.folder.require_room(room)
     # This takes a while: all is checked.
-    kept = None if others or saved is None else saved.recording
+    of_data = {name for name in changed if name.startswith("data.")}
+    judged_anew = others or bool(of_data - resume.PLACE_KEYS)
+    kept = None if saved is None or judged_anew else saved.recording
     recording = kept or ranks.shared(lambda: recording_to_keep(data, session))
     if start is not None and asked != config.model:
         notice("the model is that of the checkpoint, whatever the recipe and model.* say")
@@ -235,8 +237,6 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
         if saved is not None:
             tensors = {name: torch.tensor(own) for name, own in saved.training_tensors.items()}
             trainer.restore(saved.training or {}, tensors)
-    of_data = {name for name in changed if name.startswith("data.")}
-    judged_anew = others or bool(of_data - resume.PLACE_KEYS)
     if judged_anew:
         trainer.progress.forget_best()
     path = [str(corpus.stand_in)] if corpus.stand_in else config.data.path  # with which it goes on
