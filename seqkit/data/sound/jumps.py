@@ -10,23 +10,38 @@ keeps time. Each path begins elsewhere, where it was quiet, so that sounds do no
 import dataclasses
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from seqkit.data.codecs import Spectral
 from seqkit.data.codecs.spectral.transform import Rows
 from seqkit.data.corpus import Part
-from seqkit.symbols import Integers, Symbols
+from seqkit.symbols import Floats, Integers, Symbols
 
-_PATHS = 3  # of each reading
+_FRAMES = 2_000_000  # of all paths together, so that none of them is learnt by heart
+_FEWEST_PATHS = 3  # of each reading
 _SHORTEST = 0.4  # of the longest passage
 _FEWEST = 4  # longest passages that a document has; a shorter one is read as it is
 _FAR = 1.0  # seconds that a jump skips or goes back at least
-_MOST = 512  # places that are looked at for a jump
+_PLACES = 2048  # of a document, that passages may go on after
+_NEAREST = 16  # of these, that a frame is left for
+_SHARE = 0.25  # of the jumps that there are, of which the best one is taken
 _BEGINS = 16  # places that are looked at for the first passage
 _BEFORE = (0.02, 0.1, 0.4)  # seconds over which the sound before a place is heard
 _COURSE, _STEP = 24, 0.05  # of the loudness: values, and seconds of each
 _AT_ONCE = 4096  # frames
+
+
+class _Jumps(NamedTuple):
+    """Where a document may be left: after each frame for some places, (F, K).
+
+    places: the frames before them.
+    apart: how far what was heard before them is from what was heard before the frame.
+    """
+
+    places: Integers
+    apart: Rows
 
 
 def paths(readings: Sequence[Part], codec: Spectral, longest: float) -> Part:
@@ -36,53 +51,82 @@ def paths(readings: Sequence[Part], codec: Spectral, longest: float) -> Part:
     jump in stays as it is.
     """
     rng = np.random.default_rng(0)
-    parts = [path for reading in readings for path in _jumping(reading, codec, longest, rng)]
+    frames = sum(map(len, readings)) // codec.phases
+    count = max(_FEWEST_PATHS, -(-_FRAMES // frames))
+    parts = [path for part in readings for path in _jumping(part, codec, longest, count, rng)]
     return parts[0].and_then(*parts[1:])
 
 
-def _jumping(part: Part, codec: Spectral, longest: float, rng: np.random.Generator) -> list[Part]:
-    """Paths through one reading; the reading itself where there is no jump in it."""
-    most = round(longest * codec.sample_rate / codec.hop)
-    drawn = [part.symbols.copy() for _ in range(_PATHS)]
-    jumps = False
+def _jumping(
+    part: Part, codec: Spectral, longest: float, count: int, rng: np.random.Generator
+) -> list[Part]:
+    """So many paths through one reading; the reading itself where there is no jump in it."""
+    rate = codec.sample_rate / codec.hop
+    most, far = round(longest * rate), round(_FAR * rate)
+    drawn = [part.symbols.copy() for _ in range(count)]
+    is_short = True
     for begin, end in pairwise([*part.starts.tolist(), len(part)]):
         frames = part.symbols[begin:end].reshape(-1, codec.phases)
         if len(frames) < _FEWEST * most:
             continue
-        jumps, places = True, _described(frames, codec)
-        powers = codec.powers(part.symbols[begin:end])
+        is_short = False
+        powers, read = codec.powers(part.symbols[begin:end]), np.zeros(len(frames))
+        jumps = _jumps(_described(frames, codec), most, far, rng)
         for symbols in drawn:
             looked_at = rng.integers(0, len(frames) - most, _BEGINS)
             quiet = int(looked_at[powers[looked_at].argmin()])
-            order = _path(places, quiet, most, round(_FAR / longest * most), rng)
-            symbols[begin:end] = frames[order].reshape(-1)
-    return [dataclasses.replace(part, symbols=symbols) for symbols in drawn] if jumps else [part]
+            symbols[begin:end] = frames[_path(jumps, quiet, most, read, rng)].reshape(-1)
+    if is_short:
+        return [part]
+    return [dataclasses.replace(part, symbols=symbols) for symbols in drawn]
 
 
-def _path(places: Rows, begin: int, most: int, far: int, rng: np.random.Generator) -> Integers:
-    """The frames (F,) of a path through described frames (F, D).
+def _jumps(described: Rows, most: int, far: int, rng: np.random.Generator) -> _Jumps:
+    """The jumps to the nearest of the places that are `far` frames away or more.
 
     Args:
-        places: how the sound is when each frame has been heard.
+        described: what was heard before the end of each frame, (F, D).
+        most: frames that follow each of the places at least.
+        far: frames between the places of a jump, at least.
+        rng: draws the places of a long document.
+    """
+    count = len(described)
+    others = rng.permutation(count - most)[:_PLACES]
+    squares, kept = np.square(described).sum(1), list[_Jumps]()
+    for begin in range(0, count, _AT_ONCE):
+        here = np.arange(begin, min(begin + _AT_ONCE, count))
+        apart = squares[here, None] + squares[others] - 2 * described[here] @ described[others].T
+        apart[np.abs(here[:, None] - others) < far] = np.inf
+        nearest = np.argpartition(apart, _NEAREST)[:, :_NEAREST]
+        kept.append(_Jumps(others[nearest], np.take_along_axis(apart, nearest, 1)))
+    return _Jumps(*(np.concatenate(parts) for parts in zip(*kept, strict=True)))
+
+
+def _path(jumps: _Jumps, begin: int, most: int, read: Floats, rng: np.random.Generator) -> Integers:
+    """The frames (F,) of a path through a document.
+
+    Args:
+        jumps: those that there are.
         begin: the frame that comes first.
         most: frames of a passage.
-        far: frames between the places of a jump, at least.
-        rng: draws places that a passage may go on at, of which the half that was read least counts.
+        read: how often each frame was read, (F,), which is counted on here: of the jumps that are
+            drawn, the half that leads to what was read least is looked at.
+        rng: draws the jumps.
     """
-    count, squares = len(places), np.square(places).sum(1)
-    read = np.zeros(count)  # how often each frame was, so that all of them are as often
+    count = len(jumps.places)
     passages = list[Integers]()
     length = 0
     while length < count:
-        ends = np.arange(begin + round(_SHORTEST * most), min(begin + most, count))
-        drawn = rng.integers(0, count - most, 2 * _MOST)
-        others = drawn[np.argsort(read[drawn + 1], kind="stable")[:_MOST]]
-        apart = squares[ends, None] + squares[others] - 2 * places[ends] @ places[others].T
-        apart[np.abs(ends[:, None] - others) < far] = np.inf
-        from_end, to = np.unravel_index(apart.argmin(), apart.shape)
-        passages.append(np.arange(begin, int(ends[from_end]) + 1))
+        ends = slice(begin + round(_SHORTEST * most), min(begin + most, count))
+        places = jumps.places[ends]
+        seldom = read[places + 1] + rng.random(places.shape)
+        drawn = rng.random(places.shape) < _SHARE
+        drawn &= seldom <= seldom.mean()
+        apart = np.where(drawn, jumps.apart[ends], np.inf)
+        from_end, which = np.unravel_index(apart.argmin(), apart.shape)
+        passages.append(np.arange(begin, ends.start + int(from_end) + 1))
         read[passages[-1]] += 1
-        length, begin = length + len(passages[-1]), int(others[to]) + 1
+        length, begin = length + len(passages[-1]), int(places[from_end, which]) + 1
     return np.concatenate(passages)[:count]
 
 

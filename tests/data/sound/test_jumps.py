@@ -46,8 +46,10 @@ def order(codec: Spectral, path: Part, recording: Part) -> Integers:
 def test_passages_are_short_and_the_path_is_as_long(codec: Spectral) -> None:
     recording = part_of(codec, beats())
     path = paths([recording], codec, 1.5)
-    assert len(path) == 3 * len(recording)
-    first = np.array_split(order(codec, path, recording), 3)[0]
+    assert len(path) % len(recording) == 0
+    assert len(path) >= 2_000_000 * codec.phases
+    one = Part.of(path.symbols[: len(recording)], frame=codec.phases)
+    first = order(codec, one, recording)
     ends = np.flatnonzero(np.diff(first, append=-1) != 1)
     lengths = np.diff(ends, prepend=-1)
     rate = RATE / codec.hop
@@ -59,12 +61,10 @@ def test_passages_are_short_and_the_path_is_as_long(codec: Spectral) -> None:
 def test_each_path_begins_elsewhere_and_where_it_is_quiet(codec: Spectral) -> None:
     recording = part_of(codec, beats())
     path = paths([recording], codec, 1.5)
-    firsts = [tuple(path.symbols[begin : begin + codec.phases]) for begin in path.starts]
-    assert len(firsts) == len(set(firsts)) == 3
+    firsts = path.symbols[path.starts[:, None] + np.arange(codec.phases)]
+    assert len(np.unique(firsts, axis=0)) > 50
     powers = codec.powers(recording.symbols)
-    for begin in path.starts:
-        (power,) = codec.powers(path.symbols[begin : begin + codec.phases])
-        assert power < np.quantile(powers, 0.3)
+    assert np.quantile(codec.powers(firsts.reshape(-1)), 0.9) < np.quantile(powers, 0.3)
 
 
 def test_a_path_keeps_time(codec: Spectral) -> None:
@@ -78,13 +78,19 @@ def test_a_path_keeps_time(codec: Spectral) -> None:
     assert (rise[lag // 2 :] * rise[: -(lag // 2)]).sum() < 0.1 * (rise * rise).sum()
 
 
+def test_no_path_is_another(codec: Spectral) -> None:
+    recording = part_of(codec, beats())
+    rows = paths([recording], codec, 1.5).symbols.reshape(-1, len(recording))
+    assert len(np.unique(rows, axis=0)) == len(rows)
+
+
 def test_short_documents_stay_as_they_are(codec: Spectral) -> None:
     short, long = codec.encode(beats(5)), codec.encode(beats(20))
     recording = Part.of(short, long, frame=codec.phases)
     path = paths([recording, recording], codec, 1.5)
     assert path.starts.tolist()[:3] == [0, len(short), len(recording)]
-    assert len(path.starts) == 12
-    for begin in path.starts[::2]:
+    assert len(path.starts) % 4 == 0
+    for begin in path.starts[:100:2]:
         assert np.array_equal(path.symbols[begin : begin + len(short)], short)
     assert not np.array_equal(path.symbols[len(short) : len(recording)], long)
     again = paths([recording, recording], codec, 1.5)

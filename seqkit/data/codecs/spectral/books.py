@@ -16,7 +16,7 @@ import numpy.typing as npt
 from seqkit.data.codecs.spectral.transform import Rows
 from seqkit.symbols import Integers
 
-_ROUNDS = 20  # of k-means
+_ROUNDS = 10  # of k-means
 _FITTED = 192  # principal components that codes are found on
 _KEPT = 160  # components that the books are kept on
 _AT_ONCE = 64  # rows; always as many, so that sums do not depend on how rows come
