@@ -42,6 +42,7 @@ from seqkit.training.events import Trained as Reported
 
 Observer = Callable[[Event], object]
 _SOUGHT = 60  # seconds of the data's sound of which the loudest one is shown
+_WELL = 0.9  # of its limits, within which a sound is like the recording, another one mostly, too
 _JUDGED = 60  # seconds of the closing sample that the verdict is on
 
 
@@ -106,11 +107,11 @@ def _of_both(training: Training) -> dict[str, Any]:
 def _excerpt(training: Training) -> Symbols:
     """The loudest second, symbols (n,), of the first minute that it is validated on."""
     part = training.validation if len(training.validation) else training.corpus.whole
-    medium = training.closing.medium
-    length = min(medium.glimpse, len(part))
+    codec, length = training.corpus.codec, min(training.closing.medium.glimpse, len(part))
+    assert codec.kind == "audio"
     begins = range(0, length * min(len(part) // length, _SOUGHT), length)
     pieces = [part.symbols[begin : begin + length] for begin in begins]
-    return max(pieces, key=lambda piece: float(np.square(medium.decode(piece)).mean()))
+    return max(pieces, key=lambda piece: float(codec.powers(piece).sum()))
 
 
 def sample(
@@ -169,12 +170,15 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
 
 
 def _temperature(training: Training, model: CharRNN, notice: Notice) -> float:
-    """The temperature at which a sound, which is not kept, is most like the recording."""
+    """The temperature at which a sound, which is not kept, copies the recording least.
+
+    Sounds count that are well within their limits; if none is, that which is most like it.
+    """
     closing, recording, codec = training.closing, training.recording, training.corpus.codec
     assert recording is not None
     assert codec.kind == "audio"
     trained = Trained(model, codec)
-    plain, worst = request_of(training.config, closing.tried), dict[float, float]()
+    plain, judged = request_of(training.config, closing.tried), dict[float, tuple[float, float]]()
     engine = engine_for(trained, plain, None, notice)
     for draws, temperature in enumerate(TEMPERATURES, 1):
         request = plain.again(draws, closing.tried)
@@ -183,10 +187,13 @@ def _temperature(training: Training, model: CharRNN, notice: Notice) -> float:
         blocks = continue_prompt(trained, closing.prompt, request, notice=notice, engine=engine)
         wave = codec.decode(np.concatenate([*blocks])[:, 0])
         said = recording.judged(wave, codec.sample_rate)
-        worst[temperature] = math.inf if said.distances is None else recording.worst(said.distances)
-    best = min(worst, key=worst.__getitem__)
-    found = ", ".join(f"{temperature:g} {share:.2f}" for temperature, share in worst.items())
-    notice(f"temperature={best:g} suits the model best; largest distance ÷ limit: {found}")
+        judged[temperature] = math.inf, math.inf
+        if said.distances and said.copied:
+            judged[temperature] = recording.worst(said.distances), said.copied.longest_passage
+    best = min(judged, key=lambda one: (max(judged[one][0], _WELL), judged[one][1]))
+    found = ", ".join(f"{one:g} {far:.2f} {copied:.1f} s" for one, (far, copied) in judged.items())
+    means = "largest distance ÷ limit, longest passage copied"
+    notice(f"temperature={best:g} suits the model best ({means}: {found})")
     return best
 
 

@@ -15,7 +15,7 @@ from seqkit.stages.data import TrainingData
 from seqkit.symbols import Symbols
 
 TEMPERATURES = 0.7, 0.8, 0.9, 1.0
-_TRIED = 10.0  # seconds at each
+_TRIED = 20.0  # seconds at each
 _DOCUMENTS = 10  # in the closing sample, where files hold many
 
 
