@@ -6,7 +6,6 @@ class with `__call__(event)`, and one line in `run_training`.
 
 import dataclasses
 import json
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from seqkit.data.codecs import SoundCodec
 from seqkit.data.sound import pictures
 from seqkit.data.sound.reader import SoundReader
 from seqkit.evaluation.recited import Recital
-from seqkit.evaluation.recording import Recording
+from seqkit.evaluation.recording import Judgement, Recording
 from seqkit.foundation import device
 from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.session import Notice
@@ -42,7 +41,6 @@ from seqkit.training.events import Trained as Reported
 
 Observer = Callable[[Event], object]
 _SOUGHT = 60  # seconds of the data's sound of which the loudest one is shown
-_WELL = 0.9  # of its limits, within which a sound is like the recording, another one mostly, too
 _JUDGED = 60  # seconds of the closing sample that the verdict is on
 
 
@@ -178,7 +176,7 @@ def _temperature(training: Training, model: CharRNN, notice: Notice) -> float:
     assert recording is not None
     assert codec.kind == "audio"
     trained = Trained(model, codec)
-    plain, judged = request_of(training.config, closing.tried), dict[float, tuple[float, float]]()
+    plain, judged = request_of(training.config, closing.tried), dict[float, Judgement]()
     engine = engine_for(trained, plain, None, notice)
     for draws, temperature in enumerate(TEMPERATURES, 1):
         request = plain.again(draws, closing.tried)
@@ -187,11 +185,13 @@ def _temperature(training: Training, model: CharRNN, notice: Notice) -> float:
         blocks = continue_prompt(trained, closing.prompt, request, notice=notice, engine=engine)
         wave = codec.decode(np.concatenate([*blocks])[:, 0])
         said = recording.judged(wave, codec.sample_rate)
-        judged[temperature] = math.inf, math.inf
-        if said.distances and said.copied:
-            judged[temperature] = recording.worst(said.distances), said.copied.longest_passage
-    best = min(judged, key=lambda one: (max(judged[one][0], _WELL), judged[one][1]))
-    found = ", ".join(f"{one:g} {far:.2f} {copied:.1f} s" for one, (far, copied) in judged.items())
+        judged[temperature] = said
+    best = min(judged, key=lambda one: recording.place(judged[one]))
+    found = ", ".join(
+        f"{one:g} {recording.worst(said.distances):.2f} {said.copied.longest_passage:.1f} s"
+        for one, said in judged.items()
+        if said.distances and said.copied
+    )
     means = "largest distance ÷ limit, longest passage copied"
     notice(f"temperature={best:g} suits the model best ({means}: {found})")
     return best

@@ -97,7 +97,7 @@ class Config:
     takes: int = option(
         1,
         "of sound: make so many side by side, and keep the one that is most like the recording "
-        "that the model learnt: the one whose largest distance, divided by its limit, is the least",
+        "that the model learnt and copies it least",
         minimum=1,
     )
     temperature: float | None = option(
@@ -201,6 +201,11 @@ def check(config: Config) -> None:
         )
     if config.part != "validation" and config.data.path:
         raise ConfigError(f"part={config.part} is of the checkpoint's own data: data.path has none")
+    if config.model.ends and config.train.jump_after:
+        raise ConfigError(
+            "model.ends=true: train.jump_after lets sounds go on in another one, so none of them "
+            "has an end: give train.jump_after=0"
+        )
     check_model(config.model)
     check_train(config.train)
     split = config.data.split

@@ -20,6 +20,9 @@ VERDICT = 5.0
 as long, and go by the same limits; the others are of the whole."""
 _PIECEWISE = 6
 _ENOUGH = 0.99  # of the seconds of a verdict: a loop is a little shorter than asked
+_LARGEST = Distances(*[math.inf] * 9)._replace(pitch=0.9, frames=0.9, pulse=0.9)
+"""Limits at most: three of the distances are never above 1."""
+_WELL = 0.9  # of its limits, within which a sound is like the recording, another one mostly, too
 _SLACK = 1.5  # times the distances of the recording's halves, or pieces, which are enough, too
 _SAME_HIGHS = 1.0  # decibels
 _PEAK = 0.95  # of the recording
@@ -85,7 +88,7 @@ class Recording:
         unit = noise_from(sound, heard)
         first, second = sound.pieces(len(sound.low) / 2 / LOW, 2)
         of_first, of_second = (_thinned(half.hear(heard.floor), stride) for half in (first, second))
-        halves = scaled(distances(of_first, of_second), noise_from(second, of_second))
+        halves = scaled(distances(of_first, of_second), unit)
         halves = halves._replace(frames=0.0)  # which are measured by them
         piece, count = halves, min(_MOST_PIECES, 2 * int(len(sound.low) / VERDICT / LOW) - 1)
         if len(sound.low) > 2 * VERDICT * LOW:
@@ -105,8 +108,8 @@ class Recording:
     @property
     def limits(self) -> Distances:
         """The distances up to which a sound counts as like it, whatever its length."""
-        worst = np.maximum(self.halves, self.piece) * _SLACK
-        return Distances(*np.maximum(NEEDED, worst).tolist())
+        worst = np.maximum(NEEDED, np.maximum(self.halves, self.piece) * _SLACK)
+        return Distances(*np.minimum(worst, _LARGEST).tolist())
 
     @property
     def has_pulse(self) -> bool:
@@ -116,6 +119,16 @@ class Recording:
     def worst(self, found: Distances) -> float:
         """The largest distance, divided by its limit."""
         return max(far / limit for far, limit in zip(found, self.limits, strict=True))
+
+    def place(self, said: Judgement) -> tuple[float, float]:
+        """By this sounds are sorted, the best first.
+
+        Of those that are well within their limits, the one that copies the shortest passages is the
+        best; and if none is, the one that is most like the recording.
+        """
+        if said.distances is None or said.copied is None:
+            return math.inf, math.inf
+        return max(self.worst(said.distances), _WELL), said.copied.longest_passage
 
     def fidelity(self, wave: Wave, sample_rate: int) -> tuple[float, float]:
         """Precision and recall of a sound's moments, see `likeness`. Raises as `measure`."""

@@ -84,7 +84,7 @@ def best(trained: Trained, blocks: Blocks, notice: Callable[[str], None]) -> Blo
         math.inf if found.distances is None else recording.worst(found.distances)
         for found in judged
     ]
-    order = np.argsort(worst, kind="stable").tolist()
+    order = sorted(range(len(judged)), key=lambda number: recording.place(judged[number]))
     kept, said = sounds[order[0]].astype(np.int64), judged[order[0]].words
     shares = ", ".join(f"take {n + 1} {worst[n]:.2f}" for n in order[:_TOLD])
     notice(
