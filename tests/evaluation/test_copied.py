@@ -50,8 +50,21 @@ def test_a_passage_is_found_in_a_new_sound(own: Recording, seconds: float, late:
     assert said.copied.longest_passage == pytest.approx(seconds, abs=0.25)
     assert said.copied.in_passages == pytest.approx(seconds / (9 + seconds), abs=0.05)
     share = f"{said.copied.in_passages:.0%} lies in passages over a second"
-    passage = f"the longest passage of the recording is {said.copied.longest_passage:.1f} s"
+    passage = f"it copies {said.copied.longest_passage:.1f} s at most in one piece"
     assert said.words.endswith(f"; {passage}; {share}")
+
+
+def test_a_tone_that_stands_still_follows_nothing(own: Recording) -> None:
+    places = np.arange(6 * RATE) / RATE
+    begin = 17 * RATE
+    piece = tune(40, 1)[begin : begin + RATE // 4]
+    loop = np.tile(piece * np.hanning(len(piece)).astype(np.float32), 24)
+    still = 0.3 * np.sin(2 * np.pi * 330 * places).astype(np.float32)
+    slow = Recording.of(np.concatenate([tune(20, 1), still[: RATE // 2], tune(20, 2)]), RATE)
+    for recording, sound in ((own, loop), (slow, still)):
+        copied = recording.judged(sound, RATE).copied
+        assert copied is not None
+        assert copied.longest_passage < 1
 
 
 def test_noise_copies_nothing_though_all_of_it_is_alike(own: Recording) -> None:
