@@ -47,37 +47,38 @@ class _Jumps(NamedTuple):
 def paths(readings: Sequence[Part], codec: Spectral, longest: float) -> Part:
     """Paths through readings of a recording, in passages of `longest` seconds at most.
 
-    Each has the documents of its reading, as long as they were. A document that is too short to
-    jump in stays as it is.
+    Each is as long as its reading. It jumps from one document to another, too, unless these have
+    labels; then it has the documents of its reading, and one that is too short to jump in stays as
+    it is.
     """
     rng = np.random.default_rng(0)
     frames = sum(map(len, readings)) // codec.phases
     count = max(_FEWEST_PATHS, -(-_FRAMES // frames))
-    parts = [path for part in readings for path in _jumping(part, codec, longest, count, rng)]
+    whole = [
+        part if part.labels is not None else dataclasses.replace(part, starts=part.starts[:1])
+        for part in readings
+    ]
+    parts = [path for part in whole for path in _jumping(part, codec, longest, count, rng)]
     return parts[0].and_then(*parts[1:])
 
 
 def _jumping(
     part: Part, codec: Spectral, longest: float, count: int, rng: np.random.Generator
 ) -> list[Part]:
-    """So many paths through one reading; the reading itself where there is no jump in it."""
+    """So many paths through one reading."""
     rate = codec.sample_rate / codec.hop
     most, far = round(longest * rate), round(_FAR * rate)
     drawn = [part.symbols.copy() for _ in range(count)]
-    is_short = True
     for begin, end in pairwise([*part.starts.tolist(), len(part)]):
         frames = part.symbols[begin:end].reshape(-1, codec.phases)
-        if len(frames) < _FEWEST * most:
+        if len(frames) < max(_FEWEST * most, 2 * far + most):
             continue
-        is_short = False
         powers, read = codec.powers(part.symbols[begin:end]), np.zeros(len(frames))
         jumps = _jumps(_described(frames, codec), most, far, rng)
         for symbols in drawn:
             looked_at = rng.integers(0, len(frames) - most, _BEGINS)
             quiet = int(looked_at[powers[looked_at].argmin()])
             symbols[begin:end] = frames[_path(jumps, quiet, most, read, rng)].reshape(-1)
-    if is_short:
-        return [part]
     return [dataclasses.replace(part, symbols=symbols) for symbols in drawn]
 
 
@@ -97,7 +98,8 @@ def _jumps(described: Rows, most: int, far: int, rng: np.random.Generator) -> _J
         here = np.arange(begin, min(begin + _AT_ONCE, count))
         apart = squares[here, None] + squares[others] - 2 * described[here] @ described[others].T
         apart[np.abs(here[:, None] - others) < far] = np.inf
-        nearest = np.argpartition(apart, _NEAREST)[:, :_NEAREST]
+        most_near = min(_NEAREST, len(others) - 1)
+        nearest = np.argpartition(apart, most_near)[:, :most_near]
         kept.append(_Jumps(others[nearest], np.take_along_axis(apart, nearest, 1)))
     return _Jumps(*(np.concatenate(parts) for parts in zip(*kept, strict=True)))
 
@@ -109,8 +111,8 @@ def _path(jumps: _Jumps, begin: int, most: int, read: Floats, rng: np.random.Gen
         jumps: those that there are.
         begin: the frame that comes first.
         most: frames of a passage.
-        read: how often each frame was read, (F,), which is counted on here: of the jumps that are
-            drawn, the half that leads to what was read least is looked at.
+        read: how often each frame was read, (F,), which is counted on here: only jumps to frames
+            that were read more seldom than the mean are taken.
         rng: draws the jumps.
     """
     count = len(jumps.places)

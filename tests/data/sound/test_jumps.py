@@ -1,5 +1,7 @@
 """Paths through a recording that jump where it is alike."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -84,12 +86,29 @@ def test_no_path_is_another(codec: Spectral) -> None:
     assert len(np.unique(rows, axis=0)) == len(rows)
 
 
-def test_short_documents_stay_as_they_are(codec: Spectral) -> None:
+def test_paths_jump_from_one_sound_to_another(codec: Spectral) -> None:
+    row = codec.encode(beats()).reshape(-1, codec.phases)
+    clips = part_of(
+        codec, *(beats()[begin : begin + 2 * RATE] for begin in range(0, 20 * RATE, RATE))
+    )
+    path = paths([clips, clips], codec, 0.7)
+    assert len(clips.starts) == 20
+    assert len(path) >= 2_000_000 * codec.phases
+    assert len(path.starts) == len(path) // len(clips)
+    one = path.symbols[: len(clips)]
+    assert not np.array_equal(one, clips.symbols)
+    assert len(row) > len(np.unique(one.reshape(-1, codec.phases), axis=0)) > 50
+
+
+def test_sounds_with_labels_stay_by_themselves(codec: Spectral) -> None:
     short, long = codec.encode(beats(5)), codec.encode(beats(20))
-    recording = Part.of(short, long, frame=codec.phases)
+    labels = np.array([[0], [1]])
+    part = Part.of(short, long, frame=codec.phases)
+    recording = dataclasses.replace(part, labels=labels)
     path = paths([recording, recording], codec, 1.5)
     assert path.starts.tolist()[:3] == [0, len(short), len(recording)]
-    assert len(path.starts) % 4 == 0
+    assert path.labels is not None
+    assert len(path.starts) == len(path.labels)
     for begin in path.starts[:100:2]:
         assert np.array_equal(path.symbols[begin : begin + len(short)], short)
     assert not np.array_equal(path.symbols[len(short) : len(recording)], long)
