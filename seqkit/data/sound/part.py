@@ -34,7 +34,8 @@ def without_silence(part: Part, codec: SoundCodec, decibels: float) -> Part:
     row, most = part.symbols, _AT_ONCE * size
     blocks = (codec.powers(row[begin : begin + most]) for begin in range(0, len(row), most))
     levels = _levels(blocks, size // codec.phases)
-    keep = _kept(levels, part.starts // size, decibels)
+    pause = round(_PAUSE * codec.symbol_rate / size)
+    keep = _kept(levels, part.starts // size, decibels, pause)
     kept_before = np.concatenate([[0], np.cumsum(keep)])
     frames, within = np.divmod(part.starts, size)
     moved = kept_before[frames] * size + np.where(keep[frames], within, 0)
@@ -55,12 +56,12 @@ def wave_without_silence(wave: Wave, starts: Integers, sample_rate: int, decibel
         return wave
     size = round(_FRAME * sample_rate)
     power = np.square(wave, dtype=np.float64)
-    keep = _kept(_levels([power], size), starts // size, decibels)
+    keep = _kept(_levels([power], size), starts // size, decibels, round(_PAUSE / _FRAME))
     return wave[np.repeat(keep, size)[: len(wave)]]
 
 
-def _kept(levels: Floats, starts: Integers, decibels: float) -> npt.NDArray[np.bool_]:
-    """Which frames (n,) are kept; documents begin in those at `starts` (D,)."""
+def _kept(levels: Floats, starts: Integers, decibels: float, pause: int) -> npt.NDArray[np.bool_]:
+    """Which frames (n,) are kept, of a pause so many; documents begin in those at `starts` (D,)."""
     keep, begins = np.ones(len(levels), bool), np.zeros(len(levels), bool)
     if not levels.max():
         return keep
@@ -70,7 +71,7 @@ def _kept(levels: Floats, starts: Integers, decibels: float) -> npt.NDArray[np.b
     for begin, end in edges.reshape(-1, 2).tolist():
         cuts = [begin, *(begin + np.flatnonzero(begins[begin:end])).tolist(), end]
         for first, last in itertools.pairwise(cuts):
-            kept = 0 if begins[first] else round(_PAUSE / _FRAME)
+            kept = 0 if begins[first] else pause
             keep[first + (kept + 1) // 2 : max(last - kept // 2, first + (kept + 1) // 2)] = False
     return keep
 

@@ -26,7 +26,7 @@ SILENCE = 0
 
 _SHIFTS = 4  # places in a hop at which frames are taken of short recordings
 _AT_ONCE = 512  # frames
-_PARTS, _PART = 3, 4  # of an excerpt, of so many seconds
+_PARTS, _PART = 24, 0.5  # of an excerpt, of so many seconds
 _MOST_LIFT = 6.0  # decibels
 _CLIPPED = 0.001  # of the samples, of which nothing is heard
 _AROUND = 24  # frames of a loop, after which those before them no longer matter
@@ -256,9 +256,12 @@ class Spectral:
 
 
 def excerpt(samples: Frames, sample_rate: int) -> Frames:
-    """Some seconds of samples (n, C), from its beginning, middle and end."""
-    length = min(_PART * sample_rate, -(-len(samples) // _PARTS))
-    begins = np.linspace(0, len(samples) - length, _PARTS).astype(int)
+    """Some seconds of samples (n, C): short parts that lie evenly, and the one with the peak."""
+    length = min(round(_PART * sample_rate), -(-len(samples) // _PARTS))
+    last = len(samples) - length
+    peak = int(np.abs(samples).max(1).argmax()) - length // 2
+    begins = np.linspace(0, last, _PARTS).astype(int).tolist()
+    begins.append(min(max(peak, 0), last))
     return np.concatenate([samples[begin : begin + length] for begin in begins])
 
 
