@@ -199,7 +199,7 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
     if ranks.leads:
         claim.folder.require_room(room)
     # This takes a while: all is checked.
-    kept = saved and saved.recording
+    kept = None if others or saved is None else saved.recording
     recording = kept or ranks.shared(lambda: recording_to_keep(data, session))
     with machine.memory_errors(footprint.SMALLER):
         built = network.build(data, model, chosen, session.notice)

@@ -64,11 +64,16 @@ def test_a_training_has_one_verdict_which_all_say_again(
     few = ("train.max_steps=4", "train.validate_every=2", "seconds=5", "model.hidden_size=8")
     words = (*TINY, *few, f"data.path={learnt / 'étude.wav'}", "temperature=null")
     done = run.ok(*words, f"run_dir={place}")
-    tried = re.search(r"^temperature=(\S+) suits .* limit: (.*)$", done.err, re.M)
+    tried = re.search(r"^temperature=(\S+) suits .* copied: (.*)\)$", done.err, re.M)
     assert tried is not None
-    shares = dict(each.split() for each in tried[2].split(", "))
+    shares = dict(each.split(": ") for each in tried[2].split("; "))
     assert list(shares) == ["0.7", "0.8", "0.9", "1"]
-    assert min(shares, key=lambda each: float(shares[each])) == tried[1]
+
+    def place_of(each: str) -> tuple[float, float]:
+        far, copied = shares[each].removesuffix(" s").split(", ")
+        return max(float(far), 0.9), float(copied)
+
+    assert min(shares, key=place_of) == tried[1]
     best = checkpoint.load(place / "checkpoints" / "best.safetensors", Catalogue())
     assert best.settings.temperature == summary_of(place)["temperature"] == float(tried[1])
     report = (place / "report.html").read_text()
@@ -83,6 +88,13 @@ def test_a_training_has_one_verdict_which_all_say_again(
     assert html.escape(f"Its last sample {said}.") in (place / "report.html").read_text()
     assert f"Its last sample {said}." in run.json("doctor", f"run_dir={place}")["finding"]
     assert run.json("compare", f"runs={place}")["runs"][0]["likeness"] == kept
+    wave, rate = soundfile.read(learnt / "étude.wav", dtype="float32")
+    soundfile.write(tmp_path / "other.wav", wave[::-1] ** 3, rate)
+    other = ("resume=force", f"data.path={tmp_path / 'other.wav'}", "train.max_steps=6")
+    run.ok(*words, *other, f"run_dir={place}")
+    again = checkpoint.load(place / "checkpoints" / "best.safetensors", Catalogue())
+    assert best.recording and again.recording
+    assert again.recording.limits != best.recording.limits
 
     # As an older seqkit left it: what it kept of a recording is not read, and is found anew.
     for name in ("last", "best"):
