@@ -4,7 +4,7 @@ Every recipe is trained with its own settings, but a narrower network and smalle
 has warmed up and its learning rate falls. If a change is meant to learn otherwise, write the file
 anew, and let its difference show how much:
 
-    python -m tests.test_golden_losses
+    OMP_NUM_THREADS=1 python -m tests.test_golden_losses
 """
 
 import json

@@ -187,8 +187,8 @@ def _temperature(training: Training, model: CharRNN, notice: Notice) -> float:
         said = recording.judged(wave, codec.sample_rate)
         judged[temperature] = said
     best = min(judged, key=lambda one: recording.place(judged[one]))
-    found = ", ".join(
-        f"{one:g} {recording.worst(said.distances):.2f} {said.copied.longest_passage:.1f} s"
+    found = "; ".join(
+        f"{one:g}: {recording.worst(said.distances):.2f}, {said.copied.longest_passage:.1f} s"
         for one, said in judged.items()
         if said.distances and said.copied
     )

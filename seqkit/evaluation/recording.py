@@ -24,6 +24,7 @@ _LARGEST = Distances(*[math.inf] * 9)._replace(pitch=0.9, frames=0.9, pulse=0.9)
 """Limits at most: three of the distances are never above 1."""
 _WELL = 0.9  # of its limits, within which a sound is like the recording, another one mostly, too
 _SLACK = 1.5  # times the distances of the recording's halves, or pieces, which are enough, too
+_DIGITS = 6  # of a distance at most
 _SAME_HIGHS = 1.0  # decibels
 _PEAK = 0.95  # of the recording
 _MOST_PIECES = 40
@@ -45,6 +46,14 @@ class Judgement(NamedTuple):
     words: str
     distances: Distances | None = None
     copied: Copied | None = None
+
+
+def _beside(value: float, sign: str, bound: float) -> str:
+    """A distance beside its limit, with as many digits as tell them apart."""
+    digits = 2
+    while f"{value:.{digits}f}" == f"{bound:.{digits}f}" and digits < _DIGITS:
+        digits += 1
+    return f"{value:.{digits}f} {sign} {bound:.{digits}f}"
 
 
 @dataclass(frozen=True)
@@ -155,7 +164,7 @@ class Recording:
         told = self._told(found)
         apart = [name for name, value in told.items() if value > bounds[name]]
         values = ", ".join(
-            f"{name} {value:.2f} {'>' if name in apart else '≤'} {bounds[name]:.2f}"
+            f"{name} {_beside(value, '>' if name in apart else '≤', bounds[name])}"
             for name, value in told.items()
         )
         none = "" if self.has_pulse else "; the recording has no pulse"
