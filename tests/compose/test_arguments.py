@@ -130,7 +130,7 @@ def test_a_budget_of_time_lifts_a_recipes_steps_and_not_those_that_are_given(
 
 def test_a_recipe_of_sound_ends_on_a_fast_machine_too() -> None:
     train = composed(["recipe=my_sound"], []).train
-    assert (train.max_steps, train.max_epochs, train.max_minutes) == (None, 200, 8)
+    assert (train.max_steps, train.max_epochs, train.max_minutes) == (None, 10, 8)
 
 
 def test_a_run_that_goes_on_by_the_clock_keeps_the_steps_that_limit_it() -> None:
