@@ -15,7 +15,11 @@ from tests.conftest import Run
     ("code", "said", "words"),
     [
         (2, "no window may cut", ["train.sequence_length=127", "data.channels=2"]),
-        (2, "one document, or the beginning of one, and ends nowhere", ["model.ends=true"]),
+        (
+            2,
+            "one document, or the beginning of one, and ends nowhere",
+            ["model.ends=true", "train.jump_after=0"],
+        ),
         (5, "not enough memory", ["model.hidden_size=200000"]),
     ],
 )
