@@ -199,7 +199,9 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
     if ranks.leads:
         claim.folder.require_room(room)
     # This takes a while: all is checked.
-    kept = None if others or saved is None else saved.recording
+    of_data = {name for name in changed if name.startswith("data.")}
+    judged_anew = others or bool(of_data - resume.PLACE_KEYS)
+    kept = None if saved is None or judged_anew else saved.recording
     recording = kept or ranks.shared(lambda: recording_to_keep(data, session))
     with machine.memory_errors(footprint.SMALLER):
         built = network.build(data, model, chosen, session.notice)
@@ -215,8 +217,6 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
         if saved is not None:
             tensors = {name: torch.tensor(own) for name, own in saved.training_tensors.items()}
             trainer.restore(saved.training or {}, tensors)
-    of_data = {name for name in changed if name.startswith("data.")}
-    judged_anew = others or bool(of_data - resume.PLACE_KEYS)
     if judged_anew:
         trainer.progress.forget_best()
     return Training(
