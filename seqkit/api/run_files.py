@@ -184,8 +184,7 @@ def _temperature(training: Training, model: CharRNN, notice: Notice) -> float:
         request = dataclasses.replace(request, sampling=sampling)
         blocks = continue_prompt(trained, closing.prompt, request, notice=notice, engine=engine)
         wave = codec.decode(np.concatenate([*blocks])[:, 0])
-        said = recording.judged(wave, codec.sample_rate)
-        judged[temperature] = said
+        judged[temperature] = recording.judged(wave, codec.sample_rate)
     best = min(judged, key=lambda one: recording.place(judged[one]))
     found = "; ".join(
         f"{one:g}: {recording.worst(said.distances):.2f}, {said.copied.longest_passage:.1f} s"
