@@ -74,6 +74,17 @@ def test_sound_from_a_recording(
     assert 0 <= more < HOP  # the start's last frame is whole
 
 
+def test_new_names(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    names = ["ann", "ben", "anna", "bea"]
+    Path("names.txt").write_text("\n".join(names * 30))
+    keys = [*SMALL, "data.document=line", "train.max_steps=60", "run_dir=run", "optimizer.lr=0.02"]
+    seqkit.train("names", *keys, data="names.txt")
+    printed = script(monkeypatch, capfd, "new_names.py", "run", "names.txt", "--count", "3")
+    new = printed.splitlines()
+    assert len(new) == len(set(new)) == 3
+    assert not set(new) & set(names)
+
+
 def test_surprise_as_csv(
     trained: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -24,7 +24,7 @@ from seqkit.foundation import device
 from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.session import Notice
 from seqkit.foundation.wording import command_line
-from seqkit.generation import novel
+from seqkit.generation import listening
 from seqkit.generation.generate import generate
 from seqkit.generation.medium import save_sample
 from seqkit.generation.request import Request, Trained
@@ -147,7 +147,11 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
             notice(f"not kept for the report: {error}")
 
     blocks, index = sample(training, model, request, notice), best.index
-    return blocks if index is None else novel.told(blocks, index, training.closing.prompt, recites)
+    return (
+        blocks
+        if index is None
+        else listening.recited(blocks, index, training.closing.prompt, recites)
+    )
 
 
 def _temperature(training: Training, model: CharRNN, notice: Notice) -> float:

@@ -147,10 +147,6 @@ class SampleConfig:
         "a prompt's character that the model never saw: refused, left out, or read as its nearest",
         choices=("error", "skip", "nearest"),
     )
-    novel: bool = option(
-        False,
-        "generate: draw text again that stands in the training data (docs/reference/writers.md)",
-    )
 
 
 @dataclass

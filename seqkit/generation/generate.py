@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from seqkit.generation import listening, novel
+from seqkit.generation import listening
 from seqkit.generation.engines.choose import choose_engine
 from seqkit.generation.labelled import choice_of
 from seqkit.generation.request import Request, Trained, require_streams
@@ -58,17 +58,13 @@ def generate(
     if len(prompt) > most:
         notice(f"of the {len(prompt):,} symbols of the prompt the model reads the last {most:,}")
 
-    def drawn(prompt: Symbols, request: Request) -> Blocks:
-        state = begin or (network.zero_state(1), codec.start)
-        labels = choice.of_streams(request.label_strength)
-        logits, after = feed_prompt(engine.score, state, prompt[-most:], labels)
-        logits, sampling = guided(logits, request.label_strength), request.sampling
-        made = sample_blocks(engine, logits, after, request.length, sampling, labels=labels)
-        return made if request.ending is None else cut(made, request.ending, request.streams)
-
-    blocks = drawn(prompt, request)
-    if request.novel:
-        blocks = novel.redrawn(blocks, trained, prompt, request, drawn, notice=notice)
+    state = begin or (network.zero_state(1), codec.start)
+    labels = choice.of_streams(request.label_strength)
+    logits, after = feed_prompt(engine.score, state, prompt[-most:], labels)
+    logits, sampling = guided(logits, request.label_strength), request.sampling
+    blocks = sample_blocks(engine, logits, after, request.length, sampling, labels=labels)
+    if request.ending is not None:
+        blocks = cut(blocks, request.ending, request.streams)
     if request.seed_is_drawn and request.sampling.temperature > 0:  # else nothing is drawn
         notice(f"seed={request.sampling.seed}")
     blocks = watch(blocks)
@@ -79,7 +75,7 @@ def generate(
     elif trained.recording is not None:
         blocks = listening.judged(blocks, trained, notice)
     if trained.index is not None:
-        blocks = novel.told(blocks, trained.index, prompt, lambda said: notice(said.words))
+        blocks = listening.recited(blocks, trained.index, prompt, lambda said: notice(said.words))
     return _keeping(trained, (fits, engine), blocks)
 
 

@@ -1,4 +1,4 @@
-"""Says whether sound that was made is like its recording; keeps the best of several takes.
+"""Says what was made: sound like its recording, text that recites; keeps the best of takes.
 
 Of many streams the first 16 are judged, and of each the first minute. Models with labels keep
 nothing of their recording, nor do models of one that is silent or too short, and nothing is said of
@@ -16,13 +16,15 @@ import numpy as np
 
 from seqkit.data.codecs import Codec
 from seqkit.evaluation.hearing import LOW, SHORTEST
+from seqkit.evaluation.recited import Index, Recital
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation.request import Trained
 from seqkit.generation.sampler import Blocks, streams_of
-from seqkit.symbols import Integers
+from seqkit.symbols import Integers, Symbols
 
 _TOLD = 8  # takes whose distances are told, the best ones
+_RECITED = 1 << 22  # symbols of all streams that are told of, the first ones
 _JUDGED, _STREAMS = 60, 16  # seconds from the beginning, and streams from the first
 
 
@@ -45,6 +47,20 @@ def judged(blocks: Blocks, trained: Trained, notice: Callable[[str], None]) -> B
         for stream, symbols in enumerate(streams_of(known, codec)):
             judgement = recording.judged(codec.decode(symbols), codec.sample_rate)
             notice(f"stream {stream + 1} {judgement.words}")
+
+
+def recited(
+    blocks: Blocks, index: Index, prompt: Symbols, tell: Callable[[Recital], object]
+) -> Blocks:
+    """Hand on every block (N, S) at once; `tell` hears after the last how much of them recites."""
+    made, left = list[Integers](), _RECITED
+    for block in blocks:
+        yield block
+        made += [block] * (left > 0)
+        left -= block.size
+    streams = streams_of(made, index.codec)
+    if said := index.recital([index.knows(stream, prompt) for stream in streams]):
+        tell(said)
 
 
 def check(takes: int, length: int, codec: Codec, recording: Recording | None) -> None:

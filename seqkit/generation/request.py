@@ -70,8 +70,6 @@ class Request:
     """What ends a stream before its length."""
     extra: int = 0
     """How much of the length is made for a choice of where a loop begins; 0 for no loop."""
-    novel: bool = False
-    """Whether what recites the training data is drawn again."""
 
     def size(self, codec: Codec) -> int:
         """How many symbols are drawn from: those of a codec, and the end of a document if asked."""
@@ -81,7 +79,7 @@ class Request:
         """The same with other draws, but of the same labels, and another length."""
         seed = (self.sampling.seed + draws * SEEDS) % (1 << 63)
         sampling = dataclasses.replace(self.sampling, seed=seed)
-        return dataclasses.replace(self, length=length, sampling=sampling, novel=False)
+        return dataclasses.replace(self, length=length, sampling=sampling)
 
 
 def require_streams(model: ModelConfig, streams: int, device: Device, key: str = "streams") -> None:

@@ -88,7 +88,6 @@ def asked_of(
         label_strength=keys.label_strength,
         ending=_ending(keys, medium, model),
         extra=extra,
-        novel=keys.sample.novel,
     )
     sources = keys.prompt, keys.prompt_file, keys.prompt_audio
     return Asked(medium, Prompt(*sources, unknown=keys.sample.unknown), request)

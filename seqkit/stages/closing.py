@@ -70,7 +70,6 @@ def plan_closing(
     streams = _DOCUMENTS if data.cuts_files else 1
     keys = dataclasses.replace(keys, until=None, streams=streams)  # which no training reads
     medium, source, request = asked_of(keys, codec, model, data.newline)
-    request = dataclasses.replace(request, novel=False)
     prompt = medium.read_prompt(source, session.notice)
     check_engine(model, codec.size, request, chosen)
     tried = 0

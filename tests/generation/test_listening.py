@@ -1,11 +1,13 @@
-"""Sound that was made is judged and handed on as it is; of takes the best one is kept."""
+"""What was made is handed on as it is, and judged; of takes the best one is kept."""
 
 import numpy as np
 import pytest
 
 from seqkit.config import ModelConfig
-from seqkit.data.codecs import MuLaw
+from seqkit.data.codecs import Bytes, MuLaw
+from seqkit.data.corpus import Part
 from seqkit.data.sound import Wave
+from seqkit.evaluation.recited import Index, Recital
 from seqkit.evaluation.recording import Recording
 from seqkit.generation import listening
 from seqkit.generation.request import Trained
@@ -76,3 +78,21 @@ def test_a_short_take_is_the_last_choice(trained: Trained) -> None:
     found, told = kept(trained, made)
     assert np.array_equal(found[:, 0], made[:, 0])
     assert told[0].endswith(", take 2 inf")
+
+
+def test_what_recites_is_told_in_the_end() -> None:
+    draw = np.random.default_rng(0).integers
+    data = draw(0, 250, 2000).astype(np.uint8)
+    made = draw(0, 250, (200, 2))
+    made[100:, 1] = data[700:800]
+    made[150:, 0] = ENDED
+    said: list[Recital] = []
+    pieces = np.split(made, [1, 90, 170])
+    blocks = listening.recited(
+        iter(pieces), Index.of(Part.of(data), Bytes()), data[:0], said.append
+    )
+    for piece in pieces:
+        assert next(blocks) is piece
+        assert not said
+    assert next(blocks, None) is None
+    assert [one[:2] for one in said] == [(100 / 350, 100)]

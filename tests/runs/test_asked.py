@@ -24,13 +24,13 @@ def ending_of(keys: SampleKeys, codec: Codec, model: ModelConfig) -> Ending | No
 
 
 def test_keys_become_values() -> None:
-    sample = SampleConfig(engine="torch", precision="fp32", unknown="skip", novel=True)
+    sample = SampleConfig(engine="torch", precision="fp32", unknown="skip")
     config = SampleKeys(
         prompt_file="a", length=9, takes=3, top_k=5, seed=7, label="a", sample=sample
     )
     _, prompt, request = asked_of(config, CODEC, BARE, trained=Sampling(0.5, top_k=2, top_p=0.9))
     assert prompt == Prompt(file="a", unknown="skip")
-    given = {"engine": "torch", "precision": "fp32", "label": "a", "novel": True}
+    given = {"engine": "torch", "precision": "fp32", "label": "a"}
     assert request == Request(9, 3, takes=3, sampling=Sampling(0.5, 5, 0.9, 7), **given)  # type: ignore[arg-type]
 
 
