@@ -22,6 +22,7 @@ from seqkit.evaluation.recited import Recital
 from seqkit.evaluation.recording import Judgement, Recording
 from seqkit.foundation import device
 from seqkit.foundation.errors import SeqkitError
+from seqkit.foundation.randomness import SEEDS
 from seqkit.foundation.session import Notice
 from seqkit.foundation.wording import command_line
 from seqkit.generation import listening
@@ -147,11 +148,9 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
             notice(f"not kept for the report: {error}")
 
     blocks, index = sample(training, model, request, notice), best.index
-    return (
-        blocks
-        if index is None
-        else listening.recited(blocks, index, training.closing.prompt, recites)
-    )
+    if index is None:
+        return blocks
+    return listening.recited(blocks, index, training.closing.prompt, recites)
 
 
 def _temperature(training: Training, model: CharRNN, notice: Notice) -> float:
@@ -163,25 +162,18 @@ def _temperature(training: Training, model: CharRNN, notice: Notice) -> float:
     assert recording is not None
     assert codec.kind == "audio"
     trained = Trained(model, codec)
-    plain = dataclasses.replace(closing.request, streams=1, ending=None)
-    judged = dict[float, Judgement]()
+    plain = dataclasses.replace(closing.request, streams=1, ending=None, length=closing.tried)
+    judged = dict[str, Judgement]()
     for draws, temperature in enumerate(TEMPERATURES, 1):
-        request = plain.again(draws, closing.tried)
-        sampling = dataclasses.replace(request.sampling, temperature=temperature)
-        request = dataclasses.replace(request, sampling=sampling)
+        seed = (plain.sampling.seed + draws * SEEDS) % (1 << 63)
+        sampling = dataclasses.replace(plain.sampling, seed=seed, temperature=temperature)
+        request = dataclasses.replace(plain, sampling=sampling)
         blocks = generate(trained, closing.prompt, request, notice)
         wave = codec.decode(np.concatenate([*blocks])[:, 0])
-        said = recording.judged(wave, codec.sample_rate)
-        judged[temperature] = said
-    best = min(judged, key=lambda one: recording.place(judged[one]))
-    found = "; ".join(
-        f"{one:g}: {recording.worst(said.distances):.2f}, {said.copied.longest_passage:.1f} s"
-        for one, said in judged.items()
-        if said.distances and said.copied
-    )
-    means = "largest distance ÷ limit, longest passage copied"
-    notice(f"temperature={best:g} suits the model best ({means}: {found})")
-    return best
+        judged[f"{temperature:g}"] = recording.judged(wave, codec.sample_rate)
+    (best, *_), shown = recording.ranked(judged)
+    notice(f"temperature={best} suits the model best ({shown})")
+    return float(best)
 
 
 def closing_file(training: Training) -> Path:
@@ -282,32 +274,22 @@ class Samples:
             symbols = self._symbols()
             folder.check_own()
             file = save_sample(medium, symbols, folder.samples / f"step_{event.step:07}")
-            preview, judgement = medium.preview(symbols, file), self._judged(symbols)
+            preview = medium.preview(symbols, file)
         except Exception as error:
             self.notice(f"no sample at step {event.step}: {error}")
         else:
             if file.suffix == ".wav":
                 draw(file, self.notice)
-            self.tell(Sampled(event.step, file, preview, judgement))
+            self.tell(Sampled(event.step, file, preview))
 
     def _symbols(self) -> Integers:
         """The prompt and a little that follows it, symbols (N,)."""
         closing = self.training.closing
-        medium, length = closing.medium, closing.medium.glimpse
+        length = min(closing.medium.glimpse, closing.length)
         request = dataclasses.replace(closing.request, length=length, streams=1)
-        if medium.printed:  # so short a text is there before another engine is set up
+        if closing.medium.printed:  # so short a text is there before another engine is set up
             request = dataclasses.replace(request, engine="torch", precision="auto")
-        else:
-            request = dataclasses.replace(request, length=min(length, closing.length))
         model = self.training.trainer.evaluation_model()
         blocks = sample(self.training, model, request, self.notice)
         pieces = [block[:, 0] for block in blocks]
         return np.concatenate([closing.prompt.astype(np.int64), *pieces])
-
-    def _judged(self, symbols: Integers) -> str:
-        """Whether symbols (N,) of sound, but for the prompt, are like the recording."""
-        recording, codec = self.training.recording, self.training.corpus.codec
-        if recording is None or codec.kind != "audio":
-            return ""
-        made = codec.decode(symbols[self.training.closing.prompt.size :])
-        return f"it {recording.judged(made, codec.sample_rate).words}"

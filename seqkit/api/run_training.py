@@ -140,8 +140,7 @@ class _Running:
         """Write summary.json, and tell that the training is over."""
         training, progress = self._training, self._training.trainer.progress
         if training.ranks.leads:
-            values = summary(training)
-            training.folder.write_json(training.folder.summary, values)
+            training.folder.write_json(training.folder.summary, summary(training))
         self.tell(
             Finished(
                 step=progress.step,
@@ -241,8 +240,7 @@ def initialise_run_folder(training: Training, saver: Saver, notice: Notice) -> N
         if isinstance(codec, TextCodec) and len(part) <= _INDEXED:
             index = Index.of(part, codec)
             folder.write(folder.recited, index.content(training.corpus.sha256))
-        config = to_yaml(training.config).encode("utf-8", "surrogateescape")
-        folder.write(folder.config, config)
+        folder.write(folder.config, to_yaml(training.config).encode("utf-8", "surrogateescape"))
         folder.is_begun = True
         if damaged := folder.reopen(training.trainer.progress.step):
             lines = counted(damaged, "damaged line")

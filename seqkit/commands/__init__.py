@@ -61,7 +61,7 @@ COMMANDS = {
         "evaluate checkpoint=runs/a data.path=play.txt",
         (
             *_OUTPUT,
-            *("checkpoint", "data", "device", "dynamic", "json", "part", "protocol"),
+            *("checkpoint", "data", "device", "json", "part", "protocol"),
             "window",
             *(*_RULE, "length", "sample", "seconds"),
         ),

@@ -11,7 +11,7 @@ import torch
 
 from seqkit.api import checkpoint_data
 from seqkit.commands import outputs
-from seqkit.config import DataConfig, DynamicConfig
+from seqkit.config import DataConfig
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import check_same
 from seqkit.data.sound import Wave
@@ -47,7 +47,6 @@ class Keys(SampleKeys):
     part: str = "validation"
     protocol: str = "streaming"
     window: int = 256
-    dynamic: DynamicConfig = field(default_factory=DynamicConfig)
     device: str = "auto"
     json: bool = False
     overwrite: bool = False
@@ -85,7 +84,7 @@ def _prediction(
             case "windowed":
                 score = scoring.evaluate(scored, protocols.windowed(part, keys.window))
             case "dynamic":
-                score = dynamic.evaluate(scored, keys.dynamic)
+                score = dynamic.evaluate(scored)
             case _:
                 score = streaming.evaluate(scored)
     scoring.require_numbers(score.nats, learning=keys.protocol == "dynamic")
@@ -97,7 +96,6 @@ def _prediction(
         "unreadable_files": corpus.unreadable_files,
         "protocol": keys.protocol,
         "window": part.whole_frames(keys.window) if keys.protocol == "windowed" else None,
-        "dynamic": vars(keys.dynamic) if keys.protocol == "dynamic" else None,
         "part": None if keys.data.path else keys.part,
         **_of_both(saved, chosen, corpus.sha256),
         **beside,
@@ -216,7 +214,5 @@ def _shown(value: Any) -> str:
             return f"{value:.4f}"
         case [low, high]:
             return f"{low:.4f} to {high:.4f} (95 %)"
-        case dict():
-            return ", ".join(f"{name} {setting}" for name, setting in value.items())
         case _:
             return str(value)

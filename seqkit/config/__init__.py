@@ -8,7 +8,6 @@ from seqkit.config.data import HIGHEST_RATE as HIGHEST_RATE
 from seqkit.config.data import DataConfig as DataConfig
 from seqkit.config.model import ARITHMETIC_KEYS as ARITHMETIC_KEYS
 from seqkit.config.model import TEMPERATURE as TEMPERATURE
-from seqkit.config.model import DynamicConfig as DynamicConfig
 from seqkit.config.model import ModelConfig as ModelConfig
 from seqkit.config.model import SampleConfig as SampleConfig
 from seqkit.config.model import check_model as check_model

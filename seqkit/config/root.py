@@ -6,7 +6,7 @@ from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any, TypeVar, cast
 
 from seqkit.config.data import DataConfig
-from seqkit.config.model import DynamicConfig, ModelConfig, SampleConfig, check_model
+from seqkit.config.model import ModelConfig, SampleConfig, check_model
 from seqkit.config.training import OptimizerConfig, TrainConfig, check_train
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_section, option, options_of
@@ -150,7 +150,6 @@ class Config:
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
     sample: SampleConfig = field(default_factory=SampleConfig)
-    dynamic: DynamicConfig = field(default_factory=DynamicConfig)
 
     @property
     def fixed_seed(self) -> int:

@@ -20,12 +20,6 @@ class OptimizerConfig:
         "best with train.average",
         choices=("cosine", "constant"),
     )
-    final_lr: float = option(
-        0.0,
-        "learning rate at the last step of schedule=cosine, as a share of lr",
-        minimum=0,
-        maximum=1,
-    )
     warmup_steps: int = option(50, "steps of linear warm-up", minimum=0)
     weight_decay: float = option(
         0.01, "weight decay of the matrices, decoupled with adamw", minimum=0

@@ -11,12 +11,12 @@ without momentum): that needs nothing but the text that is read, and scores as w
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.config import DynamicConfig
 from seqkit.evaluation import protocols, scoring
 from seqkit.evaluation.scoring import Score, Scored, total
 from seqkit.foundation.threads import shared_cores
@@ -28,12 +28,24 @@ from seqkit.symbols import Floats, Integers
 _MEMORY = 0.999  # decay of the mean squared gradient, a window at a time
 
 
-def evaluate(scored: Scored, settings: DynamicConfig) -> Score:
+class Learning(NamedTuple):
+    """How far, roughly, an update moves every weight, what share of the way it goes back to the
+    trained weights, and the symbols between two updates."""
+
+    rate: float = 7e-4
+    decay: float = 1e-3
+    window: int = 32
+
+
+_OWN = Learning()
+
+
+def evaluate(scored: Scored, learning: Learning = _OWN) -> Score:
     """The score of a model that learns what it reads: all symbols of the part count."""
-    return total(scored.part, nats(scored, settings))
+    return total(scored.part, nats(scored, learning))
 
 
-def nats(scored: Scored, settings: DynamicConfig) -> Iterator[tuple[Integers, Floats]]:
+def nats(scored: Scored, learning: Learning) -> Iterator[tuple[Integers, Floats]]:
     """Places (n,) in the part and the nats (n,) of their symbols, window by window, in order.
 
     Documents come in their order. Each begins from the zero state, but with what was learnt from
@@ -45,13 +57,13 @@ def nats(scored: Scored, settings: DynamicConfig) -> Iterator[tuple[Integers, Fl
     trained = [parameter.detach().clone() for parameter in weights]
     device = model.head.weight.device
     optimizer = torch.optim.Adam(
-        weights, settings.rate, betas=(0.0, _MEMORY), fused=True, capturable=device.type == "cuda"
+        weights, learning.rate, betas=(0.0, _MEMORY), fused=True, capturable=device.type == "cuda"
     )
     for first, _, end in protocols.streaming(part).tolist():
         state = model.zero_state(1)
         inputs = np.concatenate([[scored.start], part.symbols[first : end - 1]]).astype(np.int64)
-        for begin in range(first, end, settings.window):
-            places = np.arange(begin, min(begin + settings.window, end))
+        for begin in range(first, end, learning.window):
+            places = np.arange(begin, min(begin + learning.window, end))
             fed = _column(inputs[places - first], device)
             targets = _column(part.symbols[places].astype(np.int64), device)
             labels = scoring.labels_at(part, places[:, None], device)
@@ -63,7 +75,7 @@ def nats(scored: Scored, settings: DynamicConfig) -> Iterator[tuple[Integers, Fl
                 optimizer.step()
                 with torch.no_grad():
                     for parameter, was in zip(weights, trained, strict=True):
-                        parameter.lerp_(was, settings.decay)
+                        parameter.lerp_(was, learning.decay)
             yield places, losses.detach()[:, 0].cpu().numpy()
             state = state.detached()
             scored.watch(int(places[-1]) + 1)  # they come in order

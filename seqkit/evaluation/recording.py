@@ -1,6 +1,7 @@
 """What of a recording is kept to compare sounds with, and what is said of them."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -23,8 +24,8 @@ _ENOUGH = 0.99  # of the seconds of a verdict: a loop is a little shorter than a
 _LARGEST = Distances(*[math.inf] * 9)._replace(pitch=0.9, frames=0.9, pulse=0.9)
 """Limits at most: three of the distances are never above 1."""
 _WELL = 0.9  # of its limits, within which a sound is like the recording, another one mostly, too
+_TOLD = 8  # sounds whose distances are told, the best ones
 _SLACK = 1.5  # times the distances of the recording's halves, or pieces, which are enough, too
-_DIGITS = 6  # of a distance at most
 _SAME_HIGHS = 1.0  # decibels
 _PEAK = 0.95  # of the recording
 _MOST_PIECES = 40
@@ -48,12 +49,11 @@ class Judgement(NamedTuple):
     copied: Copied | None = None
 
 
-def _beside(value: float, sign: str, bound: float) -> str:
-    """A distance beside its limit, with as many digits as tell them apart."""
-    digits = 2
-    while f"{value:.{digits}f}" == f"{bound:.{digits}f}" and digits < _DIGITS:
-        digits += 1
-    return f"{value:.{digits}f} {sign} {bound:.{digits}f}"
+def _beside(value: float, bound: float) -> str:
+    """A distance beside its limit: one above it is rounded up, so that it is seen to be above."""
+    if value > bound:
+        return f"{math.ceil(100 * value) / 100:.2f} > {math.floor(100 * bound) / 100:.2f}"
+    return f"{value:.2f} ≤ {bound:.2f}"
 
 
 @dataclass(frozen=True)
@@ -139,6 +139,18 @@ class Recording:
             return math.inf, math.inf
         return max(self.worst(said.distances), _WELL), said.copied.longest_passage
 
+    def ranked(self, sounds: Mapping[str, Judgement]) -> tuple[list[str], str]:
+        """Names of sounds, the best first, and what ranks them, in words."""
+        order = sorted(sounds, key=lambda name: self.place(sounds[name]))
+        found = [
+            f"{name} {self.worst(said.distances):.2f}, {said.copied.longest_passage:.1f} s"
+            for name, said in ((name, sounds[name]) for name in order[:_TOLD])
+            if said.distances and said.copied
+        ]
+        more = " …" * (len(order) > _TOLD)
+        means = "largest distance ÷ limit, longest passage copied"
+        return order, f"{means}: {'; '.join(found)}{more}"
+
     def fidelity(self, wave: Wave, sample_rate: int) -> tuple[float, float]:
         """Precision and recall of a sound's moments, see `likeness`. Raises as `measure`."""
         return fidelity(self._hear(self._sound(wave, sample_rate)).moments, self.heard.moments)
@@ -153,32 +165,23 @@ class Recording:
         whole = _thinned(whole, self.stride)
         found = self._far(whole)
         if pieces < _ENOUGH:
-            values = ", ".join(f"{name} {value:.2f}" for name, value in self._told(found).items())
             short = f"is too short for a verdict, which needs {VERDICT:g} s of sound"
-            differs = f"it differs from the recording by {values}"
-            return Judgement(None, f"{short}; {differs}", found, passages)
+            return Judgement(None, short, found, passages)
         heard = [self._hear(piece) for piece in sound.pieces(VERDICT, math.ceil(pieces))]
         means = np.mean([self._far(piece) for piece in heard], 0).tolist()
         found = Distances(*means[:_PIECEWISE], *found[_PIECEWISE:])
         bounds = self.limits._asdict()
-        told = self._told(found)
+        told = {k: v for k, v in found._asdict().items() if k != "pulse" or self.has_pulse}
         apart = [name for name, value in told.items() if value > bounds[name]]
-        values = ", ".join(
-            f"{name} {_beside(value, '>' if name in apart else '≤', bounds[name])}"
-            for name, value in told.items()
-        )
+        values = ", ".join(f"{name} {_beside(told[name], bounds[name])}" for name in told)
         none = "" if self.has_pulse else "; the recording has no pulse"
         beside = f"({values}){none}; {passages.words}"
         if not apart:
             return Judgement(True, f"sounds like the recording {beside}", found, passages)
         reasons = self._reasons(whole, heard)
         why = ", ".join(reasons[name] for name in apart if reasons[name])
-        words = f"does not sound like the recording: {why} {beside}"
-        return Judgement(False, words, found, passages)
-
-    def _told(self, found: Distances) -> dict[str, float]:
-        """The distances by name, without that of a pulse that is not there."""
-        return {k: v for k, v in found._asdict().items() if k != "pulse" or self.has_pulse}
+        why = f"does not sound like the recording: {why} {beside}"
+        return Judgement(False, why, found, passages)
 
     def _reasons(self, whole: Heard, heard: list[Heard]) -> dict[str, str]:
         """What is wrong with a sound, heard in pieces, too, that is too far in a distance."""
@@ -240,7 +243,6 @@ class Recording:
         """
         if "moments" not in own:
             return None
-
         quantiles = dict.fromkeys(("level", "clarity", "contrast", "flux"), len(hearing.SHARES))
         kinds, count = len(own["notes"]), len(own["moments"])
         sizes = {**_OWN, **_NORMALS, **quantiles, "pulse": 0, "floor": 0}

@@ -53,7 +53,7 @@ def require_numbers(nats: float | Floats, *, learning: bool = False) -> None:
         CheckpointError: the network's weights are not finite, or overflow.
     """
     if not np.isfinite(nats).all():
-        also = ", or dynamic.rate is too large" if learning else ""
+        also = ", or it learnt too fast from what it read" if learning else ""
         raise CheckpointError(
             "the checkpoint's weights give no numbers: they are not finite, or so large that they "
             f"overflow{also}: use another checkpoint"

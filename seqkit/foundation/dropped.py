@@ -39,6 +39,7 @@ KEYS: dict[str, str] = {
     "data.gain=rms": "data.gain=peak brings quiet sound to full scale",
     "data.quantiser": "it is called data.codec now",
     "data.sha256": "sha256sum gives it; docs/reference/recipes.md has that of each benchmark",
+    "dynamic": "evaluate protocol=dynamic learns by settings of its own",
     "ensemble": "examples/teachers.py measures several checkpoints together",
     "learn": "evaluate protocol=dynamic measures a model that learns from the text it reads",
     "log": "seqkit.train(on_event=…) hands each figure to a logger, as TensorBoard's",
@@ -46,6 +47,7 @@ KEYS: dict[str, str] = {
     "licence": "give it in the README.md that you upload with hf upload",
     "sample.engine=onnx": "sample.engine=wasm runs LSTMs on a CPU, and torch is exact",
     "sample.engine=fused": "sample.engine=cuda_graph generates on a GPU, any number of streams",
+    "optimizer.final_lr": "the cosine ends at 0; optimizer.schedule=constant keeps the rate",
     "optimizer=adamw": "it is what there is by default",
     "optimizer=sgd": "give optimizer.kind=sgd optimizer.weight_decay=0",
     "neuron": "Model.state, from Python, gives what all cells hold after a text",
@@ -55,6 +57,7 @@ KEYS: dict[str, str] = {
     "model.conditions": "nothing but labels is read beside the symbols: train it anew",
     "model.lookback": "recipe=my_sound learns sound in minutes without it: train it anew",
     "model.cell_clip": "nothing bounds the cells; train.clip_norm bounds the gradient",
+    "sample.novel": "examples/new_names.py leaves out what stands in the training data",
     "sample.postfilter": "data.codec=spectral, as recipe=my_sound has it, has no hiss to filter",
     "sample.rate": "sound has the model's rate; a program for sound writes it at another one",
     "sample.repetition_penalty": "a higher temperature=… repeats less",
@@ -68,7 +71,10 @@ KEYS: dict[str, str] = {
 """By the key, or by key=value where one value of a key is gone."""
 OF_NETWORK = ("model.cell_clip", "model.conditions", "model.lookback")
 """Keys with which, unless they are 0, a network gives other numbers: it is not read."""
-OF_TRAINING = ("data.copies", "data.label_column", "train.clip_value", "train.teachers")
+OF_TRAINING = (
+    *("data.copies", "data.label_column", "optimizer.final_lr", "train.clip_value"),
+    "train.teachers",
+)
 """Keys with which, unless they are 0 or empty, a run learns otherwise: it does not go on."""
 
 

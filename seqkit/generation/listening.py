@@ -4,9 +4,8 @@ Of many streams the first 16 are judged, and of each the first minute. Models wi
 nothing of their recording, nor do models of one that is silent or too short, and nothing is said of
 theirs.
 
-Takes are streams that are made side by side, of which the best one is kept. Best is the one whose
-largest distance from the recording, each divided by its limit, is the least. So if any take sounds
-like its recording, which takes all of its distances within their limits, the one that is kept does.
+Takes are streams that are made side by side, of which the best one is kept, as `Recording.place`
+says.
 """
 
 import math
@@ -23,7 +22,6 @@ from seqkit.generation.request import Trained
 from seqkit.generation.sampler import Blocks, streams_of
 from seqkit.symbols import Integers, Symbols
 
-_TOLD = 8  # takes whose distances are told, the best ones
 _RECITED = 1 << 22  # symbols of all streams that are told of, the first ones
 _JUDGED, _STREAMS = 60, 16  # seconds from the beginning, and streams from the first
 
@@ -94,15 +92,7 @@ def best(blocks: Blocks, trained: Trained, notice: Callable[[str], None]) -> Blo
     if not sounds:
         return
     judged = [recording.judged(codec.decode(s), codec.sample_rate) for s in sounds]
-    worst = [
-        math.inf if found.distances is None else recording.worst(found.distances)
-        for found in judged
-    ]
-    order = sorted(range(len(judged)), key=lambda number: recording.place(judged[number]))
-    kept, said = sounds[order[0]].astype(np.int64), judged[order[0]].words
-    shares = ", ".join(f"take {n + 1} {worst[n]:.2f}" for n in order[:_TOLD])
-    notice(
-        f"take {order[0] + 1} of {len(sounds)} {said}; largest distance ÷ limit: {shares}"
-        + " …" * (len(order) > _TOLD)
-    )
-    yield kept[:, None]
+    takes = {f"take {number}": said for number, said in enumerate(judged, 1)}
+    (first, *_), shown = recording.ranked(takes)
+    notice(f"{first} of {len(sounds)} {takes[first].words}; {shown}")
+    yield sounds[[*takes].index(first)].astype(np.int64)[:, None]

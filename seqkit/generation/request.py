@@ -1,6 +1,5 @@
 """What generation takes: a trained network, and how it is to continue a prompt."""
 
-import dataclasses
 from dataclasses import dataclass, field
 
 from seqkit.config import ModelConfig
@@ -10,7 +9,6 @@ from seqkit.evaluation.recited import Index
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import machine
 from seqkit.foundation.machine import Device
-from seqkit.foundation.randomness import SEEDS
 from seqkit.generation.sampler import Ending, Engine
 from seqkit.generation.sampling import Sampling
 from seqkit.model.arrays import Network
@@ -74,12 +72,6 @@ class Request:
     def size(self, codec: Codec) -> int:
         """How many symbols are drawn from: those of a codec, and the end of a document if asked."""
         return codec.size + bool(self.ending and self.ending.is_document)
-
-    def again(self, draws: int, length: int) -> "Request":
-        """The same with other draws, but of the same labels, and another length."""
-        seed = (self.sampling.seed + draws * SEEDS) % (1 << 63)
-        sampling = dataclasses.replace(self.sampling, seed=seed)
-        return dataclasses.replace(self, length=length, sampling=sampling)
 
 
 def require_streams(model: ModelConfig, streams: int, device: Device, key: str = "streams") -> None:

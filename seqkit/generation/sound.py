@@ -70,11 +70,10 @@ class Sound:
             )
         wave = wave.astype(np.float32)
         if isinstance(codec, Quantiser):
-            size = np.abs(wave) * codec.gain
-            if clipped := int(np.count_nonzero(size > _OVER)):
-                gain = "" if codec.gain == 1 else f" after the gain of {codec.gain:.3g}"
-                largest = f"the largest is {size.max():.3g}"
-                notice(f"{name}: clipped {counted(clipped, 'sample')} over 1{gain}; {largest}")
+            size, full = np.abs(wave), 1 / codec.gain
+            if clipped := int(np.count_nonzero(size > _OVER * full)):
+                count, largest = counted(clipped, "sample"), f"{size.max():.3g}"
+                notice(f"{name}: clipped {count} over {full:.3g}; the largest is {largest}")
         return codec.encode(wave)
 
     def decode(self, symbols: npt.ArrayLike) -> Wave | Frames:

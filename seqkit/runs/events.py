@@ -34,15 +34,11 @@ class Started:
 
 @dataclass(frozen=True)
 class Sampled:
-    """A sample of the network as it is now was written to `file`; `preview` shows it in lines.
-
-    `judgement` says how good it is, where that can be measured.
-    """
+    """A sample of the network as it is now was written to `file`; `preview` shows it in lines."""
 
     step: int
     file: Path
     preview: str
-    judgement: str = ""
 
 
 @dataclass(frozen=True)
@@ -115,8 +111,6 @@ def describe(event: Event) -> str | None:
                 f"step {event.step}: validation loss {event.loss:.4f} nats, "
                 f"{event.bits_per_symbol:.3f} bits/symbol{best}"
             )
-        case Sampled():
-            return f"step {event.step}: {event.judgement}" if event.judgement else None
         case Stopped():
             return (
                 f"stopped by {event.reason} at step {event.step}; the state is saved: go on with: "

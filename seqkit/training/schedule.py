@@ -17,13 +17,13 @@ _UNSAVED = 120.0  # seconds of work that a kill or a power cut may cost
 def learning_rate(
     optimizer: OptimizerConfig, step: int, total_steps: float, spent: float = 0.0
 ) -> float:
-    """Linear warm-up, then half a cosine down to `final_lr`, or constant.
+    """Linear warm-up, then half a cosine down to 0, or constant.
 
     The cosine is that of Loshchilov and Hutter (2017). With a constant rate an average of the
     weights does what a decay would do (Polyak and Juditsky, 1992; Merity et al., 2018).
 
     Args:
-        optimizer: with the peak rate, the steps of warm-up and the share left at the end.
+        optimizer: with the peak rate and the steps of warm-up.
         step: of the update, counted from 0.
         total_steps: the step at which the rate reaches its end; infinite where only time ends it.
         spent: the share of the time that is over, if a clock ends the training: by the pace so far
@@ -38,8 +38,7 @@ def learning_rate(
     if optimizer.schedule == "constant":
         return optimizer.lr
     position = (step - warm_up) / max(total_steps - warm_up, 1)
-    cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, position)))
-    return optimizer.lr * (optimizer.final_lr + (1 - optimizer.final_lr) * cosine)
+    return optimizer.lr * 0.5 * (1 + math.cos(math.pi * min(1.0, position)))
 
 
 @dataclass

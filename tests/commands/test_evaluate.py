@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from seqkit.config import DynamicConfig
 from tests.conftest import SENTENCE, TINY, Run, summary_of
 
 
@@ -41,15 +40,13 @@ def test_unknown_characters_follow_the_rule(run: Run, trained: Path, tmp_path: P
 def test_every_protocol_tells_what_it_measured(run: Run, trained: Path, text_file: Path) -> None:
     words = ("evaluate", f"checkpoint={trained}", f"data.path={text_file}", "json=true")
     scores = {
-        protocol: json.loads(run(*words, f"protocol={protocol}", "dynamic.window=9").out)
+        protocol: json.loads(run(*words, f"protocol={protocol}").out)
         for protocol in ("streaming", "windowed", "dynamic")
     }
     for name, score in scores.items():
         assert (score["protocol"], score["part"]) == (name, None)
         assert (score["symbols"], score["skipped"]) == (len(text_file.read_bytes()), 0)
         assert score["window"] == (256 if name == "windowed" else None)
-        settings = {**vars(DynamicConfig()), "window": 9} if name == "dynamic" else None
-        assert score["dynamic"] == settings
         low, high = score["loss_interval"]
         assert low < score["loss"] < high
         assert score["bits_interval"] == pytest.approx([low / math.log(2), high / math.log(2)])

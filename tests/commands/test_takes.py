@@ -17,7 +17,7 @@ def test_a_take_is_the_stream_of_its_number(learnt: Path, run: Run, tmp_path: Pa
     (line,) = (line for line in made.err.splitlines() if "largest distance" in line)
     number = int(line.split()[1])
     assert line.startswith(f"take {number} of 8 ")
-    assert line.count(", take ") == 7
+    assert line.count("; take ") == 7
     best = (tmp_path / "best.wav").read_bytes()
     assert best == (tmp_path / f"many_{number}.wav").read_bytes()
     assert sorted(file.name for file in tmp_path.glob("best*")) == ["best.wav"]

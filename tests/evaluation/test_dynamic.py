@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from seqkit.config import DynamicConfig, ModelConfig
+from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.evaluation import dynamic, streaming
+from seqkit.evaluation.dynamic import Learning
 from seqkit.evaluation.scoring import Scored
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import cross_entropy
@@ -28,7 +29,11 @@ def part_of(*lengths: int) -> Part:
 def test_without_updates_it_is_streaming(model: CharRNN) -> None:
     part = part_of(300, 1, 41)
     static = streaming.evaluate(Scored(model, part, START))
-    for settings in (DynamicConfig(rate=0.0), DynamicConfig(decay=1.0), DynamicConfig(window=1000)):
+    for settings in (
+        Learning(rate=0.0),
+        Learning(decay=1.0),
+        Learning(window=1000),
+    ):
         whole = part if settings.window < 1000 else part_of(300)
         expected = static if whole is part else streaming.evaluate(Scored(model, whole, START))
         found = dynamic.evaluate(Scored(model, whole, START), settings)
@@ -39,7 +44,7 @@ def test_without_updates_it_is_streaming(model: CharRNN) -> None:
 def test_every_document_is_read_with_what_was_learnt_before(model: CharRNN) -> None:
     part, rate, decay = part_of(70, 1, 40), 0.01, 0.02
     watched: list[int] = []
-    settings = DynamicConfig(rate=rate, decay=decay, window=16)
+    settings = Learning(rate=rate, decay=decay, window=16)
     found = dynamic.evaluate(Scored(model, part, START, watched.append), settings)
     learner, nats, updates = model.copied().requires_grad_(), 0.0, 0
     weights = [*zip(learner.parameters(), model.parameters(), strict=True)]
@@ -65,5 +70,5 @@ def test_every_document_is_read_with_what_was_learnt_before(model: CharRNN) -> N
 def test_a_text_that_repeats_is_learnt(model: CharRNN) -> None:
     part = Part.of(np.tile(np.arange(V, dtype=np.uint8), 300))
     static = streaming.evaluate(Scored(model, part, START))
-    learnt = dynamic.evaluate(Scored(model, part, START), DynamicConfig(rate=0.01))
+    learnt = dynamic.evaluate(Scored(model, part, START), Learning(rate=0.01))
     assert learnt.loss < 0.5 * static.loss

@@ -1,5 +1,7 @@
 """A recording: what is kept of it judges as it does, whatever the length and the age."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -33,18 +35,16 @@ def test_the_verdict_does_not_depend_on_the_length(wave: Wave, expected: bool) -
         assert said.is_like is expected
         for name, limit in zip(OWN.limits._fields, OWN.limits, strict=True):
             assert f"{name} " in said.words
-            assert f" {limit:.2f}" in said.words
+            shown = limit, math.floor(100 * limit) / 100
+            assert any(f" {each:.2f}" in said.words for each in shown)
 
 
 def test_a_short_sound_has_distances_and_no_verdict() -> None:
     said = OWN.judged(WAVE[: round(RATE * (VERDICT - 0.1))], RATE)
     assert said.is_like is None
-    needs = (
-        "is too short for a verdict, which needs 5 s of sound; it differs from the recording by "
-    )
-    assert said.words.startswith(f"{needs}spectrum 0.0")
+    assert said.words == "is too short for a verdict, which needs 5 s of sound"
+    assert said.distances is not None
     assert OWN.judged(WAVE[: round(RATE * (VERDICT - 0.05))], RATE).is_like  # as a loop may be
-    assert "contrast 0." in said.words
     shortest = OWN.judged(WAVE[:2000], RATE)
     assert tuple(shortest) == (None, "is too short to compare with the recording", None, None)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from seqkit.config import DynamicConfig, ModelConfig
+from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.evaluation import dynamic, protocols, scoring
 from seqkit.evaluation.scoring import Score, Scored
@@ -77,7 +77,7 @@ def test_the_end_of_a_document_is_no_symbol_that_could_have_followed(model: Char
         for net in (with_ends, model)
     )
     assert found == pytest.approx(expected, rel=1e-6)
-    settings = DynamicConfig(rate=0.0)
+    settings = dynamic.Learning(rate=0.0)
     learnt = dynamic.evaluate(Scored(with_ends, data, START), settings)
     assert learnt.loss == pytest.approx(expected, rel=1e-5)
 

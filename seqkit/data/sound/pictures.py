@@ -5,9 +5,8 @@ import math
 from pathlib import Path
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
-from seqkit.data.sound import Wave, hann
+from seqkit.data.sound import Wave
 from seqkit.data.sound.reader import read_whole
 from seqkit.foundation import disk
 from seqkit.foundation.wording import visible_line
@@ -65,15 +64,14 @@ def log_mel(wave: Wave, sample_rate: int) -> Floats:
     """The mel spectrogram (M, frames) of a wave (N,), in decibels.
 
     Frames are 30 to 60 ms long and overlap by three quarters; M is an eighth of their samples, and
-    at most 256. mel = 2595 log10(1 + f / 700) (O'Shaughnessy, 1987).
+    at most 256.
     """
+    import torch
+    from torchaudio.transforms import MelSpectrogram
+
     size = 1 << max(6, math.ceil(math.log2(sample_rate * 0.03)))
-    frames = sliding_window_view(np.pad(wave, size // 2), size)[:: size // 4]
-    spectra = np.fft.rfft(frames * hann(size), _PADDING * size)
-    count, bins = min(size // 8, _BANDS), np.linspace(0, sample_rate / 2, spectra.shape[1])
-    edges = 700 * ((1 + sample_rate / 2 / 700) ** np.linspace(0, 1, count + 2)[:, None] - 1)
-    widths = np.diff(edges, axis=0)
-    rising, falling = (bins - edges[:-2]) / widths[:-1], (edges[2:] - bins) / widths[1:]
-    bands = np.minimum(rising, falling).clip(0).astype(np.float32)
-    power = bands @ np.square(np.abs(spectra)).T / np.float32(_PADDING)
+    frames = {"win_length": size, "hop_length": size // 4, "pad_mode": "constant"}
+    bands = min(size // 8, _BANDS)
+    spectrogram = MelSpectrogram(sample_rate, _PADDING * size, n_mels=bands, **frames)
+    power = spectrogram(torch.from_numpy(wave)).numpy()
     return np.asarray(10 * np.log10(power + np.float32(1e-10)))

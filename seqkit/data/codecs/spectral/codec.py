@@ -168,11 +168,8 @@ class Spectral:
         holds of a frame that is not at its end is kept for the next one. Raises ConfigError for
         what are no symbols.
         """
-        decode, kept, begun = (
-            PhaseDecoder(self.layout.size, self.channels),
-            np.zeros(0, np.int64),
-            0,
-        )
+        decode = PhaseDecoder(self.layout.size, self.channels)
+        kept, begun = np.zeros(0, np.int64), 0
 
         def read(symbols: npt.ArrayLike, last: bool) -> Frames:
             nonlocal kept, begun
