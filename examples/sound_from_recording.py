@@ -21,7 +21,7 @@ PROMPT_SECONDS = 0.5
 def show(event: events.Event) -> None:
     """Print where the sample is that the training makes at each validation."""
     if isinstance(event, events.Sampled):
-        print(f"step {event.step}: {event.file} {event.judgement}")
+        print(f"step {event.step}: {event.file}")
 
 
 def main() -> None:
