@@ -22,7 +22,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
 
-    known = set(Path(given.list).read_text(encoding="utf-8").splitlines())
+    known = {"", *Path(given.list).read_text(encoding="utf-8").split("\n")}
     model = seqkit.load(given.run)
     new = dict[str, None]()
     for seed in range(given.seed, given.seed + ROUNDS):

@@ -76,7 +76,7 @@ def faults(
         (
             is_list and symbols < _SHORT_LIST,
             f"the list is short, {symbols:,} symbols: below {_SHORT_LIST:,} a network learns "
-            "entries by heart: give more, and leave out what it recites (examples/new_names.py)",
+            "entries by heart: give more (examples/new_names.py leaves out what it recites)",
         ),
         (
             short,

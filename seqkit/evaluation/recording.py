@@ -50,10 +50,9 @@ class Judgement(NamedTuple):
 
 
 def _beside(value: float, bound: float) -> str:
-    """A distance beside its limit: one above it is rounded up, so that it is seen to be above."""
-    if value > bound:
-        return f"{math.ceil(100 * value) / 100:.2f} > {math.floor(100 * bound) / 100:.2f}"
-    return f"{value:.2f} ≤ {bound:.2f}"
+    """A distance beside its limit, with more digits where two look the same."""
+    digits = 2 if f"{value:.2f}" != f"{bound:.2f}" else 4
+    return f"{value:.{digits}f} {'>' if value > bound else '≤'} {bound:.{digits}f}"
 
 
 @dataclass(frozen=True)
@@ -143,7 +142,7 @@ class Recording:
         """Names of sounds, the best first, and what ranks them, in words."""
         order = sorted(sounds, key=lambda name: self.place(sounds[name]))
         found = [
-            f"{name} {self.worst(said.distances):.2f}, {said.copied.longest_passage:.1f} s"
+            f"{name}: {self.worst(said.distances):.2f}, {said.copied.longest_passage:.1f} s"
             for name, said in ((name, sounds[name]) for name in order[:_TOLD])
             if said.distances and said.copied
         ]

@@ -57,7 +57,7 @@ KEYS: dict[str, str] = {
     "model.conditions": "nothing but labels is read beside the symbols: train it anew",
     "model.lookback": "recipe=my_sound learns sound in minutes without it: train it anew",
     "model.cell_clip": "nothing bounds the cells; train.clip_norm bounds the gradient",
-    "sample.novel": "examples/new_names.py leaves out what stands in the training data",
+    "sample.novel": "examples/new_names.py, in a clone of the repository, prints new names",
     "sample.postfilter": "data.codec=spectral, as recipe=my_sound has it, has no hiss to filter",
     "sample.rate": "sound has the model's rate; a program for sound writes it at another one",
     "sample.repetition_penalty": "a higher temperature=… repeats less",
