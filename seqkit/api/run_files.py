@@ -171,7 +171,7 @@ def _temperature(training: Training, model: CharRNN, notice: Notice) -> float:
         blocks = generate(trained, closing.prompt, request, notice)
         wave = codec.decode(np.concatenate([*blocks])[:, 0])
         judged[f"{temperature:g}"] = recording.judged(wave, codec.sample_rate)
-    (best, *_), shown = recording.ranked(judged)
+    best, shown = recording.best_of(judged)
     notice(f"temperature={best} suits the model best ({shown})")
     return float(best)
 

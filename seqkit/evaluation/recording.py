@@ -26,6 +26,7 @@ _LARGEST = Distances(*[math.inf] * 9)._replace(pitch=0.9, frames=0.9, pulse=0.9)
 _WELL = 0.9  # of its limits, within which a sound is like the recording, another one mostly, too
 _TOLD = 8  # sounds whose distances are told, the best ones
 _SLACK = 1.5  # times the distances of the recording's halves, or pieces, which are enough, too
+_DIGITS = 6  # of a distance at most
 _SAME_HIGHS = 1.0  # decibels
 _PEAK = 0.95  # of the recording
 _MOST_PIECES = 40
@@ -50,8 +51,9 @@ class Judgement(NamedTuple):
 
 
 def _beside(value: float, bound: float) -> str:
-    """A distance beside its limit, with more digits where two look the same."""
-    digits = 2 if f"{value:.2f}" != f"{bound:.2f}" else 4
+    """A distance beside its limit, with as many digits as tell them apart."""
+    look = ((n, f"{value:.{n}f}" != f"{bound:.{n}f}") for n in range(2, _DIGITS))
+    digits = next((n for n, apart in look if apart), _DIGITS)
     return f"{value:.{digits}f} {'>' if value > bound else '≤'} {bound:.{digits}f}"
 
 
@@ -138,17 +140,17 @@ class Recording:
             return math.inf, math.inf
         return max(self.worst(said.distances), _WELL), said.copied.longest_passage
 
-    def ranked(self, sounds: Mapping[str, Judgement]) -> tuple[list[str], str]:
-        """Names of sounds, the best first, and what ranks them, in words."""
-        order = sorted(sounds, key=lambda name: self.place(sounds[name]))
+    def best_of(self, sounds: Mapping[str, Judgement]) -> tuple[str, str]:
+        """The name of the best of some sounds, and what ranks them, in words, the best first."""
+        ranked = sorted(sounds.items(), key=lambda sound: self.place(sound[1]))
         found = [
             f"{name}: {self.worst(said.distances):.2f}, {said.copied.longest_passage:.1f} s"
-            for name, said in ((name, sounds[name]) for name in order[:_TOLD])
+            for name, said in ranked[:_TOLD]
             if said.distances and said.copied
         ]
-        more = " …" * (len(order) > _TOLD)
+        more = " …" * (len(ranked) > _TOLD)
         means = "largest distance ÷ limit, longest passage copied"
-        return order, f"{means}: {'; '.join(found)}{more}"
+        return ranked[0][0], f"{means}: {'; '.join(found)}{more}"
 
     def fidelity(self, wave: Wave, sample_rate: int) -> tuple[float, float]:
         """Precision and recall of a sound's moments, see `likeness`. Raises as `measure`."""

@@ -93,6 +93,6 @@ def best(blocks: Blocks, trained: Trained, notice: Callable[[str], None]) -> Blo
         return
     judged = [recording.judged(codec.decode(s), codec.sample_rate) for s in sounds]
     takes = {f"take {number}": said for number, said in enumerate(judged, 1)}
-    (first, *_), shown = recording.ranked(takes)
-    notice(f"{first} of {len(sounds)} {takes[first].words}; {shown}")
-    yield sounds[[*takes].index(first)].astype(np.int64)[:, None]
+    kept, shown = recording.best_of(takes)
+    notice(f"{kept} of {len(sounds)} {takes[kept].words}; {shown}")
+    yield sounds[[*takes].index(kept)].astype(np.int64)[:, None]
