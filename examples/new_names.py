@@ -1,7 +1,9 @@
 """Names, or other lines, that do not stand in the list that a model learnt.
 
-python -m seqkit recipe=names data.path=names.txt run_dir=runs/names
-python examples/new_names.py runs/names names.txt --count 20
+    python -m seqkit recipe=names data.path=names.txt run_dir=runs/names
+    python examples/new_names.py runs/names names.txt --count 20
+
+The same seed gives the same names.
 """
 
 import argparse

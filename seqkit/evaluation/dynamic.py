@@ -29,18 +29,17 @@ _MEMORY = 0.999  # decay of the mean squared gradient, a window at a time
 
 
 class Learning(NamedTuple):
-    """How far, roughly, an update moves every weight, what share of the way it goes back to the
-    trained weights, and the symbols between two updates."""
+    """How far, roughly, an update moves every weight, and how far back; symbols between updates."""
 
     rate: float = 7e-4
     decay: float = 1e-3
     window: int = 32
 
 
-_OWN = Learning()
+_DEFAULT = Learning()
 
 
-def evaluate(scored: Scored, learning: Learning = _OWN) -> Score:
+def evaluate(scored: Scored, learning: Learning = _DEFAULT) -> Score:
     """The score of a model that learns what it reads: all symbols of the part count."""
     return total(scored.part, nats(scored, learning))
 

@@ -73,5 +73,5 @@ def log_mel(wave: Wave, sample_rate: int) -> Floats:
     frames = {"win_length": size, "hop_length": size // 4, "pad_mode": "constant"}
     bands = min(size // 8, _BANDS)
     spectrogram = MelSpectrogram(sample_rate, _PADDING * size, n_mels=bands, **frames)
-    power = spectrogram(torch.from_numpy(wave)).numpy()
+    power = spectrogram(torch.from_numpy(wave)).numpy() / _PADDING
     return np.asarray(10 * np.log10(power + np.float32(1e-10)))
