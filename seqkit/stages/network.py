@@ -5,7 +5,7 @@ import dataclasses
 import torch
 
 from seqkit.config import ARITHMETIC_KEYS, ModelConfig, TrainConfig, check_model
-from seqkit.data.corpus import Corpus
+from seqkit.data.corpus import Corpus, Part
 from seqkit.data.lanes import Lanes
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError
@@ -51,6 +51,15 @@ def shape_of(wanted: ModelConfig, start: Checkpoint | None, corpus: Corpus) -> M
     )
     check_model(shape)
     return shape
+
+
+def require_ends(wanted: ModelConfig, part: Part) -> None:
+    """Raise ConfigError where ends of documents are to be learnt of a part that has none."""
+    if wanted.ends and len(part.starts) == 1:
+        raise ConfigError(
+            "model.ends=true: the training part is one document, or the beginning of one, and "
+            "ends nowhere: give a folder in which each document is a file"
+        )
 
 
 def as_asked(wanted: ModelConfig, model: ModelConfig) -> ModelConfig:

@@ -183,47 +183,33 @@ def _check_alike(config: Config, ranks: Ranks) -> None:
 
 def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training:
     """The training of a run: its data, its network, and what trains it."""
-    ranks, notice, saved, changed = session.ranks, session.notice, claim.saved, claim.changed
-    precision, *_ = device.candidate_precisions(claim.config.train.precision, chosen)
-    by = settled(claim, session)
+    ranks, saved, by = session.ranks, claim.saved, settled(claim, session)
     config, train, seed = by.config, by.config.train, by.config.fixed_seed
+    precision, *_ = device.candidate_precisions(train.precision, chosen)
     data = read_data(
         by.source, by.known, train, session, recipe=config.recipe, goes_on=saved is not None
     )
     corpus, start = data.corpus, saved
     if by.other is not None:
-        start = grown(by.other, corpus, bool(config.model.ends), seed, notice)
-    others = saved is not None and saved.data.get("sha256") != corpus.sha256
-    if saved is not None:
-        changed += (f"the data itself (the run learns from {saved.data.get('name')})",) * others
-        if differs := resume.allowed(config, saved, changed):
-            notice(f"going on though {differs}")
+        start = grown(by.other, corpus, bool(config.model.ends), seed, session.notice)
+    changed, judged_anew = _compared(claim, config, corpus, session)
     model = network.shape_of(config.model, start, corpus)
-    asked = network.as_asked(config.model, model)
-    if config.model.ends and len(data.unabridged.starts) == 1:
-        raise ConfigError(
-            "model.ends=true: the training part is one document, or the beginning of one, and "
-            "ends nowhere: give a folder in which each document is a file"
-        )
+    network.require_ends(config.model, data.unabridged)
     closing = plan_closing(taken(config, SampleKeys), corpus, config.data, model, chosen, session)
     lanes = network.lay_out(data, model, train, seed, session)
+    window, averaged = lanes.widest * lanes.sequence_length, train.average > 0
     memory, room = footprint.of_training(
-        model,
-        config.optimizer,
-        lanes.widest * lanes.sequence_length,
-        precision,
-        averaged=train.average > 0,
+        model, config.optimizer, window, precision, averaged=averaged
     )
     machine.require_memory(memory, "this training", footprint.SMALLER, chosen)
     if ranks.leads:
         claim.folder.require_room(room)
     # This takes a while: all is checked.
-    of_data = {name for name in changed if name.startswith("data.")}
-    judged_anew = others or bool(of_data - resume.PLACE_KEYS)
     kept = None if saved is None or judged_anew else saved.recording
     recording = kept or ranks.shared(lambda: recording_to_keep(data, session))
+    asked = network.as_asked(config.model, model)
     if start is not None and asked != config.model:
-        notice("the model is that of the checkpoint, whatever the recipe and model.* say")
+        session.notice("the model is that of the checkpoint, whatever the recipe and model.* say")
     with machine.memory_errors(footprint.SMALLER):
         built = network.build(model, start, seed, chosen)
         execution = ranks.shared(lambda: network.execution(train, built, lanes, session, saved))
@@ -234,16 +220,11 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
             closing.symbols / min(closing.length, closing.medium.glimpse),
         )
         trainer = Trainer(built, lanes, data.validation, plan, clock, ranks)
-        if saved is not None:
-            tensors = {name: torch.tensor(own) for name, own in saved.training_tensors.items()}
-            trainer.restore(saved.training or {}, tensors)
-    if judged_anew:
-        trainer.progress.forget_best()
+        _restore(trainer, saved, judged_anew=judged_anew)
     path = [str(corpus.stand_in)] if corpus.stand_in else config.data.path  # with which it goes on
+    kept_keys = dataclasses.replace(config.data, path=path)
     return Training(
-        config=dataclasses.replace(
-            config, model=asked, data=dataclasses.replace(config.data, path=path)
-        ),
+        config=dataclasses.replace(config, model=asked, data=kept_keys),
         folder=claim.folder,
         saved=saved,
         changed=changed,
@@ -256,3 +237,31 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
         trainer=trainer,
         session=session,
     )
+
+
+def _compared(
+    claim: Claim, config: Config, corpus: Corpus, session: Session
+) -> tuple[tuple[str, ...], bool]:
+    """In what a run differs from what it was, and whether its losses of before count no more.
+
+    Raises ConfigError where it may not go on so.
+    """
+    changed, saved = claim.changed, claim.saved
+    if saved is None:
+        return changed, False
+    others = saved.data.get("sha256") != corpus.sha256
+    of_data = {name for name in changed if name.startswith("data.")}
+    judged_anew = others or bool(of_data - resume.PLACE_KEYS)
+    changed += (f"the data itself (the run learns from {saved.data.get('name')})",) * others
+    if differs := resume.allowed(config, saved, changed):
+        session.notice(f"going on though {differs}")
+    return changed, judged_anew
+
+
+def _restore(trainer: Trainer, saved: Checkpoint | None, *, judged_anew: bool) -> None:
+    """Go on from the state that was saved, if any. Raises CheckpointError: it does not fit."""
+    if saved is not None:
+        tensors = {name: torch.tensor(own) for name, own in saved.training_tensors.items()}
+        trainer.restore(saved.training or {}, tensors)
+    if judged_anew:
+        trainer.progress.forget_best()
