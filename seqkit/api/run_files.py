@@ -19,10 +19,9 @@ from seqkit.data.codecs import SoundCodec
 from seqkit.data.sound import pictures
 from seqkit.data.sound.reader import SoundReader
 from seqkit.evaluation.recited import Recital
-from seqkit.evaluation.recording import Judgement, Recording
+from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device
 from seqkit.foundation.errors import SeqkitError
-from seqkit.foundation.randomness import SEEDS
 from seqkit.foundation.session import Notice
 from seqkit.foundation.wording import command_line
 from seqkit.generation import listening
@@ -33,7 +32,6 @@ from seqkit.generation.sampler import Blocks
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.events import Event, Sampled, describe
 from seqkit.runs.folder import RunFolder
-from seqkit.stages.closing import TEMPERATURES
 from seqkit.stages.training import Training
 from seqkit.symbols import Integers, Symbols
 from seqkit.training.events import SampleDue, Validated
@@ -85,7 +83,7 @@ def summary(training: Training) -> dict[str, Any]:
         "best_weights": progress.best_weights,
         "best_temperature": progress.best_temperature,
         "data": {"name": corpus.name, "sha256": corpus.sha256},
-        "temperature": training.config.temperature,  # or that which is chosen
+        "temperature": training.closing.request.sampling.temperature,
         "likeness": None,  # until the closing sample is made
         "recital": None,
         "settings": dataclasses.asdict(training.config),
@@ -123,22 +121,9 @@ def sample(training: Training, model: CharRNN, request: Request, notice: Notice)
 
 
 def closing_sample(training: Training, notice: Notice) -> Blocks:
-    """What the best checkpoint makes of the prompt: blocks (N, S).
-
-    Where no temperature is given, the one that does best is chosen before, and kept in it.
-    """
+    """What the best checkpoint makes of the prompt: blocks (N, S)."""
     best = training.chosen
     model, request = best.build(training.device), training.closing.request
-    if training.closing.tried and training.recording is not None:
-        temperature = _temperature(training, model, notice)
-        sampling = dataclasses.replace(request.sampling, temperature=temperature)
-        request = dataclasses.replace(request, sampling=sampling)
-        best = dataclasses.replace(best, config={**best.config, "temperature": temperature})
-        try:
-            best.save(best.file)
-            training.folder.complete_summary({"temperature": temperature})
-        except SeqkitError as error:
-            notice(f"the temperature is not kept: {error}")
 
     def recites(said: Recital) -> None:
         notice(f"the closing sample: {said.words}")
@@ -151,29 +136,6 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
     if index is None:
         return blocks
     return listening.recited(blocks, index, training.closing.prompt, recites)
-
-
-def _temperature(training: Training, model: CharRNN, notice: Notice) -> float:
-    """The temperature at which a sound, which is not kept, copies the recording least.
-
-    Sounds count that are well within their limits; if none is, that which is most like it.
-    """
-    closing, recording, codec = training.closing, training.recording, training.corpus.codec
-    assert recording is not None
-    assert codec.kind == "audio"
-    trained = Trained(model, codec)
-    plain = dataclasses.replace(closing.request, streams=1, ending=None, length=closing.tried)
-    judged = dict[str, Judgement]()
-    for draws, temperature in enumerate(TEMPERATURES, 1):
-        seed = (plain.sampling.seed + draws * SEEDS) % (1 << 63)
-        sampling = dataclasses.replace(plain.sampling, seed=seed, temperature=temperature)
-        request = dataclasses.replace(plain, sampling=sampling)
-        blocks = generate(trained, closing.prompt, request, notice)
-        wave = codec.decode(np.concatenate([*blocks])[:, 0])
-        judged[f"{temperature:g}"] = recording.judged(wave, codec.sample_rate)
-    best, shown = recording.best_of(judged)
-    notice(f"temperature={best} suits the model best ({shown})")
-    return float(best)
 
 
 def closing_file(training: Training) -> Path:

@@ -15,7 +15,6 @@ from seqkit.foundation.errors import NOT_BEGUN, LostProcessError, StoppedError
 from seqkit.foundation.ranks import joined
 from seqkit.foundation.session import Session
 from seqkit.runs.events import Diverged, Event, Sampled, Stopped, Validating, describe, readings
-from seqkit.stages.closing import TEMPERATURES
 from seqkit.stages.training import Training, set_up
 from seqkit.training.events import Trained
 from seqkit.training.footprint import SMALLER
@@ -74,10 +73,7 @@ def _print_sample(training: Training, console: Console) -> None:
     codec = training.corpus.codec
     if codec.kind == "audio":  # text is seen as it is made
         seconds = closing.length / codec.symbol_rate
-        tried = (
-            f", after as long at each of {len(TEMPERATURES)} temperatures" if closing.tried else ""
-        )
-        console.notice(f"making the closing sample, {seconds:.3g} s of sound{tried}")
+        console.notice(f"making the closing sample, {seconds:.3g} s of sound")
     with ended_by_signals() as interrupts, machine.memory_errors(SMALLER):
         with console.progress("setting up"):
             blocks = closing_sample(training, console.notice)

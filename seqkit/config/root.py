@@ -104,8 +104,7 @@ class Config:
     )
     temperature: float | None = option(
         None,
-        "divides the logits; 0 takes the likeliest symbol; by default the recipe's own, else "
-        "what does best in the end (sound), or 0.8",
+        "divides the logits; 0 takes the likeliest symbol; by default the recipe's own, else 0.8",
         minimum=0,
     )
     top_k: int | None = option(None, "draw among the k likeliest symbols only", minimum=1)

@@ -7,7 +7,6 @@ import torch
 
 from seqkit.config import DataConfig, ModelConfig
 from seqkit.data.corpus import Corpus
-from seqkit.evaluation.recording import VERDICT
 from seqkit.foundation.session import Session
 from seqkit.generation.engines.choose import check_engine
 from seqkit.generation.medium import Medium
@@ -15,33 +14,21 @@ from seqkit.generation.request import Request
 from seqkit.runs.asked import SampleKeys, asked_of
 from seqkit.symbols import Symbols
 
-TEMPERATURES = 0.7, 0.8, 0.9, 1.0
-_TRIED = 20.0  # seconds at each
 _DOCUMENTS = 10  # in the closing sample, where files hold many
 
 
 @dataclass(frozen=True)
 class ClosingSample:
-    """A sample that is asked for, after the symbols of its prompt.
-
-    tried: the symbols of a sound that is made at each of `TEMPERATURES` before; 0 where the
-        temperature is given, or nothing could be said of so short a sound.
-    """
+    """A sample that is asked for, after the symbols of its prompt."""
 
     medium: Medium
     prompt: Symbols
     request: Request
-    tried: int = 0
 
     @property
     def length(self) -> int:
         """Symbols of each stream."""
         return self.request.length
-
-    @property
-    def symbols(self) -> int:
-        """Of a stream, with all that is tried."""
-        return self.length + self.tried * len(TEMPERATURES)
 
 
 def plan_closing(
@@ -72,8 +59,4 @@ def plan_closing(
     medium, source, request = asked_of(keys, codec, model, data.newline)
     prompt = medium.read_prompt(source, session.notice)
     check_engine(model, codec.size, request, chosen)
-    tried = 0
-    if codec.kind == "audio" and keys.temperature is None and corpus.labels is None:
-        tried = min(request.length, medium.length(None, _TRIED))
-        tried *= tried >= VERDICT * codec.symbol_rate
-    return ClosingSample(medium, prompt, request, tried)
+    return ClosingSample(medium, prompt, request)

@@ -217,7 +217,7 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
         clock = Clock(
             train.max_minutes,
             ranks.clock if train.max_minutes else time.monotonic,
-            closing.symbols / min(closing.length, closing.medium.glimpse),
+            closing.length / min(closing.length, closing.medium.glimpse),
         )
         trainer = Trainer(built, lanes, data.validation, plan, clock, ranks)
         _restore(trainer, saved, judged_anew=judged_anew)
