@@ -3,7 +3,7 @@
 // named after. Targets are rounded to 32 bits where theirs are: they are the same to the bit.
 const OVERLAP = 4, BLOCK = 8, LOOK = 8, ROUNDS = 4, MOMENTUM = 0.99, TINY = 1e-20;
 const RANGE = 90, SILENT = 8, BEND = 300, AROUND = 4, STEADY = 2, NEPERS = Math.fround(Math.LN10 / 20);
-const TURN = 0.25 / 0.25645, TILT = -0.25645 / 0.5;
+const KNEE = 0.875, TURN = 0.25 / 0.25645, TILT = -0.25645 / 0.5;
 const { fround, PI } = Math;
 const zeros = (length) => new Float64Array(length);
 const spectrum = (bins) => ({ re: zeros(bins), im: zeros(bins) });
@@ -375,8 +375,14 @@ class Reader {                         // of symbols that come in pieces
 
 function interleaved(channels) {
   const count = channels.length, pcm = new Int16Array(count * channels[0].length);
-  channels.forEach((own, c) => own.forEach((value, i) => { pcm[count * i + c] = pcm16(value); }));
+  channels.forEach((own, c) => own.forEach((value, i) => { pcm[count * i + c] = pcm16(limited(fround(value))); }));
   return pcm;
+}
+
+function limited(value) {              // see codec.py
+  const size = Math.abs(value), room = 1 - KNEE;
+  if (size <= KNEE) return value;
+  return Math.sign(value) * fround(KNEE + room * Math.tanh((size - KNEE) / room));
 }
 
 function pcm16(value) {

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import soundfile
 
+from seqkit.data.codecs.spectral.codec import limited
+from seqkit.data.sound.writer import pcm16
 from seqkit.play import page
 from tests.browser import Page, needs_browser
 from tests.conftest import Run
@@ -125,6 +127,14 @@ def test_sound_is_the_commands_to_the_last_sample(
     (tmp_path / "b.wav").write_bytes(content)
     assert soundfile.info(tmp_path / "b.wav").samplerate == rate
     assert len(np.unique(samples)) > 3
+
+
+def test_loud_peaks_are_the_commands_to_the_last_sample(opened: Opened) -> None:
+    wave = np.linspace(-3, 3, 4001, dtype=np.float32)
+    script = "document.querySelector('#spectral').textContent"
+    made = f"new Function('wave', {script} + '; return [...interleaved([wave])]')"
+    found = opened("etude").ask(f"{made}({wave.tolist()})")
+    assert np.array_equal(found, np.frombuffer(pcm16(limited(wave)), "<i2"))
 
 
 @pytest.mark.parametrize("rate", [8000, 11025, 44100, 48000])

@@ -32,6 +32,8 @@ _CLIPPED = 0.001  # of the samples, of which nothing is heard
 _AROUND = 24  # frames of a loop, after which those before them no longer matter
 _FADE = 0.05  # seconds from its end to its beginning
 _MOST_ROW = 1e4  # of a value of a row
+_KNEE = 0.875  # of full scale: the size up to which samples stay as they are
+_MOST_SIZE = 1 - 2**-24  # the largest float32 below full scale
 
 
 @dataclass(frozen=True)
@@ -168,6 +170,11 @@ class Spectral:
         holds of a frame that is not at its end is kept for the next one. Raises ConfigError for
         what are no symbols.
         """
+        read = self._unlimited()
+        return lambda symbols, last: limited(read(symbols, last))
+
+    def _unlimited(self) -> Callable[[npt.ArrayLike, bool], Frames]:
+        """A function like that of `reader`, whose samples may exceed full scale."""
         decode = PhaseDecoder(self.layout.size, self.channels)
         kept, begun = np.zeros(0, np.int64), 0
 
@@ -195,7 +202,8 @@ class Spectral:
         if not len(loop):
             return self.frames(loop)
         places = np.arange(-_AROUND * CODES, len(loop) + _AROUND * CODES)
-        samples, first = self.frames(np.take(loop, places, mode="wrap")), _AROUND * self.hop
+        read, first = self._unlimited(), _AROUND * self.hop
+        samples = read(np.take(loop, places, mode="wrap"), True)
         made, later = samples[first:-first], samples[-first:]
         fade = min(round(_FADE * self.sample_rate), first, len(made))
         angle = (np.arange(fade)[:, None] + 0.5) / fade * np.pi / 2
@@ -204,7 +212,7 @@ class Spectral:
         alike = np.clip((head * tail).sum() / max(sizes, 1e-9), -0.9, 1)
         mixed = np.sin(angle) * head + np.cos(angle) * tail
         mixed /= np.sqrt(1 + alike * np.sin(2 * angle))
-        return np.concatenate([mixed.astype(np.float32), made[fade:]])
+        return limited(np.concatenate([mixed.astype(np.float32), made[fade:]]))
 
     def targets(self, codes: Integers) -> Spectra:
         """What `PhaseDecoder` makes sound of, for codes (F, P) that follow each other."""
@@ -238,7 +246,8 @@ class Spectral:
         A mean of decibels is below the decibels of a mean, and magnitudes that no sound has lose
         when sound is made of them.
         """
-        analyse, made = Transform(self.layout.size).at, self.frames(self.encode(samples))
+        analyse = Transform(self.layout.size).at
+        made = self._unlimited()(self.encode(samples), True)
         places = np.arange(0, len(samples), self.hop)
         wanted = self.layout.powers(analyse(samples, places)).sum(0)
         found = self.layout.powers(analyse(made, places)).sum(0)
@@ -250,6 +259,19 @@ class Spectral:
         gain = 1 / max(peak, 1)
         lift += 20 * np.log10(gain)
         return replace(self, layout=replace(self.layout, lift=tuple(lift.tolist())), gain=gain)
+
+
+def limited(samples: Frames) -> Frames:
+    """Samples (n, C) of which none reaches full scale: a limiter without memory.
+
+    Sizes above the knee grow ever more slowly, by a hyperbolic tangent. It is taken in float64, so
+    that it is the same on every machine.
+    """
+    sizes = np.abs(samples)
+    room, loud = 1 - _KNEE, sizes > _KNEE
+    curved = _KNEE + room * np.tanh((sizes[loud].astype(float) - _KNEE) / room)
+    sizes[loud] = np.minimum(curved, _MOST_SIZE)
+    return np.copysign(sizes, samples)
 
 
 def excerpt(samples: Frames, sample_rate: int) -> Frames:
