@@ -1,20 +1,17 @@
 """The data that a checkpoint is to predict: what is named, or its own, found again."""
 
 import dataclasses
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data import elsewhere, streams
+from seqkit.data import stdin
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.elsewhere import is_remote
 from seqkit.data.file_search import Search
 from seqkit.data.load import Known, load_corpus
 from seqkit.data.sound.part import without_silence
-from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError, DataError, SeqkitError
 from seqkit.foundation.session import Session
@@ -73,10 +70,9 @@ def data_asked_for(asked: DataConfig, saved: Checkpoint, session: Session) -> Da
         if asked != DataConfig():
             session.notice("without data.path the data are read as the checkpoint's own were")
         return _own_data(saved, session.catalogue)
-    cache, notice, progress = disk.cache_dir(), session.notice, session.progress
-    paths = streams.read_streams(asked.path, cache, notice, progress)
-    data = elsewhere.fetch(dataclasses.replace(asked, path=paths), cache, notice, progress)
-    data = dataclasses.replace(saved.as_read(data), max_vocabulary=0)
+    paths = stdin.on_disk(asked.path, session.notice, session.progress)
+    data = saved.as_read(dataclasses.replace(asked, path=paths))
+    data = dataclasses.replace(data, max_vocabulary=0)
     if saved.labels is None and data.label:
         refused = f"data.label={data.label}: this checkpoint learnt no labels"
         raise ConfigError(f"{refused}: leave it out")
@@ -92,7 +88,7 @@ def _own_data(saved: Checkpoint, catalogue: Catalogue) -> DataConfig:
     Raises:
         DataError: the data is not found, or cannot be those.
     """
-    data = elsewhere.cached(saved.settings.data, disk.cache_dir())
+    data = saved.settings.data
     problem = None
     if data.path:
         problem = recorded_path_problem(data, saved.codec, saved.data)
@@ -123,9 +119,6 @@ def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, A
     recorded = record.get("bytes")
     if recorded is None:
         return f"the checkpoint does not say how large {' and '.join(data.path)} was"
-    for path in data.path:
-        if is_remote(path) and not os.path.lexists(path):
-            return f"{path} is not in the cache, and is fetched only if data.path={path} is given"
     search = Search(data, codec.kind)
     shown, size = " and ".join(data.path), 0
     try:

@@ -278,8 +278,8 @@ def load(
 
     Args:
         checkpoint: a run's folder, of which the best checkpoint is taken, or a file; or the name of
-            a ready-made model, shakespeare or etude, if no file or run is called so; or a URL, as
-            hf://USER/NAME, of a checkpoint that is copied into the cache.
+            a ready-made model, shakespeare or etude, if no file or run is called so; or
+            hf://USER/NAME, of a shared one.
         device: auto, cpu, cuda or cuda:N.
         plugins: modules that bring the codec, where it is none of an installed package.
 

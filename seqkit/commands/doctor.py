@@ -13,7 +13,7 @@ from seqkit.advice.faults import Fault, require_enough
 from seqkit.advice.sound import decibels
 from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
-from seqkit.data import elsewhere, streams
+from seqkit.data import stdin
 from seqkit.data.datasets import Folders
 from seqkit.data.load import load_corpus, require_cut
 from seqkit.evaluation import baselines
@@ -65,10 +65,7 @@ def _of_run(path: Path) -> dict[str, Any]:
 def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str, Any]:
     if not (config.data.path or config.data.dataset):
         raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or run_dir=FOLDER of a run")
-    cache = disk.cache_dir()
-    paths = streams.read_streams(config.data.path, cache, console.notice, console.progress)
-    config.data.path = paths
-    config.data = elsewhere.fetch(config.data, cache, console.notice, console.progress)
+    config.data.path = stdin.on_disk(config.data.path, console.notice, console.progress)
     given, config = config.recipe, _with_recipe(config, catalogue, console)
     chosen = device.find_device(config.device, for_all=True)
     session = Session(catalogue, console.notice, console.progress)
@@ -82,11 +79,10 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     with machine.memory_errors("Try device=cpu."):
         facts, found = examine(config.data, corpus, console.progress)
     faults += found
-    if paths:
+    if config.data.path:
         keys = {key: value for fault in faults for key, value in fault.keys.items()}
         config.init_from = keys.pop("init_from", None)
-        # The command line to copy has the URL.
-        config.data = dataclasses.replace(config.data, path=paths, **keys)
+        config.data = dataclasses.replace(config.data, **keys)
         if not given and config.data.document == "line":
             config.recipe = recommend.FOR_LINES
     training, composed = facts["split"]["training"], partial(_of_recipe, catalogue)

@@ -18,8 +18,7 @@ class DataConfig:
     )
     path: list[str] = option(
         [],
-        "a file, a folder, a URL, or - for stdin; each file is one document; may be given several "
-        "times",
+        "a file, a folder, or - for stdin; each file is one document; may be given several times",
     )
     document: str = option(
         "file",

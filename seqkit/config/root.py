@@ -54,7 +54,7 @@ class Config:
     quiet: bool = option(False, "no progress and no notices on stderr")
     checkpoint: str | None = option(
         None,
-        "a run's folder, a checkpoint file, a ready-made model (shakespeare, etude) or a URL, as "
+        "a run's folder, a checkpoint file, a ready-made model (shakespeare, etude), or "
         "hf://USER/NAME",
     )
     prompt: str | None = option(None, "text that the sample continues, taken literally")

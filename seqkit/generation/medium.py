@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.data import streams
+from seqkit.data import stdin
 from seqkit.data.codecs import Characters, Codec, TextCodec, UnknownSymbolError
 from seqkit.data.sound import writer
 from seqkit.foundation import disk
@@ -109,8 +109,8 @@ class Text:
 
     def _read(self, file: str) -> str | bytes:
         try:
-            if streams.is_pipe(file):
-                content = b"".join(streams.stream_blocks(file))
+            if file in stdin.STDIN:
+                content = b"".join(stdin.blocks())
             elif Path(file).is_char_device():  # /dev/zero has no end
                 raise DataError(f"prompt_file={file}: cannot be read: it is no file")
             else:

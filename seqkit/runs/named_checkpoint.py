@@ -1,20 +1,17 @@
-"""The checkpoint that `checkpoint=` or `init_from=` names: a path, a ready-made model, or a URL.
+"""The checkpoint that `checkpoint=` or `init_from=` names: a path, a ready-made model, hf://….
 
-A file or a run of that name comes first. A shared checkpoint, at a URL, is copied into the cache.
+A file or a run of that name comes first. huggingface_hub keeps copies of shared ones, hf://….
 """
 
 import dataclasses
 import os
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from seqkit.data import elsewhere
-from seqkit.data.elsewhere import is_remote
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, Progress, unseen
-from seqkit.foundation.errors import CheckpointError, ConfigError, DataError, UnreadableError
+from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
 from seqkit.foundation.run_folders import SUFFIX, is_run
 from seqkit.foundation.settings import nearest
 from seqkit.runs import checkpoint
@@ -22,8 +19,7 @@ from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.layout import READY_MADE, find_checkpoint
 
 HUB = "hf://"
-IN_REPOSITORY = f"checkpoint{SUFFIX}"
-"""What the checkpoint of a repository on the hub is called."""
+_IN_REPOSITORY = f"checkpoint{SUFFIX}"  # what the checkpoint of a repository is called
 
 
 def ready_made() -> list[str]:
@@ -35,7 +31,7 @@ def is_path(name: str) -> bool:
     """Whether a name is a path, there or not."""
     if name in ready_made():  # a folder of data may be called so, too
         return Path(name).is_file() or is_run(Path(name))
-    return os.path.lexists(name) or not is_remote(name)
+    return os.path.lexists(name) or "://" not in name
 
 
 def absolute(name: str) -> str:
@@ -44,7 +40,7 @@ def absolute(name: str) -> str:
 
 
 def load_checkpoint(place: str | None, catalogue: Catalogue, console: Console) -> Checkpoint:
-    """The checkpoint that `checkpoint=` names: a run's folder, a file, a model's name or a URL.
+    """The checkpoint that `checkpoint=` names: a run's folder, a file, a model's name, hf://….
 
     Raises:
         ConfigError: nothing is named.
@@ -54,7 +50,7 @@ def load_checkpoint(place: str | None, catalogue: Catalogue, console: Console) -
         names = " or ".join(f"checkpoint={name}" for name in ready_made())
         raise ConfigError(
             "no checkpoint: give checkpoint=RUN_FOLDER or checkpoint=FILE, or a ready-made model, "
-            f"{names}, or a URL"
+            f"{names}, or hf://USER/NAME"
         )
     return read(place, catalogue, console.notice, console.progress)
 
@@ -66,20 +62,20 @@ def read(
 
     Raises:
         CheckpointError: there is none, or none that can be read.
-        ConfigError: a URL that cannot be read, or not without more packages.
+        ConfigError: a URL of another kind than hf://, which needs huggingface_hub.
     """
     by_path = is_path(name)
     if by_path and name in ready_made():
         notice(f"{name}: what is here, not the ready-made model")
-    shared = not by_path and is_remote(name)
-    file = _fetched(name, notice, progress) if shared else located(name)
+    shared = not by_path and name not in ready_made()
+    file = _fetched(name, progress) if shared else located(name)
     try:
         with progress("reading the checkpoint"):
             saved = checkpoint.load(file, catalogue)
     except CheckpointError as error:
         if not shared or isinstance(error, UnreadableError):
             raise
-        disk.remove(file)
+        disk.remove(file.resolve())
         raise CheckpointError(f"{name}: {error}. Its copy is removed, and fetched again") from error
     if shared:
         notice(f"{name}: digest {saved.digest}")
@@ -98,19 +94,25 @@ def located(name: str) -> Path:
         raise CheckpointError(f"{error}{hint}") from error
 
 
-def _fetched(url: str, notice: Callable[[str], None], progress: Progress) -> Path:
-    """The copy of a shared checkpoint, brought up to date. Raises as `read` does."""
-    place = url.rstrip("/")
-    if place.startswith(HUB) and place.count("/") == 3:  # a repository
-        place = f"{place}/{IN_REPOSITORY}"
-    if not urlsplit(place).path.endswith(SUFFIX):
-        raise ConfigError(f"{url}: give the URL of a file *{SUFFIX}, or hf://USER/NAME")
-    cache = disk.cache_dir()
+def _fetched(url: str, progress: Progress) -> Path:
+    """The newest copy of a checkpoint on the Hugging Face hub. Raises as `read` does."""
+    user, _, rest = url.rstrip("/").removeprefix(HUB).partition("/")
+    name, _, file = rest.partition("/")
+    file = file or _IN_REPOSITORY
+    if not (url.startswith(HUB) and name and file.endswith(SUFFIX)):
+        raise ConfigError(
+            f"{url}: give hf://USER/NAME or hf://USER/NAME/FILE{SUFFIX}; of another URL download "
+            "the file, and give checkpoint=FILE"
+        )
     try:
-        return elsewhere.fetch_url(place, cache, notice, progress)
-    except DataError as error:
-        copy = elsewhere.copy_of_url(place, cache)
-        if not copy.is_file():
-            raise CheckpointError(str(error)) from error
-        notice(f"{error}; read from its copy, {copy}")
-        return copy
+        from huggingface_hub import hf_hub_download
+        from huggingface_hub.utils import disable_progress_bars  # type: ignore[attr-defined]
+    except ImportError as error:
+        raise ConfigError(f"{url}: needs more: pip install 'seqkit[remote]' ({error})") from error
+    disable_progress_bars()
+    try:
+        with progress(f"fetching {url}"):
+            return Path(hf_hub_download(f"{user}/{name}", file))
+    except Exception as error:  # it raises those of its libraries
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise CheckpointError(f"{HUB}{user}/{name}/{file}: cannot be read: {said}") from error

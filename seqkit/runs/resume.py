@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from seqkit.config import ARITHMETIC_KEYS, Config, as_data_asks, values_of
-from seqkit.data import elsewhere
 from seqkit.foundation import disk, dropped
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.config_file import from_values
@@ -111,7 +110,7 @@ def read_config(folder: Path) -> Config:
 
 def as_kept(config: Config) -> Config:
     """The config as a run keeps it: known from every folder, and with what its data ask for."""
-    data = replace(config.data, path=elsewhere.absolute(config.data))
+    data = replace(config.data, path=[str(Path(path).absolute()) for path in config.data.path])
     origin = config.init_from and named_checkpoint.absolute(config.init_from)
     return as_data_asks(replace(config, seed=config.fixed_seed, data=data, init_from=origin))
 

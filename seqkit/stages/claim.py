@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit.config import Config, DataConfig
-from seqkit.data import elsewhere, streams
+from seqkit.data import stdin
 from seqkit.data.load import Known
-from seqkit.foundation import disk
 from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.session import Notice, Session
 from seqkit.runs import named_checkpoint, resume
@@ -115,13 +114,11 @@ class Settled:
     """What a training is by, before its data are read.
 
     config: what is asked for, as a run keeps it.
-    source: the keys of the data with paths on this machine.
     known: what the checkpoint to start from decides on how they are read.
     other: the checkpoint of another training whose weights it starts from, if any.
     """
 
     config: Config
-    source: DataConfig
     known: Known
     other: Checkpoint | None = None
 
@@ -130,38 +127,31 @@ def settled(claim: Claim, session: Session) -> Settled:
     """Find out what a run is by: where its data are, and what its weights to start from decide.
 
     Raises:
-        SeqkitError: a stream or a URL cannot be read, or the weights to start from.
+        SeqkitError: standard input cannot be read, or the weights to start from.
     """
     saved, ranks, notice, other = claim.saved, session.ranks, session.notice, None
     with ranks.turn(ranks.rank.local_number == 0):  # the others find what it left in the cache
-        config, source = _located(claim.config, session)
+        config = _located(claim.config, session)
         if saved is None and config.init_from is not None:
             other = named_checkpoint.read(
                 config.init_from, session.catalogue, notice, session.progress
             )
             data = _as_read(config.data, other, notice)
             config = dataclasses.replace(config, data=data)
-            source = dataclasses.replace(data, path=source.path)
-    return Settled(config, source, _known(config.data, saved, other), other)
+    return Settled(config, _known(config.data, saved, other), other)
 
 
-def _located(config: Config, session: Session) -> tuple[Config, DataConfig]:
-    """The config as a run keeps it, and the keys of its data with paths on this machine.
-
-    Paths become absolute, and files of the cache take the place of streams. In the config URLs
-    stay, so that a run goes on on a machine whose cache has no copy.
-    """
-    notice, progress, cache = session.notice, session.progress, disk.cache_dir()
+def _located(config: Config, session: Session) -> Config:
+    """The config as a run keeps it: absolute paths, and a file in place of standard input."""
     prompt = [] if config.prompt_file is None else [config.prompt_file]
-    files = streams.read_streams([*config.data.path, *prompt], cache, notice, progress)
+    files = stdin.on_disk([*config.data.path, *prompt], session.notice, session.progress)
     config = dataclasses.replace(
         config,
         data=dataclasses.replace(config.data, path=files[: len(config.data.path)]),
         prompt_file=str(Path(files[-1]).absolute()) if prompt else None,
         prompt_audio=config.prompt_audio and str(Path(config.prompt_audio).absolute()),
     )
-    config = resume.as_kept(config)
-    return config, elsewhere.fetch(config.data, cache, notice, progress)
+    return resume.as_kept(config)
 
 
 def _as_read(data: DataConfig, other: Checkpoint, notice: Notice) -> DataConfig:

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import torch
 
 from seqkit.config import Config, taken, values_of
-from seqkit.data import streams
 from seqkit.data.corpus import Corpus, Part
+from seqkit.data.stdin import STDIN
 from seqkit.evaluation import baselines
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device, machine
@@ -174,9 +174,8 @@ def _check_alike(config: Config, ranks: Ranks) -> None:
     """Raise ConfigError where this process was started for another training than rank 0."""
     if ranks.alone:
         return
-    for path in config.data.path:
-        if streams.is_pipe(path):
-            raise ConfigError(f"data.path={path}: several processes cannot read one stream")
+    if STDIN & {*config.data.path}:
+        raise ConfigError("data.path=-: several processes cannot read one stream")
     keys = {name: value for name, value in values_of(config).items() if name not in _OWN_KEYS}
     ranks.check_same(device.versions() | keys)
 
@@ -187,7 +186,7 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
     config, train, seed = by.config, by.config.train, by.config.fixed_seed
     precision, *_ = device.candidate_precisions(train.precision, chosen)
     data = read_data(
-        by.source, by.known, train, session, recipe=config.recipe, goes_on=saved is not None
+        config.data, by.known, train, session, recipe=config.recipe, goes_on=saved is not None
     )
     corpus, start = data.corpus, saved
     if by.other is not None:

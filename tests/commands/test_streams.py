@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -65,8 +64,7 @@ def test_sound_may_come_through_a_pipe(tmp_path: Path) -> None:
     ("way", "code", "told"),
     [
         ("cat a.txt | {} data.path=/dev/stdin", 0, "stdin: 450,000 bytes read"),
-        ("{} data.path=<(cat a.txt)", 0, "pipe: 450,000 bytes read"),
-        ("mkfifo novel; cat a.txt > novel & {} data.path=novel", 0, "novel: 450,000 bytes read"),
+        ("mkfifo novel; {} data.path=novel", 3, "novel is neither a file nor a folder"),
         ("true | {} data.path=-", 3, "stdin: empty"),
         ("{} data.path=- < /dev/zero", 3, "stdin is a terminal or a device"),
     ],
@@ -76,8 +74,7 @@ def test_what_a_shell_makes_a_stream_is_read_to_its_end(
 ) -> None:
     (tmp_path / "a.txt").write_text(SENTENCE * 10_000)  # more than a pipe holds
     words = [*TINY, "run_dir=run", "train.max_steps=1", "train.validate_every=0"]
-    program = sys.executable if "<(" in way else python()  # which passes three streams
-    line = way.format(f'"{program}" -m seqkit {" ".join(words)}')
+    line = way.format(f'"{python()}" -m seqkit {" ".join(words)}')
     done = completed(["bash", "-c", line], tmp_path)
     assert (done.returncode, told in done.stderr) == (code, True), done.stderr
 
