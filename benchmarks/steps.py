@@ -30,7 +30,7 @@ from torch.nn import functional as F
 from benchmarks.timing import interleave
 from benchmarks.training_rows import Row, rows
 from seqkit import compose
-from seqkit.config import Config, taken
+from seqkit.config import Config
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError, DeviceError, SeqkitError
 from seqkit.foundation.randomness import uniforms_of_streams
@@ -38,7 +38,7 @@ from seqkit.generation.engines.choose import PRECISIONS, build_engine
 from seqkit.generation.request import Request
 from seqkit.generation.sampler import Drawing, Engine
 from seqkit.model.char_rnn import CharRNN
-from seqkit.runs.asked import SampleKeys, sampling_of
+from seqkit.runs.asked import sampling_of
 
 SHAPES = {
     "text": "model.num_layers=2 model.hidden_size=512 model.vocabulary_size=65 "
@@ -158,7 +158,7 @@ def generation_rows(config: Config, chosen: torch.device) -> dict[str, Row]:
 
 
 def _engine(config: Config, steps: int, engine: Engine, model: CharRNN) -> Callable[[], object]:
-    sampling, state = sampling_of(taken(config, SampleKeys)), model.zero_state(config.streams)
+    sampling, state = sampling_of(config), model.zero_state(config.streams)
     first, streams = np.zeros(config.streams, np.int64), range(config.streams)
     positions = itertools.count(1, steps)
 
@@ -174,7 +174,7 @@ def _plain(config: Config, steps: int, chosen: torch.device) -> Callable[[], obj
     settings, size = config.model, config.model.vocabulary_size
     rnn = nn.LSTM(size, settings.hidden_size, settings.num_layers).to(chosen)
     head = nn.Linear(settings.hidden_size, size).to(chosen)
-    temperature = sampling_of(taken(config, SampleKeys)).temperature or 1.0
+    temperature = sampling_of(config).temperature or 1.0
 
     @torch.inference_mode()
     def generate() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-from seqkit.commands import COMMANDS, help_texts
+from seqkit import commands
 from seqkit.config import options
 from seqkit.foundation.settings import allowed_values, default_of
 
@@ -39,9 +39,9 @@ def commands_page() -> str:
     parts = [
         "# Commands\n\n`python -m seqkit COMMAND key=value …`; without a command it is `train`.\n"
     ]
-    for name in COMMANDS:
+    for name in commands.COMMANDS:
         with contextlib.redirect_stdout(io.StringIO()):
-            text = help_texts.keys(name)
+            text = commands.keys(name)
         parts.append(f"## {name}\n\n```text\n{text}\n```\n")
     return "\n".join(parts)
 

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import NoReturn
 
 import seqkit
-from seqkit import commands
+from seqkit import commands, compose
 from seqkit.commands import COMMANDS
 from seqkit.commands.interrupts import SIGNALS, ended_by_signals
-from seqkit.config import taken
 from seqkit.foundation import driver, processes, stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, put
@@ -92,16 +91,14 @@ def _main(arguments: list[str]) -> int:
     if options.version or command == "version":
         stdout.write(seqkit.__version__)
         return 0
-    from seqkit.commands import help_texts
-
     if not arguments or (asks and (not words or "=" in words[0])):
-        stdout.write(help_texts.overview(options.config_dir))
+        stdout.write(commands.overview(options.config_dir))
         return 0
     if "=" not in words[0]:
         words.pop(0)
-        help_texts.refuse_unknown(command)
+        commands.refuse_unknown(command)
         if asks:
-            stdout.write(help_texts.keys(command))
+            stdout.write(commands.keys(command))
             return 0
     if options.multirun:
         if options.cfg:
@@ -128,8 +125,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(command: str, words: list[str], config_dirs: list[Path], *, only_shown: bool) -> int:
-    from seqkit import compose  # which takes a while, and Hydra more if it is needed
-
     made = compose.compose_training if command == "train" else compose.compose
     config = made(words, config_dirs)
     if only_shown:
@@ -145,9 +140,8 @@ def _run(command: str, words: list[str], config_dirs: list[Path], *, only_shown:
         if commands.reads(command, "device"):
             driver.wake(config.device, processes.own_rank().local_number)
         module = commands.load(command)  # PyTorch takes a second or two
-    keys = taken(config, module.Keys) if hasattr(module, "Keys") else config
     with ended_by_signals():  # from here on something may have been begun
-        module.run(keys, catalogue, console)
+        module.run(config, catalogue, console)
     return 0
 
 

@@ -1,6 +1,5 @@
 """The program as a user meets it: exit codes, streams and words."""
 
-import dataclasses
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import seqkit
-from seqkit.commands import COMMANDS, load
 from tests.conftest import Run, Write, completed, environment
 from tests.warm_python import python
 
@@ -93,12 +91,3 @@ def test_a_ctrl_c_at_the_very_end_disturbs_nothing() -> None:
         [sys.executable, "-c", program], env=environment(), capture_output=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, b"")
-
-
-def test_commands_are_handed_all_keys_that_they_read() -> None:
-    handing = {name: vars(load(name)).get("Keys") for name in COMMANDS}
-    for name, keys in handing.items():
-        if keys is None:
-            continue  # it is handed all keys
-        handed = {item.name for item in dataclasses.fields(keys)}
-        assert {key.partition(".")[0] for key in COMMANDS[name].reads} <= handed

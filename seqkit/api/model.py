@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, Un
 
 import numpy as np
 
-from seqkit.api.generate_calls import GenerateKeys, sample_keys
 from seqkit.data.corpus import Part
 from seqkit.foundation import driver
 from seqkit.foundation.catalogue import Catalogue
@@ -28,6 +27,7 @@ from seqkit.generation.generate import generate
 from seqkit.generation.medium import medium_of
 from seqkit.generation.sampler import Blocks, streams_of
 from seqkit.model.state import State, zero_state
+from seqkit.runs.asked import GenerateKeys, sample_keys
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
 from seqkit.symbols import Floats, Integers, Symbols

@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from seqkit.config import Keys
 from seqkit.foundation import stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
@@ -16,14 +16,6 @@ _SECTIONS = ("data", "model", "optimizer", "train")
 _KEYS = ("recipe", "seed", "init_from", "device")  # of the root, that shape a training
 _OUTCOMES = ("finished", "diverged")
 _LIKE = {"True": "yes", "False": "no"}
-
-
-@dataclass(frozen=True)
-class Keys:
-    """What `compare` reads."""
-
-    runs: str
-    json: bool
 
 
 def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:

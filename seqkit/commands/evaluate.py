@@ -3,7 +3,6 @@
 import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import torch
 
 from seqkit.api import checkpoint_data
 from seqkit.commands import outputs
-from seqkit.config import DataConfig
+from seqkit.config import Keys
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import check_same
 from seqkit.data.sound import Wave
@@ -27,7 +26,6 @@ from seqkit.foundation.session import Session
 from seqkit.foundation.wording import counted, json_text
 from seqkit.generation.generate import generate
 from seqkit.generation.request import Trained
-from seqkit.runs.asked import SampleKeys
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
 from seqkit.stages.recording import digest, recording_of, source_of
@@ -36,20 +34,6 @@ from seqkit.symbols import Integers
 _SOUNDS = 3  # that protocol=spectral makes, each from draws of its own
 _SECONDS = 10.0  # of each, by default
 _FULL_RATE = 48_000  # hertz at which another recording is read: no distance hears more
-
-
-@dataclass(frozen=True)
-class Keys(SampleKeys):
-    """What `evaluate` reads."""
-
-    checkpoint: str | None = None
-    data: DataConfig = field(default_factory=DataConfig)
-    part: str = "validation"
-    protocol: str = "streaming"
-    window: int = 256
-    device: str = "auto"
-    json: bool = False
-    overwrite: bool = False
 
 
 def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:

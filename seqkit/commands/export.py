@@ -1,9 +1,9 @@
 """`export`: a checkpoint as a page, or in 8 bits."""
 
 import dataclasses
-from dataclasses import dataclass
 
 from seqkit.commands import outputs
+from seqkit.config import Keys
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
@@ -11,15 +11,6 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.run_folders import SUFFIX
 from seqkit.play.page import page_of
 from seqkit.runs.named_checkpoint import load_checkpoint
-
-
-@dataclass(frozen=True)
-class Keys:
-    """What `export` reads."""
-
-    checkpoint: str | None
-    out: str | None
-    overwrite: bool
 
 
 def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:

@@ -1,11 +1,11 @@
 """`generate`: a checkpoint continues a prompt."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
-from seqkit.commands.sample_output import Sample
+from seqkit.commands.outputs import Sample
+from seqkit.config import Keys
 from seqkit.foundation import driver, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
@@ -14,18 +14,8 @@ from seqkit.foundation.stdout import Product
 from seqkit.generation import listening
 from seqkit.generation.generate import generate
 from seqkit.generation.request import require_streams
-from seqkit.runs.asked import SampleKeys
 from seqkit.runs.layout import samples_folder
 from seqkit.runs.named_checkpoint import load_checkpoint
-
-
-@dataclass(frozen=True)
-class Keys(SampleKeys):
-    """What `generate` reads."""
-
-    checkpoint: str | None = None
-    device: str = "auto"
-    overwrite: bool = False
 
 
 def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:

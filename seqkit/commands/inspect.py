@@ -1,24 +1,16 @@
 """`inspect`: what a checkpoint holds."""
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
+from seqkit.config import Keys
 from seqkit.foundation import stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.model.arrays import count_parameters
 from seqkit.runs.named_checkpoint import load_checkpoint
-
-
-@dataclass(frozen=True)
-class Keys:
-    """What `inspect` reads."""
-
-    checkpoint: str | None
-    json: bool
 
 
 def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:

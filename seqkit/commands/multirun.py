@@ -1,7 +1,6 @@
 """`--multirun`: a grid of trainings, checked before any begins, each in a process of its own."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from seqkit import compose
 from seqkit.commands.interrupts import Interrupts
-from seqkit.config import taken
+from seqkit.config import Keys
 from seqkit.foundation import disk, machine, threads
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
@@ -26,43 +25,6 @@ _GPUS = "CUDA_VISIBLE_DEVICES"
 _ERROR = "seqkit: error: "
 _OUTCOMES = {None: "not started", 0: "finished", 75: "stopped", 130: "stopped"}
 _HEAD = ("run", "best loss", "time", "outcome", "keys")
-_USUAL = {"job_name": "seqkit", "time": 1440, "cpus_per_task": 4}  # of a job of Slurm
-
-
-class SlurmJob:
-    """A command that a cluster runs by submitit, its output in a log.
-
-    Slurm's SBATCH_* variables say what it may take.
-    """
-
-    def __init__(self, command: Sequence[str], log: Path, *, gpu: bool) -> None:
-        """Submit it. Raises ConfigError where there is no cluster."""
-        try:
-            import submitit
-
-            executor = submitit.SlurmExecutor(log.with_suffix(".slurm"))
-            executor.update_parameters(**_USUAL, gpus_per_node=1 if gpu else None)
-            words = ["sh", "-c", 'exec "$@" >>"$0" 2>&1', str(log.absolute()), *command]
-            with submitit.helpers.clean_env():  # the sweep itself may be a job
-                self._job = executor.submit(subprocess.call, words)
-        except (ImportError, RuntimeError) as error:
-            raise ConfigError(f"launcher=slurm needs Slurm and seqkit[slurm]: {error}") from error
-
-    def poll(self) -> int | None:
-        """Its exit code, or that of a device that is gone; None as long as it waits or runs."""
-        if not self._job.done():
-            return None
-        try:
-            return int(self._job.result())
-        except RuntimeError:  # its node, or its time, is gone
-            return DeviceError.exit_code
-
-    def send_signal(self, number: int) -> None:
-        """Cancel it, upon which it saves its state."""
-        self._job.cancel(check=False)
-
-
-Process = subprocess.Popen[bytes] | SlurmJob
 
 
 @dataclass
@@ -90,15 +52,6 @@ class Job:
         return self.folder.name, loss, seconds, outcome, self.differing
 
 
-@dataclass(frozen=True)
-class _Sweep:
-    """How jobs are started."""
-
-    gpus: int | None
-    jobs: int | None
-    launcher: str
-
-
 def run(words: Sequence[str], config_dirs: list[Path]) -> int:
     """Train once for every combination, and show a table on stderr; stdout stays empty.
 
@@ -112,7 +65,7 @@ def run(words: Sequence[str], config_dirs: list[Path]) -> int:
     """
     lines, own = compose.sweep(words)
     configs = [compose.compose(line, config_dirs) for line in lines]
-    sweep = taken(compose.compose(own, config_dirs), _Sweep)
+    sweep = compose.compose(own, config_dirs)
     for config in configs:
         Catalogue(config.plugins)  # which refuses a faulty plug-in
     if not all(config.recipe for config in configs):
@@ -162,14 +115,10 @@ def _jobs(lines: Sequence[Sequence[str]], options: Sequence[str], folder: Path) 
     return jobs
 
 
-def _starter(sweep: _Sweep, slots: int) -> Callable[[Job, int], Process]:
+def _starter(sweep: Keys, slots: int) -> Callable[[Job, int], subprocess.Popen[bytes]]:
     """Returns what starts a job in a place. Raises ConfigError, DeviceError where nothing can."""
     if sweep.launcher == "serial" and (sweep.gpus or sweep.jobs):
-        raise ConfigError("several jobs at once: give launcher=local or launcher=slurm, too")
-    if sweep.launcher == "slurm":
-        if shutil.which("sbatch") is None:
-            raise ConfigError("launcher=slurm: no Slurm on this machine (sbatch is not found)")
-        return lambda job, slot: SlurmJob(job.command, job.log, gpu=bool(sweep.gpus))
+        raise ConfigError("several jobs at once: give launcher=local, too")
     environment, gpus = dict(os.environ), list[str]()
     if slots > 1 and not threads.are_given():
         environment["OMP_NUM_THREADS"] = str(max(1, machine.own_cores() // slots))
@@ -181,7 +130,7 @@ def _starter(sweep: _Sweep, slots: int) -> Callable[[Job, int], Process]:
         if present < slots:
             raise DeviceError(f"gpus={sweep.gpus}: there are {present}: give fewer")
 
-    def start(job: Job, slot: int) -> Process:
+    def start(job: Job, slot: int) -> subprocess.Popen[bytes]:
         with disk.reopen(job.log) as log:
             return subprocess.Popen(
                 job.command,
@@ -198,7 +147,7 @@ def _starter(sweep: _Sweep, slots: int) -> Callable[[Job, int], Process]:
 def _run_all(
     jobs: Sequence[Job],
     slots: int,
-    start: Callable[[Job, int], Process],
+    start: Callable[[Job, int], subprocess.Popen[bytes]],
     console: Console,
     interrupts: Interrupts,
 ) -> None:
@@ -206,7 +155,7 @@ def _run_all(
 
     After a second signal, and after a failure of a start, those that are going end at once.
     """
-    waiting, going, stopping = [*jobs], dict[int, tuple[Job, Process]](), False
+    waiting, going, stopping = [*jobs], dict[int, tuple[Job, subprocess.Popen[bytes]]](), False
     with console.progress("multirun", len(jobs), unit="jobs") as bar:
         try:
             while going or (waiting and not stopping):

@@ -2,10 +2,9 @@
 
 import secrets
 import socket
-from dataclasses import dataclass
 from pathlib import Path
 
-from seqkit.config import RUNS, SampleConfig
+from seqkit.config import RUNS, Keys
 from seqkit.foundation import driver, stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
@@ -18,17 +17,6 @@ _HERE = "127.0.0.1"
 _CONNECTIONS = 128  # at once; each of them may send a few megabytes
 _SENT = 1 << 16  # bytes on their way to a client: what more it does not read is not made
 _GRACE = 1  # seconds for what is being sent when the server ends
-
-
-@dataclass(frozen=True)
-class Keys:
-    """What `play` reads."""
-
-    checkpoint: str | None
-    device: str
-    port: int
-    runs: str
-    sample: SampleConfig
 
 
 def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:

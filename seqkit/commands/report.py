@@ -1,20 +1,13 @@
 """`report`: the page that shows a run, made anew."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit.advice import run_page
+from seqkit.config import Keys
 from seqkit.foundation import stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
-
-
-@dataclass(frozen=True)
-class Keys:
-    """What `report` reads."""
-
-    run_dir: str | None
 
 
 def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:

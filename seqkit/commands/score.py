@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from seqkit.advice.surprise import ALTERNATIVES, Surprise, contents_of
 from seqkit.api import checkpoint_data
 from seqkit.commands import outputs
-from seqkit.config import DataConfig
+from seqkit.config import Keys
 from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
 from seqkit.evaluation import scoring
@@ -26,18 +25,6 @@ from seqkit.runs.named_checkpoint import load_checkpoint
 _TOLD = 5  # places on stderr
 _LINES = 1 << 14  # that are written at once
 _PAGE = ".html"
-
-
-@dataclass(frozen=True)
-class Keys:
-    """What `score` reads."""
-
-    checkpoint: str | None
-    data: DataConfig
-    part: str
-    device: str
-    out: str | None
-    overwrite: bool
 
 
 def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:

@@ -6,7 +6,7 @@ from seqkit.api.run_files import closing_file, closing_sample, finish_closing_sa
 from seqkit.api.run_training import advice, run_training
 from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
-from seqkit.commands.sample_output import Sample
+from seqkit.commands.outputs import Sample
 from seqkit.config import Config
 from seqkit.foundation import machine, processes, stdout
 from seqkit.foundation.catalogue import Catalogue

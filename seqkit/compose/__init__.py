@@ -1,7 +1,195 @@
-"""Arguments and recipes become a checked config; Hydra is imported where a recipe is chosen."""
+"""Arguments become one checked Config, or those of a sweep: keys as typed, a recipe by Hydra.
 
-from seqkit.compose.arguments import FREE_TEXT as FREE_TEXT
-from seqkit.compose.arguments import compose as compose
-from seqkit.compose.arguments import compose_training as compose_training
-from seqkit.compose.arguments import given_keys as given_keys
-from seqkit.compose.arguments import sweep as sweep
+Keys of free text never pass through Hydra or OmegaConf.
+"""
+
+import itertools
+import re
+import shlex
+import typing
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from seqkit import config as schema
+from seqkit.config import Config
+from seqkit.foundation import dropped
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.settings import KEYED, nearest, read_value
+
+_PLACES = (  # that name files and folders
+    *("checkpoint", "data.path", "init_from", "out", "prompt_audio", "prompt_file"),
+    *("run_dir", "runs"),
+)
+_WORDS = (
+    *("document", "label", "leave_out", "pattern"),
+    *("test", "validation"),
+)
+FREE_TEXT = (*_PLACES, *(f"data.{word}" for word in _WORDS), "label", "prompt", "until")
+"""Keys whose values arrive letter for letter as the shell hands them over."""
+_REPEATED = "data.path"
+"""One of them, each value of which counts; of the others the last one does."""
+_KIN = (("prompt", "prompt_file", "prompt_audio"), ("length", "seconds"))
+"""Keys of which one replaces the others."""
+_OF_A_COMMAND = ("json", "out", "overwrite", "plugins", "quiet", "resume", "run_dir")
+"""Keys that hold for one command line, and not for the next."""
+_OF_SWEEP = ("gpus", "jobs", "launcher")  # keys of the sweep itself
+_LISTS = [name for name, item in schema.options() if typing.get_origin(item.type) is list]
+_BETWEEN = re.compile(r",(?![^\[]*\])")  # commas that are in no brackets
+
+
+def compose(arguments: Iterable[str], config_dirs: list[Path]) -> Config:
+    """One checked config from `key=value` arguments.
+
+    Args:
+        arguments: as the shell hands them over.
+        config_dirs: the user's folders, which come before seqkit's own and those of plug-ins.
+            Recipes are looked for in a folder itself and in its `recipe` and `recipes`.
+
+    Raises:
+        ConfigError: an unknown key or recipe, a wrong type, or a value out of range.
+    """
+    given, items = _separate(arguments), dict(schema.options())
+    recipe, literal = dict(given).get("recipe"), (*FREE_TEXT, "recipe")
+    values = {key: read_value(key, items[key], text) for key, text in given if key not in literal}
+    config = Config()
+    if recipe is not None:
+        from seqkit.compose.recipes import composed  # Hydra takes a quarter of a second
+
+        config = composed(recipe, values, config_dirs)
+        config.recipe = recipe
+    for key, value in (values | _free_text(given)).items():
+        schema.set_value(config, key, value)
+    if config.train.max_minutes > 0:
+        _lift_steps(config, [key for key, _ in given])
+    schema.check(config)
+    return config
+
+
+def compose_training(arguments: Sequence[str], config_dirs: list[Path]) -> Config:
+    """As `compose`, but a run that is to go on without a recipe has its own settings.
+
+    Raises:
+        ConfigError: as `compose`, there is no run in the folder, or a key is none of a training's.
+        CheckpointError: the run's settings cannot be read.
+    """
+    _refuse_keys_of_others(arguments)
+    asked = compose(arguments, config_dirs)
+    if asked.recipe or not asked.run_dir or asked.resume == "never":
+        return asked
+    from seqkit.runs.resume import read_config  # which takes half a second
+
+    return with_given(read_config(Path(asked.run_dir)), asked, given_keys(arguments))
+
+
+def with_given(stored: Config, given: Config, keys: Collection[str]) -> Config:
+    """A run's own config with those keys that a command line gives.
+
+    Raises ConfigError where the result cannot be trained.
+    """
+    by_the_clock = stored.train.max_minutes > 0
+    replaced = {key for kin in _KIN if {*kin} & {*keys} for key in kin}
+    values = schema.values_of(given)
+    for name in {*keys, *replaced, *_OF_A_COMMAND}:
+        schema.set_value(stored, name, values[name])
+    if stored.train.max_minutes > 0 and not by_the_clock:
+        _lift_steps(stored, keys)
+    schema.check(stored)
+    return stored
+
+
+def sweep(arguments: Sequence[str]) -> tuple[list[list[str]], list[str]]:
+    """The arguments of every run of a sweep, and those of the sweep itself.
+
+    The runs are all combinations of the values that were given; each `data.path` that is given
+    makes runs of its own.
+
+    Raises:
+        ConfigError: an argument that is not known, or lacks a value.
+    """
+    own = [argument for argument in arguments if _is_of_sweep(argument)]
+    others = [argument for argument in arguments if not _is_of_sweep(argument)]
+    _refuse_keys_of_others(others)
+    given = _separate(others)
+    choices = [_choices(key, value) for key, value in given if key != _REPEATED]
+    if paths := [f"{key}={value}" for key, value in given if key == _REPEATED]:
+        choices.append(paths)
+    return [[*run] for run in itertools.product(*choices)], own
+
+
+def given_keys(arguments: Iterable[str]) -> list[str]:
+    """The keys that were typed, without values, each once."""
+    return list(dict.fromkeys(argument.partition("=")[0] for argument in arguments))
+
+
+def _separate(arguments: Iterable[str]) -> list[tuple[str, str]]:
+    """Keys and the texts of their values. Raises ConfigError: a key is not known."""
+    known = [name for name, _ in schema.options()]
+    given = []
+    for argument in arguments:
+        key, sign, value = argument.partition("=")
+        if not sign:
+            raise ConfigError(
+                f"{argument!r} is not key=value: {KEYED}; --help after the command lists its keys"
+            )
+        if said := dropped.instead(key, value):
+            raise ConfigError(f"{argument}: that is gone: {said}")
+        if key not in known:
+            raise ConfigError(
+                f"unknown key {key}{nearest(key, known)} --help after the command lists its keys"
+            )
+        given.append((key, value))
+    return given
+
+
+def _free_text(given: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """The values of free text. Raises ConfigError: one can be none."""
+    values: dict[str, Any] = {}
+    for key, value in given:
+        if key not in FREE_TEXT:
+            continue
+        if "\0" in value:
+            raise ConfigError(f"{key}: it contains a NUL character")
+        if key in _PLACES and (value == "~" or value.startswith("~/")):
+            raise ConfigError(
+                f"{key}={value}: the shell left ~ as it is: write $HOME in its place "
+                "(or ./~ for what is called so)"
+            )
+        if not value and key != "prompt":
+            raise ConfigError(f"{key}= is empty: give a value, or leave the key out")
+        values[key] = [*values.get(key, []), value] if key == _REPEATED else value
+    return values
+
+
+def _lift_steps(config: Config, keys: Iterable[str]) -> None:
+    """Let the clock alone end a training, unless its steps were given, too."""
+    if "train.max_steps" not in keys:
+        config.train.max_steps = None
+
+
+def _is_of_sweep(argument: str) -> bool:
+    key, _, value = argument.partition("=")
+    return key in _OF_SWEEP and not dropped.instead(key, value)
+
+
+def _refuse_keys_of_others(arguments: Sequence[str]) -> None:
+    """Raise ConfigError where one training is given a key of many, or checkpoint=."""
+    if of_sweep := [*filter(_is_of_sweep, arguments)]:
+        raise ConfigError(f"{of_sweep[0]}: a key of --multirun, for several trainings")
+    for key, _, value in (argument.partition("=") for argument in arguments):
+        if key == "checkpoint":
+            instead = shlex.quote(f"init_from={value}")
+            raise ConfigError(
+                f"checkpoint={value}: train does not read it: did you mean {instead}, a new run "
+                "from those weights? run_dir=RUN resume=auto goes on with a run"
+            )
+
+
+def _choices(key: str, value: str) -> list[str]:
+    """The arguments that one stands for: one for each value between commas, a list in brackets."""
+    if key in FREE_TEXT or (key in _LISTS and "[" not in value):
+        return [f"{key}={value}"]
+    values = _BETWEEN.split(value)
+    if not all(values):
+        raise ConfigError(f"{key}={value}: there is a comma without a value beside it")
+    return [f"{key}={one}" for one in values]

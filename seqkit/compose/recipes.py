@@ -1,11 +1,34 @@
-"""Where recipes lie: in the user's folders, in seqkit's own, and in those of installed packages."""
+"""Recipes: where they lie, and how Hydra composes one, and those that it starts from, to a Config.
 
+Hydra keeps its state in the process, and a program that calls seqkit may be an application of Hydra
+itself: that state is put back.
+"""
+
+import contextlib
+import dataclasses
 import importlib.util
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
-from seqkit.foundation import disk
+import hydra
+import yaml
+from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.singleton import Singleton
+from hydra.errors import HydraException
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from seqkit.config import Config
+from seqkit.foundation import disk, dropped
+from seqkit.foundation.config_file import fill
 from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.settings import nearest
+
+_TURN = threading.RLock()
 
 
 def recipe_files(config_dirs: Sequence[Path]) -> dict[str, Path]:
@@ -17,8 +40,6 @@ def recipe_files(config_dirs: Sequence[Path]) -> dict[str, Path]:
     Raises:
         ConfigError: a folder of `--config-dir` is not there.
     """
-    from importlib.metadata import entry_points  # which nothing that generates needs
-
     folders = list[Path]()
     for folder in config_dirs:
         if not folder.is_dir():
@@ -48,3 +69,96 @@ def _description(file: Path) -> str:
     lines = file.read_text("utf-8", "replace").splitlines()
     comments = (line[1:].strip() for line in lines if line[:1] == "#")
     return next((line for line in comments if line[:1] != "@"), "")
+
+
+def composed(recipe: str, values: Mapping[str, object], config_dirs: Sequence[Path]) -> Config:
+    """The config of a recipe and of other keys, not yet checked as a whole.
+
+    Args:
+        recipe: its name.
+        values: of the keys that are given, which recipes may refer to.
+        config_dirs: as of `recipe_files`.
+
+    Raises:
+        ConfigError: there is no such recipe or folder, or it cannot be read, or a key is not known.
+    """
+    recipes = recipe_files(config_dirs)
+    _check_named(recipe, recipes)
+    with _hydra() as store:
+        store.store("schema", dataclasses.asdict(Config()))
+        _store(recipe, recipes)
+        try:
+            content = hydra.compose("config", [f"recipe={recipe}"])
+            for key, value in values.items():
+                OmegaConf.update(content, key, value)
+            found: Any = OmegaConf.to_container(content, resolve=True)
+            config = Config()
+            fill(config, found, passed_over=False)
+        except (HydraException, OmegaConfBaseException, ConfigError, ValueError) as error:
+            said = str(error).strip().partition("\n")[0]
+            raise ConfigError(f"recipe={recipe}: {said}") from error
+    return config
+
+
+def _check_named(name: str, recipes: Mapping[str, Path], place: str = "") -> None:
+    """Raise ConfigError, which begins with the place, where no recipe has the name."""
+    if name not in recipes:
+        there = f"There are: {', '.join(recipes)}"
+        raise ConfigError(f"{place}no recipe named {name}{nearest(name, [*recipes])} {there}")
+
+
+@contextlib.contextmanager
+def _hydra() -> Iterator[ConfigStore]:
+    """Hydra over conf/ in the block. What others stored and registered is put back."""
+    with _TURN:
+        before = Singleton.get_state()
+        try:
+            GlobalHydra.instance().clear()
+            store = ConfigStore.instance()
+            store.repo = {"hydra": store.repo["hydra"]}
+            with hydra.initialize_config_dir(str(disk.config_dir("conf")), version_base="1.3"):
+                yield store
+        finally:
+            Singleton.set_state(before)
+
+
+def _store(name: str, recipes: Mapping[str, Path], above: tuple[str, ...] = ()) -> None:
+    """Give a recipe, and those that it starts from, to Hydra. Raises ConfigError."""
+    if name in above:
+        raise ConfigError(
+            f"recipe={above[0]}: its defaults lead back to a recipe that they came from: give a "
+            "recipe of your own another name than the one that it starts from"
+        )
+    content = _read(recipes[name])
+    bases = content.get("defaults")
+    for base in bases if isinstance(bases, list) else ():
+        if isinstance(base, str) and base != "_self_":
+            _check_named(base, recipes, f"{recipes[name]}: ")
+            _store(base, recipes, (*above, name))
+    ConfigStore.instance().store(name, content, group="recipe", package="_global_")
+
+
+def _read(file: Path) -> Any:
+    """The keys and values of a recipe. Raises ConfigError."""
+    try:
+        content: Any = OmegaConf.to_container(OmegaConf.create(file.read_text("utf-8")))
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file}: not UTF-8") from error
+    except yaml.YAMLError as error:
+        where = getattr(error, "problem_mark", None)
+        line = f", line {where.line + 1}" if where else ""
+        reason = getattr(error, "problem", None) or getattr(error, "reason", None)
+        said = reason or "it cannot be parsed"
+        raise ConfigError(f"{file}{line}: not valid YAML: {said}") from error
+    except OmegaConfBaseException as error:
+        said = str(error).partition("\n")[0]
+        raise ConfigError(f"{file}: expected keys and values: {said}") from error
+    if not isinstance(content, dict):
+        raise ConfigError(f"{file}: expected keys and values")
+    if "hydra" in content:  # Hydra's own config, of which nothing is used
+        raise ConfigError(f"{file}: unknown key hydra")
+    for entry in content.get("defaults") or []:
+        for group, choice in entry.items() if isinstance(entry, dict) else ():
+            if said := dropped.instead(group.removeprefix("override /"), choice):
+                raise ConfigError(f"{file}: {group}: {choice}: that is gone: {said}")
+    return content

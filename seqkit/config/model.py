@@ -1,9 +1,9 @@
 """Keys of the network, and of what it does once it is trained: generate, and go on learning."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.settings import option
+from seqkit.foundation.settings import check_section, option
 
 ARITHMETIC_KEYS = ("dropout", "output_dropout", "input_dropout", "weight_drop", "backend")
 """Keys of the model that say how it trains and runs, and not which weights it has."""
@@ -149,6 +149,77 @@ class SampleConfig:
     )
 
 
+@dataclass
+class SampleKeys:
+    """Which sample is made."""
+
+    seed: int | None = option(
+        None,
+        "seed of weights, dropout and samples; by default 0, and in generate drawn anew",
+        minimum=0,
+        maximum=2**63 - 1,
+    )
+    prompt: str | None = option(None, "text that the sample continues, taken literally")
+    prompt_file: str | None = option(None, "a file whose content the sample continues")
+    prompt_audio: str | None = option(None, "a recording that the sample continues")
+    include_prompt: bool = option(
+        True, "whether the result begins with the prompt; with false it is what follows it"
+    )
+    length: int | None = option(
+        None,
+        "symbols to generate, of sound samples or codes of frames; by default 500 of text",
+        minimum=1,
+    )
+    seconds: float | None = option(
+        None, "seconds of sound to generate, by default 5; or give length", above=0, maximum=86400
+    )
+    loop: bool = option(
+        False,
+        "of sound: make one whose end meets its beginning when it is played round and round; it "
+        "may be up to 0.05 s shorter than asked",
+    )
+    label: str | None = option(
+        None,
+        "the sample's label, of a model that learnt labels (data.label): a value, several as "
+        "digit:7,speaker:jackson, a mixture as a:0.7,b:0.3, or none; what is not given is drawn as "
+        "often as the data has it",
+    )
+    label_strength: float = option(
+        1.0,
+        "how much the label counts: above 1 further from what the model says without one; PyTorch "
+        "draws such a sample, several times as slowly",
+        minimum=0,
+        maximum=100,
+    )
+    until: str | None = option(
+        None,
+        "end a sample once the new text has this in it, or after length; \\n, \\t and \\\\ stand "
+        "for a line end, a tab and a backslash; the word document: where the model ends its "
+        "document (model.ends)",
+    )
+    streams: int = option(1, "samples to generate side by side", minimum=1)
+    takes: int = option(
+        1,
+        "of sound: make so many side by side, and keep the one that is most like the recording "
+        "that the model learnt and copies it least",
+        minimum=1,
+    )
+    temperature: float | None = option(
+        None,
+        "divides the logits; 0 takes the likeliest symbol; by default the recipe's own, else 0.8",
+        minimum=0,
+    )
+    top_k: int | None = option(None, "draw among the k likeliest symbols only", minimum=1)
+    top_p: float | None = option(
+        None,
+        "draw among the likeliest symbols whose probabilities add up to this",
+        above=0,
+        maximum=1,
+    )
+    out: str | None = option(None, "write the result to this file")
+    sample: SampleConfig = field(default_factory=SampleConfig)
+
+
 def check_model(model: ModelConfig) -> None:
     """Check that a network can be run as it is asked for. Raises ConfigError."""
     if model.labels and model.input != "embedding":
@@ -160,4 +231,19 @@ def check_model(model: ModelConfig) -> None:
         raise ConfigError(
             f"model.input_dropout={model.input_dropout:g}: one-hot rows have no units to drop: "
             "give model.input=embedding"
+        )
+
+
+def check_sample(keys: SampleKeys) -> None:
+    """Check each key of a sample, and that they fit each other. Raises ConfigError."""
+    check_section(keys)
+    prompts = (keys.prompt, keys.prompt_file, keys.prompt_audio)
+    if sum(prompt is not None for prompt in prompts) > 1:
+        raise ConfigError("give one of prompt, prompt_file and prompt_audio")
+    if keys.length is not None and keys.seconds is not None:
+        raise ConfigError("give length or seconds, not both")
+    if keys.takes > 1 and keys.streams > 1:
+        raise ConfigError(
+            f"takes={keys.takes} streams={keys.streams}: give one of the two: of takes one is "
+            "kept, of streams all"
         )

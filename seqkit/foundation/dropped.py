@@ -17,12 +17,11 @@ KEYS: dict[str, str] = {
     "data=bytes": "give data.kind=bytes",
     "data=text": "give data.kind=text",
     "like": "nothing sings a MIDI file any more; prompt_audio=FILE begins a sound",
-    "launcher.account": "Slurm reads it from the environment: SBATCH_ACCOUNT",
-    "launcher.cpus": "a job of launcher=slurm has four cores",
-    "launcher.kind": "it is called launcher now: launcher=slurm",
-    "launcher.memory_gb": "Slurm reads it from the environment: SBATCH_MEM_PER_NODE",
-    "launcher.minutes": "Slurm reads it from the environment: SBATCH_TIMELIMIT",
-    "launcher.partition": "Slurm reads it from the environment: SBATCH_PARTITION",
+    "launcher=slurm": "a job script of Slurm calls python -m seqkit, with a run_dir of its own",
+    **{
+        f"launcher.{key}": "a job script of Slurm says it in a line #SBATCH"
+        for key in ("account", "cpus", "kind", "memory_gb", "minutes", "partition")
+    },
     "search": "--multirun trains every combination; examples/search.py searches with Optuna",
     "data.column": "seqkit.train(text=…) takes a column that the library datasets has read",
     "data.hf_split": "the library datasets reads a split; give its text to seqkit.train(text=…)",

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from seqkit.api.generate_calls import GenerateKeys
 from seqkit.api.model import Model, ModelState
 from seqkit.config import SampleConfig
 from seqkit.data.codecs import SoundCodec
@@ -19,6 +18,7 @@ from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import Device
 from seqkit.foundation.stdout import to_bytes
+from seqkit.runs.asked import GenerateKeys
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.symbols import Integers, Symbols
 

@@ -21,13 +21,13 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from seqkit.api.generate_calls import GenerateKeys
 from seqkit.foundation.console import Notice
 from seqkit.foundation.errors import ConfigError, DataError, SeqkitError, of_plugin
 from seqkit.foundation.randomness import SEEDS
 from seqkit.foundation.settings import nearest
 from seqkit.play.loaded import Loaded, Pieces
 from seqkit.play.page import filled
+from seqkit.runs.asked import GenerateKeys
 
 _PATIENCE = 30  # seconds for which a client may neither send nor take anything
 _SAMPLES = 16  # that take turns, each with an engine in memory

@@ -2,14 +2,14 @@
 
 import dataclasses
 import secrets
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
-from seqkit.config import TEMPERATURE, ModelConfig, SampleConfig
+from seqkit.config import TEMPERATURE, ModelConfig, SampleConfig, SampleKeys, check_sample
 from seqkit.data.codecs import Codec, Spectral
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.randomness import SEEDS
+from seqkit.foundation.settings import check_type, nearest
 from seqkit.foundation.wording import unescaped
 from seqkit.generation import sound
 from seqkit.generation.medium import Medium, medium_of
@@ -21,36 +21,61 @@ _COLDEST = 1e-30  # a temperature below it is as good as 0, and its inverse no f
 _DOCUMENT = "document"
 
 
-@dataclass(frozen=True)
-class SampleKeys:
-    """The keys that say which sample is made; docs/reference/keys.md has their meanings."""
-
-    prompt: str | None = None
-    prompt_file: str | None = None
-    prompt_audio: str | None = None
-    include_prompt: bool = True
-    length: int | None = None
-    seconds: float | None = None
-    loop: bool = False
-    until: str | None = None
-    label: str | None = None
-    label_strength: float = 1.0
-    streams: int = 1
-    takes: int = 1
-    seed: int | None = None
-    temperature: float | None = None
-    top_k: int | None = None
-    top_p: float | None = None
-    sample: SampleConfig = field(default_factory=SampleConfig)
-    out: str | None = None
-
-
 class Asked(NamedTuple):
     """A sample that keys ask for."""
 
     medium: Medium
     prompt: Prompt
     request: Request
+
+
+class GenerateKeys(TypedDict, total=False):
+    """How a prompt is continued; what is None, or left out, is as the training had it.
+
+    Attributes:
+        length: new symbols, 500 by default; of sound samples, or codes of frames.
+        seconds: of new sound, in place of `length`; 5 by default.
+        until: a text that ends what is new, or document for where the model ends its document.
+        temperature: divides the logits.
+        top_k: draw among the k likeliest symbols only.
+        top_p: draw among the likeliest symbols that make up this probability.
+        label: of a model that learnt labels; what is not given is drawn.
+        label_strength: how much it counts, 1 by default.
+        include_prompt: whether the result begins with the prompt, as it does by default.
+        seed: of the draws; by default a new one, which the logger `seqkit` is told.
+        sample: the keys `sample.*`: engine, precision, unknown.
+    """
+
+    length: int | None
+    seconds: float | None
+    until: str | None
+    temperature: float | None
+    top_k: int | None
+    top_p: float | None
+    label: str | None
+    label_strength: float | None
+    include_prompt: bool | None
+    seed: int | None
+    sample: SampleConfig | None
+
+
+def sample_keys(keys: GenerateKeys, streams: int) -> SampleKeys:
+    """These keys, checked, and so many streams.
+
+    Raises:
+        TypeError: there is another among them.
+        ConfigError: a value is of another type, or out of range.
+    """
+    if others := keys.keys() - GenerateKeys.__annotations__.keys():
+        meant = nearest(min(others), [*GenerateKeys.__annotations__])
+        if "streams" in others:
+            meant = ": generate_many(STREAMS, …) makes several samples"
+        raise TypeError(f"{min(others)} is no argument of generate and stream{meant}")
+    values = {name: value for name, value in keys.items() if value is not None}
+    check_type("sample", values.get("sample", SampleConfig()), SampleConfig)
+    asked = SampleKeys(**values, streams=streams)  # type: ignore[arg-type]
+    check_sample(asked)
+    return asked
 
 
 def asked_of(

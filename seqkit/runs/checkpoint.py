@@ -15,7 +15,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from seqkit.config import Config, DataConfig, ModelConfig, taken
+from seqkit.config import Config, DataConfig, ModelConfig, SampleKeys
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec
 from seqkit.data.labels import Labels
@@ -29,7 +29,7 @@ from seqkit.foundation.settings import check_type
 from seqkit.generation.request import Trained
 from seqkit.generation.sampling import Sampling
 from seqkit.model.arrays import Network, NetworkArrays, count_parameters, shapes
-from seqkit.runs.asked import Asked, SampleKeys, asked_of, sampling_of
+from seqkit.runs.asked import Asked, asked_of, sampling_of
 from seqkit.runs.checkpoint_bytes import (
     TensorOrArray,
     on_cpu,
@@ -92,7 +92,7 @@ class Checkpoint:
     @property
     def sampling(self) -> Sampling:
         """How samples of its training were drawn, with a seed of 0."""
-        return sampling_of(taken(self.settings, SampleKeys))
+        return sampling_of(self.settings)
 
     def asked(self, keys: SampleKeys) -> Asked:
         """The sample that keys ask it for. Raises as `asked_of`."""

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import torch
 
-from seqkit.config import DataConfig, ModelConfig
+from seqkit.config import DataConfig, ModelConfig, SampleKeys
 from seqkit.data.corpus import Corpus
 from seqkit.foundation.session import Session
 from seqkit.generation.engines.choose import check_engine
 from seqkit.generation.medium import Medium
 from seqkit.generation.request import Request
-from seqkit.runs.asked import SampleKeys, asked_of
+from seqkit.runs.asked import asked_of
 from seqkit.symbols import Symbols
 
 _DOCUMENTS = 10  # in the closing sample, where files hold many

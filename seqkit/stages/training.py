@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import torch
 
-from seqkit.config import Config, taken, values_of
+from seqkit.config import Config, values_of
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.stdin import STDIN
 from seqkit.evaluation import baselines
@@ -26,7 +26,6 @@ from seqkit.foundation.session import Session
 from seqkit.foundation.threads import FEW, shared_cores
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs import resume
-from seqkit.runs.asked import SampleKeys
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as load_checkpoint
 from seqkit.runs.folder import RunFolder
@@ -194,7 +193,7 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
     changed, judged_anew = _compared(claim, config, corpus, session)
     model = network.shape_of(config.model, start, corpus)
     network.require_ends(config.model, data.unabridged)
-    closing = plan_closing(taken(config, SampleKeys), corpus, config.data, model, chosen, session)
+    closing = plan_closing(config, corpus, config.data, model, chosen, session)
     lanes = network.lay_out(data, model, train, seed, session)
     window, averaged = lanes.widest * lanes.sequence_length, train.average > 0
     memory, room = footprint.of_training(

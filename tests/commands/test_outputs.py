@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from seqkit.commands.interrupts import Interrupts
-from seqkit.commands.sample_output import Sample
+from seqkit.commands.outputs import Sample
 from seqkit.data.codecs import Characters, Codec, MuLaw
 from seqkit.foundation.console import Console
 from seqkit.generation.medium import medium_of

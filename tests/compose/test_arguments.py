@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from seqkit import compose
-from seqkit.compose.arguments import with_given
+from seqkit.compose import with_given
 from seqkit.compose.recipes import described
 from seqkit.config import Config
 from seqkit.foundation import disk

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seqkit.config import TEMPERATURE, ModelConfig, SampleConfig
+from seqkit.config import TEMPERATURE, ModelConfig, SampleConfig, SampleKeys
 from seqkit.data.codecs import Bytes, Characters, Codec, MuLaw, Spectral
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation.request import Prompt, Request
 from seqkit.generation.sampler import Ending
 from seqkit.generation.sampling import Sampling
-from seqkit.runs.asked import SampleKeys, asked_of, sampling_of
+from seqkit.runs.asked import asked_of, sampling_of
 
 CODEC = Characters.from_text("abn\n\t\\")
 BARE = ModelConfig(vocabulary_size=6)
