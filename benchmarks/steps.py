@@ -34,7 +34,7 @@ from seqkit.config import Config
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError, DeviceError, SeqkitError
 from seqkit.foundation.randomness import uniforms_of_streams
-from seqkit.generation.engines.choose import PRECISIONS, build_engine
+from seqkit.generation.engines import PRECISIONS, build_engine
 from seqkit.generation.request import Request
 from seqkit.generation.sampler import Drawing, Engine
 from seqkit.model.char_rnn import CharRNN

@@ -22,7 +22,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import Device, memory_errors
 from seqkit.foundation.settings import check_type
 from seqkit.foundation.wording import counted
-from seqkit.generation.engines.choose import as_module
+from seqkit.generation.engines import as_module
 from seqkit.generation.generate import generate
 from seqkit.generation.medium import medium_of
 from seqkit.generation.sampler import Blocks, streams_of

@@ -9,9 +9,17 @@ import numpy as np
 
 from seqkit.data.sound import Wave
 from seqkit.evaluation import hearing
-from seqkit.evaluation.copied import Copied, copied
 from seqkit.evaluation.hearing import LOW, SHORTEST, Heard, Normal, Sound
-from seqkit.evaluation.likeness import PULSE, Distances, distances, fidelity, noise_from, scaled
+from seqkit.evaluation.likeness import (
+    PULSE,
+    Copied,
+    Distances,
+    copied,
+    distances,
+    fidelity,
+    noise_from,
+    scaled,
+)
 from seqkit.symbols import NamedArrays
 
 NEEDED = Distances(0.10, 0.25, 0.45, 0.40, 0.15, 0.25, 0.10, 0.35, 0.30)

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from seqkit.generation import listening
-from seqkit.generation.engines.choose import choose_engine
+from seqkit.generation.engines import choose_engine
 from seqkit.generation.labelled import choice_of
 from seqkit.generation.request import Request, Trained, require_streams
-from seqkit.generation.sampler import Blocks, Engine, cut, sample_blocks
-from seqkit.generation.sampling import guided
+from seqkit.generation.sampler import Blocks, Engine, cut, guided, sample_blocks
 from seqkit.generation.sound import looped
 from seqkit.model.arrays import NetworkArrays
 from seqkit.model.state import State

@@ -9,8 +9,7 @@ from seqkit.evaluation.recited import Index
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import machine
 from seqkit.foundation.machine import Device
-from seqkit.generation.sampler import Ending, Engine
-from seqkit.generation.sampling import Sampling
+from seqkit.generation.sampler import Ending, Engine, Sampling
 from seqkit.model.arrays import Network
 
 # Bytes for each stream, measured: of each unit of each layer (the state, before and after a step),

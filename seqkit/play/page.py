@@ -16,7 +16,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import HOST
 from seqkit.foundation.wording import counted
 from seqkit.generation import labelled
-from seqkit.generation.engines.wasm_layout import pack, program
+from seqkit.generation.engines.wasm import pack, program
 from seqkit.runs.checkpoint import Checkpoint
 
 _MOST = 50_000_000  # bytes of a page

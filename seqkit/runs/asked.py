@@ -14,8 +14,7 @@ from seqkit.foundation.wording import unescaped
 from seqkit.generation import sound
 from seqkit.generation.medium import Medium, medium_of
 from seqkit.generation.request import Prompt, Request
-from seqkit.generation.sampler import Ending
-from seqkit.generation.sampling import Sampling
+from seqkit.generation.sampler import Ending, Sampling
 
 _COLDEST = 1e-30  # a temperature below it is as good as 0, and its inverse no float32
 _DOCUMENT = "document"

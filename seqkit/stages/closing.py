@@ -8,7 +8,7 @@ import torch
 from seqkit.config import DataConfig, ModelConfig, SampleKeys
 from seqkit.data.corpus import Corpus
 from seqkit.foundation.session import Session
-from seqkit.generation.engines.choose import check_engine
+from seqkit.generation.engines import check_engine
 from seqkit.generation.medium import Medium
 from seqkit.generation.request import Request
 from seqkit.runs.asked import asked_of

@@ -14,7 +14,7 @@ import seqkit
 from seqkit.api.model import Model, ModelState
 from seqkit.foundation.errors import DeviceError
 from seqkit.generation import generate
-from seqkit.generation.engines import choose
+from seqkit.generation.engines import choose_engine
 from tests.conftest import SMALL, Run
 
 OTHER = np.zeros((1, 3), np.float32)
@@ -189,7 +189,7 @@ def test_an_engine_is_kept_and_never_shared(
     expected = {seed: text.generate("a ", seed=seed, **keys) for seed in (1, 2)}
 
     def counted(*given: Any) -> Any:
-        made.append(choose.choose_engine(*given))
+        made.append(choose_engine(*given))
         return made[-1]
 
     monkeypatch.setattr(generate, "choose_engine", counted)

@@ -10,8 +10,7 @@ import pytest
 import soundfile
 
 from seqkit.config.model import TEMPERATURE
-from seqkit.evaluation.copied import Copied
-from seqkit.evaluation.likeness import Distances
+from seqkit.evaluation.likeness import Copied, Distances
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.runs import checkpoint

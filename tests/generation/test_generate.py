@@ -14,8 +14,7 @@ from seqkit.generation import generate
 from seqkit.generation.engines.pytorch import TorchEngine, score_by_network
 from seqkit.generation.generate import feed_prompt
 from seqkit.generation.request import Request, Trained
-from seqkit.generation.sampler import Blocks
-from seqkit.generation.sampling import Sampling
+from seqkit.generation.sampler import Blocks, Sampling
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Integers
 

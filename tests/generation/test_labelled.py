@@ -14,7 +14,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.generation.generate import generate
 from seqkit.generation.labelled import choose
 from seqkit.generation.request import Request, Trained
-from seqkit.generation.sampling import Sampling, guided
+from seqkit.generation.sampler import Sampling, guided
 from seqkit.model.char_rnn import CharRNN
 
 VOICES = Labels(

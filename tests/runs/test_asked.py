@@ -9,8 +9,7 @@ from seqkit.config import TEMPERATURE, ModelConfig, SampleConfig, SampleKeys
 from seqkit.data.codecs import Bytes, Characters, Codec, MuLaw, Spectral
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation.request import Prompt, Request
-from seqkit.generation.sampler import Ending
-from seqkit.generation.sampling import Sampling
+from seqkit.generation.sampler import Ending, Sampling
 from seqkit.runs.asked import asked_of, sampling_of
 
 CODEC = Characters.from_text("abn\n\t\\")

@@ -13,8 +13,7 @@ from torch import Tensor
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.foundation.machine import Device
 from seqkit.generation.engines.pytorch import Carried, PreparedStep, score_by_network
-from seqkit.generation.sampler import Drawing
-from seqkit.generation.sampling import Sampling
+from seqkit.generation.sampler import Drawing, Sampling
 from seqkit.lstm import DTYPES, GraphedCall, Kernel, KernelError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.state import State

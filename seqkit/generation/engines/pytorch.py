@@ -13,8 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from seqkit.foundation.threads import shared_cores
-from seqkit.generation.sampler import Drawing
-from seqkit.generation.sampling import draw, guided
+from seqkit.generation.sampler import Drawing, draw, guided
 from seqkit.lstm import cells
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.frames import rows_of

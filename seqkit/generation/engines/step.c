@@ -6,7 +6,7 @@
 //
 // The same bits on every machine: products are of integers, activations in 7 bits, so that no pair
 // of products leaves the 16 bits within which processors agree about a relaxed dot product; exp is
-// made of IEEE additions, products and divisions. Weights lie in memory as wasm_layout.py has them:
+// made of IEEE additions, products and divisions. Weights lie in memory as wasm.py has them:
 // L layers, H hidden units rounded up to 16, V symbols, P symbols a step; if those are several, M
 // the size of z, from which each is written, rounded up to 16 (seqkit/model/frames.py).
 #include <wasm_simd128.h>
@@ -327,7 +327,7 @@ static void sort(void) {                              // symbols, likeliest firs
     }
 }
 
-// By the rule of seqkit/generation/sampling.py.
+// By the rule of seqkit/generation/sampler.py.
 static int draw(double uniform, float *probability) {
   int drawn = 0, cut = top_k > 0 && top_k < V;
   const double most = largest(logits, V, -__builtin_inff());

@@ -8,8 +8,7 @@ from seqkit.foundation.device import exact_fp32
 from seqkit.foundation.randomness import uniforms
 from seqkit.generation.engines.pytorch import PreparedStep
 from seqkit.generation.generate import Scoring
-from seqkit.generation.sampler import Drawing, Engine, sample_blocks
-from seqkit.generation.sampling import Sampling, draw, shares_of
+from seqkit.generation.sampler import Drawing, Engine, Sampling, draw, sample_blocks, shares_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers

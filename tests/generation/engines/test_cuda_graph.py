@@ -6,8 +6,7 @@ import pytest
 from seqkit.foundation.errors import DeviceError
 from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 from seqkit.generation.engines.pytorch import PreparedStep, TorchEngine
-from seqkit.generation.sampler import Drawing, sample_blocks
-from seqkit.generation.sampling import Sampling
+from seqkit.generation.sampler import Drawing, Sampling, sample_blocks
 from seqkit.lstm import DTYPES
 from tests.generation.engines.networks import (
     RULES,

@@ -3,7 +3,7 @@
 import pytest
 
 from seqkit.generation.engines.pytorch import PreparedStep, TorchEngine
-from seqkit.generation.sampling import Sampling
+from seqkit.generation.sampler import Sampling
 from tests.generation.engines.networks import (
     RULES,
     check_draws,

@@ -17,8 +17,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.randomness import uniforms
 from seqkit.generation.engines import wasm
 from seqkit.generation.engines.wasm import WasmEngine
-from seqkit.generation.sampler import Drawing
-from seqkit.generation.sampling import Sampling
+from seqkit.generation.sampler import Drawing, Sampling
 from seqkit.model.char_rnn import CharRNN
 from tests.conftest import environment
 from tests.generation.engines.networks import (

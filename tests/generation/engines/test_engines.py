@@ -8,12 +8,11 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.generation.engines.choose import build_engine, check_engine, choose_engine
+from seqkit.generation.engines import build_engine, check_engine, choose_engine
 from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.engines.wasm import WasmEngine
 from seqkit.generation.request import Request
-from seqkit.generation.sampler import Engine, sample_blocks
-from seqkit.generation.sampling import Sampling
+from seqkit.generation.sampler import Engine, Sampling, sample_blocks
 from seqkit.model.char_rnn import CharRNN
 from tests.generation.engines.networks import network, random_state
 
@@ -86,7 +85,6 @@ def test_on_a_gpu_that_is_not_there_precisions_and_sizes_are_checked() -> None:
 
 def test_without_wasmtime_torch_runs_with_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wasmtime", None)
-    monkeypatch.delitem(sys.modules, "seqkit.generation.engines.wasm")
     engine, [told] = chosen(Request(1))
     assert isinstance(engine, TorchEngine)
     assert told.startswith("generating with sample.engine=torch: sample.engine=wasm: wasmtime")
