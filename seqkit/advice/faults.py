@@ -1,15 +1,40 @@
-"""What is wrong with data: faults that are told, and what is refused since it is too little."""
+"""What data are like, and what is wrong with them: faults that are told, and too little of them."""
 
 import math
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from seqkit.config import TrainConfig
-from seqkit.data.corpus import Corpus
+import numpy as np
+
+from seqkit.config import DataConfig, TrainConfig
+from seqkit.data.codecs import Characters, Codec, Quantiser, SoundCodec, Spectral
+from seqkit.data.corpus import Corpus, Part
+from seqkit.data.files import encoding_with_mark
+from seqkit.data.sound import Wave
+from seqkit.data.sound.part import wave_without_silence, without_silence
 from seqkit.foundation.errors import DataError
+from seqkit.foundation.wording import character_name, counted, duration, first_of, percent
+from seqkit.symbols import Integers
 
 CONSTANT = "the content is one symbol, again and again: there is nothing to learn from it"
+_BLOCK = 1 << 15  # symbols counted at a time; larger ones fragment the process's memory
+_FEW = 10  # times that a symbol has to occur at least to be learnt
+_ODD = {"Cc", "Cf", "Co", "Cs", "Cn", "Zs", "Zl", "Zp"}
+"""Unicode's categories of controls, of invisible, private and unassigned characters, and spaces."""
+_USUAL = " \n\t\u200c\u200d"  # the last two, ZWNJ and ZWJ, join letters of Persian, Hindi, emoji
+_SHORT, _SHORT_LIST = 100_000, 20_000  # symbols, below which much is learnt by heart
+_RETURN, _MARK = "U+000D CR", "U+FEFF ZERO WIDTH NO-BREAK SPACE"
+_RARE, _KNOWN, _LOST = 0.5, 0.9, 0.02  # of the vocabulary, and of all symbols
+_QUIET = 0.03  # of full scale: the 256 levels of mu-law come to 95 within it
+_LEAST = 10.0  # seconds from which a model makes anything like it
+_SILENCE = 0.5
+_OFFSET = 0.05  # of the swing
+_SAMPLES = 1 << 16  # samples read at a time
+_LOWEST = -120.0  # decibels; what is quieter counts as this
+_TRIM = 40  # decibels, of `data.trim_silence`
+_MOST = 1 << 22  # samples that are read before a training, for the memory and the time
 
 
 @dataclass(frozen=True)
@@ -54,4 +79,186 @@ def require_enough(
     raise DataError(
         f"too little data: {has}, and {named} with train.sequence_length="
         f"{train.sequence_length} needs more: give at least {wanted}"
+    )
+
+
+def text_facts(part: Part, codec: Codec) -> dict[str, Any]:
+    """What doctor json=true gives of a text: docs/reference/doctor.md has the fields."""
+    counts: Integers = np.zeros(codec.size, np.int64)
+    for begin in range(0, len(part), _BLOCK):
+        counts += np.bincount(part.symbols[begin : begin + _BLOCK], minlength=codec.size)
+    vocabulary = codec.vocabulary if isinstance(codec, Characters) else ""
+    names = vocabulary or [f"0x{symbol:02x}" for symbol in range(codec.size)]
+    order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].tolist()
+    frequent = {names[symbol]: int(counts[symbol]) for symbol in order}
+    odd = {_code(name): n for name, n in frequent.items() if vocabulary and _is_odd(name)}
+    marked = int((part.symbols[part.starts] == vocabulary.find("\ufeff")).sum())
+    return {
+        "vocabulary": {"size": codec.size, "counts": frequent, "odd": odd},
+        "marked": marked,
+    }
+
+
+def _is_odd(character: str) -> bool:
+    """Whether it is seldom meant: a control, an invisible or private one, an odd space."""
+    is_lost = character == "\ufffd"  # it stands for one that could not be read
+    return is_lost or (unicodedata.category(character) in _ODD and character not in _USUAL)
+
+
+def _code(character: str) -> str:
+    return f"U+{ord(character):04X} {character_name(character)}".strip()
+
+
+def text_faults(
+    facts: Mapping[str, Any], kind: str, encoding: str = "utf-8", *, is_list: bool = False
+) -> list[Fault]:
+    """The faults of a text, or of bytes, read in an encoding, the worst first."""
+    noun, marked = "text" if kind == "text" else "content", facts["marked"]
+    counts, odd = facts["vocabulary"]["counts"], dict(facts["vocabulary"]["odd"])
+    occurring, symbols = len(counts), sum(counts.values())
+    if occurring == 1:
+        return [Fault(CONSTANT)]
+    short = not is_list and symbols < _SHORT
+    known = sum(n for name, n in counts.items() if name.isascii())  # by the model shakespeare
+    helps = short and kind == "text" and known >= _KNOWN * symbols
+    start = " or start with init_from=shakespeare:" if helps else ""
+    without_mark, returns = encoding_with_mark(encoding), odd.pop(_RETURN, 0)
+    if marked:
+        odd.pop(_MARK)
+    rare = [n for n in counts.values() if n < _FEW]
+    most, lost = max(1, occurring - len(rare)), sum(rare) / symbols
+    remedy, fewer = "give more of it", dict[str, Any]()
+    if lost <= _LOST:
+        remedy = f"read it with data.max_vocabulary={most} data.unknown=skip to leave them out"
+        fewer = {"max_vocabulary": most, "unknown": "skip"}
+    return told(
+        (
+            is_list and symbols < _SHORT_LIST,
+            f"the list is short, {symbols:,} symbols: below {_SHORT_LIST:,} a network learns "
+            "entries by heart: give more (examples/new_names.py leaves out what it recites)",
+        ),
+        (
+            short,
+            f"the {noun} is short, {symbols:,} symbols: below {_SHORT:,} a network learns much of "
+            f"it by heart: give more,{start} see docs/reference/writers.md",
+            {"init_from": "shakespeare"} if helps else {},
+        ),
+        (
+            returns,
+            f"{returns:,} line ends have a CR, as on Windows or old Macs, which the model would "
+            "learn as a character: read it with data.newline=lf",
+            {"newline": "lf"},
+        ),
+        (
+            marked,
+            f"{counted(marked, 'file')} with a byte order mark (U+FEFF) at the beginning, "
+            "which the model would learn as a character: read it with "
+            f"data.encoding={without_mark}",
+            {"encoding": without_mark},
+        ),
+        (
+            odd,
+            f"{counted(len(odd), 'odd character')}, such as {first_of([*odd], 1)}: take them "
+            "out if they mean nothing",
+        ),
+        (
+            kind == "text" and len(rare) > _RARE * occurring and not helps,  # or they are known
+            f"{len(rare):,} of {occurring:,} symbols occur fewer than {_FEW} times, too few to "
+            f"learn, and make up {percent(lost)} of the {noun}: {remedy}",
+            fewer,
+        ),
+    )
+
+
+def decibels(amplitude: float) -> float:
+    """An amplitude in decibels of full scale, -120 at the lowest."""
+    return max(_LOWEST, 20 * float(np.log10(max(amplitude, 1e-9))))
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Statistics of a wave.
+
+    silence: the share that `data.trim_silence=40` leaves out, the offset taken away.
+    peak: the largest distance from 0.
+    swing: half the distance from the lowest to the highest sample, which no offset changes.
+    offset: the mean, the constant (DC) on which the sound rides.
+
+    Magnitudes tell of silence alone: the others are None then.
+    """
+
+    silence: float
+    peak: float | None = None
+    swing: float | None = None
+    offset: float | None = None
+
+
+def levels_of(wave: Wave, sample_rate: int) -> Levels:
+    """The levels of samples (N,), of which there are `sample_rate` in a second."""
+    offset = float(wave.mean(dtype=np.float64))
+    begins = np.zeros(1, np.int64)
+    loud = wave_without_silence(wave - np.float32(offset), begins, sample_rate, _TRIM)
+    return Levels(
+        silence=1 - len(loud) / len(wave),
+        peak=float(np.abs(wave).max()),
+        swing=float(np.ptp(wave)) / 2,
+        offset=offset,
+    )
+
+
+def levels_before_gain(part: Part, codec: SoundCodec) -> Levels:
+    """The levels of a corpus before the gain, without what a quantiser adds to an offset.
+
+    Of more than 4.2 million samples some blocks are read that lie evenly among them.
+    """
+    size = codec.symbols_of(_SAMPLES)
+    begins = range(0, len(part), size * -(-codec.samples_of(len(part)) // _MOST))
+    blocks = [part.symbols[begin : begin + size] for begin in begins]
+    if isinstance(codec, Spectral):  # to find phases takes longer than all else
+        read = Part.of(np.concatenate(blocks), frame=codec.phases)
+        return Levels(silence=1 - len(without_silence(read, codec, _TRIM)) / len(read))
+    wave = np.concatenate([codec.decode(block) for block in blocks])
+    silence = codec.silence if isinstance(codec, Quantiser) else 0.0
+    return levels_of(wave - np.float32(silence), codec.sample_rate)
+
+
+def sound_faults(
+    part: Part, codec: SoundCodec, data: DataConfig, levels: Levels | None = None
+) -> list[Fault]:
+    """The faults of the sound as a model will hear it, read by these keys, the worst first.
+
+    `levels` are those that it has.
+    """
+    levels = levels or levels_before_gain(part, codec)
+    seconds = len(part) / codec.symbol_rate
+    swing, offset = levels.swing, levels.offset or 0.0
+    if swing == 0:
+        constant = f"the sound is a constant, {offset:.3g}"
+        return [Fault(f"{constant}: there is nothing to learn from it")]
+    loudest, left = 1.0, duration(seconds * (1 - levels.silence))
+    if swing is not None and isinstance(codec, Quantiser):
+        loudest = swing * codec.gain
+    return told(
+        (
+            seconds < _LEAST,
+            f"the sound is short, {seconds:.1f} s: {_LEAST:g} s is the least that makes anything "
+            "like it, and a minute is better",
+        ),
+        (
+            loudest < _QUIET,
+            f"the sound is quiet, {decibels(loudest):.0f} dB of full scale, where the quantiser "
+            "has few levels: give data.gain=peak",
+            {"gain": "peak"},
+        ),
+        (
+            levels.silence > _SILENCE and not data.trim_silence,
+            f"{levels.silence:.0%} of the sound is silence, which the model will make, too: leave "
+            f"it out with data.trim_silence={_TRIM}; {left} are left",
+            {"trim_silence": float(_TRIM)},
+        ),
+        (
+            swing is not None and abs(offset) > _OFFSET * swing,
+            f"the sound has a constant offset (DC) of {offset:.3g}, beside a swing of "
+            f"{swing or 0:.3g}: a high-pass filter at 20 Hz takes it out",
+        ),
     )

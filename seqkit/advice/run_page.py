@@ -13,11 +13,11 @@ import numpy as np
 from seqkit.advice import verdict
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import reader, writer
-from seqkit.foundation import disk, templates
+from seqkit.foundation import disk, wording
+from seqkit.foundation.run_folders import RunFiles, require_run
 from seqkit.foundation.wording import duration, visible, visible_line
 from seqkit.runs.events import Diverged, Event, Finished, Started, Stopped
 from seqkit.runs.folder import RunFolder
-from seqkit.runs.layout import RunFiles, require_run
 from seqkit.runs.record import Record, State, read
 
 _LONGEST = 2000  # characters of a name or a message
@@ -74,7 +74,7 @@ def render(record: Record) -> bytes:
         "facts": [(name, _short(value)) for name, value in _facts(record).items() if value],
         "settings": visible(record.settings),
     }
-    return templates.render(Path(__file__).with_suffix(".html"), values)
+    return wording.page(Path(__file__).with_suffix(".html"), values)
 
 
 def _curves(record: Record, lines: Mapping[str, float]) -> bytes:

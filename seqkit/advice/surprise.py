@@ -10,7 +10,7 @@ from seqkit.data import codecs
 from seqkit.data.codecs import TextCodec
 from seqkit.data.corpus import Part
 from seqkit.evaluation.streaming import Stretch
-from seqkit.foundation import templates
+from seqkit.foundation import wording
 from seqkit.foundation.wording import visible
 from seqkit.symbols import Floats
 
@@ -91,7 +91,7 @@ class Surprise:
             "begin": [*self._shown(self._begin)],
             "places": self.places(len(self._peaks)),
         }
-        return templates.render(Path(__file__).with_suffix(".html"), values)
+        return wording.page(Path(__file__).with_suffix(".html"), values)
 
     def _in_words(self, peak: tuple[int, float]) -> str:
         """Where a place is, its bits, and the symbols around it."""

@@ -16,10 +16,10 @@ from seqkit.data import stdin
 from seqkit.foundation import disk, machine, processes
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import CheckpointError, ConfigError
+from seqkit.foundation.run_folders import RunFiles
 from seqkit.foundation.session import Session
 from seqkit.foundation.settings import check_list, check_type
 from seqkit.runs.events import Event
-from seqkit.runs.layout import RunFiles
 from seqkit.stages.training import set_up
 from seqkit.training.footprint import SMALLER
 

@@ -8,8 +8,8 @@ from seqkit.config import Keys
 from seqkit.foundation import stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
+from seqkit.foundation.run_folders import find_runs
 from seqkit.foundation.wording import aligned, duration, first_of, json_text, visible_line
-from seqkit.runs.layout import find_runs
 from seqkit.runs.record import Record, read
 
 _SECTIONS = ("data", "model", "optimizer", "train")

@@ -7,23 +7,23 @@ from pathlib import Path
 from typing import Any
 
 from seqkit import compose
-from seqkit.advice import recommend, verdict
-from seqkit.advice.examine import examine
-from seqkit.advice.faults import Fault, require_enough
-from seqkit.advice.sound import decibels
+from seqkit.advice import faults, recommend, verdict
 from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
 from seqkit.data import stdin
+from seqkit.data.codecs import Quantiser, SoundCodec
+from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders
+from seqkit.data.file_search import Search
 from seqkit.data.load import load_corpus, require_cut
 from seqkit.evaluation import baselines
 from seqkit.foundation import device, disk, machine
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.console import Console
+from seqkit.foundation.console import Console, Progress
 from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.run_folders import require_run
 from seqkit.foundation.session import Session
 from seqkit.foundation.wording import counted, duration, json_text, rounded, visible_line
-from seqkit.runs.layout import require_run
 from seqkit.runs.record import read
 
 _COUNTS = 12  # symbols that are listed with their counts
@@ -69,18 +69,18 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     given, config = config.recipe, _with_recipe(config, catalogue, console)
     chosen = device.find_device(config.device, for_all=True)
     session = Session(catalogue, console.notice, console.progress)
-    faults, corpus = list[Fault](), load_corpus(config.data, session, readings=True)
+    wrong, corpus = list[faults.Fault](), load_corpus(config.data, session, readings=True)
     require_cut(config.data, corpus.name, len(corpus.files), len(corpus.whole.starts))
     if config.data.kind == config.data.codec == "auto" and corpus.codec.kind == "bytes":
-        faults.append(Fault("neither text nor a known format of sound: bytes are learnt"))
+        wrong.append(faults.Fault("neither text nor a known format of sound: bytes are learnt"))
     if config.data.kind == "auto":  # the command line to copy says what was found
         config.data.kind = corpus.codec.kind
-    require_enough(corpus, config.data.split, config.train, config.recipe)
+    faults.require_enough(corpus, config.data.split, config.train, config.recipe)
     with machine.memory_errors("Try device=cpu."):
-        facts, found = examine(config.data, corpus, console.progress)
-    faults += found
+        facts, found = _examined(config.data, corpus, console.progress)
+    wrong += found
     if config.data.path:
-        keys = {key: value for fault in faults for key, value in fault.keys.items()}
+        keys = {key: value for fault in wrong for key, value in fault.keys.items()}
         config.init_from = keys.pop("init_from", None)
         config.data = dataclasses.replace(config.data, **keys)
         if not given and config.data.document == "line":
@@ -89,10 +89,58 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     recommended = recommend.advise(config, training, corpus, chosen, composed)
     return {
         **facts,
-        "faults": [*map(str, faults)],
+        "faults": [*map(str, wrong)],
         "device": device.describe(chosen),
         "recommendation": recommended,
     }
+
+
+def _examined(
+    data: DataConfig, corpus: Corpus, progress: Progress
+) -> tuple[dict[str, Any], list[faults.Fault]]:
+    """The facts of data (docs/reference/doctor.md), and what is wrong, the worst first."""
+    codec = corpus.codec
+    parts = _, validation, _ = corpus.split(data.split)
+    left_out = corpus.unreadable_files
+    if data.path:
+        search = Search(data, codec.kind)
+        search.named([*map(Path, data.path)])
+        left_out += search.left_out.total()
+    if codec.kind == "audio":
+        about, told = _of_sound(data, corpus, codec)
+    else:
+        with progress("counting"):
+            found, is_list = faults.text_facts(corpus.whole, codec), data.document == "line"
+        about = {"text": found}
+        told = faults.text_faults(found, codec.kind, data.encoding, is_list=is_list)
+    judged = validation if len(validation) else corpus.whole  # as the run's report does
+    with progress("baselines"):
+        beside = baselines.baselines(judged, codec, baselines.SAMPLE)
+    facts = {
+        "data": corpus.record(),
+        "kind": codec.kind,
+        "symbols": len(corpus.whole),
+        "split": dict(zip(("training", "validation", "test"), map(len, parts), strict=True)),
+        "files": {"count": len(corpus.whole.starts), "left_out": left_out},
+        **about,
+        "baselines": beside,
+    }
+    return facts, told
+
+
+def _of_sound(
+    data: DataConfig, corpus: Corpus, codec: SoundCodec
+) -> tuple[dict[str, Any], list[faults.Fault]]:
+    levels = faults.levels_before_gain(corpus.whole, codec)
+    facts = {
+        "seconds": len(corpus.whole) / codec.symbol_rate,
+        "sample_rate": codec.sample_rate,
+        "levels": codec.levels if isinstance(codec, Quantiser) else None,
+        "peak": levels.peak,
+        "offset": levels.offset,
+        "silence": levels.silence,
+    }
+    return {"sound": facts}, faults.sound_faults(corpus.whole, codec, data, levels)
 
 
 def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Config:
@@ -125,8 +173,8 @@ def _of_recipe(catalogue: Catalogue, recipe: str, *words: str) -> Config:
 def _shown_data(facts: Mapping[str, Any]) -> str:
     """The examination of data in plain lines, everything of the data's own in them escaped."""
     lines = [f"{name:{_NAME}}{visible_line(words)}" for name, words in _rows(facts)]
-    faults = [f"! {visible_line(fault)}" for fault in facts["faults"]]
-    lines += ["", *(faults or ["Nothing is wrong with the data."]), ""]
+    wrong = [f"! {visible_line(fault)}" for fault in facts["faults"]]
+    lines += ["", *(wrong or ["Nothing is wrong with the data."]), ""]
     recommended = facts["recommendation"]
     if recommended is None:
         return "\n".join([*lines, "There is nothing to train on."])
@@ -162,7 +210,7 @@ def _rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if sound := facts.get("sound"):
         yield "length", f"{duration(sound['seconds'])} at {sound['sample_rate']} Hz"
         if sound["peak"] is not None:
-            yield "peak", f"{sound['peak']:.3f} ({decibels(sound['peak']):.1f} dB)"
+            yield "peak", f"{sound['peak']:.3f} ({faults.decibels(sound['peak']):.1f} dB)"
         yield "silence", f"{sound['silence']:.1%}"
     beside, names = facts["baselines"], baselines.NAMES
     known = [f"{name} {beside[key]:.3f}" for key, name in names.items() if key in beside]

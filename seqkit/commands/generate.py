@@ -10,11 +10,11 @@ from seqkit.foundation import driver, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.run_folders import samples_folder
 from seqkit.foundation.stdout import Product
 from seqkit.generation import listening
 from seqkit.generation.generate import generate
 from seqkit.generation.request import require_streams
-from seqkit.runs.layout import samples_folder
 from seqkit.runs.named_checkpoint import load_checkpoint
 
 

@@ -9,8 +9,8 @@ from seqkit.foundation import driver, stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import CheckpointError, ConfigError
+from seqkit.foundation.run_folders import find_runs, runs_below
 from seqkit.runs import named_checkpoint
-from seqkit.runs.layout import find_runs, runs_below
 from seqkit.runs.named_checkpoint import load_checkpoint
 
 _HERE = "127.0.0.1"

@@ -1,11 +1,13 @@
-"""What people read: numbers, texts of users with nothing hidden in them, and command lines."""
+"""What people read: numbers, texts of users with nothing hidden in them, command lines, pages."""
 
 import json
 import os
 import re
 import shlex
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 from unicodedata import east_asian_width
 
 from seqkit.foundation.processes import ALONE, Rank
@@ -111,6 +113,25 @@ def json_text(value: object, indent: int | None = None) -> str:
     raw = json.dumps(value, ensure_ascii=False)
     whole = re.sub("[\ud800-\udfff]", lambda half: _written_out(half[0]).replace("\\", r"\\"), raw)
     return json.dumps(json.loads(whole), indent=indent)
+
+
+def page(template: Path, values: Mapping[str, Any]) -> bytes:
+    """The page that one of Jinja's templates makes of values, each escaped, as UTF-8.
+
+    It is one file; templates beside this one can be included.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # which take a while
+
+    environment = Environment(
+        loader=FileSystemLoader(template.parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.policies["json.dumps_kwargs"] = {"allow_nan": False}
+    return environment.get_template(template.name).render(values).encode("utf-8", "replace")
 
 
 def _escaped(text: str, kept: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, Spectral
 from seqkit.data.sound import writer
-from seqkit.foundation import templates
+from seqkit.foundation import wording
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import HOST
 from seqkit.foundation.wording import counted
@@ -67,7 +67,7 @@ def filled(
         f"{counted(codec.size, 'symbol')}."
     )
     values = {"title": title, "about": about, "served": "choices" in engine, "model": model}
-    return templates.render(Path(__file__).with_suffix(".html"), values)
+    return wording.page(Path(__file__).with_suffix(".html"), values)
 
 
 def _of_codec(codec: Codec) -> dict[str, Any]:

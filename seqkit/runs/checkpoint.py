@@ -25,6 +25,7 @@ from seqkit.foundation import disk, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.config_file import from_values, network_from
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
+from seqkit.foundation.run_folders import NO_CHECKPOINT, RunFiles
 from seqkit.foundation.settings import check_type
 from seqkit.generation.request import Trained
 from seqkit.generation.sampler import Sampling
@@ -36,7 +37,6 @@ from seqkit.runs.checkpoint_bytes import (
     parts,
     verified_record,
 )
-from seqkit.runs.layout import NO_CHECKPOINT, RunFiles
 from seqkit.symbols import NamedArrays
 
 if TYPE_CHECKING:

@@ -16,10 +16,9 @@ from typing import Any
 
 from seqkit.foundation import disk
 from seqkit.foundation.errors import OutputError
-from seqkit.foundation.run_folders import SAVED, is_run
+from seqkit.foundation.run_folders import SAVED, RunFiles, is_run
 from seqkit.foundation.wording import first_of, json_text
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.layout import RunFiles
 
 _PATIENCE = 0.2  # seconds for which another process may hold the lock only to look at it
 _PAUSE = 0.01  # seconds between two attempts

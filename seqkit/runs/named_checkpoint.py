@@ -12,11 +12,10 @@ from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, Progress, unseen
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
-from seqkit.foundation.run_folders import SUFFIX, is_run
+from seqkit.foundation.run_folders import READY_MADE, SUFFIX, find_checkpoint, is_run
 from seqkit.foundation.settings import nearest
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.runs.layout import READY_MADE, find_checkpoint
 
 HUB = "hf://"
 _IN_REPOSITORY = f"checkpoint{SUFFIX}"  # what the checkpoint of a repository is called

@@ -14,8 +14,8 @@ from seqkit.config import values_of
 from seqkit.foundation import disk
 from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.errors import SeqkitError
+from seqkit.foundation.run_folders import RunFiles
 from seqkit.runs.folder import is_locked
-from seqkit.runs.layout import RunFiles
 from seqkit.runs.resume import read_config
 from seqkit.symbols import Floats
 

@@ -10,11 +10,10 @@ from seqkit.foundation import disk, dropped
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.config_file import from_values
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
-from seqkit.foundation.run_folders import SAVED, STATES, is_run
+from seqkit.foundation.run_folders import SAVED, STATES, RunFiles, instead_of_a_run, is_run
 from seqkit.runs import checkpoint, named_checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint_bytes import peek
-from seqkit.runs.layout import RunFiles, instead_of_a_run
 
 _FIXED = ("optimizer.kind", "init_from")  # no run can go on with another one
 PLACE_KEYS = {"data.path", "data.pattern"}

@@ -4,8 +4,7 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
-from seqkit.advice import sound
-from seqkit.advice.faults import CONSTANT, require_enough
+from seqkit.advice.faults import CONSTANT, require_enough, sound_faults
 from seqkit.config import DataConfig, TrainConfig
 from seqkit.data.codecs import SoundCodec, Spectral
 from seqkit.data.corpus import Corpus, Part
@@ -79,7 +78,7 @@ def read_data(
 
 def _tell_faults(corpus: Corpus, data: DataConfig, notice: Notice) -> None:
     if corpus.codec.kind == "audio":
-        for fault in sound.faults_of(corpus.whole, corpus.codec, data)[:_MOST_FAULTS]:
+        for fault in sound_faults(corpus.whole, corpus.codec, data)[:_MOST_FAULTS]:
             notice(str(fault))
     elif corpus.whole.is_constant:
         notice(CONSTANT)

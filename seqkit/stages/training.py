@@ -22,6 +22,7 @@ from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device, machine
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.ranks import Ranks
+from seqkit.foundation.run_folders import find_checkpoint
 from seqkit.foundation.session import Session
 from seqkit.foundation.threads import FEW, shared_cores
 from seqkit.model.char_rnn import CharRNN
@@ -29,7 +30,6 @@ from seqkit.runs import resume
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as load_checkpoint
 from seqkit.runs.folder import RunFolder
-from seqkit.runs.layout import find_checkpoint
 from seqkit.stages import network
 from seqkit.stages.claim import Claim, claimed, settled
 from seqkit.stages.closing import ClosingSample, plan_closing

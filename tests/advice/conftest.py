@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from seqkit.config import Config
-from seqkit.runs.layout import RunFiles
+from seqkit.foundation.run_folders import RunFiles
 from tests.runs.test_folder import checkpoint
 
 Leave = Callable[..., Path]

@@ -12,7 +12,7 @@ import soundfile
 
 from seqkit.advice import run_page
 from seqkit.config import Config
-from seqkit.runs.layout import RunFiles
+from seqkit.foundation.run_folders import RunFiles
 from tests.advice.conftest import Leave, keep
 from tests.browser import Page, browser, needs_browser
 

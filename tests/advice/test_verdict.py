@@ -8,7 +8,7 @@ import pytest
 
 from seqkit.advice.verdict import judge
 from seqkit.config import Config
-from seqkit.runs.layout import RunFiles
+from seqkit.foundation.run_folders import RunFiles
 from seqkit.runs.record import State, read
 from tests.advice.conftest import Leave, keep
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.runs.layout import RunFiles
+from seqkit.foundation.run_folders import RunFiles
 from seqkit.runs.resume import find_last
 from tests.conftest import start, wait_for_steps
 

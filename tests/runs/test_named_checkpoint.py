@@ -7,8 +7,8 @@ import pytest
 
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import CheckpointError
+from seqkit.foundation.run_folders import READY_MADE
 from seqkit.runs import checkpoint
-from seqkit.runs.layout import READY_MADE
 from seqkit.runs.named_checkpoint import absolute, located, ready_made
 from tests.conftest import TINY, Run, saved
 from tests.test_docs import ROOT

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.foundation.errors import CheckpointError, ConfigError
-from seqkit.runs.layout import (
+from seqkit.foundation.run_folders import (
     RunFiles,
     find_checkpoint,
     find_runs,

@@ -1,0 +1,113 @@
+"""What is told of data is true of it, and what was probably meant to be read otherwise."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+
+from seqkit.advice.faults import levels_of, sound_faults, text_facts, text_faults
+from seqkit.config import DataConfig
+from seqkit.data.codecs import Characters, MuLaw
+from seqkit.data.corpus import Part
+from seqkit.data.load import load_corpus
+from seqkit.data.sound import Wave
+from seqkit.foundation.catalogue import Catalogue
+from seqkit.foundation.session import Session
+
+RATE = 8000
+NOISE = np.random.default_rng(0).uniform(-0.5, 0.5, 12 * RATE).astype(np.float32)
+
+
+def facts(content: str) -> dict[str, Any]:
+    codec = Characters.from_text(content)
+    return text_facts(Part.of(codec.encode(content)), codec)
+
+
+def test_characters_are_counted_across_blocks() -> None:
+    assert facts("ab" * 40_000 + "b")["vocabulary"]["counts"] == {"b": 40_001, "a": 40_000}
+
+
+def test_odd_characters_are_named_the_most_frequent_first() -> None:
+    found = facts(
+        "plain text\n\twith\x07 می\u200cروم 👩\u200d🚀 \u200b\u202e\u202e\u00a0\ufffd\ue000 é ☃"
+    )
+    assert [*found["vocabulary"]["odd"].items()] == [
+        ("U+202E RIGHT-TO-LEFT OVERRIDE", 2),
+        ("U+0007", 1),
+        ("U+00A0 NO-BREAK SPACE", 1),
+        ("U+200B ZERO WIDTH SPACE", 1),
+        ("U+E000", 1),
+        ("U+FFFD REPLACEMENT CHARACTER", 1),
+    ]
+
+
+def faults(content: str) -> str:
+    return "\n".join(map(str, text_faults(facts(content), "text")))
+
+
+def test_every_fault_is_told() -> None:
+    rng = np.random.default_rng(0)
+    good = "\n".join("".join(rng.choice(list("abcdefgh "), 60)) for _ in range(2000))
+    assert faults(good) == ""
+    assert "100 line ends have a CR" in faults("a line\r\n" * 100)
+    assert "odd character" not in faults("a line\r\n" * 100)
+    assert "one symbol" in faults("aaaa")
+    assert "the text is short, 600 symbols" in faults(good[:600])
+    assert "init_from=shakespeare" in faults(good[:600])
+    assert "init_from" not in faults("".join(map(chr, rng.integers(0x410, 0x450, 600))))
+    odd = "1 odd character, such as U+0007: take them out"
+    assert odd in faults(good + "\x07")
+    assert "symbols occur fewer than 10 times" in faults(good + "".join(map(chr, range(300, 400))))
+
+
+def test_rare_characters_that_make_up_much_of_a_text_are_not_to_be_left_out() -> None:
+    rare = "".join(chr(0x4E00 + number) for number in range(300))
+    for text_of, advised in (("ab" * 60_000 + rare, {"max_vocabulary", "unknown"}), (rare * 2, {})):
+        codec = Characters("".join(sorted(set(text_of))), 0)
+        found = text_facts(Part.of(codec.encode(text_of)), codec)
+        fault = next(each for each in text_faults(found, "text") if "too few" in each.line)
+        assert {*fault.keys} == {*advised}
+        assert ("give more of it" in fault.line) == (not advised)
+
+
+def leave(path: Path, wave: Wave, rate: int = RATE) -> Path:
+    soundfile.write(path, wave, rate, "FLOAT")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("wave", "said"),
+    [
+        (NOISE, ""),
+        (NOISE[:RATE], "the sound is short, 1.0 s: 10 s is the least"),
+        (0.02 * NOISE, "the sound is quiet, -40 dB of full scale"),
+        (np.append(NOISE, np.zeros(3 * len(NOISE))), "74% of the sound is silence"),
+        (0.2 * NOISE + 0.3, "a constant offset (DC) of 0.3"),
+        (np.full(len(NOISE), 0.3), "the sound is a constant, 0.3"),
+    ],
+)
+def test_the_faults_that_a_training_tells(wave: Wave, said: str, tmp_path: Path) -> None:
+    data = DataConfig(path=[str(leave(tmp_path / "a.wav", wave))])
+    corpus = load_corpus(data, Session(Catalogue(), lambda text: None))
+    assert isinstance(corpus.codec, MuLaw)
+    faults = sound_faults(corpus.whole, corpus.codec, data)
+    assert len(faults) == bool(said)
+    assert said in "".join(map(str, faults))
+    data.trim_silence = 40  # which cures silence
+    cured = sound_faults(corpus.whole, corpus.codec, data)
+    assert cured == (faults if "silence" not in said else [])
+
+
+def test_a_gain_mends_what_is_quiet() -> None:
+    levels, codec = levels_of(0.02 * NOISE, RATE), MuLaw(256, RATE, 100.0)
+    part = Part.of(codec.encode(0.02 * NOISE))
+    assert not sound_faults(part, codec, DataConfig(), levels)
+
+
+def test_silence_is_what_lies_far_below_the_rest_whatever_its_offset() -> None:
+    noise = np.random.default_rng(0).normal(0, 1, 8000).astype(np.float32)
+    for rest, silence in ((1e-4 * noise, 0.35), (0.01 * noise, 0)):  # 0.3 s of a pause are kept
+        found = levels_of(np.append(0.1 * noise, rest) + np.float32(0.2), RATE).silence
+        assert found == pytest.approx(silence)
