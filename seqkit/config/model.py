@@ -181,8 +181,7 @@ class SampleKeys:
     label: str | None = option(
         None,
         "the sample's label, of a model that learnt labels (data.label): a value, several as "
-        "digit:7,speaker:jackson, a mixture as a:0.7,b:0.3, or none; what is not given is drawn as "
-        "often as the data has it",
+        "digit:7,speaker:jackson, or none; what is not given is drawn as often as the data has it",
     )
     label_strength: float = option(
         1.0,

@@ -44,22 +44,11 @@ class Labels:
         pairs = zip(self.values.items(), combination, strict=True)
         return {name: values[number - 1] for (name, values), number in pairs if number}
 
-    def shares(self, combination: Combination) -> dict[str, dict[str, float]]:
-        """The same as shares, of which there is one of each label."""
-        return {name: {value: 1.0} for name, value in self.named(combination).items()}
-
     def describe(self, combination: Combination) -> str:
         """As it is asked for: `austen`, or `digit:7,speaker:jackson`; none without labels."""
-        return self.words(self.shares(combination))
-
-    def words(self, shares: Mapping[str, Mapping[str, float]]) -> str:
-        """As `describe`, of labels with the share of each value, such as `a:0.7,b:0.3`."""
-        said = []
-        for name, mix in ((name, shares[name]) for name in self.values if shares.get(name)):
-            sole = len(mix) == 1
-            shown = ",".join(value if sole else f"{value}:{part:g}" for value, part in mix.items())
-            said.append(f"{name}:{shown}" if sole and len(self.values) > 1 else shown)
-        return ",".join(said) or "none"
+        several = len(self.values) > 1
+        named = self.named(combination).items()
+        return ",".join(f"{name}:{value}" if several else value for name, value in named) or "none"
 
     def require(self, labels: "Labels | None") -> None:
         """Raise DataError if labels that were found have a value that is not among these."""

@@ -3,7 +3,7 @@
 import itertools
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,12 +16,8 @@ from seqkit.generation.request import Request
 from seqkit.symbols import Floats, Integers
 
 _STREAM = (1 << 33) + 1  # of draws; no sample has it
-_ROUNDING = 1e-3
 _MOST = 100_000  # rows of a table
 _SHOWN = 8  # labels that are named
-
-Shares = dict[str, dict[str, float]]
-"""Of labels, by their names, the share of each value."""
 
 
 class Choice(NamedTuple):
@@ -62,24 +58,26 @@ def choice_of(labels: Labels | None, request: Request, notice: Callable[[str], N
 
 
 def choose(labels: Labels, asked: str | None, streams: int, seed: int) -> Choice:
-    """What is asked for: `austen`, `digit:7,speaker:jackson`, or a mixture such as `a:0.7,b:0.3`.
+    """What is asked for: `austen`, or `digit:7,speaker:jackson`.
 
     A label that is not asked for is drawn for each stream, as often as the data has it together
     with those that are; a seed further by `SEEDS` draws the same. `none` is no label, and
     `digit:none` none of these.
 
     Raises:
-        ConfigError: there is no such label or value, or the shares do not add up to 1.
+        ConfigError: there is no such label or value, or two values of one label are asked for.
     """
-    wanted = {} if asked == "none" else _parsed(labels, asked or "")
-    drawn = [(0,) * len(labels.values)] * streams
+    wanted = dict.fromkeys(range(len(labels.values)), 0)
     if asked != "none":
-        drawn = _drawn(labels, wanted, streams, seed % SEEDS)
-    combinations, places = distinct(np.array(drawn))
-    shares = [labels.shares(each) | wanted for each in map(tuple, combinations.tolist())]
-    weights = np.stack([_row(labels, each) for each in ({}, *shares)])
-    words = [labels.words(shares[place]) for place in places]
-    return Choice(weights, places + 1, words)
+        wanted = _parsed(labels, asked or "")
+    chosen = np.array(_drawn(labels, wanted, streams, seed % SEEDS))
+    for place, number in wanted.items():
+        chosen[:, place] = number
+    combinations, places = distinct(chosen)
+    rows = [_row(labels, each) for each in combinations.tolist()]
+    words = [labels.describe(each) for each in combinations.tolist()]
+    no_label = _row(labels, [0] * len(labels.values))
+    return Choice(np.stack([no_label, *rows]), places + 1, [words[place] for place in places])
 
 
 def every(labels: Labels) -> Floats:
@@ -93,15 +91,18 @@ def every(labels: Labels) -> Floats:
         raise ConfigError(f"{count:,} combinations of labels are too many to export")
     numbers = (range(size + 1) for size in reversed(labels.sizes))
     combinations = (each[::-1] for each in itertools.product(*numbers))
-    return np.stack([_row(labels, labels.shares(each)) for each in combinations])
+    return np.stack([_row(labels, each) for each in combinations])
 
 
-def _parsed(labels: Labels, asked: str) -> Shares:
-    """The labels that are asked for. Raises ConfigError."""
+def _parsed(labels: Labels, asked: str) -> dict[int, int]:
+    """The number of the value, 0 for none, of each label that is asked for, by the label's place.
+
+    Raises ConfigError.
+    """
     meanings = _meanings(labels)
     known = "|".join(map(re.escape, sorted(meanings, key=len, reverse=True)))  # the longest counts
-    piece = re.compile(rf"\s*({known})\s*(?::([^,:]+))?(?:,|$)")
-    parsed, rest = Shares(), asked
+    piece = re.compile(rf"\s*({known})\s*(?:,|$)")
+    parsed, rest, names = dict[int, int](), asked, [*labels.values]
     while rest:
         if (found := piece.match(rest)) is None:
             first = rest.partition(",")[0].strip()
@@ -109,41 +110,34 @@ def _parsed(labels: Labels, asked: str) -> Shares:
             value = value if name in labels.values else first
             hint = nearest(value, [*itertools.chain(*labels.values.values())])
             raise ConfigError(f"label={asked}: no label {value}{hint} It knows {labels.summary}")
-        (name, value), *others = meanings[found[1]]
+        (place, number), *others = meanings[found[1]]
         if others:
-            choices = " or ".join(f"{each}:{value}" for each, _ in meanings[found[1]])
+            choices = " or ".join(f"{names[each]}:{found[1]}" for each, _ in meanings[found[1]])
             raise ConfigError(f"label={asked}: several labels have that value: give {choices}")
-        try:
-            share = float(found[2] or 1)
-        except ValueError:
-            share = math.nan
-        parsed.setdefault(name, {})[value] = share
+        if place in parsed:
+            raise ConfigError(f"label={asked}: give one {names[place]}")
+        parsed[place] = number
         rest = rest[found.end() :]
-    for name, shares in parsed.items():
-        if not min(shares.values()) >= 0 or not abs(sum(shares.values()) - 1) <= _ROUNDING:
-            raise ConfigError(
-                f"label={asked}: give one {name}, or shares that add up to 1, as in a:0.7,b:0.3"
-            )
-    return {name: {} if "" in shares else shares for name, shares in parsed.items()}
+    return parsed
 
 
-def _meanings(labels: Labels) -> dict[str, list[tuple[str, str]]]:
-    """What can be asked for: the labels and values that each spelling means, "" for none."""
-    meanings: dict[str, list[tuple[str, str]]] = {}
-    for name, values in labels.values.items():
-        for value in values:
-            meanings.setdefault(value, []).append((name, value))
-            meanings[f"{name}:{value}"] = [(name, value)]
-        meanings.setdefault(f"{name}:none", [(name, "")])
+def _meanings(labels: Labels) -> dict[str, list[tuple[int, int]]]:
+    """What can be asked for: the place of the label and the value's number that each means."""
+    meanings: dict[str, list[tuple[int, int]]] = {}
+    for place, (name, values) in enumerate(labels.values.items()):
+        for number, value in enumerate(values, 1):
+            meanings.setdefault(value, []).append((place, number))
+            meanings[f"{name}:{value}"] = [(place, number)]
+        meanings.setdefault(f"{name}:none", [(place, 0)])
     return meanings
 
 
-def _drawn(labels: Labels, wanted: Shares, streams: int, seed: int) -> list[Combination]:
+def _drawn(labels: Labels, wanted: Mapping[int, int], streams: int, seed: int) -> list[Combination]:
     """For each stream the labels of a document of the data that has what is given, or none."""
     fitting = {
         each: count
         for each, count in labels.counts.items()
-        if all(not mix or labels.named(each).get(name) in mix for name, mix in wanted.items())
+        if all(number in (0, each[place]) for place, number in wanted.items())
     }
     if not fitting or len(wanted) == len(labels.values):
         return [(0,) * len(labels.values)] * streams
@@ -152,10 +146,7 @@ def _drawn(labels: Labels, wanted: Shares, streams: int, seed: int) -> list[Comb
     return [[*fitting][int(at)] for at in np.searchsorted(places, draws, side="right")]
 
 
-def _row(labels: Labels, shares: Shares) -> Floats:
+def _row(labels: Labels, combination: Sequence[int]) -> Floats:
     """How much there is of each row of the embedding of labels, (R,)."""
-    rows = list[float]()
-    for name, values in labels.values.items():
-        of_label = shares.get(name) or {"": 1.0}  # none of its values
-        rows += [of_label.get(value, 0.0) for value in ("", *values)]
-    return np.array(rows, np.float32)
+    rows = [np.eye(size + 1)[each] for size, each in zip(labels.sizes, combination, strict=True)]
+    return np.concatenate(rows).astype(np.float32)

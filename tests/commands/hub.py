@@ -36,8 +36,6 @@ class Hub:
         files = self.repositories[parts[1]]
         if parts[2] == "resolve":
             return (200, files[parts[3]]) if parts[3] in files else (404, {"error": "no entry"})
-        if parts[2] == "tree":
-            return 200, [entry(path, content) for path, content in files.items()]
         return 200, {"id": parts[1], "sha": COMMIT, "siblings": [], "private": False, "tags": []}
 
 
@@ -70,9 +68,3 @@ def hub() -> Iterator[Hub]:
 
     with served(Handler) as about.url:
         yield about
-
-
-def entry(path: str, content: bytes) -> dict[str, Any]:
-    """What the hub says of a file."""
-    digest = hashlib.sha256(content).hexdigest()
-    return {"type": "file", "path": path, "size": len(content), "oid": digest[:40]}
