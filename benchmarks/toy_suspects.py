@@ -13,10 +13,11 @@ import torch
 from torch import Tensor
 
 from seqkit.config import ModelConfig
-from seqkit.data.datasets.toy_sentence import SENTENCE
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import cross_entropy
 
+SENTENCE = "one sentence is all that it has to know.\n"
+"""Of `recipe=toy_sentence`."""
 SUSPECTS = {
     "none": "nothing: w -= lr dw, state carried, y read, lr 0.5",
     "sign": "w += lr dw",

@@ -20,7 +20,7 @@ import torch
 
 from seqkit.compose import compose_training
 from seqkit.config import Config
-from seqkit.data.datasets import etude
+from seqkit.data import etude
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
@@ -51,7 +51,7 @@ def write_data(recipe: str, folder: Path) -> list[str]:
         rate = 4 * RATE if recipe == "my_sound" else RATE
         soundfile.write(folder / "a.wav", etude.render(etude.compose(4), rate), rate)
         return [f"data.path={folder / 'a.wav'}"]
-    verse = (Path(disk.__file__).parents[1] / "data" / "datasets" / "verse.txt").read_text()
+    verse = (Path(disk.__file__).parents[1] / "data" / "verse.txt").read_text()
     parts = {"ptb.char.valid.txt": 4_000, "ptb.char.test.txt": 100} if recipe == "ptb" else {}
     for name, characters in parts.items():
         (folder / name).write_text(" ".join(verse[-characters:]))

@@ -61,7 +61,7 @@ def test_the_commands_print_what_is_shown(
 ) -> None:
     plays = tmp_path / "data" / "tinyshakespeare" / "input.txt"
     plays.parent.mkdir(parents=True)
-    plays.write_bytes((ROOT / "seqkit" / "data" / "datasets" / "verse.txt").read_bytes())
+    plays.write_bytes((ROOT / "seqkit" / "data" / "verse.txt").read_bytes())
     monkeypatch.setenv("SEQKIT_DATA_DIR", str(plays.parent.parent))
     noise = np.random.default_rng(0).normal(0, 0.1, 88_000)
     soundfile.write(tmp_path / "take.wav", noise, 8000)

@@ -60,7 +60,7 @@ def call(program: list[str], *words: str, cwd: Path, path: list[Path]) -> tuple[
 def test_the_wheel_holds_recipes_and_the_sample(site: Path) -> None:
     assert (site / "seqkit" / "recipes" / "shakespeare.yaml").exists()
     assert (site / "seqkit" / "conf" / "config.yaml").exists()
-    assert (site / "seqkit" / "data" / "datasets" / "verse.txt").stat().st_size > 60_000
+    assert (site / "seqkit" / "data" / "verse.txt").stat().st_size > 60_000
 
 
 def test_the_wheel_holds_models_that_write(site: Path, tmp_path: Path) -> None:

@@ -115,3 +115,27 @@ def _download(url: str, output_file: str, _: object) -> None:
         raise OSError(str(error)) from error
     with answer, disk.create(Path(output_file), overwrite=True) as stream:
         shutil.copyfileobj(answer, stream)
+
+
+TINY_SHAKESPEARE = Download(
+    name="tiny_shakespeare",
+    file="tinyshakespeare/input.txt",
+    url="https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt",
+    sha256="86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed",
+    sample=Path(__file__).with_name("verse.txt"),
+    licence="public domain",
+    citation="Karpathy, char-rnn, 2015",
+)
+"""1.1 million characters of the plays, the field's first text to try."""
+SPOKEN_DIGITS = Download(
+    name="spoken_digits",
+    file="fsdd/recordings",
+    url="https://github.com/Jakobovski/free-spoken-digit-dataset/archive/"
+    "26eb9aaf76e81b692f806f9140c2d2777410d7a1.tar.gz",
+    member="recordings",
+    sha256="1801eae019c063377d98f831d3f93574f259475df7332bb0e3d1b080fb5e6959",
+    test="*_[0-4].wav",  # the official one: DIGIT_SPEAKER_INDEX.wav with an index of 0 to 4
+    licence="CC BY-SA 4.0",
+    citation="Jackson et al., Free Spoken Digit Dataset, doi:10.5281/zenodo.1342401",
+)
+"""The Free Spoken Digit Dataset: 3000 clips, 22 minutes, six speakers, 8 kHz."""

@@ -20,17 +20,25 @@ from seqkit.foundation.settings import check_list, nearest
 Kind = Literal["datasets", "codecs"]
 
 _KINDS: dict[Kind, str] = {"datasets": "data set", "codecs": "codec"}
-_OWN_CODECS = {
-    "bytes": "seqkit.data.codecs.characters:Bytes",
-    "characters": "seqkit.data.codecs.characters:Characters",
-    "linear": "seqkit.data.codecs.quantisers:Linear",
-    "mu_law": "seqkit.data.codecs.quantisers:MuLaw",
-    "spectral": "seqkit.data.codecs.spectral:Spectral",
+_OWN: dict[Kind, dict[str, str]] = {
+    "codecs": {
+        "bytes": "seqkit.data.codecs.characters:Bytes",
+        "characters": "seqkit.data.codecs.characters:Characters",
+        "linear": "seqkit.data.codecs.quantisers:Linear",
+        "mu_law": "seqkit.data.codecs.quantisers:MuLaw",
+        "spectral": "seqkit.data.codecs.spectral:Spectral",
+    },
+    "datasets": {
+        "etude": "seqkit.data.etude:ETUDE",
+        "etude_44k": "seqkit.data.etude:ETUDE_44K",
+        "spoken_digits": "seqkit.data.download:SPOKEN_DIGITS",
+        "tiny_shakespeare": "seqkit.data.download:TINY_SHAKESPEARE",
+        "toy_sentence": "seqkit.data.datasets:TOY_SENTENCE",
+    },
 }
 _CODEC_BASES = tuple(
     f"seqkit.data.codecs:{name}" for name in ("TextCodec", "Quantiser", "Spectral")
 )
-_DATASETS = Path(__file__).parents[1] / "data" / "datasets"
 
 
 class Entry(NamedTuple):
@@ -101,10 +109,7 @@ class Catalogue:
 
 
 def _own(kind: Kind) -> dict[str, Entry]:
-    modules = (file.stem for file in _DATASETS.glob("[a-z]*.py"))
-    datasets = {name: f"seqkit.data.datasets.{name}" for name in modules}
-    named = _OWN_CODECS if kind == "codecs" else datasets
-    return {name: Entry("seqkit", partial(_imported, place)) for name, place in named.items()}
+    return {name: Entry("seqkit", partial(_imported, place)) for name, place in _OWN[kind].items()}
 
 
 def _imported(place: str) -> Any:

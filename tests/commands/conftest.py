@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seqkit.data.datasets import etude
+from seqkit.data import etude
 from tests.conftest import process, shared
 
 RATE = 4000

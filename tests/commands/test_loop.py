@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.cli import main
-from seqkit.data.datasets import etude
+from seqkit.data import etude
 from tests.conftest import Run
 
 FEW = ("train.max_minutes=0", "train.max_steps=2", "train.sequence_length=64", "seconds=0.5")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from seqkit.data import download as downloads
-from seqkit.data.datasets import Folders, tiny_shakespeare
-from seqkit.data.download import Download
+from seqkit.data.datasets import Folders
+from seqkit.data.download import TINY_SHAKESPEARE, Download
 from seqkit.foundation.errors import DataError
 from tests.data.stores import CONTENT, Site, files_in
 
@@ -22,7 +22,7 @@ def download(url: str) -> Download:
         "w/words.txt",
         url,
         hashlib.sha256(CONTENT).hexdigest(),
-        sample=tiny_shakespeare.DOWNLOAD.sample,
+        sample=TINY_SHAKESPEARE.sample,
     )
 
 

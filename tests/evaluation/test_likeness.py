@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from seqkit.data.datasets import etude
+from seqkit.data import etude
 from seqkit.data.sound import Wave
 from seqkit.data.sound.resample import resample
 from seqkit.evaluation.hearing import FULL, MEL_BANDS, Levels, Sound

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seqkit.data.datasets import etude
+from seqkit.data import etude
 from seqkit.data.sound import Wave
 from seqkit.evaluation.hearing import Matrix
 from seqkit.evaluation.recording import NEEDED, VERDICT, Recording

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from seqkit.data import etude
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError
 from tests.conftest import Write, install
@@ -67,4 +68,4 @@ def test_of_several_with_one_name_the_first_counts(write: Write) -> None:
     write("yours.py", DATASETS)
     found = Catalogue(["yours", "mine"]).find("datasets", "squares")
     assert type(found).__module__ == "yours"
-    assert Catalogue().find("datasets", "etude").__name__ == "seqkit.data.datasets.etude"
+    assert Catalogue().find("datasets", "etude") is etude.ETUDE

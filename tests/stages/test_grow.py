@@ -48,7 +48,7 @@ def known_nats(model: Model[str], text: str, known: set[str]) -> float:
 def test_new_characters_are_learnt_and_cost_the_known_ones_nothing(
     run: Run, tmp_path: Path
 ) -> None:
-    verse = (Path(seqkit.__file__).parent / "data" / "datasets" / "verse.txt").read_text()
+    verse = (Path(seqkit.__file__).parent / "data" / "verse.txt").read_text()
     half, end = len(verse) // 2, len(verse) * 19 // 20
     (tmp_path / "a.txt").write_text(verse[:half])
     other = verse[half:].translate(str.maketrans(",.'", "、。’"))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from seqkit.data.datasets import etude
+from seqkit.data import etude
 from seqkit.stages import training
 from tests.conftest import Run
 

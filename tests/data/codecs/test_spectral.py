@@ -15,7 +15,7 @@ from seqkit.data.codecs.spectral.codec import SILENCE, limited
 from seqkit.data.codecs.spectral.layout import steadied
 from seqkit.data.codecs.spectral.phase import PhaseDecoder
 from seqkit.data.codecs.spectral.transform import Transform
-from seqkit.data.datasets.etude import compose, render
+from seqkit.data.etude import compose, render
 from seqkit.data.sound import Frames
 from seqkit.symbols import Floats
 

@@ -4,6 +4,7 @@ The strings follow Karplus and Strong ("Digital synthesis of plucked-string and 
 1983): a burst of noise goes round a delay line and is smoothed a little at every turn.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,6 @@ from seqkit.foundation import disk
 from seqkit.foundation.randomness import uniforms
 from seqkit.symbols import Floats
 
-SAMPLE_RATE = 16000
 SECONDS = 160.0
 SCALE = (220.0, 246.94, 277.18, 329.63, 369.99, 440.0)
 """Hertz: the pentatonic scale on A, equally tempered."""
@@ -27,23 +27,32 @@ _HISS = 0.01  # amplitude of the noise that a recording has
 _STEPS = (-2, -1, -1, 1, 1, 2)  # along the scale, from note to note
 
 
-def locate(folders: Folders) -> Located:
-    """The étude as a WAV in the cache."""
-    return located(folders, "etude", SAMPLE_RATE)
+@dataclass(frozen=True)
+class Etude:
+    """The étude at a rate in hertz, as a data set; the rest is as in `pluck`."""
+
+    name: str
+    sample_rate: int
+    pick: int = 3
+    noise: int = 1
+
+    def locate(self, folders: Folders) -> Located:
+        """The étude as a WAV in the cache."""
+        folders.notice(
+            f"no data.path: a built-in étude of {SECONDS:g} s is read; data.path=FILE_OR_FOLDER "
+            "reads recordings of yours"
+        )
+        path = folders.cache / "made" / f"{self.name}_{_VERSION}.wav"
+        if not path.exists():
+            wave = render(compose(SECONDS), self.sample_rate, self.pick, self.noise)
+            write(path, wave, self.sample_rate)
+        return Located(path, self.name)
 
 
-def located(
-    folders: Folders, name: str, sample_rate: int, pick: int = 3, noise: int = 1
-) -> Located:
-    """The étude at a rate, under the name of its data set; the rest is as in `pluck`."""
-    folders.notice(
-        f"no data.path: a built-in étude of {SECONDS:g} s is read; data.path=FILE_OR_FOLDER reads "
-        "recordings of yours"
-    )
-    path = folders.cache / "made" / f"{name}_{_VERSION}.wav"
-    if not path.exists():
-        write(path, render(compose(SECONDS), sample_rate, pick, noise), sample_rate)
-    return Located(path, name)
+ETUDE = Etude("etude", 16_000)
+ETUDE_44K = Etude("etude_44k", 44_100, pick=28, noise=12)
+"""For `recipe=my_sound`: all that can be heard, with a soft pick, and draws by which no string's
+harmonics are louder than its note."""
 
 
 def compose(seconds: float) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Data sets by name: each module here finds, downloads or makes the files of one data set.
+"""Data sets by name; seqkit's own are in `download` and `etude`, and listed in the catalogue.
 
 A data set is anything with a function `locate(folders) -> Located` (docs/reference/data.md).
 """
@@ -52,6 +52,21 @@ class Located:
             if pattern and fnmatchcase(matched, pattern):
                 return part
         return 0
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A data set that is a text beside this file."""
+
+    name: str
+
+    def locate(self, folders: "Folders") -> Located:
+        """The text."""
+        return Located(Path(__file__).with_name(f"{self.name}.txt"), self.name)
+
+
+TOY_SENTENCE = Shipped("toy_sentence")
+"""One sentence, eight times: what the network of docs/how/cudnn.md is to learn by heart."""
 
 
 @dataclass(frozen=True)
