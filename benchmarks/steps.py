@@ -46,9 +46,8 @@ SHAPES = {
     "audio": "model.num_layers=2 model.hidden_size=1024 model.vocabulary_size=256 "
     "train.batch_size=128 train.sequence_length=256",
     "mycaffe": "model.num_layers=2 model.hidden_size=512 model.vocabulary_size=62 "
-    "model.input=embedding model.embedding_size=15 model.dropout=0.4 optimizer.kind=sgd "
-    "optimizer.lr=0.05 optimizer.momentum=0.9 optimizer.weight_decay=0 train.batch_size=25 "
-    "train.sequence_length=75",
+    "model.input=embedding model.embedding_size=15 model.dropout=0.4 "
+    "train.batch_size=25 train.sequence_length=75",
     "torch_rnn": "model.num_layers=2 model.hidden_size=512 model.vocabulary_size=65 "
     "train.batch_size=50 train.sequence_length=50",
     "caffe_lstm": "model.num_layers=3 model.hidden_size=2048 model.vocabulary_size=128 "

@@ -172,7 +172,7 @@ def plain_step(config: Config, device: torch.device) -> Callable[[], float]:
     """The usual loop; each call is an update and returns the loss."""
     size, train = config.model.vocabulary_size, config.train
     net = _Net(config, lambda symbols: F.one_hot(symbols, size).float()).to(device)
-    optimizer = _optimizer(config, net)
+    optimizer = _optimizer(net)
     inputs, targets = _window(config, device, train.batch_size)
     state = net.zero_state(train.batch_size, device)
 
@@ -200,7 +200,7 @@ def best_step(config: Config, device: torch.device, variant: Variant) -> Callabl
     train, dtype = config.train, DTYPES[variant.precision]
     eye = torch.eye(config.model.vocabulary_size, dtype=dtype, device=device)
     net = _Net(config, lambda symbols: F.embedding(symbols, eye)).to(device)
-    optimizer = _optimizer(config, net, fused=True, capturable=variant.graph)
+    optimizer = _optimizer(net, fused=True, capturable=variant.graph)
     scaler = torch.amp.GradScaler(
         device.type, init_scale=_SCALE, enabled=variant.precision == "fp16"
     )
@@ -268,12 +268,9 @@ class _Net(nn.Module):
 
 
 def _optimizer(
-    config: Config, net: nn.Module, *, fused: bool = False, capturable: bool = False
+    net: nn.Module, *, fused: bool = False, capturable: bool = False
 ) -> torch.optim.Optimizer:
-    """Adam, or SGD as in MyCaffe; fused=None is PyTorch's own choice."""
-    if config.optimizer.kind == "sgd":
-        momentum = config.optimizer.momentum
-        return torch.optim.SGD(net.parameters(), 0.05, momentum, fused=fused or None)
+    """Adam; fused=False is PyTorch's own choice."""
     return torch.optim.Adam(net.parameters(), 2e-3, fused=fused or None, capturable=capturable)
 
 

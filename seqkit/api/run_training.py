@@ -37,7 +37,6 @@ from seqkit.runs.saver import Saver
 from seqkit.stages.training import Training
 from seqkit.training.events import CheckpointDue, Stepped, Trained, Validated
 from seqkit.training.footprint import SMALLER
-from seqkit.training.trainer import run_or_fall_back
 
 _INDEXED = 1 << 28  # symbols at most: the index of more would take minutes
 
@@ -61,8 +60,7 @@ def run_training(
         StoppedError: `stop` gave a reason.
         DataError: the data cannot be read any more. The state is saved if this process is alone.
         DivergedError: the loss is not finite any more.
-        DeviceError: the persistent kernel, asked for by name, gave up. The state before the step in
-            which it did is saved.
+        DeviceError: the persistent kernel gave up.
     """
     trainer = training.trainer
     with machine.memory_errors(SMALLER):
@@ -116,7 +114,7 @@ class _Running:
         with shared_cores(self._training.device, exactly=threads) as adapt:
             try:
                 reported = False
-                for event in run_or_fall_back(trainer, self._watch, self._notice):
+                for event in trainer.run(self._watch):
                     adapt()
                     self.tell(event)
                     reported = reported or isinstance(event, Trained)
@@ -127,8 +125,8 @@ class _Running:
                 self.tell(Diverged(trainer.progress.step, str(error)))
                 raise
             except GaveUpError as error:
-                left = self._save_and_stop("an error of the GPU")
-                raise DeviceError(f"{error}\n{left}") from error
+                again = f"{advice(self._training)} model.backend=cudnn"
+                raise DeviceError(f"{error}\n{again}") from error
             except DataError as error:
                 if not ranks.leads:  # rank 0 tells of it
                     raise

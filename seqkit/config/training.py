@@ -10,9 +10,8 @@ _SHORTEST = 0.1  # seconds of a passage: three frames, where these are the longe
 
 @dataclass
 class OptimizerConfig:
-    """The update rule, and its learning rate over the run, which begins with a linear warm-up."""
+    """AdamW, and its learning rate over the run, which begins with a linear warm-up."""
 
-    kind: str = option("adamw", "the update rule", choices=("adamw", "sgd"))
     lr: float = option(3e-3, "peak learning rate", above=0)
     schedule: str = option(
         "cosine",
@@ -21,21 +20,7 @@ class OptimizerConfig:
         choices=("cosine", "constant"),
     )
     warmup_steps: int = option(50, "steps of linear warm-up", minimum=0)
-    weight_decay: float = option(
-        0.01, "weight decay of the matrices, decoupled with adamw", minimum=0
-    )
-    beta1: float = option(
-        0.9, "adamw: decay of the gradient's running mean", minimum=0, maximum=0.9999
-    )
-    beta2: float = option(
-        0.99,
-        "adamw: decay of the running mean of the squared gradient",
-        minimum=0,
-        maximum=0.999999,
-    )
-    momentum: float = option(
-        0.9, "sgd: share of the last update that the next one keeps", minimum=0, maximum=0.9999
-    )
+    weight_decay: float = option(0.01, "decoupled weight decay of the matrices", minimum=0)
 
 
 @dataclass

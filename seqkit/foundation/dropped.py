@@ -48,7 +48,11 @@ KEYS: dict[str, str] = {
     "sample.engine=fused": "sample.engine=cuda_graph generates on a GPU, any number of streams",
     "optimizer.final_lr": "the cosine ends at 0; optimizer.schedule=constant keeps the rate",
     "optimizer=adamw": "it is what there is by default",
-    "optimizer=sgd": "give optimizer.kind=sgd optimizer.weight_decay=0",
+    "optimizer=sgd": "AdamW updates the weights",
+    "optimizer.kind": "AdamW updates the weights",
+    "optimizer.beta1": "it is 0.9",
+    "optimizer.beta2": "it is 0.99",
+    "optimizer.momentum": "AdamW updates the weights",
     "neuron": "Model.state, from Python, gives what all cells hold after a text",
     "data.symbols_per_sample": "a sample is one symbol, of data.levels=1024 at most",
     "model.autotune": "train.deterministic=true times no precisions either",
@@ -70,11 +74,12 @@ KEYS: dict[str, str] = {
 """By the key, or by key=value where one value of a key is gone."""
 OF_NETWORK = ("model.cell_clip", "model.conditions", "model.lookback")
 """Keys with which, unless they are 0, a network gives other numbers: it is not read."""
-OF_TRAINING = (
-    *("data.copies", "data.label_column", "optimizer.final_lr", "train.clip_value"),
-    "train.teachers",
-)
-"""Keys with which, unless they are 0 or empty, a run learns otherwise: it does not go on."""
+OF_TRAINING = {
+    **dict.fromkeys(("data.copies", "data.label_column", "optimizer.final_lr", "train.clip_value")),
+    **{"optimizer.beta1": 0.9, "optimizer.beta2": 0.99, "optimizer.kind": "adamw"},
+    "train.teachers": None,
+}
+"""Keys with which, unless they are as here (None: 0 or empty), a run learns otherwise: it ends."""
 
 
 def instead(key: str, value: object = None) -> str | None:

@@ -1,7 +1,7 @@
 """Randomness as a function: what is drawn depends on named counters, not on what ran before.
 
 A draw of generation is a function of (seed, stream, position): the same in any order, on any
-device, in any batch and after any restart. `training.dropout_masks` draws so on the device.
+device, in any batch and after any restart. `training.noise` draws so on the device.
 """
 
 from collections.abc import Sequence

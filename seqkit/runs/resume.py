@@ -59,10 +59,11 @@ def find_last(files: RunFiles, catalogue: Catalogue, notice: Callable[[str], Non
 
 def _require_kept(saved: Checkpoint) -> None:
     """Raise UnreadableError where a run learned with a key that is gone."""
-    for name in dropped.OF_TRAINING:
+    for name, usual in dropped.OF_TRAINING.items():
         group, _, key = name.partition(".")
         values = saved.config.get(group)
-        if isinstance(values, dict) and values.get(key):
+        value = values.get(key, usual) if isinstance(values, dict) else usual
+        if value != usual and (value or usual):
             raise UnreadableError(
                 f"{saved.file}: it learned with {name}, which is gone: {dropped.KEYS[name]}; a new "
                 f"run begins with its weights by init_from={saved.file}"

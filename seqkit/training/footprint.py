@@ -1,6 +1,6 @@
 """The memory that a training takes at least, by its shapes, before any of it is allocated."""
 
-from seqkit.config import ModelConfig, OptimizerConfig
+from seqkit.config import ModelConfig
 from seqkit.lstm import DTYPES
 from seqkit.model.arrays import count_parameters
 
@@ -12,14 +12,13 @@ SMALLER = "Try a smaller train.batch_size, train.sequence_length or model.hidden
 
 
 def of_training(
-    model: ModelConfig, optimizer: OptimizerConfig, places: int, precision: str, *, averaged: bool
+    model: ModelConfig, places: int, precision: str, *, averaged: bool
 ) -> tuple[int, int]:
     """The bytes that training `model`, which has its vocabulary_size, takes at least.
 
     They are those of its device's memory, for the T B places of a window, and those of the disk.
     """
-    moments = 2 if optimizer.kind == "adamw" else int(optimizer.momentum > 0)
-    moments += averaged
+    moments = 2 + averaged  # of AdamW, and the average
     parameters, size = count_parameters(model), DTYPES[precision].itemsize
     units = _KEPT[model.cell] * model.num_layers * model.hidden_size
     place = size * (units // model.frame) + _LOGIT_BYTES * model.vocabulary_size

@@ -2,7 +2,7 @@
 // launches: `measure_gradient` finds the norm and decides how the update goes, `update_parameters`
 // makes it.
 //
-// Constants: ADAM, 1 for AdamW and 0 for SGD; DTYPE, of the weights that run.
+// DTYPE is that of the weights that run.
 
 #define THREADS 256
 #define EACH 4        // parameters of a thread
@@ -11,8 +11,8 @@
 // One parameter tensor. Index i of a copy is row i / columns, column i % columns.
 struct Piece {
   float *parameter;
-  float *first, *second;  // AdamW: means of the gradient and of its square. SGD: momentum or null
-  float *steps;           // AdamW: how many updates were made
+  float *mean, *square;   // running means of the gradient and of its square
+  float *steps;           // how many updates were made
   float *average;         // or null
   void *copy;             // the weights that run, or null where they are the parameters themselves
   long long gradient;     // where in the flat gradient
@@ -20,9 +20,9 @@ struct Piece {
   float decay;
 };
 
-// How an update goes. `stays`: nothing changes; `skips`: the parameters do not.
+// How an update goes. `skips`: the parameters do not change.
 struct Decision {
-  bool stays, skips;
+  bool skips;
   float divisor, rate, step_size, second_root;
 };
 
@@ -39,11 +39,10 @@ struct Arguments {
   float *scale;           // of the loss
   int *growth;            // steps since the scale changed; or null, if it never does
   int *left_out;          // how many updates were left out: the gradient exploded or overflowed
-  const int *gave_up;     // not zero: nothing is to change; or null
   long long length;       // of the flat gradient
   int pieces_count;
   float beta1, beta2, rest1, rest2, log1, log2;  // of AdamW's decays: 1 - decay, its logarithm
-  float momentum, clip_norm;
+  float clip_norm;
   float exploded;         // a longer gradient, without the scale, makes no update
   int patience;           // steps without an overflow after which the scale is doubled
 };
@@ -65,21 +64,18 @@ __device__ Decision decide(const Arguments &a, float norm) {
   const float scale = *a.scale;
   const int growth = a.growth ? *a.growth + 1 : 0;
   Decision d = {};
-  d.stays = a.gave_up && *a.gave_up;
   const bool overflow = a.growth && !isfinite(norm);
   d.rate = *a.rate;
-#if ADAM
   const float steps = *a.pieces[0].steps + 1.0f;
   d.step_size = d.rate / -expm1f(steps * a.log1);
   d.second_root = sqrtf(-expm1f(steps * a.log2));
-#endif
   const float over = a.clip_norm > 0 ? norm / a.clip_norm : 0;
   const bool exploded = norm > a.exploded * scale;  // infinite too; NaN is not
-  if ((overflow || exploded) && !d.stays) *a.left_out += 1;
-  d.skips = d.stays || overflow || exploded;
+  d.skips = overflow || exploded;
+  if (d.skips) *a.left_out += 1;
   d.divisor = over <= scale ? scale : over;  // without a scale, NaN goes on to the parameters
   *a.norm = norm / scale;
-  if (!a.growth || d.stays) return d;
+  if (!a.growth) return d;
   if (overflow) {
     *a.scale = fmaxf(scale * 0.5f, 1.0f);
     *a.growth = 0;
@@ -123,27 +119,24 @@ extern "C" __global__ void __launch_bounds__(THREADS) measure_gradient(const Arg
     skips = d.skips;
   }
   __syncthreads();
-#if ADAM
   for (int i = threadIdx.x; i < a.pieces_count && !skips; i += THREADS) *a.pieces[i].steps += 1.0f;
-#endif
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) update_parameters(const Arguments a) {
   const int2 chunk = a.chunks[blockIdx.x];
   const Piece p = a.pieces[chunk.x];
   const Decision d = *a.decision;
-  if (d.stays) return;
   const float share = a.share ? *a.share : 0.0f;
   const int begin = chunk.y * CHUNK + threadIdx.x;
-  float values[EACH], gradients[EACH], firsts[EACH], seconds[EACH];
+  float values[EACH], gradients[EACH], means[EACH], squares[EACH];
 #pragma unroll
   for (int k = 0; k < EACH; k++) {  // all loads are under way before the first store
     const int i = begin + k * THREADS;
     if (i >= p.count) continue;
     values[k] = p.parameter[i];
     gradients[k] = a.gradient[p.gradient + i];
-    firsts[k] = p.first ? p.first[i] : 0.0f;
-    seconds[k] = p.second ? p.second[i] : 0.0f;
+    means[k] = p.mean[i];
+    squares[k] = p.square[i];
   }
 #pragma unroll
   for (int k = 0; k < EACH; k++) {
@@ -151,19 +144,13 @@ extern "C" __global__ void __launch_bounds__(THREADS) update_parameters(const Ar
     if (i >= p.count) continue;
     float value = values[k];
     if (!d.skips) {
-      float gradient = gradients[k] / d.divisor;
-#if ADAM
+      const float gradient = gradients[k] / d.divisor;
       value -= d.rate * p.decay * value;
-      const float mean = a.beta1 * firsts[k] + a.rest1 * gradient;
-      const float square = a.beta2 * seconds[k] + a.rest2 * gradient * gradient;
-      p.first[i] = mean;
-      p.second[i] = square;
+      const float mean = a.beta1 * means[k] + a.rest1 * gradient;
+      const float square = a.beta2 * squares[k] + a.rest2 * gradient * gradient;
+      p.mean[i] = mean;
+      p.square[i] = square;
       value -= d.step_size * mean / (sqrtf(square) / d.second_root + 1e-8f);
-#else
-      gradient += p.decay * value;
-      if (p.first) p.first[i] = gradient = a.momentum * firsts[k] + gradient;
-      value -= d.rate * gradient;
-#endif
       p.parameter[i] = value;
       const bool dense = p.columns == p.stride;  // a division takes longer than the rest
       const long long at = dense ? i : i / p.columns * (long long)p.stride + i % p.columns;

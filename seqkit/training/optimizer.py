@@ -1,18 +1,23 @@
-"""From gradients to new parameters: clipping, the loss scale of fp16, and the update rules."""
+"""From gradients to new parameters: clipping, the loss scale of fp16, and AdamW.
 
-import inspect
+On a GPU two kernels of our own, where PyTorch takes a dozen launches of a few blocks each.
+"""
+
+import functools
 import math
-from typing import Any, TypeVar, cast
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
+from torch.optim.adamw import adamw
 
 from seqkit.config import OptimizerConfig, TrainConfig
-from seqkit.lstm import KernelError
-from seqkit.training.gpu_update import GpuUpdate
+from seqkit.lstm import Kernel, KernelError
 from seqkit.training.weights import TrainingWeights, require_tensors
 
-Kind = TypeVar("Kind", bound=torch.optim.Optimizer)
+_BETAS, _EPSILON = (0.9, 0.99), 1e-8
 _SCALE = 65536.0  # of the loss in fp16 at first; halved when a gradient overflows
 _PATIENCE = 2000  # steps without an overflow after which the scale is doubled
 _EXPLODED = 100.0  # times clip_norm, or times 1: a longer gradient tells nothing of the data
@@ -35,47 +40,43 @@ class OptimizerStep:
         weights: TrainingWeights,
         *,
         scaled: bool,
-        gave_up: Tensor | None = None,
     ) -> None:
-        """Args:
-        scaled: whether the loss is scaled, as fp16 needs it.
-        gave_up: not zero where nothing is to change; read on a GPU.
-        """
+        """`scaled`: whether the loss is scaled, as fp16 needs it."""
         self._weights = weights
         self._clip_norm = train.clip_norm
         self._exploded = _EXPLODED * max(1.0, train.clip_norm) if train.clip_norm else math.inf
-        self._optimizer = make_optimizer(optimizer, weights.parameters)
         self._scaled = scaled
+        pairs = [*zip(weights.parameters, weights.gradients, strict=True)]
+        # Only the matrices decay.
+        matrices = _Moments([pair for pair in pairs if pair[0].dim() > 1], optimizer.weight_decay)
+        self._groups = matrices, _Moments([pair for pair in pairs if pair[0].dim() == 1], 0.0)
         device = weights.flat_gradient.device
+        # A CUDA graph reads the rate from the device; a CPU computes with all of its digits.
+        wide = torch.float32 if device.type == "cuda" else torch.float64
+        self.rate = torch.tensor(optimizer.lr, dtype=wide, device=device)
+        """The learning rate of the next update."""
         self.norm = torch.zeros((), device=device)
         self.left_out = torch.zeros((), dtype=torch.int32, device=device)
         self.scale = torch.full((), _SCALE if scaled else 1.0, device=device)
         self._growth = torch.zeros((), dtype=torch.int32, device=device)
-        self._gave_up = gave_up
-        self._on_gpu = self._gpu_update()
+        self._on_gpu = self._gpu_update() if device.type == "cuda" else None
 
-    def _gpu_update(self) -> GpuUpdate | None:
+    def _gpu_update(self) -> "_GpuUpdate | None":
         """The update in kernels of our own, where they run."""
-        rate = self._optimizer.param_groups[0]["lr"]
-        if not isinstance(rate, Tensor):
-            return None
-        tensors = {"rate": rate, "norm": self.norm, "scale": self.scale, "gave_up": self._gave_up}
-        tensors |= {"left_out": self.left_out, "growth": self._growth if self._scaled else None}
-        settings = {"clip_norm": self._clip_norm, "exploded": self._exploded}
-        settings["patience"] = _PATIENCE
+        arguments: dict[str, Tensor | float | None] = {
+            "rate": self.rate,
+            "norm": self.norm,
+            "scale": self.scale,
+            "growth": self._growth if self._scaled else None,
+            "left_out": self.left_out,
+            "clip_norm": self._clip_norm,
+            "exploded": self._exploded,
+            "patience": _PATIENCE,
+        }
         try:
-            return GpuUpdate(self._weights, self._optimizer, tensors, settings)
+            return _GpuUpdate(self._weights, self._groups, arguments)
         except KernelError:  # a PyTorch without NVRTC
             return None
-
-    def set_rate(self, rate: float) -> None:
-        """Use this learning rate from now on."""
-        first, *others = self._optimizer.param_groups
-        if isinstance(first["lr"], Tensor):  # all groups share it
-            first["lr"].fill_(rate)
-            return
-        for group in (first, *others):
-            group["lr"] = rate
 
     @torch.no_grad()
     def update(self) -> None:
@@ -89,12 +90,6 @@ class OptimizerStep:
         if self._on_gpu is not None:
             self._on_gpu()
             return
-        self._update_by_pytorch()
-        self._weights.renew()
-        if self._weights.average is not None:
-            self._weights.average.update()
-
-    def _update_by_pytorch(self) -> None:
         bound = self._clip_norm
         norm = torch.linalg.vector_norm(self._weights.flat_gradient)
         torch.div(norm, self.scale, out=self.norm)
@@ -108,12 +103,25 @@ class OptimizerStep:
         if skipped is not None:
             self.left_out += skipped.to(self.left_out.dtype)
         divisor = torch.maximum(self.scale, norm / bound) if bound else self.scale
-        # PyTorch's own loss scaler hands them to a fused optimizer in the same way.
-        self._optimizer.grad_scale = divisor  # type: ignore[attr-defined]
-        self._optimizer.found_inf = skipped  # type: ignore[attr-defined]
-        self._optimizer.step()
+        for group in self._groups:
+            adamw(
+                *(group.parameters, group.gradients, group.means, group.squares, [], group.steps),
+                fused=True,
+                grad_scale=divisor,
+                found_inf=skipped,
+                amsgrad=False,
+                beta1=_BETAS[0],
+                beta2=_BETAS[1],
+                lr=self.rate,
+                weight_decay=group.decay,
+                eps=_EPSILON,
+                maximize=False,
+            )
         if overflow is not None:
             self._adapt_scale(overflow.bool())
+        self._weights.renew()
+        if self._weights.average is not None:
+            self._weights.average.update()
 
     def _adapt_scale(self, overflow: Tensor) -> None:
         """Halve the scale after an overflow, and double it after enough steps without one."""
@@ -132,12 +140,13 @@ class OptimizerStep:
         return {"scale": self.scale, "growth": self._growth}
 
     def moments(self) -> dict[str, Tensor]:
-        """What the update rule remembers of earlier gradients."""
+        """What AdamW remembers of earlier gradients."""
+        rows = [row for group in self._groups for row in group.rows()]
+        names = "step", "exp_avg", "exp_avg_sq"  # as torch.optim.AdamW calls them
         return {
             f"optimizer.{index}.{name}": values
-            for index, moments in self._optimizer.state_dict()["state"].items()
-            for name, values in moments.items()
-            if values is not None  # SGD without momentum
+            for index, row in enumerate(rows)
+            for name, values in zip(names, row, strict=True)
         }
 
     def state(self) -> dict[str, Tensor]:
@@ -150,70 +159,127 @@ class OptimizerStep:
         """Go on from what `state` returned; tensors of others are passed over.
 
         Raises:
-            ValueError: it belongs to another model or update rule, or is not whole.
+            ValueError: it belongs to another model, or is not whole.
         """
         scaling = self._scaling() if self._scaled else {}
         if not scaling.keys() & tensors.keys():  # it ran in another precision before
             scaling = {}
         left_out = {"left_out": self.left_out} if "left_out" in tensors else {}
-        require_tensors(tensors, scaling | left_out)
-        for name, kept in (self._moments_in(tensors) | scaling | left_out).items():
+        wanted = self.moments() | scaling | left_out
+        require_tensors(tensors, wanted)
+        if others := {name for name in tensors if name.startswith("optimizer.")} - wanted.keys():
+            raise ValueError(f"{min(others)} belongs to no weights of this network")
+        for name, kept in wanted.items():
             kept.copy_(tensors[name])
 
-    def _moments_in(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-        """The own moments, all of which are among the tensors of a state.
 
-        There are none where SGD runs with momentum, and ran without, or the other way round.
+class _Moments:
+    """Parameters that decay alike, their gradients, and what AdamW remembers of these.
+
+    `means` and `squares` are running means of the gradients and of their squares; `steps` count the
+    updates.
+    """
+
+    def __init__(self, pairs: Sequence[tuple[Tensor, Tensor]], decay: float) -> None:
+        """`pairs` are parameters with their gradients."""
+        self.parameters = [parameter for parameter, _ in pairs]
+        self.gradients = [gradient for _, gradient in pairs]
+        self.decay = decay
+        self.means = [torch.zeros_like(parameter) for parameter in self.parameters]
+        self.squares = [torch.zeros_like(parameter) for parameter in self.parameters]
+        self.steps = [torch.zeros((), device=parameter.device) for parameter in self.parameters]
+
+    def rows(self) -> list[tuple[Tensor, Tensor, Tensor]]:
+        """Of each parameter its count of updates, mean and square."""
+        return [*zip(self.steps, self.means, self.squares, strict=True)]
+
+
+_THREADS, _CHUNK = 256, 1024  # as in gpu_update.cu
+_BLOCKS_MEASURING = 528
+_DECISION = 32  # bytes, at least
+
+_PIECE = np.dtype(
+    [(name, np.uint64) for name in ("parameter", "mean", "square", "steps", "average", "copy")]
+    + [("gradient", np.int64)]
+    + [(name, np.int32) for name in ("count", "columns", "stride")]
+    + [("decay", np.float32)]
+)
+
+
+class _GpuUpdate:
+    """The update in two launches, `gpu_update.cu`: of parameters, weights that run and average."""
+
+    def __init__(
+        self,
+        weights: TrainingWeights,
+        groups: Sequence[_Moments],
+        arguments: Mapping[str, Tensor | float | None],
+    ) -> None:
+        """`arguments` are those of the kernels that are not made here.
 
         Raises:
-            ValueError: one is missing, one too many, or of another shape or dtype.
+            KernelError: this PyTorch cannot compile kernels for this GPU.
         """
-        wanted = self.moments()
-        saved = {name: tensor for name, tensor in tensors.items() if name.startswith("optimizer.")}
-        if isinstance(self._optimizer, torch.optim.SGD) and not (saved and wanted):
-            return {}
-        require_tensors(saved, wanted)
-        if others := saved.keys() - wanted.keys():
-            raise ValueError(f"{min(others)} belongs to no weights of this network")
-        return wanted
+        device, dtype = weights.flat_gradient.device, weights.leaves[-1].dtype
+        self._measure = _kernel("measure_gradient", device, dtype)
+        self._update = _kernel("update_parameters", device, dtype)
+        self._kept = weights, groups  # the table has the addresses of their tensors
+        pieces = _pieces(weights, groups)
+        counts = enumerate(pieces["count"].tolist())
+        chunks = [(piece, chunk) for piece, n in counts for chunk in range(-(-n // _CHUNK))]
+        self._blocks = len(chunks)
+        self._arguments: dict[str, Tensor | float | None] = {
+            **arguments,
+            "pieces": torch.from_numpy(pieces.view(np.uint8)).to(device),
+            "chunks": torch.tensor(chunks, dtype=torch.int32, device=device),
+            "gradient": weights.flat_gradient,
+            "partials": torch.zeros(_BLOCKS_MEASURING, dtype=torch.float64, device=device),
+            "arrived": torch.zeros(1, dtype=torch.int32, device=device),
+            "decision": torch.zeros(_DECISION, dtype=torch.uint8, device=device),
+            "share": None if weights.average is None else weights.average.share,
+            "length": weights.flat_gradient.numel(),
+            "pieces_count": len(pieces),
+        }
+        for number, decay in enumerate(_BETAS, 1):
+            self._arguments |= {f"beta{number}": decay, f"rest{number}": 1 - decay}
+            self._arguments[f"log{number}"] = math.log(decay)
+
+    def __call__(self) -> None:
+        """Queue the update."""
+        self._measure.launch(self._arguments, blocks=_BLOCKS_MEASURING, threads=_THREADS)
+        self._update.launch(self._arguments, blocks=self._blocks, threads=_THREADS)
 
 
-def make_optimizer(config: OptimizerConfig, parameters: list[Tensor]) -> torch.optim.Optimizer:
-    """AdamW, or SGD with momentum; only the matrices decay.
-
-    The moments are there from the beginning, as zeros.
-    """
-    device = parameters[0].device
-    groups: list[dict[str, Any]] = [
-        {"params": [p for p in parameters if p.dim() > 1], "weight_decay": config.weight_decay},
-        {"params": [p for p in parameters if p.dim() == 1], "weight_decay": 0.0},
-    ]
-    # A CUDA graph reads the rate from the device.
-    rate = torch.tensor(config.lr, device=device) if device.type == "cuda" else config.lr
-    if config.kind == "sgd":
-        sgd = _uncompiled(torch.optim.SGD)(groups, lr=rate, momentum=config.momentum, fused=True)
-        if config.momentum:
-            # If the very first update is skipped, SGD would keep whatever is in fresh memory.
-            sgd.state.update({p: {"momentum_buffer": torch.zeros_like(p)} for p in parameters})
-        return sgd
-    adam = _uncompiled(torch.optim.AdamW)(
-        groups,
-        lr=rate,
-        betas=(config.beta1, config.beta2),
-        fused=True,
-        capturable=device.type == "cuda",
-    )
-    for parameter in parameters:
-        means = {name: torch.zeros_like(parameter) for name in ("exp_avg", "exp_avg_sq")}
-        adam.state[parameter] = {"step": torch.zeros((), device=device)} | means
-    return adam
+@functools.cache
+def _kernel(name: str, device: torch.device, dtype: torch.dtype) -> Kernel:
+    source = Path(__file__).with_name("gpu_update.cu")
+    return Kernel(name, sources=[source], constants={}, device=device, dtype=dtype)
 
 
-def _uncompiled(kind: type[Kind]) -> type[Kind]:
-    """A kind of optimizer without what PyTorch wraps around its methods for torch.compile.
-
-    The first call of a wrapped one imports all of that, for two seconds, and nothing is compiled.
-    """
-    guarded = ("add_param_group", "state_dict", "step")
-    plain = {name: inspect.unwrap(getattr(kind, name)) for name in guarded}
-    return cast(type[Kind], type(kind.__name__, (kind,), plain))
+def _pieces(
+    weights: TrainingWeights, groups: Sequence[_Moments]
+) -> np.ndarray[tuple[int], np.dtype[np.void]]:
+    """The table of what belongs to each parameter."""
+    copies = {id(weight): used for used, weight in weights.copies}
+    averages = {}
+    if weights.average is not None:
+        own = zip(weights.parameters, weights.average.averages, strict=True)
+        averages = {id(weight): average for weight, average in own}
+    pieces = np.zeros(len(weights.parameters), _PIECE)
+    places = iter(pieces)
+    for group in groups:
+        rows = zip(group.parameters, group.gradients, group.rows(), strict=True)
+        for weight, gradient, (steps, mean, square) in rows:
+            piece, copy = next(places), copies.get(id(weight))
+            tensors = {"parameter": weight, "mean": mean, "square": square, "steps": steps}
+            tensors |= {"average": averages.get(id(weight)), "copy": copy}  # type: ignore[dict-item]
+            for name, values in tensors.items():
+                piece[name] = 0 if values is None else values.data_ptr()
+            piece["gradient"] = int(gradient.storage_offset())
+            count, is_matrix = weight.numel(), weight.dim() > 1
+            piece["count"] = count
+            piece["columns"] = piece["stride"] = weight.shape[-1] if is_matrix else count
+            if copy is not None and is_matrix:
+                piece["stride"] = copy.stride(0)
+            piece["decay"] = group.decay
+    return pieces

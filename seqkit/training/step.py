@@ -1,7 +1,7 @@
 """One training step: batch, forward, loss, backward, sum, clip, update; on a GPU one CUDA graph."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
 import torch
@@ -14,8 +14,7 @@ from seqkit.lstm import Execution, GraphedCall, SideStream
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import cross_entropy, require_finished
 from seqkit.model.state import State
-from seqkit.training.dropout_masks import DropoutMasks
-from seqkit.training.input_noise import InputNoise
+from seqkit.training.noise import Noise
 from seqkit.training.optimizer import OptimizerStep
 from seqkit.training.weights import TrainingWeights, require_tensors
 
@@ -46,46 +45,39 @@ class TrainingStep:
         """`model` is on its device; with several processes, `lanes` shows the share of this one."""
         train, execution = plan.train, plan.execution
         self._lanes = lanes
-        self._ranks = ranks
+        self._ranks, self._alone = ranks, ranks.alone
         self._device = device = model.head.weight.device
         self.weights = TrainingWeights(
             model, execution, separators=lanes.has_separators, average=train.average
         )
-        self._side, network = SideStream(device), self.weights.network
+        self._side = SideStream(device) if device.type == "cuda" else None
+        self._beside = nullcontext if self._side is None else self._side.running
+        network = self.weights.network
         layers = replace(network.layers, side_stream=self._side)
         self._network = network._replace(layers=layers)
-        # Not zero once the persistent kernel gave up; from then on nothing changes any more.
+        # Not zero once the persistent kernel gave up; from then on it computes NaN.
         self._gave_up = layers.failed
         scaled = execution.precision == "fp16"
-        self._optimizer = OptimizerStep(
-            plan.optimizer, train, self.weights, scaled=scaled, gave_up=self._gave_up
-        )
+        self._optimizer = OptimizerStep(plan.optimizer, train, self.weights, scaled=scaled)
         h, c, *others = model.zero_state(execution.lanes)
         self._state = State(h.to(execution.dtype), c.to(execution.dtype), *others)
-        # What a recorded graph reads of the step's number.
-        first = lanes.shown.start
-        self._masks = DropoutMasks(model.config, train, plan.seed, device, first)
-        symbols = model.config.symbols
-        self._noise = InputNoise(train.input_noise, symbols, plan.seed, device, first)
-        self._count = torch.ones((), device=device)
+        noise = Noise(model.config, train, plan.seed, device, lanes.shown.start)
+        self._noise = noise if noise.used else None
+        self._count = torch.ones((), device=device)  # which a recorded graph reads
         self._nats = torch.zeros((), dtype=torch.float64, device=device)
-        self._learned = self._nats, self._state  # the last step's nats, and the state after it
-        self._asked = 0  # steps, and of these were made:
-        self._made = torch.zeros((), dtype=torch.int64, device=device)
         self._recorded: Callable[[], None] | None = None
         self._windows = Windows(lanes, device, execution.lanes)
 
     def run(self, step: int, rate: float) -> int:
         """Make update number `step` with a learning rate; returns how many targets it had."""
         count = self._windows.set_step(step)
-        self._optimizer.set_rate(rate)
-        self._masks.set_step(step)
-        self._noise.set_step(step)
+        self._optimizer.rate.fill_(rate)
+        if self._noise is not None:
+            self._noise.set_step(step)
         if self.weights.average is not None:
             self.weights.average.set_step(step)
         self._count.fill_(max(count, 1))
         (self._recorded or self._advance)()
-        self._asked += 1
         return count
 
     def capture(self) -> None:
@@ -100,60 +92,51 @@ class TrainingStep:
             self._recorded = GraphedCall(self._advance, self._device, _WARM)
 
     def _advance(self) -> None:
-        self._learn()
-        self._ranks.sum(self.weights.flat_gradient)
-        if self._gave_up is not None:  # where one kernel gave up, no process makes the step
-            self._ranks.max(self._gave_up)
-        self._update()
+        nats, after = self._learn()
+        if not self._alone:
+            self._ranks.sum(self.weights.flat_gradient)
+        with self._beside():  # the update reads nothing of it
+            self._nats += nats
+            for kept, values in zip(self._state, after, strict=True):
+                kept.copy_(values)
+        try:
+            self._optimizer.update()
+        finally:  # a recording that failed would tell of the open stream instead
+            self._join()
 
-    def _learn(self) -> None:
-        """The gradient of this process's lanes, and their state after the step."""
-        weights, masks = self.weights, self._masks
-        lanes, dtype = self._state.h.shape[1], weights.leaves[-1].dtype
-        with self._side.running():  # beside the window's many small kernels
-            dropped = masks.weights()
-            weights.drop(dropped)
-            units, inputs = masks.units(lanes, dtype), masks.inputs(lanes, dtype)
+    def _learn(self) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Make the gradient of this process's lanes; their nats, and their state after the step."""
+        weights, noise = self.weights, self._noise
+        units = inputs = dropped = None
+        if noise is not None:
+            lanes, dtype = self._state.h.shape[1], weights.leaves[-1].dtype
+            with self._beside():  # the window's many small kernels
+                dropped = noise.weights()
+                weights.drop(dropped)
+                units, inputs = noise.units(lanes, dtype), noise.inputs(lanes, dtype)
         window = self._windows.current()
-        state_resets = masks.state_resets(lanes)
-        # Not in place: a step that cannot be made must leave the state as it was.
-        fresh = window.fresh if state_resets is None else window.fresh | state_resets
-        state = self._state.begun_anew(fresh)
-        window = self._noise(window)
-        self._side.join()
+        fresh = window.fresh if noise is None else noise.fresh(window)
+        for values in self._state:
+            values.masked_fill_(fresh[:, None], 0)
+        if noise is not None:
+            window = noise.read(window)
+        self._join()
         logits, after = self._network(
-            window.inputs, state, units, window.resets, inputs, window.labels
+            window.inputs, self._state, units, window.resets, inputs, window.labels
         )
         nats = cross_entropy(logits, window.targets, "sum")
         scale = self._optimizer.scale / self._count
         # Were it given to `grad`, SymPy would be imported to compare their shapes.
         nats.register_hook(lambda _: scale)  # type: ignore[no-untyped-call]
         gradients = torch.autograd.grad(nats, weights.leaves)
-        self._side.join()
+        self._join()
         weights.take_gradients(gradients, dropped)
-        self._learned = nats.detach(), State(*after).detached()
+        return nats.detach(), tuple(map(Tensor.detach, after))
 
-    def _update(self) -> None:
-        with self._side.running():  # neither changes what the other one reads
-            self._keep()
-        try:
-            self._optimizer.update()
-        finally:  # a recording that failed would tell of the open stream instead
+    def _join(self) -> None:
+        """Let what comes wait for all that runs beside it."""
+        if self._side is not None:
             self._side.join()
-
-    def _keep(self) -> None:
-        """Count the step, its nats and its state, unless the kernel gave up in it or before it."""
-        nats, after = self._learned
-        if self._gave_up is None:
-            self._nats += nats
-            for kept, values in zip(self._state, after, strict=True):
-                kept.copy_(values)
-            return
-        good = self._gave_up[0] == 0
-        self._made += good
-        self._nats += nats.where(good, 0)
-        for kept, values in zip(self._state, after, strict=True):
-            torch.where(good, values, kept, out=kept)
 
     @contextmanager
     def _untouched(self) -> Iterator[None]:
@@ -174,7 +157,7 @@ class TrainingStep:
         tensors |= self._optimizer.tensors()
         if self.weights.average is not None:
             tensors |= self.weights.average.tensors()
-        return tensors | self._carried() | {"nats": self._nats, "made": self._made}
+        return tensors | self._carried() | {"nats": self._nats}
 
     def _carried(self) -> dict[str, Tensor]:
         """The parts of the state that are not empty, as checkpoints call them."""
@@ -187,12 +170,21 @@ class TrainingStep:
         All processes have to call it, and get the same.
 
         Raises:
-            GaveUpError: the persistent kernel gave up; no step changed anything from then on.
+            GaveUpError: the persistent kernel gave up.
         """
+        self.require_finished()
         nats = self._nats_of_all()
-        require_finished(self._gave_up)
         self._nats.zero_()
         return float(nats)
+
+    def require_finished(self) -> None:
+        """Raise GaveUpError where the persistent kernel of a process has given up.
+
+        All processes have to call it.
+        """
+        if self._gave_up is not None:
+            self._ranks.max(self._gave_up)
+            require_finished(self._gave_up)
 
     def _nats_of_all(self) -> Tensor:
         """The sum over the processes."""
@@ -208,14 +200,6 @@ class TrainingStep:
         left_out = int(self._optimizer.left_out)
         self._optimizer.left_out.zero_()
         return left_out
-
-    def take_missing(self) -> int:
-        """How many of the last steps were not made, because the kernel gave up in the first."""
-        if self._gave_up is None:
-            return 0
-        done = int(self._made)
-        missing, self._asked = self._asked - done, done
-        return missing
 
     @property
     def gradient_norm(self) -> float:

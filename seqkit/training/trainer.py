@@ -1,7 +1,6 @@
 """The training loop: it computes and yields events, and neither prints nor writes."""
 
 import dataclasses
-import gc
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +11,7 @@ from torch import Tensor
 
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
-from seqkit.foundation.errors import CheckpointError, ConfigError, DivergedError, GaveUpError
+from seqkit.foundation.errors import CheckpointError, ConfigError, DivergedError
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.lstm import KernelError
 from seqkit.model.char_rnn import CharRNN
@@ -25,7 +24,6 @@ from seqkit.training.events import (
     TrainingProgress,
     read_numbers,
 )
-from seqkit.training.kernel_choice import task_of
 from seqkit.training.schedule import Clock, learning_rate
 from seqkit.training.step import Plan, TrainingStep
 from seqkit.training.validation import Validation
@@ -60,22 +58,19 @@ class Trainer:
         train = plan.train
         self.model = model
         self.progress = TrainingProgress()
-        self._lanes, self._part = lanes, validation
-        self._ranks = ranks
+        self._lanes, self._part, self._ranks = lanes, validation, ranks
         limits = [train.max_steps] if train.max_steps is not None else []
         limits += [train.max_epochs * lanes.steps] if train.max_epochs else []
         self._limit = min(limits, default=None)  # None: only time ends the training
         self._time = clock or Clock(train.max_minutes)
         self._rate = 0.0  # of the last update
-        self._begin(plan)
-
-    def _begin(self, plan: Plan) -> None:
         self._plan, self.execution = plan, plan.execution
-        self._step = TrainingStep(self.model, self._lanes, plan, self._ranks)
+        self._step = TrainingStep(model, lanes, plan, ranks)
         self._validation = Validation(
-            self._part, self._lanes.start, plan.execution, self._step.weights,
-            calibrate=plan.train.calibrate, ranks=self._ranks,
-        )  # fmt: skip
+            *(validation, lanes.start, plan.execution, self._step.weights),
+            calibrate=train.calibrate,
+            ranks=ranks,
+        )
 
     @property
     def total_steps(self) -> int:
@@ -114,8 +109,7 @@ class Trainer:
 
         Raises:
             DivergedError: the loss is no longer finite, or every gradient explodes.
-            GaveUpError: the persistent kernel gave up. `state` is that before the step in which it
-                did, and `leave_persistent_kernel` goes on from there.
+            GaveUpError: the persistent kernel gave up; what came since the last checkpoint is lost.
         """
         progress = self.progress
         self._time.start()
@@ -200,16 +194,6 @@ class Trainer:
             return f"no CUDA graph, the operations are launched one by one: {error}"
         return None
 
-    def leave_persistent_kernel(self) -> None:
-        """Go on with cuDNN, from the last step that was made. All processes have to call it."""
-        values, tensors = self.state()
-        del self._step, self._validation  # there may not be memory for two
-        gc.collect()  # a step with a CUDA graph refers to itself
-        kernel = task_of(self.model, self._lanes).without_own()
-        execution = dataclasses.replace(self.execution, kernel=kernel)
-        self._begin(dataclasses.replace(self._plan, execution=execution))
-        self.restore(values, tensors)
-
     def update(self) -> None:
         """One step: batch, forward, loss, backward, clip, and the update of the weights."""
         progress, begun = self.progress, self._time.tick()
@@ -238,14 +222,13 @@ class Trainer:
         """Everything beside the weights that the next step depends on: JSON values and tensors.
 
         The next step changes the tensors. All processes have to call it; they get that of all
-        lanes. Steps that the persistent kernel, having given up, did not make do not count.
+        lanes.
 
         Raises:
+            GaveUpError: the persistent kernel gave up.
             DivergedError: the weights are not finite, so not worth keeping.
         """
-        for _ in range(self._step.take_missing()):
-            self.progress.step -= 1
-            self.progress.symbols -= self._lanes.count(self.progress.step)
+        self._step.require_finished()
         sums = [weight.detach().sum(dtype=torch.float64) for weight in self.model.parameters()]
         total = float(torch.stack(sums).sum())  # one wait for the device
         if not math.isfinite(total):
@@ -274,31 +257,6 @@ class Trainer:
             self._validation.restore(self.progress)
         except (ConfigError, TypeError, ValueError) as error:
             raise CheckpointError(f"the training state does not fit this run: {error}") from error
-
-
-def run_or_fall_back(
-    trainer: Trainer, watch: Callable[[int], None], notice: Callable[[str], None]
-) -> Iterator[Event]:
-    """The events of `trainer.run(watch)`.
-
-    If the kernel gives up, which `notice` is told, cuDNN makes the step that it did not make.
-
-    Raises:
-        GaveUpError: it gave up, and was asked for by name.
-    """
-    try:
-        yield from trainer.run(watch)
-        return
-    except GaveUpError as error:
-        if trainer.model.config.backend == "persistent":
-            raise GaveUpError(f"{error}: train with model.backend=cudnn") from error
-        told = str(error)
-    trainer.leave_persistent_kernel()  # out of reach of the error, which holds the old step
-    notice(f"{told}: cuDNN goes on after step {trainer.progress.step}")
-    yield CheckpointDue(trainer.progress.step)  # before `prepare`, which needs memory
-    if reason := trainer.prepare():
-        notice(reason)
-    yield from trainer.run(watch)
 
 
 def _every(steps: int, step: int) -> bool:

@@ -11,7 +11,7 @@ import torch
 from seqkit.data.corpus import Part
 from seqkit.evaluation import protocols, scoring
 from seqkit.evaluation.scoring import Chunk
-from seqkit.foundation.errors import DivergedError, GaveUpError
+from seqkit.foundation.errors import DivergedError
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.lstm import Execution
 from seqkit.model.char_rnn import CharRNN
@@ -90,9 +90,7 @@ class Validation:
             DivergedError: the loss is not finite.
         """
         progress.scored = self.scored
-        losses = self._ranks.shared(lambda: self._attempt(watch))
-        if isinstance(losses, GaveUpError):
-            raise losses
+        losses = self._ranks.shared(lambda: self.losses(self._weights.models(), watch))
         raw = losses["raw", 1.0]
         if not math.isfinite(raw):
             raise DivergedError(
@@ -118,13 +116,6 @@ class Validation:
             total=len(self._part),
             since=progress.since,
         )
-
-    def _attempt(self, watch: Callable[[int], None]) -> Losses | GaveUpError:
-        """The losses, or what all processes have to know of a kernel that gave up in this one."""
-        try:
-            return self.losses(self._weights.models(), watch)
-        except GaveUpError as error:
-            return error
 
     def losses(
         self, models: dict[str, CharRNN], watch: Callable[[int], None] = lambda scored: None

@@ -93,6 +93,10 @@ class TrainingWeights:
             if _shares(self.leaves[place], self.parameters[place]):
                 self.leaves[place] = self.leaves[place].detach().clone().requires_grad_()
         self.network = self.network.with_tensors(self.leaves)
+        shapes = [
+            (leaf.shape, own.shape) for leaf, own in zip(self.leaves, self.parameters, strict=True)
+        ]
+        self._padded = any(leaf != own for leaf, own in shapes)
         self.copies = [
             (without_padding(leaf.detach(), weight), weight)
             for place, (leaf, weight) in enumerate(zip(self.leaves, self.parameters, strict=True))
@@ -124,9 +128,10 @@ class TrainingWeights:
 
         `masks` are those that `drop` was given.
         """
-        pairs = zip(gradients, self.parameters, strict=True)
-        parts = [without_padding(gradient, parameter) for gradient, parameter in pairs]
-        torch._foreach_copy_(self.gradients, parts)
+        if self._padded:
+            pairs = zip(gradients, self.parameters, strict=True)
+            gradients = tuple(without_padding(gradient, own) for gradient, own in pairs)
+        torch._foreach_copy_(self.gradients, gradients)
         for place, mask in zip(self._recurrent, () if masks is None else masks, strict=False):
             self.gradients[place].mul_(mask)
 

@@ -1,6 +1,5 @@
 """Trainings that run by the persistent kernel, from the command line."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -45,35 +44,20 @@ def give_up(patch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.gpu
-def test_a_kernel_asked_for_that_gives_up_ends_the_run_with_5_and_its_state_saved(
-    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("backend", ["cudnn", "auto"])
+def test_a_kernel_that_gives_up_ends_the_run_which_goes_on_from_its_last_checkpoint(
+    backend: str, run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     straight, broken = tmp_path / "straight", tmp_path / "broken"
-    given = [*PERSISTENT, f"data.path={text_file}", "model.backend=persistent"]
+    given = [*PERSISTENT, f"data.path={text_file}", "train.checkpoint_every=20"]
     run.ok(*given, f"run_dir={straight}")
     with monkeypatch.context() as patch:
         give_up(patch)
         result = run(*given, f"run_dir={broken}")
     assert result.code == 5
-    assert "in vain: train with model.backend=cudnn" in result.err
-    assert "at step 24; the state is saved: go on with" in result.err
+    assert "waited for each other in vain" in result.err
+    assert f"run_dir={broken} resume=auto model.backend=cudnn" in result.err
     assert "Traceback" not in result.err
-    about = json.loads((broken / "about.json").read_text())
-    assert about["ended"] == {"how": "stopped", "step": 24}
-    assert "going on at step 24" in run.ok(*given, f"run_dir={broken}", "resume=auto").err
-    assert same(straight, broken)
-
-
-@pytest.mark.gpu
-def test_cudnn_goes_on_by_itself_as_it_does_when_asked_to(
-    run: Run, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    itself, asked = tmp_path / "itself", tmp_path / "asked"
-    given = [*PERSISTENT, f"data.path={text_file}"]
-    with monkeypatch.context() as patch:
-        give_up(patch)
-        said = run.ok(*given, f"run_dir={itself}").err
-        assert run(*given, f"run_dir={asked}", "model.backend=persistent").code == 5
-    assert said.count("in vain: cuDNN goes on after step 24") == 1
-    run.ok(*given, f"run_dir={asked}", "model.backend=cudnn", "resume=auto")
-    assert same(itself, asked)
+    words = [*given, f"run_dir={broken}", "resume=auto", f"model.backend={backend}"]
+    assert "going on at step 20" in run.ok(*words).err
+    assert same(straight, broken) == (backend == "auto")

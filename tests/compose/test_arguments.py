@@ -44,7 +44,7 @@ def test_whole_numbers_may_be_written_as_powers_of_ten(given: str, steps: int) -
         ("steps=2", "did you mean train.max_steps"),
         ("count=20", "unknown key count. --help"),  # out, until and account are no guesses
         ("recipe=shakespear", "did you mean shakespeare"),
-        ("optimizer=sgd", "optimizer=sgd: that is gone: give optimizer.kind=sgd"),
+        ("optimizer=sgd", "optimizer=sgd: that is gone: AdamW updates"),
         ("data=audio", "data=audio: that is gone: give data.kind=audio"),
         ("recipe=null", "no recipe named null"),
         ("train.max_steps=0", "at least 1"),

@@ -20,7 +20,7 @@ from tests.conftest import environment
         ("lstm_backward", ["lstm/backward"], 15),
         ("draw_streams", ["generation/engines/draw"], 4),
         ("dropout_masks", ["training/dropout_masks"], 7),
-        ("update_parameters", ["training/gpu_update"], 25),
+        ("update_parameters", ["training/gpu_update"], 23),
     ],
 )
 def test_the_sources_of_all_kernels_are_read(kernel: str, files: list[str], count: int) -> None:

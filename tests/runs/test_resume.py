@@ -74,18 +74,22 @@ def test_what_cannot_be_read_now_is_not_taken_for_damaged(
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("data.label_column", "mood"), ("train.clip_value", 0.5), ("train.teachers", ["a"])],
+    [
+        *(("data.label_column", "mood"), ("train.clip_value", 0.5), ("train.teachers", ["a"])),
+        *(("optimizer.kind", "sgd"), ("optimizer.beta1", 0.0), ("optimizer.beta2", 0.999)),
+    ],
 )
 def test_a_run_that_learned_with_a_dropped_key_does_not_go_on(
     name: str, value: object, tmp_path: Path
 ) -> None:
     folder, (group, key) = RunFolder(tmp_path / "run"), name.split(".")
-    for given in (type(value)(), value):
+    usual = dropped.OF_TRAINING[name] or type(value)()
+    for given in (usual, value):
         with folder.claimed():
             folder.make()
             folder.save(dataclasses.replace(checkpoint(1), config={group: {key: given}}))
         assert read_checkpoint(folder.checkpoint("last"), Catalogue()).settings
-        if not given:
+        if given == usual:
             assert find_last(folder, Catalogue(), print)
     with pytest.raises(UnreadableError) as caught:
         find_last(folder, Catalogue(), print)

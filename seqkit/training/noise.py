@@ -1,9 +1,15 @@
-"""What a training step leaves out at random: units, weights and carried states.
+"""What a training step leaves out and reads otherwise at random: each a function of its number.
 
-Every mask is a function of the seed, the step's number and the layer, so that a run that is resumed
-sees the same ones, and is made of 32-bit hashes on the device, so that a CUDA graph can replay it.
+Units, weights, symbols that are read and carried states are left out, as regularisation. And a
+network that generates reads what it made itself, which is never quite what it learnt from: so a
+share of the symbols that it reads is drawn from all, while what it has to predict stays right. Some
+lanes read no labels: so `label_strength` knows what the network says without them.
+
+All is drawn from the seed, the step's number and the layer, so that a run that is resumed sees the
+same, and made of 32-bit hashes on the device, so that a CUDA graph can replay it.
 """
 
+import dataclasses
 import functools
 import math
 from pathlib import Path
@@ -14,16 +20,20 @@ import torch
 from torch import Tensor
 
 from seqkit.config import ModelConfig, TrainConfig
+from seqkit.data.lanes import Window
 from seqkit.lstm import Kernel, KernelError
 
 _THREADS = 256
 _INPUT, _STATE, _WEIGHTS = range(3)  # places of keys, after those of the L layers' outputs
+_UNLABELLED, _HELD = 0.1, 8  # share of the time at which no labels are read, in steps of one draw
+_READING = 1 << 40  # what makes the seeds of what is read others than that of masks
 
 
-class DropoutMasks:
-    """The masks of one step; each holds for all T steps of its window.
+class Noise:
+    """The noise of one step; each mask holds for all T steps of its window.
 
-    Those of lanes begin at the lane `first`, so that a lane has the same masks wherever it runs.
+    What is of lanes begins at the lane `first` of all, so that a lane has the same noise wherever
+    it runs.
     """
 
     def __init__(
@@ -34,28 +44,32 @@ class DropoutMasks:
         device: torch.device,
         first: int = 0,
     ) -> None:
-        self._model = model
-        self._first = first
-        self._reset = train.reset_state
-        self._seed = seed
-        rates = (*model.unit_dropout, model.input_dropout, model.weight_drop, self._reset)
-        self._used = any(rates)
+        self._model, self._train, self._seed, self._first = model, train, seed, first
+        rates = (*model.unit_dropout, model.input_dropout, model.weight_drop, train.reset_state)
+        self._masked, self._read = any(rates), bool(train.input_noise or model.labels)
+        self.used = self._masked or self._read
+        """Whether there is any."""
         # What a recorded graph reads of the step's number.
         self._keys = torch.zeros(2 * model.num_layers + _WEIGHTS, dtype=torch.int32, device=device)
+        self._reading_keys = torch.zeros(3, dtype=torch.int32, device=device)
 
     def set_step(self, step: int) -> None:
-        """Make the masks of this step from now on."""
-        if self._used:
+        """Be the noise of this step from now on."""
+        if self._masked:
             keys = dropout_keys(self._seed, step, len(self._keys))
             self._keys.copy_(torch.from_numpy(keys), non_blocking=True)
+        if self._read:  # whose labels, which symbols, as what
+            seed = self._seed ^ _READING
+            held = dropout_keys(seed, step // _HELD, 3)[2:]
+            keys = np.concatenate([held, dropout_keys(seed ^ 2 * _READING, step, 2)])
+            self._reading_keys.copy_(torch.from_numpy(keys), non_blocking=True)
 
     def units(self, lanes: int, dtype: torch.dtype) -> Tensor | None:
         """Factors (L, B, H) of every layer's output (Gal and Ghahramani, 2016); None: all are 1."""
         rates, shape = self._model.unit_dropout, (lanes, self._model.hidden_size)
         if not any(rates):
             return None
-        top = len(rates) - 1
-        first = self._first
+        top, first = len(rates) - 1, self._first
         if rates[0] == rates[top]:
             return masks(self._keys[: top + 1], shape, rates[top], dtype, first)
         below = masks(self._keys[:top], shape, rates[0], dtype, first)
@@ -64,30 +78,46 @@ class DropoutMasks:
 
     def inputs(self, lanes: int, dtype: torch.dtype) -> Tensor | None:
         """Factors (B, X) of the embeddings; None: all are 1."""
-        if not self._model.input_dropout:
-            return None
-        shape = lanes, self._model.embedding_size
-        rate = self._model.input_dropout
-        return masks(self._key(_INPUT), shape, rate, dtype, self._first)[0]
+        rate, shape = self._model.input_dropout, (lanes, self._model.embedding_size)
+        return masks(self._key(_INPUT), shape, rate, dtype, self._first)[0] if rate else None
 
     def weights(self) -> Tensor | None:
         """Factors (L, G·H, H) of the recurrent weights u of every layer; None: all are 1.
 
         Weight drop (Merity et al., 2018), which is DropConnect (Wan et al., 2013).
         """
-        if not self._model.weight_drop:
-            return None
-        hidden = self._model.hidden_size
-        shape = self._model.gates * hidden, hidden
+        rate, hidden = self._model.weight_drop, self._model.hidden_size
         keys = self._keys[self._model.num_layers + _WEIGHTS :]
-        return masks(keys, shape, self._model.weight_drop, torch.float32)
+        shape = self._model.gates * hidden, hidden
+        return masks(keys, shape, rate, torch.float32) if rate else None
 
-    def state_resets(self, lanes: int) -> Tensor | None:
-        """The lanes (B,) whose state is zeroed before the step (Melis et al., 2018); None: none."""
-        if not self._reset:
-            return None
-        key = self._key(_STATE)
-        return masks(key, (lanes,), self._reset, torch.float32, self._first)[0] == 0
+    def fresh(self, window: Window) -> Tensor:
+        """The lanes (B,) that begin with the zero state: the window's, and some more.
+
+        Those are drawn as in Melis et al. (2018).
+        """
+        if not (rate := self._train.reset_state):
+            return window.fresh
+        shape = (len(window.fresh),)
+        drawn = masks(self._key(_STATE), shape, rate, torch.float32, self._first)[0]
+        return window.fresh | (drawn == 0)
+
+    def read(self, window: Window) -> Window:
+        """The window as it is read."""
+        read, labels, keys = window.inputs, window.labels, self._reading_keys
+        steps, lanes = read.shape
+        if labels is not None:
+            shape = (lanes,)
+            kept = masks(keys[:1], shape, _UNLABELLED, torch.float32, self._first)[0] > 0
+            labels = labels.where(kept[:, None], 0)
+        if share := self._train.input_noise:
+            last = self._first + lanes
+            lane = torch.arange(self._first, last, dtype=torch.int32, device=read.device)
+            place = torch.arange(steps, dtype=torch.int32, device=read.device)[:, None]
+            hashed = mix(lane * steps + place, keys[1:, None, None])
+            wrong, drawn = ((hashed >> 8) & (2**24 - 1)).float() * 2.0**-24  # in [0, 1)
+            read = torch.where(wrong < share, (drawn * self._model.symbols).long(), read)
+        return dataclasses.replace(window, inputs=read, labels=labels)
 
     def _key(self, place: int) -> Tensor:
         return self._keys[self._model.num_layers + place][None]
@@ -113,7 +143,7 @@ def masks(
 @functools.cache
 def _kernel(device: torch.device, dtype: torch.dtype) -> Kernel | None:
     """None with a PyTorch that has no NVRTC."""
-    sources = [Path(__file__).with_suffix(".cu")]
+    sources = [Path(__file__).with_name("dropout_masks.cu")]
     try:
         return Kernel("dropout_masks", sources=sources, constants={}, device=device, dtype=dtype)
     except KernelError:
