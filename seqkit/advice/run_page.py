@@ -4,7 +4,7 @@ import base64
 import contextlib
 import io
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,6 @@ from seqkit.data.sound import reader, writer
 from seqkit.foundation import disk, wording
 from seqkit.foundation.run_folders import RunFiles, require_run
 from seqkit.foundation.wording import duration, visible, visible_line
-from seqkit.runs.events import Diverged, Event, Finished, Started, Stopped
-from seqkit.runs.folder import RunFolder
 from seqkit.runs.record import Record, State, read
 
 _LONGEST = 2000  # characters of a name or a message
@@ -158,51 +156,3 @@ def _facts(record: Record) -> dict[str, str]:
         "time": duration(record.seconds or 0),
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items() if version),
     }
-
-
-class Report:
-    """about.json when a run begins or ends early, report.html when it ends.
-
-    Where a finished run stands badly, that is told.
-    """
-
-    def __init__(
-        self,
-        folder: RunFolder,
-        about: Callable[[], dict[str, Any]],
-        notice: Callable[[str], None],
-    ) -> None:
-        """`about` is what about.json says of the run; `notice` hears where run and page are."""
-        self._folder, self._make_about, self._notice = folder, about, notice
-        self._about: dict[str, Any] = {}
-
-    def __call__(self, event: Event) -> None:
-        """Write what is due; what fails is told, and ends no training."""
-        try:
-            self._follow(event)
-        except Exception as error:
-            self._notice(f"no report: {error}")
-
-    def _follow(self, event: Event) -> None:
-        match event:
-            case Started():
-                self._about = self._make_about()
-                self._folder.write_json(self._folder.about, {**self._about, "ended": None})
-            case Stopped():
-                self._end("stopped", event.step)
-            case Diverged():
-                self._end("diverged", event.step)
-            case Finished():
-                if said := verdict.warning(self._write("finished")):
-                    self._notice(said)
-                self._notice(f"report: {self._folder.report}")
-
-    def _end(self, state: State, step: int) -> None:
-        ended = {"ended": {"how": state, "step": step}}
-        self._folder.write_json(self._folder.about, {**self._about, **ended})
-        self._write(state)
-
-    def _write(self, state: State) -> Record:
-        record = read(self._folder.path, state)
-        self._folder.write(self._folder.report, render(record))
-        return record

@@ -1,20 +1,15 @@
-"""What a training leaves beside its checkpoints: about.json, summary.json, metrics and samples.
-
-An observer of a training makes one kind of thing of its events. A new one (a report, a logger) is a
-class with `__call__(event)`, and one line in `run_training`.
-"""
+"""What a training leaves beside its checkpoints: about.json, summary.json, metrics and samples."""
 
 import dataclasses
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from seqkit.advice import run_page
+from seqkit.advice import run_page, verdict
 from seqkit.data.codecs import SoundCodec
 from seqkit.data.sound import pictures
 from seqkit.data.sound.reader import SoundReader
@@ -32,12 +27,12 @@ from seqkit.generation.sampler import Blocks
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.events import Event, Sampled, describe
 from seqkit.runs.folder import RunFolder
+from seqkit.runs.record import State, read
 from seqkit.stages.training import Training
-from seqkit.symbols import Integers, Symbols
-from seqkit.training.events import SampleDue, Validated
+from seqkit.symbols import Symbols
 from seqkit.training.events import Trained as Reported
+from seqkit.training.events import Validated
 
-Observer = Callable[[Event], object]
 _SOUGHT = 60  # seconds of the data's sound of which the loudest one is shown
 _JUDGED = 60  # seconds of the closing sample that the verdict is on
 
@@ -128,7 +123,7 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
     def recites(said: Recital) -> None:
         notice(f"the closing sample: {said.words}")
         try:
-            training.folder.complete_summary({"recital": said._asdict()})
+            training.folder.complete(training.folder.summary, {"recital": said._asdict()})
         except SeqkitError as error:
             notice(f"not kept for the report: {error}")
 
@@ -181,7 +176,7 @@ def _judge(
     known = {} if said.distances is None else said.distances._asdict()
     passages = said.copied._asdict() if said.copied else {}
     kept = {"is_like": said.is_like, "heard": said.words, **known, **passages}
-    training.folder.complete_summary({"likeness": kept})
+    training.folder.complete(training.folder.summary, {"likeness": kept})
 
 
 def draw(file: Path, notice: Callable[[str], None]) -> None:
@@ -195,63 +190,66 @@ def draw(file: Path, notice: Callable[[str], None]) -> None:
         notice(f"no picture of {file}: {error}")
 
 
-@dataclass(frozen=True)
-class Records:
-    """metrics.jsonl: a line for each report and validation; `log`: what a person is told."""
+def record(folder: RunFolder, event: Event) -> None:
+    """metrics.jsonl: a line for each report and validation; `log`: what a person is told.
 
-    folder: RunFolder
-
-    def __call__(self, event: Event) -> None:
-        """Keep what docs/reference/files.md says of the event, and its line with the time."""
-        match event:
-            case Reported():
-                self._record("train", event, "total_steps")
-            case Validated():
-                self._record("validate", event, "improved", "best_loss")
-        if line := describe(event):
-            self.folder.append(self.folder.log, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}")
-
-    def _record(self, name: str, event: Reported | Validated, *left_out: str) -> None:
+    docs/reference/files.md says what is kept of an event. Raises OutputError.
+    """
+    left_out: tuple[str, ...] = ()
+    match event:
+        case Reported():
+            name, left_out = "train", ("total_steps",)
+        case Validated():
+            name, left_out = "validate", ("improved", "best_loss")
+    if left_out:
         values = {key: value for key, value in vars(event).items() if key not in left_out}
-        self.folder.append(self.folder.metrics, json.dumps({"event": name, **values}))
+        folder.append(folder.metrics, json.dumps({"event": name, **values}))
+    if line := describe(event):
+        folder.append(folder.log, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}")
 
 
-@dataclass(frozen=True)
-class Samples:
+def write_sample(training: Training, step: int, notice: Notice) -> Sampled | None:
     """samples/: what the network would write, or how it would sound, with its picture, by now.
 
-    It tells of each that was written, so it comes after those that follow the training itself.
+    One that fails is told, and ends no training.
     """
-
-    training: Training
-    tell: Observer
-    notice: Notice
-
-    def __call__(self, event: Event) -> None:
-        """Write a sample; one that fails is told, and ends no training."""
-        if not isinstance(event, SampleDue):
-            return
-        medium, folder = self.training.closing.medium, self.training.folder
-        try:
-            symbols = self._symbols()
-            folder.check_own()
-            file = save_sample(medium, symbols, folder.samples / f"step_{event.step:07}")
-            preview = medium.preview(symbols, file)
-        except Exception as error:
-            self.notice(f"no sample at step {event.step}: {error}")
-        else:
-            if file.suffix == ".wav":
-                draw(file, self.notice)
-            self.tell(Sampled(event.step, file, preview))
-
-    def _symbols(self) -> Integers:
-        """The prompt and a little that follows it, symbols (N,)."""
-        closing = self.training.closing
+    closing, folder = training.closing, training.folder
+    try:
         length = min(closing.medium.glimpse, closing.length)
         request = dataclasses.replace(closing.request, length=length, streams=1)
         if closing.medium.printed:  # so short a text is there before another engine is set up
             request = dataclasses.replace(request, engine="torch", precision="auto")
-        model = self.training.trainer.evaluation_model()
-        blocks = sample(self.training, model, request, self.notice)
-        pieces = [block[:, 0] for block in blocks]
-        return np.concatenate([closing.prompt.astype(np.int64), *pieces])
+        blocks = sample(training, training.trainer.evaluation_model(), request, notice)
+        pieces = [closing.prompt.astype(np.int64), *(block[:, 0] for block in blocks)]
+        symbols = np.concatenate(pieces)
+        folder.check_own()
+        file = save_sample(closing.medium, symbols, folder.samples / f"step_{step:07}")
+        preview = closing.medium.preview(symbols, file)
+    except Exception as error:
+        notice(f"no sample at step {step}: {error}")
+        return None
+    if file.suffix == ".wav":
+        draw(file, notice)
+    return Sampled(step, file, preview)
+
+
+def report(training: Training, state: State, notice: Notice) -> None:
+    """about.json when a run begins or ends early, report.html when it ends.
+
+    Where a finished run stands badly, that is told. What fails is told, and ends no training.
+    """
+    folder, step = training.folder, training.trainer.progress.step
+    try:
+        if state == "running":
+            folder.write_json(folder.about, {**about_run(training), "ended": None})
+            return
+        if state != "finished":
+            folder.complete(folder.about, {"ended": {"how": state, "step": step}})
+        found = read(folder.path, state)
+        folder.write(folder.report, run_page.render(found))
+        if state == "finished":
+            if said := verdict.warning(found):
+                notice(said)
+            notice(f"report: {folder.report}")
+    except Exception as error:
+        notice(f"no report: {error}")

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from seqkit.advice.run_page import Report
-from seqkit.api.run_files import Observer, Records, Samples, about_run, summary
+from seqkit.api.run_files import record, report, summary, write_sample
 from seqkit.data.codecs import TextCodec
 from seqkit.evaluation.recited import Index
 from seqkit.foundation import machine
@@ -33,17 +32,22 @@ from seqkit.runs.events import (
     describe,
     go_on_with,
 )
+from seqkit.runs.record import State
 from seqkit.runs.saver import Saver
 from seqkit.stages.training import Training
-from seqkit.training.events import CheckpointDue, Stepped, Trained, Validated
+from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
 from seqkit.training.footprint import SMALLER
 
+_STATES: dict[type, State] = {
+    **{Started: "running", Stopped: "stopped", Diverged: "diverged", Finished: "finished"},
+}
+"""How a run stands after an event, as its report says."""
 _INDEXED = 1 << 28  # symbols at most: the index of more would take minutes
 
 
 def run_training(
     training: Training,
-    observers: Sequence[Observer],
+    observers: Sequence[Callable[[Event], object]],
     notice: Notice,
     stop: Callable[[], str | None] = lambda: None,
 ) -> None:
@@ -69,7 +73,7 @@ def run_training(
         with Saver(training.folder) as saver:
             initialise_run_folder(training, saver, notice)
             running = _Running(training, saver, observers, notice, stop)
-            running.tell(_started(training))
+            running.start()
             running.train()
             saver.wait()
             running.finish()
@@ -82,27 +86,47 @@ class _Running:
         self,
         training: Training,
         saver: Saver,
-        observers: Sequence[Observer],
+        observers: Sequence[Callable[[Event], object]],
         notice: Notice,
         stop: Callable[[], str | None],
     ) -> None:
-        """As `run_training`; `saver` is open. Of several processes the first has observers."""
+        """As `run_training`; `saver` is open."""
         self._training, self._saver, self._notice, self._stop = training, saver, notice, stop
-        self._followers: Sequence[Observer] = [self._contribute]
-        if training.ranks.leads:
-            folder = training.folder
-            self._followers = [
-                Records(folder),
-                self._keep,
-                *observers,
-                Samples(training, self.tell, notice),
-                Report(folder, lambda: about_run(training), notice),
-            ]
+        self._observers = observers
 
-    def tell(self, event: Event) -> None:
-        """Tell all observers of an event."""
-        for follower in self._followers:
-            follower(event)
+    def _tell(self, event: Event) -> None:
+        """Write what is due at an event, and tell the observers of it: in the first process."""
+        training, notice = self._training, self._notice
+        if not training.ranks.leads:
+            if isinstance(event, CheckpointDue):  # rank 0 saves the state of these lanes, too
+                training.trainer.state()
+            return
+        record(training.folder, event)
+        self._keep(event)
+        for observer in self._observers:
+            observer(event)
+        if isinstance(event, SampleDue) and (made := write_sample(training, event.step, notice)):
+            self._tell(made)
+        if state := _STATES.get(type(event)):
+            report(training, state, notice)
+
+    def start(self) -> None:
+        """Tell that the training begins, or goes on."""
+        training, corpus = self._training, self._training.corpus
+        self._tell(
+            Started(
+                step=training.trainer.progress.step,
+                total_steps=training.trainer.total_steps,
+                symbols=len(corpus.whole),
+                data=corpus.name,
+                vocabulary=corpus.codec.size,
+                parameters=training.parameters,
+                device=training.device_words,
+                precision=training.trainer.execution.precision,
+                run_dir=training.folder.path,
+                credit=corpus.credit,
+            )
+        )
 
     def train(self) -> None:
         """Train to the end. Raises as `run_training`."""
@@ -116,13 +140,13 @@ class _Running:
                 reported = False
                 for event in trainer.run(self._watch):
                     adapt()
-                    self.tell(event)
+                    self._tell(event)
                     reported = reported or isinstance(event, Trained)
                     if isinstance(event, Stepped) and (asks or reported):
                         self._stop_if_asked()
                         reported = False
             except DivergedError as error:
-                self.tell(Diverged(trainer.progress.step, str(error)))
+                self._tell(Diverged(trainer.progress.step, str(error)))
                 raise
             except GaveUpError as error:
                 again = f"{advice(self._training)} model.backend=cudnn"
@@ -139,7 +163,7 @@ class _Running:
         training, progress = self._training, self._training.trainer.progress
         if training.ranks.leads:
             training.folder.write_json(training.folder.summary, summary(training))
-        self.tell(
+        self._tell(
             Finished(
                 step=progress.step,
                 seconds=training.trainer.elapsed,
@@ -169,15 +193,10 @@ class _Running:
             case Stepped():
                 saver.check()
 
-    def _contribute(self, event: Event) -> None:
-        """Add the state of this process's lanes to rank 0's checkpoint."""
-        if isinstance(event, CheckpointDue):
-            self._training.trainer.state()
-
     def _watch(self, scored: int) -> None:
         """Follow a validation that has scored so many symbols."""
         progress = self._training.trainer.progress
-        self.tell(Validating(progress.step, scored, progress.scored or 0))
+        self._tell(Validating(progress.step, scored, progress.scored or 0))
         if self._training.ranks.alone:  # else the others do not ask at this moment
             self._stop_if_asked()
 
@@ -188,30 +207,11 @@ class _Running:
     def _save_and_stop(self, reason: str) -> str | None:
         """Save the state, and tell that the training stops: in words."""
         training = self._training
-        saved = training.checkpoint()
-        if training.ranks.leads:
-            self._saver.save(saved)
-            self._saver.wait()
+        _save(training, self._saver)
         step, plugins = training.trainer.progress.step, training.session.catalogue.modules
         stopped = Stopped(step, reason, training.folder.path, plugins, training.ranks.rank)
-        self.tell(stopped)
+        self._tell(stopped)
         return describe(stopped)
-
-
-def _started(training: Training) -> Started:
-    progress, corpus = training.trainer.progress, training.corpus
-    return Started(
-        step=progress.step,
-        total_steps=training.trainer.total_steps,
-        symbols=len(corpus.whole),
-        data=corpus.name,
-        vocabulary=corpus.codec.size,
-        parameters=training.parameters,
-        device=training.device_words,
-        precision=training.trainer.execution.precision,
-        run_dir=training.folder.path,
-        credit=corpus.credit,
-    )
 
 
 def initialise_run_folder(training: Training, saver: Saver, notice: Notice) -> None:
@@ -229,10 +229,7 @@ def initialise_run_folder(training: Training, saver: Saver, notice: Notice) -> N
         if training.judged_anew:
             resume.keep_best(folder, notice)
     if saved is None or training.changed:
-        state = training.checkpoint()
-        if training.ranks.leads:
-            saver.save(state)
-            saver.wait()
+        _save(training, saver)
     if training.ranks.leads:
         part, codec = training.unabridged, training.corpus.codec
         if isinstance(codec, TextCodec) and len(part) <= _INDEXED:
@@ -247,6 +244,14 @@ def initialise_run_folder(training: Training, saver: Saver, notice: Notice) -> N
     if progress.best_loss is not None and not training.ranks.shared(lambda: peek(best) is not None):
         progress.forget_best()
         notice(f"{best} is missing or damaged: the next validation chooses it anew")
+
+
+def _save(training: Training, saver: Saver) -> None:
+    """Save the state that all processes have, and wait until it is written."""
+    state = training.checkpoint()
+    if training.ranks.leads:
+        saver.save(state)
+        saver.wait()
 
 
 def advice(training: Training) -> str:

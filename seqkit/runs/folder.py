@@ -167,13 +167,13 @@ class RunFolder(RunFiles):
         """Write about.json, or summary.json, which marks the run as finished. Raises as `write`."""
         self.write(file, (json_text(values, indent=2) + "\n").encode())
 
-    def complete_summary(self, later: dict[str, Any]) -> None:
-        """Put what is known last into summary.json. Raises OutputError, also if it is gone."""
+    def complete(self, file: Path, later: dict[str, Any]) -> None:
+        """Put what is known last into one of these. Raises OutputError, also if it is gone."""
         try:
-            summary = json.loads(self.summary.read_bytes())
+            known = json.loads(file.read_bytes())
         except (OSError, ValueError) as error:
-            raise OutputError(f"{self.summary}: cannot be read: {error}") from error
-        self.write_json(self.summary, {**summary, **later})
+            raise OutputError(f"{file}: cannot be read: {error}") from error
+        self.write_json(file, {**known, **later})
 
     def reopen(self, step: int) -> int:
         """Take back what was recorded after `step`, to go on from there.
