@@ -3,12 +3,12 @@
 import itertools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from seqkit.data.labels import Combination, Labels, distinct
+from seqkit.data.labels import Labels, distinct
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.randomness import SEEDS, uniforms
 from seqkit.foundation.settings import nearest
@@ -58,7 +58,7 @@ def choice_of(labels: Labels | None, request: Request, notice: Callable[[str], N
 
 
 def choose(labels: Labels, asked: str | None, streams: int, seed: int) -> Choice:
-    """What is asked for: `austen`, or `digit:7,speaker:jackson`.
+    """What is asked for, such as `austen` or `digit:7,speaker:jackson`.
 
     A label that is not asked for is drawn for each stream, as often as the data has it together
     with those that are; a seed further by `SEEDS` draws the same. `none` is no label, and
@@ -67,17 +67,23 @@ def choose(labels: Labels, asked: str | None, streams: int, seed: int) -> Choice
     Raises:
         ConfigError: there is no such label or value, or two values of one label are asked for.
     """
-    wanted = dict.fromkeys(range(len(labels.values)), 0)
-    if asked != "none":
-        wanted = _parsed(labels, asked or "")
-    chosen = np.array(_drawn(labels, wanted, streams, seed % SEEDS))
-    for place, number in wanted.items():
-        chosen[:, place] = number
-    combinations, places = distinct(chosen)
-    rows = [_row(labels, each) for each in combinations.tolist()]
-    words = [labels.describe(each) for each in combinations.tolist()]
-    no_label = _row(labels, [0] * len(labels.values))
-    return Choice(np.stack([no_label, *rows]), places + 1, [words[place] for place in places])
+    count = len(labels.values)
+    wanted = dict.fromkeys(range(count), 0) if asked == "none" else _parsed(labels, asked or "")
+    fitting = {
+        each: documents
+        for each, documents in labels.counts.items()
+        if all(not number or each[label] == number for label, number in wanted.items())
+    }
+    rows = np.zeros((streams, count), np.int64)
+    if fitting and len(wanted) < count:
+        places = np.cumsum([*fitting.values()])
+        draws = uniforms(seed % SEEDS, _STREAM, 0, streams) * places[-1]
+        rows = np.array([*fitting])[np.searchsorted(places, draws, side="right")]
+    for label, number in wanted.items():
+        rows[:, label] = number
+    combinations, chosen = distinct(rows)
+    weights = _weights(labels, np.pad(combinations, ((1, 0), (0, 0))))
+    return Choice(weights, chosen + 1, [labels.describe(tuple(row)) for row in rows.tolist()])
 
 
 def every(labels: Labels) -> Floats:
@@ -90,19 +96,21 @@ def every(labels: Labels) -> Floats:
     if count > _MOST:
         raise ConfigError(f"{count:,} combinations of labels are too many to export")
     numbers = (range(size + 1) for size in reversed(labels.sizes))
-    combinations = (each[::-1] for each in itertools.product(*numbers))
-    return np.stack([_row(labels, each) for each in combinations])
+    return _weights(labels, np.array([*itertools.product(*numbers)])[:, ::-1])
+
+
+def _weights(labels: Labels, combinations: Integers) -> Floats:
+    """Which rows of the embedding of labels combinations (n, K) have, (n, R)."""
+    pairs = zip(labels.sizes, combinations.T, strict=True)
+    return np.concatenate([np.eye(size + 1, dtype=np.float32)[own] for size, own in pairs], 1)
 
 
 def _parsed(labels: Labels, asked: str) -> dict[int, int]:
-    """The number of the value, 0 for none, of each label that is asked for, by the label's place.
-
-    Raises ConfigError.
-    """
+    """By the place of each label that is asked for, its value's number, or 0. ConfigError."""
     meanings = _meanings(labels)
     known = "|".join(map(re.escape, sorted(meanings, key=len, reverse=True)))  # the longest counts
-    piece = re.compile(rf"\s*({known})\s*(?:,|$)")
-    parsed, rest, names = dict[int, int](), asked, [*labels.values]
+    piece, names = re.compile(rf"\s*({known})\s*(?:,|$)"), [*labels.values]
+    parsed, rest = dict[int, int](), asked
     while rest:
         if (found := piece.match(rest)) is None:
             first = rest.partition(",")[0].strip()
@@ -110,43 +118,26 @@ def _parsed(labels: Labels, asked: str) -> dict[int, int]:
             value = value if name in labels.values else first
             hint = nearest(value, [*itertools.chain(*labels.values.values())])
             raise ConfigError(f"label={asked}: no label {value}{hint} It knows {labels.summary}")
-        (place, number), *others = meanings[found[1]]
+        (label, number), *others = meanings[found[1]]
         if others:
-            choices = " or ".join(f"{names[each]}:{found[1]}" for each, _ in meanings[found[1]])
+            value = labels.values[names[label]][number - 1]
+            choices = " or ".join(f"{names[each]}:{value}" for each, _ in meanings[found[1]])
             raise ConfigError(f"label={asked}: several labels have that value: give {choices}")
-        if place in parsed:
-            raise ConfigError(f"label={asked}: give one {names[place]}")
-        parsed[place] = number
-        rest = rest[found.end() :]
+        if label in parsed:
+            raise ConfigError(f"label={asked}: give one {names[label]}: labels are not mixed")
+        parsed[label], rest = number, rest[found.end() :]
     return parsed
 
 
 def _meanings(labels: Labels) -> dict[str, list[tuple[int, int]]]:
-    """What can be asked for: the place of the label and the value's number that each means."""
+    """What can be asked for: the place of the label and the number of the value of each spelling.
+
+    A value that several labels have means all of them.
+    """
     meanings: dict[str, list[tuple[int, int]]] = {}
-    for place, (name, values) in enumerate(labels.values.items()):
+    for label, (name, values) in enumerate(labels.values.items()):
         for number, value in enumerate(values, 1):
-            meanings.setdefault(value, []).append((place, number))
-            meanings[f"{name}:{value}"] = [(place, number)]
-        meanings.setdefault(f"{name}:none", [(place, 0)])
+            meanings.setdefault(value, []).append((label, number))
+            meanings[f"{name}:{value}"] = [(label, number)]
+        meanings.setdefault(f"{name}:none", [(label, 0)])
     return meanings
-
-
-def _drawn(labels: Labels, wanted: Mapping[int, int], streams: int, seed: int) -> list[Combination]:
-    """For each stream the labels of a document of the data that has what is given, or none."""
-    fitting = {
-        each: count
-        for each, count in labels.counts.items()
-        if all(number in (0, each[place]) for place, number in wanted.items())
-    }
-    if not fitting or len(wanted) == len(labels.values):
-        return [(0,) * len(labels.values)] * streams
-    places = np.cumsum([*fitting.values()])
-    draws = uniforms(seed, _STREAM, 0, streams) * places[-1]
-    return [[*fitting][int(at)] for at in np.searchsorted(places, draws, side="right")]
-
-
-def _row(labels: Labels, combination: Sequence[int]) -> Floats:
-    """How much there is of each row of the embedding of labels, (R,)."""
-    rows = [np.eye(size + 1)[each] for size, each in zip(labels.sizes, combination, strict=True)]
-    return np.concatenate(rows).astype(np.float32)
