@@ -35,8 +35,7 @@ from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError, DeviceError, SeqkitError
 from seqkit.foundation.randomness import uniforms_of_streams
 from seqkit.generation.engines import PRECISIONS, build_engine
-from seqkit.generation.request import Request
-from seqkit.generation.sampler import Drawing, Engine
+from seqkit.generation.sampler import Drawing, Engine, Request
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.asked import sampling_of
 

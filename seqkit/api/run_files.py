@@ -20,10 +20,9 @@ from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.session import Notice
 from seqkit.foundation.wording import command_line
 from seqkit.generation import listening
-from seqkit.generation.generate import generate
+from seqkit.generation.generate import Trained, generate
 from seqkit.generation.medium import save_sample
-from seqkit.generation.request import Request, Trained
-from seqkit.generation.sampler import Blocks
+from seqkit.generation.sampler import Blocks, Request
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.events import Event, Sampled, describe
 from seqkit.runs.folder import RunFolder

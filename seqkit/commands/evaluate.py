@@ -24,8 +24,7 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.session import Session
 from seqkit.foundation.wording import counted, json_text
-from seqkit.generation.generate import generate
-from seqkit.generation.request import Trained
+from seqkit.generation.generate import Trained, generate
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
 from seqkit.stages.recording import digest, recording_of, source_of

@@ -13,8 +13,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.run_folders import samples_folder
 from seqkit.foundation.stdout import Product
 from seqkit.generation import listening
-from seqkit.generation.generate import generate
-from seqkit.generation.request import require_streams
+from seqkit.generation.generate import generate, require_streams
 from seqkit.runs.named_checkpoint import load_checkpoint
 
 

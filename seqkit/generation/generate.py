@@ -2,16 +2,22 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from seqkit.config import ModelConfig
+from seqkit.data.codecs import Codec, Spectral
+from seqkit.data.labels import Labels
+from seqkit.evaluation.recited import Index
+from seqkit.evaluation.recording import Recording
+from seqkit.foundation import machine
+from seqkit.foundation.machine import Device
 from seqkit.generation import listening
 from seqkit.generation.engines import choose_engine
 from seqkit.generation.labelled import choice_of
-from seqkit.generation.request import Request, Trained, require_streams
-from seqkit.generation.sampler import Blocks, Engine, cut, guided, sample_blocks
-from seqkit.generation.sound import looped
-from seqkit.model.arrays import NetworkArrays
+from seqkit.generation.sampler import Blocks, Engine, Request, cut, guided, sample_blocks
+from seqkit.model.arrays import Network, NetworkArrays
 from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers, Symbols
 
@@ -19,6 +25,28 @@ REMEMBERED = 100_000
 """Symbols of a prompt that are read, the last ones: far more than a state remembers."""
 Scoring = Callable[[Integers, State, Integers], tuple[Floats, State]]
 _BLOCK = 512  # symbols of a prompt that are read at a time
+# Bytes for each stream, measured: of each unit of each layer (the state, before and after a step),
+# of each unit (gates), and of each symbol (logits, and probabilities in float64).
+_ON_CPU = (44, 20, 20)
+_ON_GPU = (16, 0, 8)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A network that generates, and what it has learnt with.
+
+    recording: what its sound is compared with.
+    labels: those that it reads.
+    index: of its training data.
+    engines: that of the last sample with what it fits, for the next one: a new one takes time.
+    """
+
+    model: Network
+    codec: Codec
+    recording: Recording | None = None
+    labels: Labels | None = None
+    index: Index | None = None
+    engines: list[tuple[object, Engine]] = field(default_factory=list, compare=False)
 
 
 def generate(
@@ -67,12 +95,11 @@ def generate(
     if request.seed_is_drawn and request.sampling.temperature > 0:  # else nothing is drawn
         notice(f"seed={request.sampling.seed}")
     blocks = watch(blocks)
-    if request.extra:
-        blocks = looped(blocks, codec, request.length - request.extra)
-    if request.takes > 1:
-        blocks = listening.best(blocks, trained, notice)
-    elif trained.recording is not None:
-        blocks = listening.judged(blocks, trained, notice)
+    if request.extra and isinstance(codec, Spectral):
+        blocks = listening.looped(blocks, codec, request.length - request.extra)
+    if trained.recording is not None and codec.kind == "audio":
+        heard = listening.best if request.takes > 1 else listening.judged
+        blocks = heard(blocks, codec, trained.recording, notice)
     if trained.index is not None:
         blocks = listening.recited(blocks, trained.index, prompt, lambda said: notice(said.words))
     return _keeping(trained, (fits, engine), blocks)
@@ -130,3 +157,11 @@ def _keeping(trained: Trained, kept: tuple[object, Engine], blocks: Blocks) -> I
     with contextlib.suppress(GeneratorExit):
         yield from blocks
     trained.engines[:] = [kept]
+
+
+def require_streams(model: ModelConfig, streams: int, device: Device, key: str = "streams") -> None:
+    """Refuse streams that cannot fit; `key` asks for them. Raises DeviceError."""
+    each_layer, each_unit, each_symbol = _ON_GPU if device.type == "cuda" else _ON_CPU
+    of_units = (each_layer * model.num_layers + each_unit) * model.hidden_size
+    needed = streams * (of_units + each_symbol * model.vocabulary_size)
+    machine.require_memory(needed, f"{key}={streams}", "Give fewer.", device)

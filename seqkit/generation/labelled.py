@@ -12,7 +12,7 @@ from seqkit.data.labels import Labels, distinct
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.randomness import SEEDS, uniforms
 from seqkit.foundation.settings import nearest
-from seqkit.generation.request import Request
+from seqkit.generation.sampler import Request
 from seqkit.symbols import Floats, Integers
 
 _STREAM = (1 << 33) + 1  # of draws; no sample has it

@@ -1,8 +1,8 @@
-"""Says what was made: sound like its recording, text that recites; keeps the best of takes.
+"""What becomes of what was drawn: loops, the best of takes, and what is said of it in the end.
 
-Of many streams the first 16 are judged, and of each the first minute. Models with labels keep
-nothing of their recording, nor do models of one that is silent or too short, and nothing is said of
-theirs.
+Sound is judged beside its recording, and text by how much of it recites. Of many streams the first
+16 are judged, and of each the first minute. Models with labels keep nothing of their recording, nor
+do models of one that is silent or too short, and nothing is said of theirs.
 
 Takes are streams that are made side by side, of which the best one is kept, as `Recording.place`
 says.
@@ -13,28 +13,30 @@ from collections.abc import Callable
 
 import numpy as np
 
-from seqkit.data.codecs import Codec
+from seqkit.data.codecs import Codec, SoundCodec, Spectral
 from seqkit.evaluation.hearing import LOW, SHORTEST
 from seqkit.evaluation.recited import Index, Recital
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import ConfigError
-from seqkit.generation.request import Trained
-from seqkit.generation.sampler import Blocks, streams_of
-from seqkit.symbols import Integers, Symbols
+from seqkit.generation.sampler import ENDED, Blocks, streams_of
+from seqkit.symbols import Integers, Symbols, symbol_dtype
 
+CHOICE, SHORTEST_LOOP = 2.0, 0.2
+"""Seconds that are made beyond a loop, from which its beginning is chosen; and that it lasts."""
 _RECITED = 1 << 22  # symbols of all streams that are told of, the first ones
 _JUDGED, _STREAMS = 60, 16  # seconds from the beginning, and streams from the first
+_SHORTER = 0.05  # seconds, and at most a tenth, that a loop may be shorter than asked
+_SEEN = 3  # frames on each side of a seam that are compared
 
 
-def judged(blocks: Blocks, trained: Trained, notice: Callable[[str], None]) -> Blocks:
+def judged(
+    blocks: Blocks, codec: SoundCodec, recording: Recording, notice: Callable[[str], None]
+) -> Blocks:
     """Hand on every block (N, S) at once, and judge each stream, as it is heard, in the end.
 
     `notice` is told what is found, even if no more blocks are taken.
     """
-    codec, recording, known = trained.codec, trained.recording, list[Integers]()
-    assert codec.kind == "audio"
-    assert recording is not None
-    left = _JUDGED * codec.symbol_rate
+    known, left = list[Integers](), _JUDGED * codec.symbol_rate
     try:
         for block in blocks:
             yield block
@@ -80,14 +82,13 @@ def check(takes: int, length: int, codec: Codec, recording: Recording | None) ->
         )
 
 
-def best(blocks: Blocks, trained: Trained, notice: Callable[[str], None]) -> Blocks:
+def best(
+    blocks: Blocks, codec: SoundCodec, recording: Recording, notice: Callable[[str], None]
+) -> Blocks:
     """Hand on the best (N, 1) of takes that come in blocks (N, S), once all of them are made.
 
     `notice` is told which one is best, and how far all are from the recording.
     """
-    codec, recording = trained.codec, trained.recording
-    assert codec.kind == "audio"
-    assert recording is not None
     sounds = streams_of(blocks, codec)
     if not sounds:
         return
@@ -96,3 +97,34 @@ def best(blocks: Blocks, trained: Trained, notice: Callable[[str], None]) -> Blo
     kept, shown = recording.best_of(takes)
     notice(f"{kept} of {len(sounds)} {takes[kept].words}; {shown}")
     yield sounds[[*takes].index(kept)].astype(np.int64)[:, None]
+
+
+def looped(blocks: Blocks, codec: Spectral, length: int) -> Blocks:
+    """A loop of at most `length` symbols from each stream of blocks (N, S), as one block.
+
+    More is made than is asked for, so that there is a choice of where the loop begins. Of all pairs
+    of frames that lie as far apart as it lasts, or a little less, those are taken around which the
+    sound differs the least to the ear: at rests, or where a note recurs. Where it is decoded, the
+    end goes on into the beginning. The gains of that fade keep the level, however much the two are
+    alike.
+    """
+    held = [block.astype(symbol_dtype(codec.size)) for block in blocks]
+    if held:
+        loops = [_loop(stream, codec, length // codec.phases) for stream in np.concatenate(held).T]
+        rows = np.full((max(map(len, loops)), len(loops)), ENDED)
+        for stream, loop in enumerate(loops):
+            rows[: len(loop), stream] = loop
+        yield rows
+
+
+def _loop(symbols: Integers, codec: Spectral, size: int) -> Integers:
+    """A loop of about `size` frames from symbols (N,); all of them if they are too few."""
+    shorter = min(round(_SHORTER * codec.sample_rate / codec.hop), size // 10)
+    rows, best = codec.rows(symbols), (np.inf, 0, len(symbols))
+    for count in range(size - shorter, size + 1):
+        differing = np.square(rows[count:] - rows[: len(rows) - count]).sum(1)
+        around = np.convolve(differing, np.ones(2 * _SEEN), "valid")
+        if len(around) and around.min() < best[0]:
+            begin = int(around.argmin()) + _SEEN
+            best = float(around.min()), begin, begin + count
+    return symbols[best[1] * codec.phases : best[2] * codec.phases]

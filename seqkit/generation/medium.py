@@ -1,7 +1,7 @@
 """Text or sound: the one place that asks which.
 
-A medium knows what the symbols of a codec are to a person: how long a sample is by default, how a
-prompt is read, and where the result goes. That of text and bytes is here.
+A medium knows what symbols are to a person: how long a sample is, how a prompt is read, and where
+the result goes.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -12,26 +12,37 @@ import numpy as np
 import numpy.typing as npt
 
 from seqkit.data import stdin
-from seqkit.data.codecs import Characters, Codec, TextCodec, UnknownSymbolError
-from seqkit.data.sound import writer
+from seqkit.data.codecs import (
+    Characters,
+    Codec,
+    Quantiser,
+    SoundCodec,
+    Spectral,
+    TextCodec,
+    UnknownSymbolError,
+)
+from seqkit.data.sound import Frames, Wave, reader, writer
+from seqkit.data.sound_encoder import SILENT
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.settings import check_type
 from seqkit.foundation.stdout import to_bytes
-from seqkit.generation.request import Prompt
-from seqkit.generation.sound import Sound
+from seqkit.foundation.wording import counted
+from seqkit.generation.sampler import Prompt
 from seqkit.symbols import Symbols
 
-_LENGTH = 500  # symbols, by default
+_LENGTH, _SECONDS = 500, 5.0  # symbols of text and seconds of sound, by default
 _NAMED = 20  # characters that the model never saw
+_OVER = 1.001  # a size that counts as clipped; up to there it is the rounding of resampling
+_NOTHING: Symbols = np.zeros(0, np.uint8)
+Notice = Callable[[str], object]
 
 
 class Text:
     """The medium of a codec of characters or bytes.
 
     Attributes:
-        printed: whether a sample is printed unless it is given a file; else it gets one of its own.
-        suffix: of that file.
+        printed, suffix: whether it is printed; else it gets a file of its own, of that suffix.
         header: what stands before the symbols on stdout.
         glimpse: symbols of the short sample at a validation.
     """
@@ -43,8 +54,7 @@ class Text:
 
     def __init__(self, codec: TextCodec, newline: str = "keep") -> None:
         """With newline=lf, all line ends of what is read become LF."""
-        self._codec = codec
-        self._newline = newline
+        self._codec, self._newline = codec, newline
 
     def length(self, length: int | None, seconds: float | None) -> int:
         """How many symbols to make. Raises ConfigError for seconds."""
@@ -53,11 +63,7 @@ class Text:
         return length or _LENGTH
 
     def encode(
-        self,
-        name: str,
-        content: object,
-        unknown: str = "error",
-        notice: Callable[[str], None] = lambda text: None,
+        self, name: str, content: object, unknown: str = "error", notice: Notice = str
     ) -> Symbols:
         """The symbols (N,) of what was given as `name`: str, or bytes for a model of bytes.
 
@@ -69,7 +75,7 @@ class Text:
         check_type(name, content, bytes if self._codec.kind == "bytes" else str)
         assert isinstance(content, str | bytes)
         if not content:
-            return np.zeros(0, dtype=np.uint8)
+            return _NOTHING
         if self._newline == "lf" and isinstance(content, str):
             content = content.replace("\r\n", "\n").replace("\r", "\n")
         try:
@@ -87,10 +93,8 @@ class Text:
         notice(f"{fault}: {'left out' if unknown == 'skip' else 'replaced by the nearest one'}")
         return self._codec.encode(content, unknown)
 
-    def read_prompt(self, prompt: Prompt, notice: Callable[[str], None]) -> Symbols:
-        """The symbols (N,) of a prompt, N = 0 without one.
-
-        What was left out, replaced or clipped for it is told.
+    def read_prompt(self, prompt: Prompt, notice: Notice) -> Symbols:
+        """The symbols (N,) of a prompt, N = 0 without one; see `encode` for what is told.
 
         Raises:
             ConfigError: an unknown character, with sample.unknown=error; or a recording.
@@ -111,19 +115,17 @@ class Text:
         try:
             if file in stdin.STDIN:
                 content = b"".join(stdin.blocks())
-            elif Path(file).is_char_device():  # /dev/zero has no end
-                raise DataError(f"prompt_file={file}: cannot be read: it is no file")
+            elif Path(file).is_char_device():
+                raise OSError(0, "it is no file")  # /dev/zero has no end
             else:
                 content = Path(file).read_bytes()
             return content if self._codec.kind == "bytes" else content.decode("utf-8")
         except OSError as error:
-            reason = disk.describe(error)
-            raise DataError(f"prompt_file={file}: cannot be read: {reason}") from error
+            fault = f"cannot be read: {disk.describe(error)}"
         except UnicodeDecodeError as error:
-            raise DataError(
-                f"prompt_file={file}: byte {error.start} is not utf-8, in which prompts are read, "
-                "whatever data.encoding was: save the prompt as UTF-8"
-            ) from error
+            fault = f"byte {error.start} is not utf-8, in which prompts are read, whatever "
+            fault += "data.encoding was: save the prompt as UTF-8"
+        raise DataError(f"prompt_file={file}: {fault}")
 
     def ending(self, text: str) -> Symbols:
         """The symbols (N,), N at least 1, of a text that ends a sample.
@@ -133,16 +135,14 @@ class Text:
         """
         if not text:
             raise ConfigError("until is empty: give the text that ends a sample, or document")
-        content = to_bytes(text) if self._codec.kind == "bytes" else text
-        return self.encode("until", content)
+        return self.encode("until", to_bytes(text) if self._codec.kind == "bytes" else text)
 
     def check_files(self, files: list[Path]) -> None:
         """Refuse files of a kind that is not written: of sound. Raises ConfigError."""
         for file in files:
             if file.suffix.lower() in writer.WRITTEN:
-                raise ConfigError(
-                    f"{file}: this model writes text, no sound: give {file.with_suffix('.txt')}"
-                )
+                hint = f"give {file.with_suffix('.txt')}"
+                raise ConfigError(f"{file}: this model writes text, no sound: {hint}")
 
     def decode(self, symbols: npt.ArrayLike) -> str | bytes:
         """What symbols (N,) stand for."""
@@ -152,22 +152,17 @@ class Text:
         """What pieces (N,) of one stream stand for; sound may come later, the rest at the end."""
         return map(self.decode, pieces)
 
-    def rendered(self, pieces: Iterable[npt.ArrayLike]) -> Iterator[str | bytes]:
-        """What goes to stdout of pieces (N,) of one stream, as `decoded` hands it on."""
-        return self.decoded(pieces)
+    rendered = decoded
+    """What goes to stdout of pieces (N,) of one stream: of sound 16-bit samples."""
 
     @contextmanager
-    def open(self, file: Path, overwrite: bool) -> Iterator[Callable[[npt.ArrayLike], None]]:
+    def open(self, file: Path, overwrite: bool) -> Iterator[Callable[[npt.ArrayLike], object]]:
         """A new file, and what writes symbols (N,) to it; raises OutputError.
 
         The file is whole or absent.
         """
         with disk.atomic_write(file, overwrite) as stream:
-
-            def write(symbols: npt.ArrayLike) -> None:
-                stream.write(to_bytes(self.decode(symbols)))
-
-            yield write
+            yield lambda symbols: stream.write(to_bytes(self.decode(symbols)))
 
     def speed(self, rate: float, streams: int) -> str:
         """In words, how fast so many symbols a second of each stream are."""
@@ -178,19 +173,123 @@ class Text:
         return to_bytes(self.decode(symbols)).decode("utf-8", "replace").strip("\n")
 
 
+class Sound:
+    """The medium of a codec of sound. What its methods do is explained at `Text`."""
+
+    printed = False
+    suffix = ".wav"
+
+    def __init__(self, codec: SoundCodec, loop: bool = False) -> None:
+        """With `loop` the symbols of a sound come at once, and its end is what is before them."""
+        self._codec, self._loop = codec, loop
+        self.header = writer.header(codec.sample_rate, codec.channels)
+        self.glimpse = codec.symbols_of(codec.sample_rate)  # a second
+
+    def length(self, length: int | None, seconds: float | None) -> int:
+        """Frames are whole. Raises ConfigError for less than a sample."""
+        codec = self._codec
+        samples = round((seconds or _SECONDS) * codec.sample_rate)
+        if not length and samples < 1:
+            fault = f"less than one sample at {codec.sample_rate} Hz"
+            raise ConfigError(f"seconds={seconds:g}: {fault}")
+        return length or -(-samples // codec.samples_of(codec.phases)) * codec.phases
+
+    def encode(
+        self, name: str, content: object, unknown: str = "error", notice: Notice = str
+    ) -> Symbols:
+        """A wave (N,) of floats at the model's sample rate, full scale being ±1; stereo (N, 2)."""
+        codec, wave = self._codec, np.asarray(content)
+        shaped = wave.ndim == 1 or (codec.channels > 1 and wave.shape[1:] == (codec.channels,))
+        if wave.dtype.kind != "f" or not shaped or not np.isfinite(wave.astype(np.float32)).all():
+            shapes = "(N,)" if codec.channels == 1 else f"(N,) or (N, {codec.channels})"
+            raise ConfigError(
+                f"{name}: expected a wave {shapes} of finite floats, "
+                f"got {type(content).__name__} with {wave.dtype} of {wave.shape}"
+            )
+        wave = wave.astype(np.float32)
+        if isinstance(codec, Quantiser):
+            size, full = np.abs(wave), 1 / codec.gain
+            if clipped := int(np.count_nonzero(size > _OVER * full)):
+                count = f"clipped {counted(clipped, 'sample')} over {full:.3g}"
+                notice(f"{name}: {count}; the largest is {size.max():.3g}")
+        return codec.encode(wave)
+
+    def read_prompt(self, prompt: Prompt, notice: Notice) -> Symbols:
+        """Raises ConfigError for a text, DataError for a recording that cannot be read."""
+        if prompt.text is not None or prompt.file is not None:
+            raise ConfigError("this model makes sound: give prompt_audio=FILE instead of a text")
+        if prompt.audio is None:
+            return _NOTHING
+        name = f"prompt_audio={prompt.audio}"
+        recording, channels = reader.SoundReader(Path(prompt.audio)), self._codec.channels
+        wave = np.concatenate([*recording.resampled(self._codec.sample_rate, channels)])
+        if np.abs(wave).max(initial=0) < SILENT:
+            notice(f"{name}: it is silent, as the mean of channels in antiphase is")
+        return self.encode(name, wave if channels > 1 else wave[:, 0], notice=notice)
+
+    def ending(self, text: str) -> Symbols:
+        """Raises ConfigError."""
+        raise ConfigError(
+            f"until={text!r}: this model makes sound, which no text ends: give seconds, or "
+            "until=document for a model that was trained with model.ends=true"
+        )
+
+    def check_files(self, files: list[Path]) -> None:
+        """Raises ConfigError for what is not written so."""
+        for file in files:
+            if problem := writer.refusal(file, self._codec.sample_rate):
+                raise ConfigError(f"{file}: {problem}")
+
+    def decode(self, symbols: npt.ArrayLike) -> Wave | Frames:
+        """A wave (N,), or (N, 2)."""
+        return np.concatenate([*self.decoded([symbols])])
+
+    def decoded(self, pieces: Iterable[npt.ArrayLike]) -> Iterator[Wave | Frames]:
+        """Waves."""
+        mono = self._codec.channels == 1
+        return (frames[:, 0] if mono else frames for frames in self._read(pieces))
+
+    def rendered(self, pieces: Iterable[npt.ArrayLike]) -> Iterator[bytes]:
+        """16-bit samples."""
+        return map(writer.pcm16, self._read(pieces))
+
+    def _reader(self) -> Callable[[npt.ArrayLike, bool], Frames]:
+        """What reads the symbols of a sound piece by piece, and is told which is the last one."""
+        if not self._loop:
+            return self._codec.reader()
+        codec, nothing = self._codec, np.zeros((0, self._codec.channels), np.float32)
+        assert isinstance(codec, Spectral)
+        return lambda symbols, last: nothing if last else codec.round_and_round(symbols)
+
+    def _read(self, pieces: Iterable[npt.ArrayLike]) -> Iterator[Frames]:
+        read = self._reader()
+        yield from (read(symbols, False) for symbols in pieces)
+        yield read(_NOTHING, True)
+
+    @contextmanager
+    def open(self, file: Path, overwrite: bool) -> Iterator[Callable[[npt.ArrayLike], object]]:
+        """A WAV is whole at every moment; others once closed. See `writer.create` for failures."""
+        codec, read = self._codec, self._reader()
+        with writer.create(file, codec.sample_rate, overwrite, codec.channels) as output:
+            yield lambda symbols: output.write(read(symbols, False))
+            output.write(read(_NOTHING, True))
+
+    def speed(self, rate: float, streams: int) -> str:
+        """Also beside the time that the sound lasts."""
+        times = rate / self._codec.symbol_rate
+        return f"{times * self._codec.sample_rate:,.0f} samples/s, {times:.2f} x real time"
+
+    def preview(self, symbols: npt.ArrayLike, file: Path) -> str:
+        """The name of the file."""
+        return str(file)
+
+
 Medium = Text | Sound
-"""What both do is explained at `Text`."""
 
 
 def medium_of(codec: Codec, newline: str = "keep", loop: bool = False) -> Medium:
-    """The medium of a codec.
-
-    It reads the line ends of text as `data.newline` says; `loop`: sound that is played round and
-    round.
-    """
-    if codec.kind == "audio":
-        return Sound(codec, loop)
-    return Text(codec, newline)
+    """The medium of a codec; for `newline` and `loop` see `Text` and `Sound`."""
+    return Sound(codec, loop) if codec.kind == "audio" else Text(codec, newline)
 
 
 def save_sample(medium: Medium, symbols: npt.ArrayLike, stem: Path) -> Path:

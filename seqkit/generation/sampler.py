@@ -83,6 +83,43 @@ class Ending:
     is_document: bool = False
 
 
+@dataclass(frozen=True)
+class Prompt:
+    """What a sample continues: a text, or a file of text or of sound; by default nothing."""
+
+    text: str | None = None
+    file: str | None = None
+    audio: str | None = None
+    unknown: str = "error"
+    """What becomes of characters that the model never saw: error, skip or nearest."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """How a prompt is continued."""
+
+    length: int
+    """New symbols of each stream."""
+    streams: int = 1
+    takes: int = 1
+    """How many of the streams are takes, of which one is kept: all of them, or 1 for none."""
+    sampling: Sampling = Sampling()
+    seed_is_drawn: bool = False
+    """Whether nobody gave the seed, so that it is told."""
+    engine: str = "auto"
+    precision: str = "auto"
+    label: str | None = None
+    label_strength: float = 1.0
+    ending: Ending | None = None
+    """What ends a stream before its length."""
+    extra: int = 0
+    """How much of the length is made for a choice of where a loop begins; 0 for no loop."""
+
+    def size(self, codec: Codec) -> int:
+        """How many symbols are drawn from: those of a codec, and the end of a document if asked."""
+        return codec.size + bool(self.ending and self.ending.is_document)
+
+
 def sample_blocks(
     engine: Engine,
     logits: Floats,

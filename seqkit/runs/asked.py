@@ -11,10 +11,9 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.randomness import SEEDS
 from seqkit.foundation.settings import check_type, nearest
 from seqkit.foundation.wording import unescaped
-from seqkit.generation import sound
+from seqkit.generation import listening
 from seqkit.generation.medium import Medium, medium_of
-from seqkit.generation.request import Prompt, Request
-from seqkit.generation.sampler import Ending, Sampling
+from seqkit.generation.sampler import Ending, Prompt, Request, Sampling
 
 _COLDEST = 1e-30  # a temperature below it is as good as 0, and its inverse no float32
 _DOCUMENT = "document"
@@ -162,13 +161,13 @@ def _extra(keys: SampleKeys, codec: Codec, length: int) -> int:
         raise ConfigError("loop=true: only a model of data.codec=spectral, as my_sound's, loops")
     begins_with_prompt = keys.prompt_audio and keys.include_prompt
     of_mp3 = Path(keys.out or "").suffix.lower() == ".mp3"
-    too_short = length < sound.SHORTEST * codec.symbol_rate
+    too_short = length < listening.SHORTEST_LOOP * codec.symbol_rate
     for is_there, fault in (
         (keys.until, "it lasts as long as seconds says: leave until out"),
         (begins_with_prompt, "a prompt is no part of a loop: give include_prompt=false"),
         (of_mp3, "an MP3 has silence at its ends: give a .wav, .flac or .ogg"),
-        (too_short, f"too short: give seconds={sound.SHORTEST:g} or more"),
+        (too_short, f"too short: give seconds={listening.SHORTEST_LOOP:g} or more"),
     ):
         if is_there:
             raise ConfigError(f"loop=true: {fault}")
-    return codec.symbols_of(sound.CHOICE * codec.sample_rate)
+    return codec.symbols_of(listening.CHOICE * codec.sample_rate)

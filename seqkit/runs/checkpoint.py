@@ -27,7 +27,7 @@ from seqkit.foundation.config_file import from_values, network_from
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
 from seqkit.foundation.run_folders import NO_CHECKPOINT, RunFiles
 from seqkit.foundation.settings import check_type
-from seqkit.generation.request import Trained
+from seqkit.generation.generate import Trained
 from seqkit.generation.sampler import Sampling
 from seqkit.model.arrays import Network, NetworkArrays, count_parameters, shapes
 from seqkit.runs.asked import Asked, asked_of, sampling_of

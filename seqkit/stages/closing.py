@@ -10,7 +10,7 @@ from seqkit.data.corpus import Corpus
 from seqkit.foundation.session import Session
 from seqkit.generation.engines import check_engine
 from seqkit.generation.medium import Medium
-from seqkit.generation.request import Request
+from seqkit.generation.sampler import Request
 from seqkit.runs.asked import asked_of
 from seqkit.symbols import Symbols
 

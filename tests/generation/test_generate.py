@@ -12,9 +12,8 @@ from seqkit.config import ModelConfig
 from seqkit.data.codecs import MuLaw
 from seqkit.generation import generate
 from seqkit.generation.engines.pytorch import TorchEngine, score_by_network
-from seqkit.generation.generate import feed_prompt
-from seqkit.generation.request import Request, Trained
-from seqkit.generation.sampler import Blocks, Sampling
+from seqkit.generation.generate import Trained, feed_prompt
+from seqkit.generation.sampler import Blocks, Request, Sampling
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Integers
 

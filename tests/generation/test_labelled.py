@@ -11,10 +11,9 @@ from seqkit.config import ModelConfig
 from seqkit.data.codecs import Characters
 from seqkit.data.labels import Labels
 from seqkit.foundation.errors import ConfigError
-from seqkit.generation.generate import generate
+from seqkit.generation.generate import Trained, generate
 from seqkit.generation.labelled import choose
-from seqkit.generation.request import Request, Trained
-from seqkit.generation.sampler import Sampling, guided
+from seqkit.generation.sampler import Request, Sampling, guided
 from seqkit.model.char_rnn import CharRNN
 
 VOICES = Labels(

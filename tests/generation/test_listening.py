@@ -3,16 +3,13 @@
 import numpy as np
 import pytest
 
-from seqkit.config import ModelConfig
 from seqkit.data.codecs import Bytes, MuLaw
 from seqkit.data.corpus import Part
 from seqkit.data.sound import Wave
 from seqkit.evaluation.recited import Index, Recital
 from seqkit.evaluation.recording import Recording
 from seqkit.generation import listening
-from seqkit.generation.request import Trained
 from seqkit.generation.sampler import ENDED
-from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Integers
 
 RATE = 8000
@@ -35,35 +32,34 @@ def hiss(seconds: float) -> Wave:
 
 
 @pytest.fixture(scope="module")
-def trained() -> Trained:
-    model = CharRNN(ModelConfig(hidden_size=4, vocabulary_size=256))
-    return Trained(model, CODEC, recording=Recording.of(CODEC.decode(symbols(tone(4))), RATE))
+def own() -> Recording:
+    return Recording.of(CODEC.decode(symbols(tone(4))), RATE)
 
 
-def kept(trained: Trained, made: Integers) -> tuple[Integers, list[str]]:
+def kept(own: Recording, made: Integers) -> tuple[Integers, list[str]]:
     told: list[str] = []
     blocks = iter(np.split(made, [1, 700]))
-    found = listening.best(blocks, trained, told.append)
+    found = listening.best(blocks, CODEC, own, told.append)
     return np.concatenate([*found]), told
 
 
-def test_a_sound_is_held_against_its_recording(trained: Trained) -> None:
+def test_a_sound_is_held_against_its_recording(own: Recording) -> None:
     wrong = np.concatenate([tone(2), 0.08 * tone(1), hiss(1), tone(1.5)])
     rows, told = np.stack([symbols(tone(5.5)), symbols(wrong)], 1), list[str]()
     made = iter(np.split(rows, range(1, len(rows), 256)))
-    handed = listening.judged(made, trained, told.append)
+    handed = listening.judged(made, CODEC, own, told.append)
     assert np.array_equal(np.concatenate([*handed]), rows)
     first, second = told
     assert first.startswith("stream 1 sounds like the recording (")
     assert second.startswith("stream 2 does not sound like the recording: ")
 
 
-def test_the_take_that_is_most_like_the_recording_is_kept(trained: Trained) -> None:
+def test_the_take_that_is_most_like_the_recording_is_kept(own: Recording) -> None:
     noise = hiss(2)
     sounds = [symbols(wave) for wave in (noise, tone(2, 330), tone(2), noise[::-1].copy())]
     for order in ([0, 1, 2, 3], [2, 3, 0, 1]):
         made = np.stack([sounds[n] for n in order], 1)
-        found, told = kept(trained, made)
+        found, told = kept(own, made)
         assert np.array_equal(found[:, 0], sounds[2])
         (line,) = told
         number = order.index(2) + 1
@@ -72,10 +68,10 @@ def test_the_take_that_is_most_like_the_recording_is_kept(trained: Trained) -> N
         assert line.count("; take ") == 3
 
 
-def test_a_short_take_is_the_last_choice(trained: Trained) -> None:
+def test_a_short_take_is_the_last_choice(own: Recording) -> None:
     made = np.stack([symbols(0 * tone(3)), symbols(tone(3))], 1)
     made[500:, 1] = ENDED  # too short to compare
-    found, told = kept(trained, made)
+    found, told = kept(own, made)
     assert np.array_equal(found[:, 0], made[:, 0])
     assert "copied: take 1: " in told[0]
     assert "; take 2" not in told[0]

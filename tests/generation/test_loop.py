@@ -5,7 +5,8 @@ import pytest
 
 from seqkit.data.codecs import Spectral
 from seqkit.data.sound import Frames
-from seqkit.generation import sound
+from seqkit.generation import listening
+from seqkit.generation.medium import Sound
 from seqkit.symbols import Floats
 
 RATE, WINDOW = 8000, 512
@@ -22,8 +23,8 @@ def looped(wave: Floats, codec: Spectral, seconds: float) -> Frames:
     """The frames of a loop of a wave (N,) or (N, C), whose length is checked."""
     symbols = codec.encode(wave.astype(np.float32)).astype(np.int64)
     blocks = iter(np.split(symbols[:, None], [4, 1004]))
-    (made,) = sound.looped(blocks, codec, codec.symbols_of(seconds * RATE))
-    frames = sound.Sound(codec, loop=True).decode(made[:, 0]).reshape(-1, codec.channels)
+    (made,) = listening.looped(blocks, codec, codec.symbols_of(seconds * RATE))
+    frames = Sound(codec, loop=True).decode(made[:, 0]).reshape(-1, codec.channels)
     assert len(frames) == codec.samples_of(len(made))
     shortest = seconds - min(0.05, seconds / 10)
     assert shortest * RATE - codec.hop <= len(frames) <= seconds * RATE + codec.hop

@@ -8,8 +8,7 @@ import pytest
 from seqkit.config import TEMPERATURE, ModelConfig, SampleConfig, SampleKeys
 from seqkit.data.codecs import Bytes, Characters, Codec, MuLaw, Spectral
 from seqkit.foundation.errors import ConfigError
-from seqkit.generation.request import Prompt, Request
-from seqkit.generation.sampler import Ending, Sampling
+from seqkit.generation.sampler import Ending, Prompt, Request, Sampling
 from seqkit.runs.asked import asked_of, sampling_of
 
 CODEC = Characters.from_text("abn\n\t\\")

@@ -8,8 +8,7 @@ from seqkit.config import ModelConfig
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.foundation.machine import Device
 from seqkit.generation.engines import wasm
-from seqkit.generation.request import Request
-from seqkit.generation.sampler import Engine
+from seqkit.generation.sampler import Engine, Request
 from seqkit.model.arrays import Network, NetworkArrays
 from seqkit.symbols import Floats
 

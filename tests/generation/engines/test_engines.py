@@ -11,8 +11,7 @@ from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.generation.engines import build_engine, check_engine, choose_engine
 from seqkit.generation.engines.pytorch import TorchEngine
 from seqkit.generation.engines.wasm import WasmEngine
-from seqkit.generation.request import Request
-from seqkit.generation.sampler import Engine, Sampling, sample_blocks
+from seqkit.generation.sampler import Engine, Request, Sampling, sample_blocks
 from seqkit.model.char_rnn import CharRNN
 from tests.generation.engines.networks import network, random_state
 
