@@ -5,17 +5,20 @@ A file or a run of that name comes first. huggingface_hub keeps copies of shared
 
 import dataclasses
 import os
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.console import Console, Progress, unseen
+from seqkit.foundation.console import Console, Progress
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
 from seqkit.foundation.run_folders import READY_MADE, SUFFIX, find_checkpoint, is_run
 from seqkit.foundation.settings import nearest
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
+
+if TYPE_CHECKING:
+    from seqkit.foundation.session import Session
 
 HUB = "hf://"
 _IN_REPOSITORY = f"checkpoint{SUFFIX}"  # what the checkpoint of a repository is called
@@ -38,38 +41,30 @@ def absolute(name: str) -> str:
     return str(Path(name).absolute()) if is_path(name) else name
 
 
-def load_checkpoint(place: str | None, catalogue: Catalogue, console: Console) -> Checkpoint:
+def load_checkpoint(
+    name: str | None, catalogue: Catalogue, console: "Console | Session"
+) -> Checkpoint:
     """The checkpoint that `checkpoint=` names: a run's folder, a file, a model's name, hf://….
 
+    `console` is told the digest of a shared one.
+
     Raises:
-        ConfigError: nothing is named.
+        ConfigError: nothing is named, or a URL of another kind than hf://, or no huggingface_hub.
         CheckpointError: there is no checkpoint, or none that can be read.
     """
-    if not place:
+    if not name:
         names = " or ".join(f"checkpoint={name}" for name in ready_made())
         raise ConfigError(
             "no checkpoint: give checkpoint=RUN_FOLDER or checkpoint=FILE, or a ready-made model, "
             f"{names}, or hf://USER/NAME"
         )
-    return read(place, catalogue, console.notice, console.progress)
-
-
-def read(
-    name: str, catalogue: Catalogue, notice: Callable[[str], None], progress: Progress = unseen
-) -> Checkpoint:
-    """The checkpoint of a name; the digest of a shared one is reported.
-
-    Raises:
-        CheckpointError: there is none, or none that can be read.
-        ConfigError: a URL of another kind than hf://, which needs huggingface_hub.
-    """
     by_path = is_path(name)
     if by_path and name in ready_made():
-        notice(f"{name}: what is here, not the ready-made model")
+        console.notice(f"{name}: what is here, not the ready-made model")
     shared = not by_path and name not in ready_made()
-    file = _fetched(name, progress) if shared else located(name)
+    file = _fetched(name, console.progress) if shared else located(name)
     try:
-        with progress("reading the checkpoint"):
+        with console.progress("reading the checkpoint"):
             saved = checkpoint.load(file, catalogue)
     except CheckpointError as error:
         if not shared or isinstance(error, UnreadableError):
@@ -77,7 +72,7 @@ def read(
         disk.remove(file.resolve())
         raise CheckpointError(f"{name}: {error}. Its copy is removed, and fetched again") from error
     if shared:
-        notice(f"{name}: digest {saved.digest}")
+        console.notice(f"{name}: digest {saved.digest}")
     return saved if by_path else dataclasses.replace(saved, name=name)
 
 
@@ -94,7 +89,7 @@ def located(name: str) -> Path:
 
 
 def _fetched(url: str, progress: Progress) -> Path:
-    """The newest copy of a checkpoint on the Hugging Face hub. Raises as `read` does."""
+    """The newest copy of a checkpoint on the Hugging Face hub. Raises as `load_checkpoint`."""
     user, _, rest = url.rstrip("/").removeprefix(HUB).partition("/")
     name, _, file = rest.partition("/")
     file = file or _IN_REPOSITORY

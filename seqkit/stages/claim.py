@@ -133,9 +133,7 @@ def settled(claim: Claim, session: Session) -> Settled:
     with ranks.turn(ranks.rank.local_number == 0):  # the others find what it left in the cache
         config = _located(claim.config, session)
         if saved is None and config.init_from is not None:
-            other = named_checkpoint.read(
-                config.init_from, session.catalogue, notice, session.progress
-            )
+            other = named_checkpoint.load_checkpoint(config.init_from, session.catalogue, session)
             data = _as_read(config.data, other, notice)
             config = dataclasses.replace(config, data=data)
     return Settled(config, _known(config.data, saved, other), other)
