@@ -60,8 +60,6 @@ def compose(arguments: Iterable[str], config_dirs: list[Path]) -> Config:
         config.recipe = recipe
     for key, value in (values | _free_text(given)).items():
         schema.set_value(config, key, value)
-    if config.train.max_minutes > 0:
-        _lift_steps(config, [key for key, _ in given])
     schema.check(config)
     return config
 
@@ -73,8 +71,11 @@ def compose_training(arguments: Sequence[str], config_dirs: list[Path]) -> Confi
         ConfigError: as `compose`, there is no run in the folder, or a key is none of a training's.
         CheckpointError: the run's settings cannot be read.
     """
-    _refuse_keys_of_others(arguments)
     asked = compose(arguments, config_dirs)
+    for key, _, value in (argument.partition("=") for argument in arguments):
+        _refuse_checkpoint(key, value)
+        if key in _OF_SWEEP:
+            raise ConfigError(f"{key}={value}: a key of --multirun, for several trainings")
     if asked.recipe or not asked.run_dir or asked.resume == "never":
         return asked
     from seqkit.runs.resume import read_config  # which takes half a second
@@ -92,8 +93,8 @@ def with_given(stored: Config, given: Config, keys: Collection[str]) -> Config:
     values = schema.values_of(given)
     for name in {*keys, *replaced, *_OF_A_COMMAND}:
         schema.set_value(stored, name, values[name])
-    if stored.train.max_minutes > 0 and not by_the_clock:
-        _lift_steps(stored, keys)
+    if stored.train.max_minutes > 0 and not by_the_clock and "train.max_steps" not in keys:
+        stored.train.max_steps = None
     schema.check(stored)
     return stored
 
@@ -107,14 +108,17 @@ def sweep(arguments: Sequence[str]) -> tuple[list[list[str]], list[str]]:
     Raises:
         ConfigError: an argument that is not known, or lacks a value.
     """
-    own = [argument for argument in arguments if _is_of_sweep(argument)]
-    others = [argument for argument in arguments if not _is_of_sweep(argument)]
-    _refuse_keys_of_others(others)
-    given = _separate(others)
-    choices = [_choices(key, value) for key, value in given if key != _REPEATED]
-    if paths := [f"{key}={value}" for key, value in given if key == _REPEATED]:
-        choices.append(paths)
-    return [[*run] for run in itertools.product(*choices)], own
+    own, paths, choices = list[str](), list[str](), dict[str, list[str]]()
+    for key, value in _separate(arguments):
+        _refuse_checkpoint(key, value)
+        if key in _OF_SWEEP:
+            own.append(f"{key}={value}")
+        elif key == _REPEATED:
+            paths.append(f"{key}={value}")
+        else:
+            choices[key] = _choices(key, value)
+    every = [*choices.values(), *([paths] if paths else [])]
+    return [[*run] for run in itertools.product(*every)], own
 
 
 def given_keys(arguments: Iterable[str]) -> list[str]:
@@ -161,28 +165,14 @@ def _free_text(given: Iterable[tuple[str, str]]) -> dict[str, Any]:
     return values
 
 
-def _lift_steps(config: Config, keys: Iterable[str]) -> None:
-    """Let the clock alone end a training, unless its steps were given, too."""
-    if "train.max_steps" not in keys:
-        config.train.max_steps = None
-
-
-def _is_of_sweep(argument: str) -> bool:
-    key, _, value = argument.partition("=")
-    return key in _OF_SWEEP and not dropped.instead(key, value)
-
-
-def _refuse_keys_of_others(arguments: Sequence[str]) -> None:
-    """Raise ConfigError where one training is given a key of many, or checkpoint=."""
-    if of_sweep := [*filter(_is_of_sweep, arguments)]:
-        raise ConfigError(f"{of_sweep[0]}: a key of --multirun, for several trainings")
-    for key, _, value in (argument.partition("=") for argument in arguments):
-        if key == "checkpoint":
-            instead = shlex.quote(f"init_from={value}")
-            raise ConfigError(
-                f"checkpoint={value}: train does not read it: did you mean {instead}, a new run "
-                "from those weights? run_dir=RUN resume=auto goes on with a run"
-            )
+def _refuse_checkpoint(key: str, value: str) -> None:
+    """Raise ConfigError where a training is given checkpoint=."""
+    if key == "checkpoint":
+        instead = shlex.quote(f"init_from={value}")
+        raise ConfigError(
+            f"checkpoint={value}: train does not read it: did you mean {instead}, a new run "
+            "from those weights? run_dir=RUN resume=auto goes on with a run"
+        )
 
 
 def _choices(key: str, value: str) -> list[str]:

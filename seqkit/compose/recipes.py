@@ -47,7 +47,10 @@ def recipe_files(config_dirs: Sequence[Path]) -> dict[str, Path]:
         folders += [folder / "recipe", folder / "recipes", folder]
     folders.append(disk.config_dir("recipes"))
     for point in entry_points(group="seqkit.recipes"):
-        folders += _folders(point.value)
+        top, *inner = point.value.split(".")  # package.folder, of which nothing is imported
+        spec = importlib.util.find_spec(top)
+        places = (spec.submodule_search_locations or ()) if spec else ()
+        folders += [Path(place, *inner) for place in places]
     files = [file for folder in folders for file in folder.glob("*.yaml") if file.is_file()]
     return dict(sorted({file.stem: file for file in reversed(files)}.items()))
 
@@ -55,14 +58,6 @@ def recipe_files(config_dirs: Sequence[Path]) -> dict[str, Path]:
 def described(config_dirs: Sequence[Path]) -> dict[str, str]:
     """The recipes by name, each with the first comment of its file that is not a directive."""
     return {name: _description(file) for name, file in recipe_files(config_dirs).items()}
-
-
-def _folders(value: str) -> list[Path]:
-    """The folder of `package.folder`; nothing is imported."""
-    top, *inner = value.split(".")
-    spec = importlib.util.find_spec(top)
-    places = (spec.submodule_search_locations or ()) if spec else ()
-    return [Path(place, *inner) for place in places]
 
 
 def _description(file: Path) -> str:
@@ -86,9 +81,13 @@ def composed(recipe: str, values: Mapping[str, object], config_dirs: Sequence[Pa
     _check_named(recipe, recipes)
     with _hydra() as store:
         store.store("schema", dataclasses.asdict(Config()))
-        _store(recipe, recipes)
+        own = _store(recipe, recipes).get("train")
+        # A recipe that has both limits means both; else minutes replace steps.
+        both = isinstance(own, dict) and {"max_steps", "max_minutes"} <= own.keys()
         try:
             content = hydra.compose("config", [f"recipe={recipe}"])
+            if values.get("train.max_minutes", content.train.max_minutes * (not both)):
+                content.train.max_steps = None
             for key, value in values.items():
                 OmegaConf.update(content, key, value)
             found: Any = OmegaConf.to_container(content, resolve=True)
@@ -122,8 +121,8 @@ def _hydra() -> Iterator[ConfigStore]:
             Singleton.set_state(before)
 
 
-def _store(name: str, recipes: Mapping[str, Path], above: tuple[str, ...] = ()) -> None:
-    """Give a recipe, and those that it starts from, to Hydra. Raises ConfigError."""
+def _store(name: str, recipes: Mapping[str, Path], above: tuple[str, ...] = ()) -> Any:
+    """Give a recipe, and those that it starts from, to Hydra: what it says. Raises ConfigError."""
     if name in above:
         raise ConfigError(
             f"recipe={above[0]}: its defaults lead back to a recipe that they came from: give a "
@@ -136,6 +135,7 @@ def _store(name: str, recipes: Mapping[str, Path], above: tuple[str, ...] = ()) 
             _check_named(base, recipes, f"{recipes[name]}: ")
             _store(base, recipes, (*above, name))
     ConfigStore.instance().store(name, content, group="recipe", package="_global_")
+    return content
 
 
 def _read(file: Path) -> Any:

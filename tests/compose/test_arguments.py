@@ -105,6 +105,7 @@ def test_a_budget_of_time_lifts_a_recipes_steps_and_not_those_that_are_given(
 ) -> None:
     text = "defaults:\n  - shakespeare\ntrain:\n  max_minutes: 3\n"
     (tmp_path / "hour.yaml").write_text(text)
+    (tmp_path / "both.yaml").write_text(text + "  max_steps: 500\n")
     for words, steps in (
         (["recipe=shakespeare"], 6000),
         (["recipe=shakespeare", "train.max_minutes=10"], None),
@@ -112,6 +113,8 @@ def test_a_budget_of_time_lifts_a_recipes_steps_and_not_those_that_are_given(
         (["recipe=hour"], None),
         (["recipe=hour", "train.max_steps=70"], 70),
         (["recipe=hour", "train.max_minutes=0"], 6000),
+        (["recipe=both"], 500),
+        (["recipe=both", "train.max_minutes=10"], None),
     ):
         assert composed(words, [tmp_path]).train.max_steps == steps, words
 
@@ -135,6 +138,7 @@ def test_every_combination_is_a_run_and_so_is_each_path() -> None:
     words = ["recipe=shakespeare", "model.num_layers=1,2", "data.split=[1,0,0],[0.8,0.2,0]"]
     lines, own = compose.sweep([*words, "jobs=2", "data.path=a,b.txt", "data.path=c"])
     assert (len(lines), own) == (8, ["jobs=2"])
+    assert len(compose.sweep([*words, "model.num_layers=3"])[0]) == 2  # the last one counts
     assert [*words[:1], "model.num_layers=2", "data.split=[1,0,0]", "data.path=a,b.txt"] in lines
     assert [*words[:1], "model.num_layers=1", "data.split=[0.8,0.2,0]", "data.path=c"] in lines
     with pytest.raises(ConfigError, match="comma without a value"):
