@@ -16,9 +16,8 @@ import torch
 from torch import Tensor
 
 from seqkit.data.codecs import MuLaw
-from seqkit.data.sound import Wave
+from seqkit.data.sound import Wave, resample
 from seqkit.data.sound.reader import read_whole
-from seqkit.data.sound.resample import resample
 from seqkit.evaluation.likeness import Distances
 from seqkit.evaluation.recording import Recording
 

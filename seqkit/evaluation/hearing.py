@@ -34,8 +34,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from seqkit.data.sound import Wave, hann
-from seqkit.data.sound.resample import resample
+from seqkit.data.sound import Wave, hann, resample
 from seqkit.symbols import Floats, Integers
 
 LOW, FULL = 8000, 32000

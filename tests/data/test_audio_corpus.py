@@ -8,7 +8,7 @@ import soundfile
 
 from seqkit.data.codecs import MuLaw, Quantiser
 from seqkit.data.sound import Wave
-from seqkit.data.sound.resample import resampled
+from seqkit.data.sound.reader import resampled
 from seqkit.foundation.errors import DataError
 from tests.data.conftest import load
 

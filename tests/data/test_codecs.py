@@ -5,6 +5,8 @@ import json
 import numpy as np
 import numpy.typing as npt
 import pytest
+import torch
+import torchaudio
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -133,3 +135,18 @@ def test_the_error_is_that_of_the_theory(codec: Quantiser) -> None:
 def test_a_spec_of_nonsense_is_refused(spec: dict[str, object]) -> None:
     with pytest.raises((ValueError, ConfigError), match="codec"):
         codecs.from_spec(spec, Catalogue())
+
+
+@pytest.mark.parametrize("levels", [2, 37, 256, 1024])
+def test_every_level_of_mu_law_is_that_of_torchaudio(levels: int) -> None:
+    wave = np.concatenate(
+        [
+            np.random.default_rng(1).uniform(-1, 1, 4_000).astype(np.float32),
+            np.array([-1, -1e-9, 0, 1e-9, 1], np.float32),
+        ]
+    )
+    codec = MuLaw(levels, 8000)
+    expected = torchaudio.functional.mu_law_encoding(torch.from_numpy(wave), levels).numpy()
+    assert np.array_equal(codec.encode(wave), expected)
+    values = torchaudio.functional.mu_law_decoding(torch.arange(levels), levels).numpy()
+    np.testing.assert_allclose(codec.decode(np.arange(levels)), values, rtol=3e-7, atol=6e-8)

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from seqkit.data import etude
-from seqkit.data.sound import Wave
-from seqkit.data.sound.resample import resample
+from seqkit.data.sound import Wave, resample
 from seqkit.evaluation.hearing import FULL, MEL_BANDS, Levels, Sound
 from seqkit.evaluation.hearing import LOW as RATE
 from seqkit.evaluation.likeness import PULSE, Manifold

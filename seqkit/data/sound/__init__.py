@@ -12,3 +12,12 @@ Frames = npt.NDArray[np.float32]
 def hann(size: int) -> Wave:
     """A periodic Hann window (size,)."""
     return (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(size) / size)).astype(np.float32)
+
+
+def resample(wave: Wave, rate: int, new_rate: int) -> Wave:
+    """A whole wave (N,) at another rate, both in hertz, as if it went round and round."""
+    if rate == new_rate or not len(wave):
+        return wave
+    count = -(-len(wave) * new_rate // rate)
+    new = np.fft.irfft(np.fft.rfft(wave), count) * (count / len(wave))
+    return new.astype(np.float32)

@@ -1,25 +1,24 @@
-"""Files of sound, read in blocks and checked: WAV, FLAC, AIFF and AU by soundfile, others by av."""
+"""Files of sound, read in blocks, checked, and resampled."""
 
 import contextlib
 import functools
 import io
 import itertools
+import math
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
 
 import numpy as np
 import soundfile
 
-from seqkit.data import files
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Frames, Wave
-from seqkit.data.sound.resample import resampled
+from seqkit.data.sound.decoder import Decoder, opened
+from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.threads import shared_cores
 from seqkit.foundation.wording import counted
-
-if TYPE_CHECKING:
-    import av
 
 SUFFIXES = (
     *(".wav", ".wave", ".flac", ".aif", ".aiff", ".aifc", ".au", ".mp3", ".mp2", ".ogg", ".oga"),
@@ -29,16 +28,11 @@ SUFFIXES = (
 """Endings of the files that are read as sound in a folder."""
 FRAMES = 1 << 13
 """In a block; larger ones are faster, and fragment the process's memory."""
-_BY_SOUNDFILE = (b"RIFF", b"RF64", b"fLaC", b"FORM", b".snd")
 _SHORT = 0.25  # seconds by which a sound may be shorter than its header says
-_UNTOLD = 1 << 40  # frames; libsndfile reports more if no header says how many
-_OPEN = 0x7EF00000  # bytes; a header says more if the sound was still to come
 _LEAST_RATE = 1000  # hertz; resampling what says 1 Hz would make terabytes of megabytes
-_FORMATS = (
-    "aac,ac3,aiff,amr,asf,au,avi,caf,eac3,flac,loas,matroska,mov,mp3,mpeg,mpegts,ogg,tta,voc,w64,"
-    "wav,wv"
-)
-"""Of FFmpeg's demuxers those that read one file; those of playlists would open others."""
+_ZEROS = 16  # zero crossings, on each side, of the sinc that resamples
+_CORNER = 0.97  # of the lower Nyquist frequency
+_LARGEST = 3000  # of the denominator of a ratio, which is rounded for odd rates
 
 
 def is_sound(path: Path) -> bool:
@@ -133,8 +127,7 @@ class SoundReader:
             with (
                 self.path.open("rb") if self._content is None else io.BytesIO(self._content) as file
             ):
-                _check(self.path, file)
-                yield _by_soundfile(file) or Decoder(self.path, file)
+                yield opened(self.path, file)
         except soundfile.SoundFileError as error:
             raise BadFileError(self.path, f"truncated or damaged: {error}") from error
         except OSError as error:
@@ -149,79 +142,39 @@ def read_whole(path: Path, seconds: float | None = None) -> tuple[Wave, int]:
     return np.concatenate([*blocks])[:most, 0], sound.sample_rate
 
 
-def _by_soundfile(file: IO[bytes]) -> "soundfile.SoundFile | None":
-    """The sound of a file whose header says how many samples it has; None for all others."""
-    begin = file.read(4)
-    file.seek(0)
-    if begin in _BY_SOUNDFILE:
-        with contextlib.suppress(soundfile.SoundFileError):
-            sound = soundfile.SoundFile(file)
-            if sound.seekable() and 0 < sound.frames < _UNTOLD and "MPEG" not in sound.subtype:
-                return sound
-        file.seek(0)
-    return None
+def resampled(
+    blocks: Iterable[Frames], rate: int, new_rate: int, channels: int = 1
+) -> Iterator[Frames]:
+    """Frames that come in blocks (n, C), at another rate, both in hertz, by a sinc of torchaudio.
 
+    They are those of the resampled whole, ceil(N * new_rate / rate), wherever it was cut. Only as
+    many frames are kept as the filter is long. Raises ConfigError if torchaudio does not load.
+    """
+    ratio = Fraction(new_rate, rate).limit_denominator(_LARGEST)
+    new_group, group = ratio.as_integer_ratio()  # frames that take the same time
+    if new_group == group:
+        yield from blocks
+        return
+    try:
+        from torchaudio.transforms import Resample  # loads PyTorch
+    except (ImportError, OSError, RuntimeError) as error:
+        fault = f"{rate} Hz cannot become {new_rate} Hz: torchaudio does not load: {error}"
+        raise ConfigError(fault) from error
+    import torch
 
-def _check(path: Path, file: IO[bytes]) -> None:
-    """Refuse text, and a WAV or AIFF whose end is missing, which would be read as if whole."""
-    begin, size = file.read(files.HEAD), file.seek(0, io.SEEK_END)
-    file.seek(0)
-    if not begin:
-        raise BadFileError(path, "cannot be read as sound: it is empty")
-    what = files.meant(begin)
-    if what == files.PLAYLIST or files.is_text(begin, "utf-8"):
-        hint = what or files.TEXT_HINT
-        raise BadFileError(path, "cannot be read as sound: it is text", hint)
-    promised = int.from_bytes(begin[4:8], "little" if begin.startswith(b"RIFF") else "big")
-    if begin.startswith((b"RIFF", b"FORM")) and size < promised < _OPEN:
-        fault = f"truncated: the header promises {promised + 8} bytes, {size} are there"
-        raise BadFileError(path, fault)
-
-
-class Decoder:
-    """The first track of sound of a file, which is read as a SoundFile is."""
-
-    def __init__(self, path: Path, file: IO[bytes]) -> None:
-        """Find the sample rate and the channels. Raises BadFileError."""
-        import av  # here, since it takes a moment that most commands need not
-
-        self._path = path
-        try:
-            self._container = av.open(file, "r", options={"format_whitelist": _FORMATS})
-        except av.FFmpegError as error:
-            fault = f"cannot be read as sound, or its end is missing: {error.strerror}"
-            raise BadFileError(path, fault) from error
-        tracks = [track for track in self._container.streams.audio if track.codec_context]
-        if not tracks:
-            raise BadFileError(path, "it holds no sound track")
-        self._track = track = tracks[0]
-        self.samplerate, self.channels = track.rate, track.channels
-        self.frames = 0  # how many there are no header is asked
-
-    def blocks(self, most: int, dtype: str, always_2d: bool) -> Iterator[Frames]:
-        """The samples in blocks (n, C), n at `most`. Raises BadFileError."""
-        import av
-
-        read, resampler = 0, av.AudioResampler("flt", frame_size=most)
-        try:
-            for frame in itertools.chain(self._decoded(), [None]):
-                for block in resampler.resample(frame):
-                    read += block.samples
-                    yield block.to_ndarray().reshape(-1, self.channels).astype(dtype, copy=False)
-        except av.FFmpegError as error:
-            fault = f"truncated, damaged or protected (DRM) after {read} samples: {error.strerror}"
-            raise BadFileError(self._path, fault) from error
-        except ValueError as error:
-            fault = "its parts differ in sample rate or channels: make a file of each"
-            raise BadFileError(self._path, fault) from error
-
-    def _decoded(self) -> "Iterator[av.AudioFrame]":
-        """The frames of the track; between joined MP3s there may be what is no sound."""
-        import av
-
-        for packet in self._container.demux(self._track):
-            try:
-                yield from packet.decode()
-            except av.InvalidDataError:
-                if self._container.format.name != "mp3":
-                    raise
+    convert = Resample(group, new_group, lowpass_filter_width=_ZEROS, rolloff=_CORNER)
+    context = math.ceil(_ZEROS / (_CORNER * min(group, new_group)))  # groups on each side
+    silence = np.zeros(((context + 1) * group, channels), np.float32)
+    kept, read, made = silence[group:], 0, 0
+    for block in itertools.chain(blocks, [None]):
+        kept = np.concatenate([kept, silence if block is None else block])
+        read += 0 if block is None else len(block)
+        settled = max(len(kept) // group - 2 * context, 0)  # groups with all that is around them
+        if settled:
+            with shared_cores(exactly=1):  # more threads are slower on a busy machine
+                new: Frames = convert(torch.from_numpy(kept.T.copy())).numpy().T
+            new = new[context * new_group :][: settled * new_group]
+            left = -(read * -new_group // group) - made if block is None else len(new)
+            yield new[:left]
+            made += len(new)
+        kept = kept[settled * group :]

@@ -10,7 +10,7 @@ import soundfile
 
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Frames, reader
-from seqkit.data.sound.reader import Decoder
+from seqkit.data.sound.decoder import Decoder
 from tests.encoded import encode
 
 pytestmark = pytest.mark.faults

@@ -1,0 +1,110 @@
+"""What opens files of sound: soundfile for WAV, FLAC, AIFF and AU, av for all others."""
+
+import contextlib
+import io
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import soundfile
+
+from seqkit.data import files
+from seqkit.data.files import BadFileError
+from seqkit.data.sound import Frames
+
+if TYPE_CHECKING:
+    import av
+
+_BY_SOUNDFILE = (b"RIFF", b"RF64", b"fLaC", b"FORM", b".snd")
+_UNTOLD = 1 << 40  # frames; libsndfile reports more if no header says how many
+_OPEN = 0x7EF00000  # bytes; a header says more if the sound was still to come
+_FORMATS = (
+    "aac,ac3,aiff,amr,asf,au,avi,caf,eac3,flac,loas,matroska,mov,mp3,mpeg,mpegts,ogg,tta,voc,w64,"
+    "wav,wv"
+)
+"""Of FFmpeg's demuxers those that read one file; those of playlists would open others."""
+
+
+def opened(path: Path, file: IO[bytes]) -> "soundfile.SoundFile | Decoder":
+    """The sound of an open file, from its beginning. Raises BadFileError."""
+    _check(path, file)
+    return _by_soundfile(file) or Decoder(path, file)
+
+
+def _by_soundfile(file: IO[bytes]) -> "soundfile.SoundFile | None":
+    """The sound of a file whose header says how many samples it has; None for all others."""
+    begin = file.read(4)
+    file.seek(0)
+    if begin in _BY_SOUNDFILE:
+        with contextlib.suppress(soundfile.SoundFileError):
+            sound = soundfile.SoundFile(file)
+            if sound.seekable() and 0 < sound.frames < _UNTOLD and "MPEG" not in sound.subtype:
+                return sound
+        file.seek(0)
+    return None
+
+
+def _check(path: Path, file: IO[bytes]) -> None:
+    """Refuse text, and a WAV or AIFF whose end is missing, which would be read as if whole."""
+    begin, size = file.read(files.HEAD), file.seek(0, io.SEEK_END)
+    file.seek(0)
+    if not begin:
+        raise BadFileError(path, "cannot be read as sound: it is empty")
+    what = files.meant(begin)
+    if what == files.PLAYLIST or files.is_text(begin, "utf-8"):
+        hint = what or files.TEXT_HINT
+        raise BadFileError(path, "cannot be read as sound: it is text", hint)
+    promised = int.from_bytes(begin[4:8], "little" if begin.startswith(b"RIFF") else "big")
+    if begin.startswith((b"RIFF", b"FORM")) and size < promised < _OPEN:
+        fault = f"truncated: the header promises {promised + 8} bytes, {size} are there"
+        raise BadFileError(path, fault)
+
+
+class Decoder:
+    """The first track of sound of a file, which is read as a SoundFile is."""
+
+    def __init__(self, path: Path, file: IO[bytes]) -> None:
+        """Find the sample rate and the channels. Raises BadFileError."""
+        import av  # here, since it takes a moment that most commands need not
+
+        self._path = path
+        try:
+            self._container = av.open(file, "r", options={"format_whitelist": _FORMATS})
+        except av.FFmpegError as error:
+            fault = f"cannot be read as sound, or its end is missing: {error.strerror}"
+            raise BadFileError(path, fault) from error
+        tracks = [track for track in self._container.streams.audio if track.codec_context]
+        if not tracks:
+            raise BadFileError(path, "it holds no sound track")
+        self._track = track = tracks[0]
+        self.samplerate, self.channels = track.rate, track.channels
+        self.frames = 0  # how many there are no header is asked
+
+    def blocks(self, most: int, dtype: str, always_2d: bool) -> Iterator[Frames]:
+        """The samples in blocks (n, C), n at `most`. Raises BadFileError."""
+        import av
+
+        read, resampler = 0, av.AudioResampler("flt", frame_size=most)
+        try:
+            for frame in itertools.chain(self._decoded(), [None]):
+                for block in resampler.resample(frame):
+                    read += block.samples
+                    yield block.to_ndarray().reshape(-1, self.channels).astype(dtype, copy=False)
+        except av.FFmpegError as error:
+            fault = f"truncated, damaged or protected (DRM) after {read} samples: {error.strerror}"
+            raise BadFileError(self._path, fault) from error
+        except ValueError as error:
+            fault = "its parts differ in sample rate or channels: make a file of each"
+            raise BadFileError(self._path, fault) from error
+
+    def _decoded(self) -> "Iterator[av.AudioFrame]":
+        """The frames of the track; between joined MP3s there may be what is no sound."""
+        import av
+
+        for packet in self._container.demux(self._track):
+            try:
+                yield from packet.decode()
+            except av.InvalidDataError:
+                if self._container.format.name != "mp3":
+                    raise
