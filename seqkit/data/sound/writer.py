@@ -1,7 +1,7 @@
 """Files of sound, written while the sound is made."""
 
 import contextlib
-import os
+import io
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,59 +135,21 @@ class _Wav:
 
 
 class _Encoded:
+    """Encodes in memory: before its end there is no file that can be played anyway."""
+
     def __init__(self, stream: OutputFile, path: Path, sample_rate: int, channels: int) -> None:
-        self._path = path
-        self._stream = _Stream(stream)
-        self.begun = False
-        with self._encoding():
-            self._file = soundfile.SoundFile(
-                self._stream, "w", sample_rate, channels, format=_FORMATS[path.suffix.lower()]
-            )
+        self._stream, self._memory, self.begun = stream, io.BytesIO(), False
+        form = _FORMATS[path.suffix.lower()]
+        try:
+            self._file = soundfile.SoundFile(self._memory, "w", sample_rate, channels, format=form)
+        except soundfile.SoundFileError as error:  # a rate that the format has not
+            raise OutputError(f"cannot write {path}: {error}") from error
 
     def write(self, frames: Frames) -> None:
         for begin in range(0, len(frames), _FRAMES):
-            with self._encoding():
-                self._file.write(np.clip(frames[begin : begin + _FRAMES], -1, 1))
+            self._file.write(np.clip(frames[begin : begin + _FRAMES], -1, 1))
             self.begun = True
 
     def close(self) -> None:
-        with self._encoding():
-            self._file.close()
-
-    @contextlib.contextmanager
-    def _encoding(self) -> Iterator[None]:
-        """Raise as OutputError what fails in libsndfile, or fails to be written."""
-        try:
-            yield
-        except soundfile.SoundFileError as error:
-            self._stream.check()
-            raise OutputError(f"cannot write {self._path}: {error}") from error
-        self._stream.check()
-
-
-class _Stream:
-    """What libsndfile writes to. It calls from C, where an exception would be lost."""
-
-    def __init__(self, stream: OutputFile) -> None:
-        self._stream = stream
-        self._error: OutputError | None = None
-        self.tell = stream.tell
-
-    def check(self) -> None:
-        """Raise what a call from C could not: OutputError."""
-        if self._error:
-            raise self._error
-
-    def write(self, data: bytes) -> int:
-        try:
-            self._stream.write(data)
-        except OutputError as error:
-            self._error = error
-        return len(data)
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        try:
-            return self._stream.seek(offset, whence)
-        except OutputError as error:  # of what was to be written before
-            self._error = error
-            return 0
+        self._file.close()
+        self._stream.write(self._memory.getbuffer())
