@@ -13,7 +13,7 @@ from seqkit.data.file_search import Search
 from seqkit.data.load import Known, load_corpus
 from seqkit.data.sound.part import without_silence
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.errors import ConfigError, DataError, SeqkitError
+from seqkit.foundation.errors import DataError, SeqkitError
 from seqkit.foundation.session import Session
 from seqkit.runs.checkpoint import Checkpoint
 
@@ -43,8 +43,6 @@ def asked_for(
             f"{' and '.join(data.path) or corpus.name} is not what the checkpoint was trained on "
             "(another sha256): give data.path to evaluate other data"
         )
-    if saved.labels is not None:
-        saved.labels.require(corpus.labels)
     part, quiet = corpus.whole, 0.0
     if not asked.path:
         own = saved.settings.data
@@ -72,11 +70,7 @@ def data_asked_for(asked: DataConfig, saved: Checkpoint, session: Session) -> Da
         return _own_data(saved, session.catalogue)
     paths = stdin.on_disk(asked.path, session.notice, session.progress)
     data = saved.as_read(dataclasses.replace(asked, path=paths))
-    data = dataclasses.replace(data, max_vocabulary=0)
-    if saved.labels is None and data.label:
-        refused = f"data.label={data.label}: this checkpoint learnt no labels"
-        raise ConfigError(f"{refused}: leave it out")
-    return data
+    return dataclasses.replace(data, max_vocabulary=0)
 
 
 def _own_data(saved: Checkpoint, catalogue: Catalogue) -> DataConfig:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ def choose_codec(
     if source.is_sound:
         chosen = codec or _of_sound(source, progress)
     elif codec is None or grow:
-        assert codec is None or isinstance(codec, TextCodec)
+        assert codec is None or isinstance(codec, Characters)
         chosen = _of_text(source, progress, codec)
     assert chosen is not None
     kind, config = chosen.kind, source.config
@@ -65,7 +66,7 @@ def nothing_left(source: Source, left_out: Mapping[str, str]) -> DataError:
     return DataError(f"{source.located}: nothing is left to learn from{why and ': '}{why}")
 
 
-def _of_text(source: Source, progress: Progress, codec: TextCodec | None) -> TextCodec:
+def _of_text(source: Source, progress: Progress, codec: Characters | None) -> TextCodec:
     """The codec of a text, or the given one, grown by what is new in it."""
     config = source.config
     kind = type(codec) if codec else kind_of_text(source)
@@ -73,7 +74,8 @@ def _of_text(source: Source, progress: Progress, codec: TextCodec | None) -> Tex
     shown = progress("finding the characters", source.bytes, unit="B")
     with codecs.failures(kind, what), shown as bar:
         read = (pieces_of(file, kind.kind, config, bar.add) for file in source.documents.values())
-        pieces, most = chain.from_iterable(read), config.max_vocabulary
+        pieces: Iterable[Any] = chain.from_iterable(read)
+        most = config.max_vocabulary
         try:
             made = kind.fit(pieces, most) if codec is None else codec.grown(pieces, most)
         except ValueError as error:

@@ -50,15 +50,6 @@ class Labels:
         named = self.named(combination).items()
         return ",".join(f"{name}:{value}" if several else value for name, value in named) or "none"
 
-    def require(self, labels: "Labels | None") -> None:
-        """Raise DataError if labels that were found have a value that is not among these."""
-        for name, values in labels.values.items() if labels else ():
-            for value in values[len(self.values[name]) :]:
-                raise DataError(
-                    f"labels: the checkpoint does not know the {name} "
-                    f"{value}{nearest(value, self.values[name])} Leave such documents out"
-                )
-
     @property
     def summary(self) -> str:
         """The labels with as many of their values as can be shown."""
@@ -120,11 +111,11 @@ def of_files(
         asked: `data.label`: folder, or a regular expression.
         names: of the files, with / between folders.
         documents: how many each of them has.
-        known: labels whose values keep their numbers; new values come after theirs.
+        known: of a checkpoint, which has learnt no others.
 
     Raises:
         ConfigError: the expression is none, or has no group; or its labels are not the known ones.
-        DataError: the name of a file has no label.
+        DataError: the name of a file has no label, or one that is not known.
     """
     if asked == "folder":
         named = [{_ONE: name.rpartition("/")[0].rpartition("/")[2]} for name in names]
@@ -143,12 +134,18 @@ def of_files(
     keys = [*named[0]]
     if known is not None and keys != [*known.values]:
         raise ConfigError(
-            f"the data have labels called {', '.join(keys)}, and the weights to start from "
-            f"know {', '.join(known.values)}: call the groups so"
+            f"the data have labels called {', '.join(keys)}, and the checkpoint knows "
+            f"{', '.join(known.values)}: call the groups so"
         )
-    values = {key: [] if known is None else [*known.values[key]] for key in keys}
-    for key, kept in values.items():
-        kept.extend(sorted({each[key] for each in named} - {*kept}))
+    values = {key: sorted({each[key] for each in named}) for key in keys}
+    if known is not None:
+        for key, new in ((key, {*found} - {*known.values[key]}) for key, found in values.items()):
+            for value in sorted(new):
+                raise DataError(
+                    f"labels: the checkpoint does not know the {key} "
+                    f"{value}{nearest(value, known.values[key])} Leave such documents out"
+                )
+        values = known.values
     labels = Labels(values)
     numbers = {key: {value: n for n, value in enumerate(kept, 1)} for key, kept in values.items()}
     of_files = np.array([[numbers[key][each[key]] for key in keys] for each in named], np.int64)

@@ -28,7 +28,7 @@ class Known:
     """What a checkpoint decides on how data are read.
 
     codec: encode with this one; by default with one as configured.
-    labels: that keep their numbers.
+    labels: all that there may be.
     config: of its training, where keys must not ask for another gain.
     grow: give the codec symbols for what is new in a text.
     samples: whether a sample may stand in for a data set that cannot be had.
@@ -63,6 +63,8 @@ def load_corpus(
         session.notice(note)
     if not data.label:
         return dataclasses.replace(corpus, labels=known.labels)
+    if codec is not None and known.labels is None:
+        raise ConfigError(f"data.label={data.label}: the checkpoint learnt no labels: leave it out")
     if data.label == "folder" and len(data.path) > 1:
         raise ConfigError("data.label=folder: give one data.path, which holds the folders")
     names, documents = zip(*corpus.files, strict=True)

@@ -1,4 +1,4 @@
-"""A trained network for more symbols, or for more values of labels, than it has learnt."""
+"""A trained network for more symbols than it has learnt."""
 
 import dataclasses
 
@@ -48,26 +48,4 @@ def with_vocabulary(
             values[:, now] = old[:, before]
         else:
             values.copy_(old)
-    return grown
-
-
-@torch.no_grad()
-def with_label_values(model: CharRNN, sizes: list[int], generator: torch.Generator) -> CharRNN:
-    """The network for labels that have so many values; it knows the first of each, or no labels.
-
-    Until it learns them, labels change nothing in a network that knew none.
-    """
-    config = model.config
-    grown = CharRNN(dataclasses.replace(config, labels=sizes), generator)
-    trained = model.state_dict()
-    for name, values in grown.state_dict().items():
-        if name == "labels.weight":
-            before = after = 0
-            for old, new in zip(config.labels, sizes, strict=bool(config.labels)):
-                values[after : after + old + 1] = trained[name][before : before + old + 1]
-                before, after = before + old + 1, after + new + 1
-        elif name == "layers.0.weight_ih_l0" and not config.labels:
-            values.zero_()[:, : config.embedding_size] = trained[name]
-        else:
-            values.copy_(trained[name])
     return grown

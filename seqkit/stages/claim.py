@@ -11,6 +11,7 @@ from pathlib import Path
 
 from seqkit.config import Config, DataConfig
 from seqkit.data import stdin
+from seqkit.data.codecs import Characters
 from seqkit.data.load import Known
 from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.session import Notice, Session
@@ -167,6 +168,7 @@ def _known(data: DataConfig, saved: Checkpoint | None, other: Checkpoint | None)
     if start is None:
         return Known()
     # New characters get symbols, if there is a limit up to that; or else data.unknown counts.
-    grows = data.unknown == "error" or data.max_vocabulary > 0
+    grows = saved is None and (data.unknown == "error" or data.max_vocabulary > 0)
+    grows = grows and isinstance(start.codec, Characters)
     config = other.settings.data if other else None  # a resumed run's were compared before
-    return Known(start.codec, start.labels, config, grow=saved is None and grows, samples=not saved)
+    return Known(start.codec, start.labels, config, grow=grows, samples=not saved)

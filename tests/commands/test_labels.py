@@ -60,19 +60,16 @@ def test_it_is_scored_with_the_labels_of_its_data(run: Run, learnt: Path, tmp_pa
     assert refused.code == 3 and "does not know the label hill" in refused.err
 
 
-@pytest.mark.thorough
-def test_fine_tuning_adds_labels(run: Run, learnt: Path, tmp_path: Path) -> None:
-    folder = texts(tmp_path / "more", air="fog ", **WORDS)
-    words = ["train.max_steps=2", f"init_from={learnt}", f"run_dir={tmp_path / 'tuned'}"]
-    assert "1 label is new: air" in run.ok(*LABELLED, f"data.path={folder}", *words).err
-    labels = saved(tmp_path / "tuned").labels
-    assert labels is not None and labels.values == {"label": ["sea", "wood", "air"]}
-    plain = ["recipe=shakespeare", "model.input=embedding", *SMALL]
-    bare = tmp_path / "bare"
-    run.ok(*plain, f"data.path={folder}", "train.max_steps=2", f"run_dir={bare}")
-    words = ["train.max_steps=2", f"init_from={bare}", f"run_dir={tmp_path / 'labelled'}"]
-    done = run(*LABELLED, f"data.path={folder}", *words)
-    assert done.code == 0 and "3 labels are new: air sea wood" in done.err
+def test_fine_tuning_goes_on_with_the_labels_that_were_learnt(
+    run: Run, learnt: Path, tmp_path: Path
+) -> None:
+    folder = texts(tmp_path / "again", **WORDS)
+    words = ["train.max_steps=2", f"init_from={learnt}", f"data.path={folder}"]
+    run.ok(*LABELLED, *words, f"run_dir={tmp_path / 'tuned'}")
+    assert saved(tmp_path / "tuned").labels == saved(learnt).labels
+    texts(folder, air="fog ")
+    said = "the checkpoint does not know the label air."
+    assert said in run.fails(3, *LABELLED, *words, f"run_dir={tmp_path / 'more'}")
 
 
 def test_a_label_needs_no_other_key(run: Run, tmp_path: Path) -> None:
@@ -88,16 +85,15 @@ def test_a_label_needs_no_other_key(run: Run, tmp_path: Path) -> None:
     assert all(np.array_equal(first.weights[name], second.weights[name]) for name in first.weights)
 
 
-def test_one_hot_symbols_get_no_labels_later(run: Run, tmp_path: Path) -> None:
+def test_a_network_gets_no_labels_later(run: Run, tmp_path: Path) -> None:
     folder = texts(tmp_path / "texts", **WORDS)
     words = [f"data.path={folder}", "train.max_steps=2", *SMALL]
     bare = tmp_path / "bare"
     run.ok("recipe=shakespeare", *words, f"run_dir={bare}")
-    refused = run(*LABELLED, f"data.path={folder}", f"init_from={bare}")
-    assert refused.code == 2 and "reads one-hot symbols" in refused.err
+    given = (f"data.path={folder}", "data.label=folder")
+    assert "learnt no labels" in run.fails(2, *LABELLED, *given, f"init_from={bare}")
     for command in ("score", "evaluate"):
-        refused = run(command, f"checkpoint={bare}", f"data.path={folder}", "data.label=folder")
-        assert refused.code == 2 and "learnt no labels" in refused.err
+        assert "learnt no labels" in run.fails(2, command, f"checkpoint={bare}", *given)
 
 
 @pytest.mark.thorough

@@ -32,10 +32,12 @@ def test_all_documents_of_a_file_have_its_label() -> None:
     assert found.counts == {(1,): 3, (2,): 2, (3,): 1}
 
 
-def test_known_labels_keep_their_places() -> None:
+def test_known_labels_keep_their_places_and_there_are_no_others() -> None:
     known, _ = labels.of_files("folder", ["m/1", "z/1"], [1, 1])
-    found, of_documents = labels.of_files("folder", ["a/1", "z/1"], [1, 1], known)
-    assert found.values == {"label": ["m", "z", "a"]} and of_documents.tolist() == [[3], [2]]
+    found, of_documents = labels.of_files("folder", ["z/1", "z/2"], [1, 1], known)
+    assert found.values == known.values and of_documents.tolist() == [[2], [2]]
+    with pytest.raises(DataError, match="does not know the label zz: did you mean z"):
+        labels.of_files("folder", ["zz/1", "z/1"], [1, 1], known)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +62,7 @@ def test_what_gives_no_labels_is_refused(asked: str, error: type[Exception], sai
 
 def test_other_groups_than_the_known_ones_are_refused() -> None:
     known, _ = labels.of_files(BOTH, NAMES, [1, 1, 1])
-    with pytest.raises(ConfigError, match="know digit, speaker"):
+    with pytest.raises(ConfigError, match="knows digit, speaker"):
         labels.of_files(r"_(?P<who>[a-z]+)", NAMES, [1, 1, 1], known)
 
 

@@ -1,7 +1,6 @@
 """A model goes on with another text, whose new characters it learns, too."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from seqkit.api.model import Model
 from seqkit.data.codecs import Characters
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.runs.checkpoint import Checkpoint, load
-from tests.conftest import TINY, Run, Write, summary_of
+from tests.conftest import TINY, Run, summary_of
 
 OTHER = "the rain in “Spain” stays mainly in the plain;\n"
 
@@ -174,44 +173,6 @@ def test_the_user_says_otherwise(
     done = run.ok(*TINY, *words, "train.max_steps=1")
     assert ("2 characters are new" in done.err) == (more > 0)
     assert last(tmp_path / "b").codec.size == size + more
-
-
-PLUG_IN = """
-from seqkit.data.codecs import Characters, TextCodec
-
-class Plain(Characters):
-    name = "plain"
-    grown = TextCodec.grown
-
-class Added(Characters):
-    name = "added"
-    def {method}(self, *given):
-        return {result}
-
-CODECS = {{"plain": Plain, "added": Added}}
-"""
-
-
-@pytest.mark.parametrize(
-    ("codec", "method", "result", "code", "said"),
-    [
-        ("plain", "unused", "None", 3, "'“' (U+201C, LEFT DOUBLE QUOTATION MARK) at offset"),
-        ("added", "unused", "None", 0, "4 characters are new"),
-        ("added", "numbers_in", "[1]", 3, "its numbers_in failed: ValueError: not a number for"),
-    ],
-)
-def test_a_plug_ins_codec_grows_if_it_says_how(
-    codec: str, method: str, result: str, code: int, said: str,
-    run: Run, write: Write, text_file: Path, other: Path, tmp_path: Path,
-) -> None:  # fmt: skip
-    write("growing.py", PLUG_IN.format(method=method, result=result))
-    words = [*TINY, "plugins=growing", "train.max_steps=1"]
-    run.ok(*words, f"data.path={text_file}", f"run_dir={tmp_path / 'a'}", f"data.codec={codec}")
-    places = (f"data.path={other}", f"run_dir={tmp_path / 'b'}", f"init_from={tmp_path / 'a'}")
-    second = run(*words, *places)
-    assert (second.code, said in second.err) == (code, True), second.err
-    assert "Traceback" not in second.err
-    sys.modules.pop("growing")
 
 
 def test_keys_of_the_data_that_the_checkpoint_decides_are_told(

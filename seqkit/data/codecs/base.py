@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seqkit.foundation.errors import ConfigError
-from seqkit.symbols import Integers, Symbols, symbol_dtype
+from seqkit.symbols import Integers, Symbols
 
 
 def checked_symbols(symbols: npt.ArrayLike, size: int) -> Integers:
@@ -82,20 +82,3 @@ class TextCodec(ABC):
     @abstractmethod
     def decode(self, symbols: npt.ArrayLike) -> str | bytes:
         """The text of symbols (N,)."""
-
-    def grown(self, pieces: Iterable[Any], most: int = 0) -> Self:
-        """The codec with symbols for what is new in a text that comes in pieces.
-
-        A model that goes on with that text gets them (`init_from`). By default no codec grows: it
-        is returned as it is, as it is where nothing is new.
-
-        `most` is data.max_vocabulary, the largest V that is wanted; 0: no limit.
-        """
-        return self
-
-    def numbers_in(self, grown: Self) -> Symbols:
-        """What the symbols 0 … V-1 of this codec are called in one that `grown` gave, (V,).
-
-        By default they keep their numbers, and new ones follow.
-        """
-        return np.arange(self.size, dtype=symbol_dtype(grown.size))
