@@ -99,7 +99,7 @@ def test_only_the_command_line_knows_hydra_and_two_files_torchaudio() -> None:
             assert name.partition(".")[0] in ("compose", "cli"), name
             assert "hydra._" not in path.read_text(), name  # what may change without notice
         if re.search(r"^ *(import|from) torchaudio\b", path.read_text(), re.MULTILINE):
-            assert name in ("data.sound.resample", "data.sound.pictures"), name
+            assert name in ("data.sound.reader", "data.sound.pictures"), name
 
 
 def test_nothing_is_pickled_evaluated_or_printed_below_the_command_line() -> None:
