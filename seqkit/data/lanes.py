@@ -12,7 +12,7 @@ from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.randomness import uniforms
 from seqkit.foundation.settings import check_type, check_whole_number
 from seqkit.foundation.wording import counted
-from seqkit.symbols import IGNORED, Integers, Symbols
+from seqkit.symbols import IGNORED, Symbols
 
 _FEWEST_STEPS = 8  # in an epoch, if need be with fewer lanes
 _SHIFTS = 1 << 32  # a stream of draws that no sample has
@@ -132,9 +132,10 @@ class Lanes:
         """Windows that each lane reads in one epoch."""
         self.batch_size = -(-windows // self.steps)
         """B; less than was asked for where the part is small, so that lanes have state to carry."""
+        self._ring = self.batch_size * self.steps * sequence_length
         self.has_separators = len(part.starts) > 1
         """Whether any window has resets."""
-        self._part = part
+        self._part, self._last = part, len(part) - 1
         self._symbols: Tensor | None = None  # on another device; here each step reads its own
         self._labels = None if part.labels is None else torch.from_numpy(part.labels)  # (D, K)
         self.device = torch.device("cpu")
@@ -146,13 +147,10 @@ class Lanes:
         lanes = np.arange(self.batch_size) * self.steps + step % self.steps
         begins = (lanes * self.sequence_length + self.shift(step)) % self._ring
         ends = begins + self.sequence_length
-        before = [self._targets_before(places) for places in (begins, ends, ends - self._ring)]
+        places = np.stack([begins, ends, ends - self._ring]).clip(0, self._length)
+        # Of each, how many places of the row before it have a target.
+        before = places - self._silent * np.searchsorted(self._separators, places)
         return int((before[1] - before[0] + before[2]).sum())
-
-    def _targets_before(self, places: Integers) -> Integers:
-        """How many places of the row before these have a target."""
-        places = places.clip(0, self._length)
-        return np.asarray(places - self._silent * np.searchsorted(self._separators, places))
 
     def shift(self, step: int) -> int:
         """Where in the ring the epoch of this step begins."""
@@ -160,10 +158,6 @@ class Lanes:
             return 0
         drawn = uniforms(self._shift_seed, _SHIFTS, step // self.steps, 1)[0]
         return int(drawn * self._ring) // self._part.frame * self._part.frame
-
-    @property
-    def _ring(self) -> int:
-        return self.batch_size * self.steps * self.sequence_length
 
     def window(
         self,
@@ -219,11 +213,10 @@ class Lanes:
         places = torch.add(grid.places, step % self.steps, alpha=self.sequence_length)
         if self._shift_seed is not None:
             places = (places + shift) % self._ring
-        last = len(self._part) - 1
         if not self.has_separators:
-            return places, places.clamp(0, last), None
+            return places, places.clamp(0, self._last), None
         document = (torch.searchsorted(grid.begins, places, right=True) - 1).clamp_(min=0)
-        return places, (places - self._separator * document).clamp(0, last), document[1:]
+        return places, (places - self._separator * document).clamp(0, self._last), document[1:]
 
     def _at(self, index: Tensor) -> Tensor:
         """The symbols at some places of the part, as they are stored."""

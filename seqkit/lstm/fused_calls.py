@@ -12,6 +12,7 @@ with AMX: nothing of the gradients of x and h is right. Where that is found, the
 """
 
 import functools
+import itertools
 from collections.abc import Sequence
 
 import torch
@@ -59,7 +60,7 @@ def fused_stack(
     On a GPU, weights laid out by `pack` are used in place; others are copied at every call.
     """
     x = _widen(x, weights[0].w.shape[1], None)
-    flat = [part for layer in weights for part in layer]
+    flat = [*itertools.chain(*weights)]
     settings = (True, len(weights), 0.0, torch.is_grad_enabled(), False, False)
     if cell != "lstm":  # torch.gru, torch.rnn_tanh, torch.rnn_relu
         y, h = getattr(torch, cell)(x, h, flat, *settings)

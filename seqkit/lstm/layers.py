@@ -88,11 +88,6 @@ class Layers:
         return replace(self, weights=tuple(LayerWeights(*tensors[i : i + 4]) for i in starts))
 
     @property
-    def input_size(self) -> int:
-        """X, the width of the inputs, padding included."""
-        return self.weights[0].w.shape[1]
-
-    @property
     def reads_symbols(self) -> bool:
         """Whether the inputs may be symbols in place of their one-hot rows."""
         return self.kernel in PERSISTENT

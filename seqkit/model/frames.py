@@ -21,7 +21,6 @@ from torch.nn import functional as F
 from seqkit.config import ModelConfig
 from seqkit.model.state import fed_of
 
-_FEW = 1024  # symbols up to which an embedding is a product with one-hot rows
 SPREAD = 0.2
 """Of the rows of a new network that are added to W h."""
 
@@ -127,19 +126,3 @@ class Steps(NamedTuple):
 def rows_of(symbols: Tensor, size: int) -> Tensor:
     """Where symbols (…, P) stand in a table that has `size` rows for each of the P places."""
     return symbols + size * torch.arange(symbols.shape[-1], device=symbols.device)
-
-
-def hot(numbers: Tensor, size: int, dtype: torch.dtype) -> Tensor:
-    """Of numbers (N, B, P) rows (N, B, size) with a 1 at each of the P, which differ."""
-    rows = torch.zeros((*numbers.shape[:2], size), dtype=dtype, device=numbers.device)
-    return rows.scatter_(-1, numbers, 1)
-
-
-def rows_at(numbers: Tensor, table: Tensor) -> Tensor:
-    """The rows of a table (R, X) at numbers (N, B, P), added up: (N, B, X)."""
-    places = numbers.shape[-1]
-    if len(table) > _FEW * places or (places > 1 and not table.is_cuda):
-        rows = F.embedding(numbers, table)
-        return rows[..., 0, :] if places == 1 else rows.sum(-2)
-    # For few rows a product has a faster gradient than a look-up, and needs no atomics.
-    return hot(numbers, len(table), table.dtype) @ table

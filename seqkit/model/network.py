@@ -9,10 +9,11 @@ from torch.nn import functional as F
 from seqkit.config import ModelConfig
 from seqkit.foundation.errors import GaveUpError
 from seqkit.lstm import TENSOR_CORE, Layers
-from seqkit.model.frames import FrameWeights, Steps, hot, rows_at, rows_of
+from seqkit.model.frames import FrameWeights, Steps, rows_of
 from seqkit.model.state import State
 from seqkit.symbols import IGNORED
 
+_FEW = 1024  # rows up to which an embedding is a product with one-hot rows
 _NEVER = -10_000.0  # the logit of a symbol without any probability, in every float format
 
 
@@ -99,13 +100,22 @@ class RunnableWeights(NamedTuple):
         labels: Tensor | None,
         mask: Tensor | None,
     ) -> Tensor:
-        """What the bottom layer reads of symbols (N, B, P), which are numbers of rows.
+        """What the bottom layer reads of symbols (N, B, P): (N, B, X).
 
-        (N, B, X): the symbols, then the labels of the document of those to come.
+        One-hot rows or embeddings of them, then the labels of the document of those to come; the
+        symbols themselves, (N, B), where the layers read them.
         """
-        read = self._symbols(symbols, resets)
-        if mask is not None:
-            read = read * mask
+        numbers = symbols
+        if self.frame is not None:
+            numbers = rows_of(symbols, self.config.vocabulary_size + 1)
+        if "embedding" in self.tables:
+            read = rows_at(numbers, self.tables["embedding"])
+            read = read if mask is None else read * mask
+        elif self.layers.reads_symbols and self.frame is None:
+            return symbols[..., 0]
+        else:
+            width = self.layers.weights[0].w.shape[1] if resets is None else self.config.input_rows
+            read = hot(numbers, width, self.head_weight.dtype)
         if "labels" not in self.tables:
             return read
         sizes = self.config.labels
@@ -114,17 +124,21 @@ class RunnableWeights(NamedTuple):
         *others, last = map(rows_at, torch.split(of_each, 1, -1), tables)
         return torch.cat([read, sum(others, last)], -1)
 
-    def _symbols(self, symbols: Tensor, resets: Tensor | None) -> Tensor:
-        """One-hot rows or embeddings of the symbols, (N, B, X); or the symbols, where they do."""
-        numbers = symbols
-        if self.frame is not None:
-            numbers = rows_of(symbols, self.config.vocabulary_size + 1)
-        if "embedding" in self.tables:
-            return rows_at(numbers, self.tables["embedding"])
-        if self.layers.reads_symbols and self.frame is None:
-            return symbols[..., 0]
-        size = self.layers.input_size if resets is None else self.config.input_rows
-        return hot(numbers, size, self.head_weight.dtype)
+
+def hot(numbers: Tensor, size: int, dtype: torch.dtype) -> Tensor:
+    """Of numbers (N, B, P) rows (N, B, size) with a 1 at each of the P, which differ."""
+    rows = torch.zeros((*numbers.shape[:2], size), dtype=dtype, device=numbers.device)
+    return rows.scatter_(-1, numbers, 1)
+
+
+def rows_at(numbers: Tensor, table: Tensor) -> Tensor:
+    """The rows of a table (R, X) at numbers (N, B, P), added up: (N, B, X)."""
+    places = numbers.shape[-1]
+    if len(table) > _FEW * places or (places > 1 and not table.is_cuda):
+        rows = F.embedding(numbers, table)
+        return rows[..., 0, :] if places == 1 else rows.sum(-2)
+    # For few rows a product has a faster gradient than a look-up, and needs no atomics.
+    return hot(numbers, len(table), table.dtype) @ table
 
 
 def packed_head(weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
