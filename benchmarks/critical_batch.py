@@ -59,7 +59,7 @@ def curve(config: Config, corpus: Corpus, target: float, until: float) -> list[t
 
     It does at train.max_steps, when it diverges, and at the time `until`.
     """
-    chosen, train = device.find_device(config.device, for_all=True), config.train
+    chosen, train = torch.device(device.find_device(config.device, for_all=True)), config.train
     training, validation, _ = corpus.split(config.data.split)
     lanes = Lanes(
         training,

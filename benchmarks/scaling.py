@@ -36,7 +36,7 @@ STEPS, WARM = 300, 50
 
 def measured(config: Config, ranks: Ranks, steps: int = STEPS) -> dict[str, Any]:
     """Train for some steps; what this took."""
-    chosen = device.find_device(device.of_rank(config.device, ranks.rank), for_all=True)
+    chosen = torch.device(device.find_device(config.device, ranks.rank, for_all=True))
     train = config.train
     lanes = random_lanes(config)
     lanes.share_out(ranks.rank.number, ranks.rank.size)

@@ -92,7 +92,7 @@ def measure(shape: str, keys: Sequence[str]) -> dict[str, Any]:
     if shape not in SHAPES:
         raise ConfigError(f"{shape}: no such shape. There are: {', '.join(SHAPES)}")
     config = compose.compose([*SHAPES[shape].split(), *keys], [])
-    chosen = device.find_device(config.device, for_all=True)
+    chosen = torch.device(device.find_device(config.device, for_all=True))
     generates = shape.startswith("generate")
     timed = generation_rows(config, chosen) if generates else rows(config, chosen)
     timings = interleave({name: row.build for name, row in timed.items()}, chosen)

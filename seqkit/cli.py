@@ -13,7 +13,7 @@ import seqkit
 from seqkit import commands, compose
 from seqkit.commands import COMMANDS
 from seqkit.commands.interrupts import SIGNALS, ended_by_signals
-from seqkit.foundation import driver, processes, stdout
+from seqkit.foundation import device, processes, stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, put
 from seqkit.foundation.errors import (
@@ -138,7 +138,7 @@ def _run(command: str, words: list[str], config_dirs: list[Path], *, only_shown:
         console.notice(f"{command} does not read {', '.join(ignored)}")
     with console.progress("seqkit: starting"):
         if commands.reads(command, "device"):
-            driver.wake(config.device, processes.own_rank().local_number)
+            device.wake(config.device, processes.own_rank().local_number)
         module = commands.load(command)  # PyTorch takes a second or two
     with ended_by_signals():  # from here on something may have been begun
         module.run(config, catalogue, console)

@@ -9,8 +9,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from seqkit.config import Config, DataConfig, values_of
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders
@@ -18,6 +16,7 @@ from seqkit.data.files import BadFileError
 from seqkit.data.load import find
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation.catalogue import Catalogue
+from seqkit.foundation.device import Device
 from seqkit.foundation.wording import command_line
 
 _FOR_TEXT, _FOR_LITTLE_SOUND, _FOR_MUCH_SOUND = "shakespeare", "my_sound", "wav_generation"
@@ -61,7 +60,7 @@ def advise(
     config: Config,
     symbols: int,
     corpus: Corpus,
-    chosen: torch.device,
+    chosen: Device,
     composed: Callable[[str], Config],
 ) -> dict[str, Any] | None:
     """What to train with this config's data on a device; None where there is nothing to learn.

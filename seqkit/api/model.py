@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, Un
 import numpy as np
 
 from seqkit.data.corpus import Part
-from seqkit.foundation import driver
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
+from seqkit.foundation.device import Device, exact_fp32, find_device, memory_errors
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.machine import Device, memory_errors
 from seqkit.foundation.settings import check_type
 from seqkit.foundation.wording import counted
 from seqkit.generation.engines import as_module
@@ -50,8 +49,6 @@ def _own_settings() -> Iterator[None]:
         stack.enter_context(memory_errors("Try device='cpu'."))
         if "torch" in sys.modules:
             import torch
-
-            from seqkit.foundation.device import exact_fp32
 
             stack.enter_context(exact_fp32)
             stack.enter_context(torch.inference_mode(False))
@@ -292,7 +289,7 @@ def load(
     check_type("device", device, str)
     with _own_settings():
         saved = load_checkpoint(os.fspath(checkpoint), Catalogue(plugins), Console(quiet=True))
-        return Model(saved, driver.find_device(device))
+        return Model(saved, find_device(device))
 
 
 def _with_settings(blocks: Blocks) -> Iterator[Integers]:

@@ -7,7 +7,7 @@ import torch
 from seqkit.api.run_files import record, report, summary, write_sample
 from seqkit.data.codecs import TextCodec
 from seqkit.evaluation.recited import Index
-from seqkit.foundation import machine
+from seqkit.foundation import device
 from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.errors import (
     NOT_BEGUN,
@@ -67,7 +67,7 @@ def run_training(
         DeviceError: the persistent kernel gave up.
     """
     trainer = training.trainer
-    with machine.memory_errors(SMALLER):
+    with device.memory_errors(SMALLER):
         if reason := trainer.prepare():
             notice(reason)
         with Saver(training.folder) as saver:

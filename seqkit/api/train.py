@@ -13,7 +13,7 @@ from seqkit.api.model import Model, load
 from seqkit.api.run_files import save_closing_sample
 from seqkit.api.run_training import run_training
 from seqkit.data import stdin
-from seqkit.foundation import disk, machine, processes
+from seqkit.foundation import device, disk, processes
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.run_folders import RunFiles
@@ -110,7 +110,7 @@ def train(
             return Run(Path(config.run_dir or "").absolute(), tuple(config.plugins))
         run_training(training, observers, _LOG.info)
         if not training.closing.medium.printed:
-            with machine.memory_errors(SMALLER):
+            with device.memory_errors(SMALLER):
                 save_closing_sample(training, _LOG.info)
         return Run(training.folder.path.absolute(), tuple(config.plugins))
 

@@ -17,7 +17,7 @@ from seqkit.data.datasets import Folders
 from seqkit.data.file_search import Search
 from seqkit.data.load import load_corpus, require_cut
 from seqkit.evaluation import baselines
-from seqkit.foundation import device, disk, machine
+from seqkit.foundation import device, disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, Progress
 from seqkit.foundation.errors import ConfigError
@@ -76,7 +76,7 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     if config.data.kind == "auto":  # the command line to copy says what was found
         config.data.kind = corpus.codec.kind
     faults.require_enough(corpus, config.data.split, config.train, config.recipe)
-    with machine.memory_errors("Try device=cpu."):
+    with device.memory_errors("Try device=cpu."):
         facts, found = _examined(config.data, corpus, console.progress)
     wrong += found
     if config.data.path:

@@ -18,7 +18,7 @@ from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming
 from seqkit.evaluation.likeness import Distances
 from seqkit.evaluation.recording import VERDICT, Recording
 from seqkit.evaluation.scoring import Score
-from seqkit.foundation import device, machine
+from seqkit.foundation import device
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DataError
@@ -43,7 +43,7 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
     read = keys.checkpoint, *keys.data.path
     out = outputs.result_file(keys.out, read, overwrite=keys.overwrite)
     saved = load_checkpoint(keys.checkpoint, catalogue, console)
-    chosen = device.find_device(keys.device, for_all=True)
+    chosen = torch.device(device.find_device(keys.device, for_all=True))
     session = Session(catalogue, console.notice, console.progress)
     measured = _likeness if keys.protocol == "spectral" else _prediction
     result = measured(keys, saved, chosen, session)
@@ -59,7 +59,7 @@ def _prediction(
         keys.data, keys.part, saved, session, as_validated=True
     )
     with (
-        machine.memory_errors("Try device=cpu."),
+        device.memory_errors("Try device=cpu."),
         session.progress("evaluate", len(part), unit="symbols") as bar,
     ):
         scored = scoring.Scored(saved.build(chosen), part, saved.codec.start, bar.update)
@@ -110,7 +110,7 @@ def _likeness(
     seeded = dataclasses.replace(keys, seed=keys.seed or 0, seconds=seconds, streams=_SOUNDS)
     _, _, request = saved.asked(seeded)
     advice = "Try fewer seconds, or device=cpu."
-    with machine.memory_errors(advice), session.progress("generate", request.length) as bar:
+    with device.memory_errors(advice), session.progress("generate", request.length) as bar:
         trained = Trained(saved.build(chosen), codec, labels=saved.labels)
         prompt, blocks, done = np.zeros(0, np.uint8), list[Integers](), 0
         for block in generate(trained, prompt, request, session.notice):

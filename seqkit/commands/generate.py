@@ -6,7 +6,7 @@ from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.commands.outputs import Sample
 from seqkit.config import Keys
-from seqkit.foundation import driver, machine
+from seqkit.foundation import device
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
@@ -32,7 +32,7 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
 
 def _run(keys: Keys, catalogue: Catalogue, console: Console, interrupts: Interrupts) -> None:
     saved = load_checkpoint(keys.checkpoint, catalogue, console)
-    chosen = driver.find_device(keys.device, for_all=True)
+    chosen = device.find_device(keys.device, for_all=True)
     many = "takes" if keys.takes > 1 else "streams"
     require_streams(saved.model, getattr(keys, many), chosen, many)  # even names take memory
     medium, source, request = saved.asked(keys)
@@ -56,7 +56,7 @@ def _run(keys: Keys, catalogue: Catalogue, console: Console, interrupts: Interru
         folder = Path() if saved.name else samples_folder(saved.file)
         medium.check_files(files or [folder / f"generated{medium.suffix}"])
     advice = f"Try fewer {many}" + (", or device=cpu." if chosen.type == "cuda" else ".")
-    with machine.memory_errors(advice):
+    with device.memory_errors(advice):
         sample = Sample(medium, shown, request.length, console, interrupts, keys.streams)
         sample.document = document
         with console.progress("setting up"):

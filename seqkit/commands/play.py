@@ -5,7 +5,7 @@ import socket
 from pathlib import Path
 
 from seqkit.config import RUNS, Keys
-from seqkit.foundation import driver, stdout
+from seqkit.foundation import device, stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import CheckpointError, ConfigError
@@ -29,7 +29,7 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
     except ImportError as error:
         raise ConfigError("play needs starlette and uvicorn: pip install 'seqkit[play]'") from error
     names = _offered(keys.checkpoint, keys.runs)
-    chosen = driver.find_device(keys.device, for_all=True)
+    chosen = device.find_device(keys.device, for_all=True)
 
     def load(name: str) -> Loaded:
         saved = load_checkpoint(name, catalogue, Console(quiet=True))

@@ -14,7 +14,7 @@ from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
 from seqkit.evaluation import scoring
 from seqkit.evaluation.streaming import Stretch, stretches
-from seqkit.foundation import device, machine
+from seqkit.foundation import device
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, unseen
 from seqkit.foundation.errors import ConfigError
@@ -44,7 +44,7 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
         shown = [*map(_as_json, contents)]
         surprise = Surprise(part, contents, _documents(corpus, own=not keys.data.path))
     with (
-        machine.memory_errors("Try device=cpu."),
+        device.memory_errors("Try device=cpu."),
         outputs.result_stream(out, overwrite=keys.overwrite) as write,
     ):
         # Lines that run through a terminal leave no room for a bar.

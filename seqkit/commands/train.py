@@ -8,7 +8,7 @@ from seqkit.commands import outputs
 from seqkit.commands.interrupts import Interrupts, ended_by_signals
 from seqkit.commands.outputs import Sample
 from seqkit.config import Config
-from seqkit.foundation import machine, processes, stdout
+from seqkit.foundation import device, processes, stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Bar, Console
 from seqkit.foundation.errors import NOT_BEGUN, LostProcessError, StoppedError
@@ -74,7 +74,7 @@ def _print_sample(training: Training, console: Console) -> None:
     if codec.kind == "audio":  # text is seen as it is made
         seconds = closing.length / codec.symbol_rate
         console.notice(f"making the closing sample, {seconds:.3g} s of sound")
-    with ended_by_signals() as interrupts, machine.memory_errors(SMALLER):
+    with ended_by_signals() as interrupts, device.memory_errors(SMALLER):
         with console.progress("setting up"):
             blocks = closing_sample(training, console.notice)
         sample = Sample(medium, closing.prompt, closing.length, console, interrupts, streams)

@@ -9,51 +9,12 @@ import math
 import os
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Union
 
+from seqkit.foundation.device import HOST, Device
 from seqkit.foundation.errors import DeviceError
 from seqkit.foundation.wording import byte_count
 
-if TYPE_CHECKING:
-    import torch
-
-
-class Host(str):
-    """The name of the CPU as a device: PyTorch takes it for its own, and need not be there."""
-
-    __slots__ = ()
-    type = "cpu"
-
-
-HOST = Host("cpu")
-"""The machine's own processor and memory."""
-Device = Union["torch.device", Host]
-_NO_MEMORY = (  # in messages of errors that are no OutOfMemoryError
-    *("can't allocate memory", "Storage size calculation overflowed"),
-    *("CUDA error: out of memory", "STATUS_ALLOC_FAILED"),
-)
 _CACHE = ("inactive_file", "active_file")  # of memory.stat: what the kernel can give back
-
-
-@contextlib.contextmanager
-def memory_errors(advice: str) -> Iterator[None]:
-    """Turn errors of memory that runs out into a DeviceError that says what to do.
-
-    Of a kernel that the GPU refuses, the DeviceError says what the GPU does.
-    """
-    try:
-        yield
-    except (RuntimeError, MemoryError) as error:
-        # The rest of the message of PyTorch's own error is about its allocator.
-        reason = str(error).splitlines()[0] if str(error) else ""
-        if type(error).__name__ == "KernelError":
-            raise DeviceError(reason) from error
-        own = type(error).__name__ == "OutOfMemoryError"
-        known = own or isinstance(error, MemoryError)  # NumPy's
-        if not known and not any(sign in str(error) for sign in _NO_MEMORY):
-            raise
-        reason = reason.partition(" Including non-PyTorch")[0] if own else reason
-        raise DeviceError(f"out of memory: {reason} {advice}") from error
 
 
 def own_cores(root: Path = Path("/")) -> int:

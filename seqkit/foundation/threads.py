@@ -17,7 +17,8 @@ from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import TypeVar
 
-from seqkit.foundation.machine import HOST, Device, own_cores
+from seqkit.foundation.device import HOST, Device
+from seqkit.foundation.machine import own_cores
 
 FEW = 4
 """Threads for small operations: what takes seconds in these can take minutes in 32."""

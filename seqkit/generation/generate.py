@@ -12,7 +12,7 @@ from seqkit.data.labels import Labels
 from seqkit.evaluation.recited import Index
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import machine
-from seqkit.foundation.machine import Device
+from seqkit.foundation.device import Device
 from seqkit.generation import listening
 from seqkit.generation.engines import choose_engine
 from seqkit.generation.labelled import choice_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Union
 import numpy as np
 
 from seqkit.config import ModelConfig
-from seqkit.foundation.machine import HOST, Device
+from seqkit.foundation.device import HOST, Device
 from seqkit.model.state import State, zero_state
 from seqkit.symbols import Floats
 

@@ -15,8 +15,8 @@ from seqkit.data.codecs import SoundCodec
 from seqkit.data.codecs.base import checked_symbols
 from seqkit.data.sound import writer
 from seqkit.data.sound.reader import SoundReader
+from seqkit.foundation.device import Device
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.machine import Device
 from seqkit.foundation.stdout import to_bytes
 from seqkit.runs.asked import GenerateKeys
 from seqkit.runs.checkpoint import Checkpoint

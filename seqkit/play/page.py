@@ -12,8 +12,8 @@ import numpy as np
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, Spectral
 from seqkit.data.sound import writer
 from seqkit.foundation import wording
+from seqkit.foundation.device import HOST
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.machine import HOST
 from seqkit.foundation.wording import counted
 from seqkit.generation import labelled
 from seqkit.generation.engines.wasm import pack, program

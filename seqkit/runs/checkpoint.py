@@ -24,6 +24,7 @@ from seqkit.evaluation.recording import Recording
 from seqkit.foundation import disk, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.config_file import from_values, network_from
+from seqkit.foundation.device import Device
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
 from seqkit.foundation.run_folders import NO_CHECKPOINT, RunFiles
 from seqkit.foundation.settings import check_type
@@ -160,11 +161,11 @@ class Checkpoint:
         file = RunFiles(self.file.absolute().parent.parent).recited
         return Index.read(file, self.codec, self.data.get("sha256"))
 
-    def network(self, device: machine.Device) -> Network:
+    def network(self, device: Device) -> Network:
         """What generates, on a device: on a CPU without PyTorch. Raises as `build`."""
         return self._arrays() if device.type == "cpu" else self.build(device)
 
-    def build(self, device: machine.Device) -> "CharRNN":
+    def build(self, device: Device) -> "CharRNN":
         """The network with its weights, on a device.
 
         Raises CheckpointError where they do not fit it, or are not finite.

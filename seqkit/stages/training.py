@@ -153,7 +153,7 @@ def set_up(config: Config, session: Session) -> Iterator[Training | None]:
             session.notice(claim.over(claim.config, claim.changed))
             yield None
             return
-        chosen = device.find_device(device.of_rank(config.device, ranks.rank))
+        chosen = torch.device(device.find_device(config.device, ranks.rank))
         on_gpu = chosen.type == "cuda"
         ranks.check_same({"device": torch.cuda.get_device_name(chosen) if on_gpu else "cpu"})
         if not (on_gpu or ranks.alone):  # sums are rounded by their number
@@ -206,7 +206,7 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
     asked = network.as_asked(config.model, model)
     if start is not None and asked != config.model:
         session.notice("the model is that of the checkpoint, whatever the recipe and model.* say")
-    with machine.memory_errors(footprint.SMALLER):
+    with device.memory_errors(footprint.SMALLER):
         built = network.build(model, start, seed, chosen)
         execution = ranks.shared(lambda: network.execution(train, built, lanes, session, saved))
         plan = Plan(config.optimizer, train, seed, execution)

@@ -3,12 +3,14 @@
 from contextlib import ExitStack
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from seqkit.foundation import device
 from seqkit.foundation.device import exact_fp32
 from seqkit.foundation.errors import DeviceError
+from seqkit.lstm import KernelError
 
 
 @pytest.mark.parametrize("name", ["mps", "mps:0"])
@@ -52,3 +54,15 @@ def test_to_find_a_gpu_sets_nothing() -> None:
     last = torch.cuda.device_count() - 1
     assert device.find_device(f"cuda:{last}") == torch.device("cuda", last)
     assert (torch.cuda.current_device(), precisions()) == before
+
+
+def test_memory_that_numpy_does_not_get_is_told_with_advice() -> None:
+    told = pytest.raises(DeviceError, match=r"Unable to allocate.*Try fewer streams")
+    with told, device.memory_errors("Try fewer streams"):
+        np.zeros(1 << 59)
+
+
+def test_a_kernel_that_the_gpu_refuses_is_told_in_its_words() -> None:
+    told = pytest.raises(DeviceError, match=r"^the GPU refuses the kernel: misaligned$")
+    with told, device.memory_errors("Try fewer streams"):
+        raise KernelError("the GPU refuses the kernel: misaligned")

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from seqkit.foundation import device, processes
+from seqkit.foundation import processes
 from seqkit.foundation.device import find_device
 from seqkit.foundation.ranks import Ranks, joined
 from seqkit.training.events import Stepped, Trained, Validated
@@ -74,6 +74,6 @@ def train(
 
 if __name__ == "__main__":
     with joined(processes.own_rank()) as joined_ranks:
-        own = find_device(device.of_rank(sys.argv[1], joined_ranks.rank), for_all=True)
+        own = find_device(sys.argv[1], joined_ranks.rank, for_all=True)
         train(joined_ranks, Path(sys.argv[2]), sys.argv[3:], str(own))
     processes.end(0)

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from seqkit.config import ModelConfig
+from seqkit.foundation.device import Device
 from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.foundation.machine import Device
 from seqkit.generation.engines import wasm
 from seqkit.generation.sampler import Engine, Request
 from seqkit.model.arrays import Network, NetworkArrays

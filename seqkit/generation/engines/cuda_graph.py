@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from seqkit.foundation.device import Device
 from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.foundation.machine import Device
 from seqkit.generation.engines.pytorch import Carried, PreparedStep, score_by_network
 from seqkit.generation.sampler import Drawing, Sampling
 from seqkit.lstm import DTYPES, GraphedCall, Kernel, KernelError
