@@ -67,6 +67,12 @@ class ModelState(NamedTuple):
     frame: Floats = np.zeros(0, np.float32)
 
 
+class CallKeys(GenerateKeys, total=False):
+    """What calls that generate take."""
+
+    state: ModelState | None
+
+
 class Model(Generic[Content]):
     """A model of text (str), of bytes or of sound; `seqkit.load` makes one.
 
@@ -121,8 +127,8 @@ class Model(Generic[Content]):
                 f"state.symbol={state.symbol}: this model has {codec.size} symbols, from 0: "
                 "it is another model's"
             )
-        parts = (state.h, state.c, state.frame)
-        h, c, known = (np.array(values, dtype=np.float32, order="C") for values in parts)
+        parts = state.h, state.c, state.frame
+        h, c, known = (np.array(values, np.float32, order="C") for values in parts)
         return ModelState(h, c, int(state.symbol), known)
 
     @property
@@ -136,62 +142,45 @@ class Model(Generic[Content]):
         return getattr(self.codec, "sample_rate", None)
 
     @_own_settings()
-    def generate(
-        self,
-        prompt: Content | None = None,
-        *,
-        state: ModelState | None = None,
-        **keys: Unpack[GenerateKeys],
-    ) -> Content:
+    def generate(self, prompt: Content | None = None, **keys: Unpack[CallKeys]) -> Content:
         """The prompt and what follows it: what `python -m seqkit generate` makes of the same keys.
 
         Args:
             prompt: str for a model of text, bytes for one of bytes, a wave (N,) at `sample_rate`
                 for one of sound, or (N, 2) for one of stereo, which also returns that.
-            state: where to go on from; by default the zero state.
-            keys: length, until, temperature and so on: see `GenerateKeys`.
+            keys: length, until, temperature and so on, see `GenerateKeys`; and `state`, where to
+                go on from, by default the zero state.
         """
-        shown, blocks = self._made(prompt, state, keys)
+        shown, blocks = self._made(prompt, keys)
         pieces = [shown, *(block[:, 0] for block in blocks)]
         content: Any = self._medium.decode(np.concatenate(pieces))
         return content  # type: ignore[no-any-return]
 
     @_own_settings()
     def generate_many(
-        self,
-        streams: int,
-        prompt: Content | None = None,
-        *,
-        state: ModelState | None = None,
-        **keys: Unpack[GenerateKeys],
+        self, streams: int, prompt: Content | None = None, **keys: Unpack[CallKeys]
     ) -> list[Content]:
         """`streams` samples, made side by side as by `generate streams=…`; see `generate`."""
         check_type("streams", streams, int)
-        shown, blocks = self._made(prompt, state, keys, streams)
+        shown, blocks = self._made(prompt, keys, streams)
         made = streams_of(blocks, self.codec) or [shown[:0]] * streams
         decode: Any = self._medium.decode
         return [decode(np.concatenate([shown, symbols])) for symbols in made]
 
     @_own_settings()
-    def stream(
-        self,
-        prompt: Content | None = None,
-        *,
-        state: ModelState | None = None,
-        **keys: Unpack[GenerateKeys],
-    ) -> Iterator[Content]:
+    def stream(self, prompt: Content | None = None, **keys: Unpack[CallKeys]) -> Iterator[Content]:
         """What `generate` makes, piece by piece as it is made; a prompt is one piece."""
-        shown, blocks = self._made(prompt, state, keys)
+        shown, blocks = self._made(prompt, keys)
         pieces = itertools.chain([shown], (block[:, 0] for block in blocks))
         contents: Iterator[Any] = self._medium.decoded(pieces)
         return (content for content in contents if len(content))  # one symbol may be no sample yet
 
     @_own_settings()
     def stream_symbols(
-        self, prompt: Symbols | Integers, **keys: Unpack[GenerateKeys]
+        self, prompt: Symbols | Integers, **keys: Unpack[CallKeys]
     ) -> Iterator[Integers]:
         """The symbols of what `stream` makes after those of a prompt, piece by piece."""
-        _, blocks = self._made(prompt, None, keys, encoded=True)
+        _, blocks = self._made(prompt, keys, encoded=True)
         return (block[:, 0] for block in blocks)
 
     @_own_settings()
@@ -237,8 +226,7 @@ class Model(Generic[Content]):
         rows, after = list[Floats](), begin
         if not len(symbols):
             return rows, after
-        state, start = _carried(begin)
-        part = Part.of(symbols.astype(np.uint32))
+        (state, start), part = _carried(begin), Part.of(symbols.astype(np.uint32))
         scored, segments = scoring.Scored(self.char_rnn, part, start), protocols.streaming(part)
         for chunk in scoring.chunks(scored, segments, begin_state=state):
             rows.append(getattr(chunk, told)[:, 0].float().cpu().numpy())
@@ -246,15 +234,10 @@ class Model(Generic[Content]):
         return rows, after
 
     def _made(
-        self,
-        prompt: Any,
-        state: ModelState | None,
-        keys: GenerateKeys,
-        streams: int = 1,
-        encoded: bool = False,
+        self, prompt: Any, keys: CallKeys, streams: int = 1, encoded: bool = False
     ) -> tuple[Symbols, Iterator[Integers]]:
         """The prompt's symbols (N,), if they are part of the result, and blocks (N, S) after it."""
-        begin = _carried(self._begin(state))
+        begin = _carried(self._begin(keys.pop("state", None)))
         asked = sample_keys(keys, streams)
         symbols = prompt if encoded else self._encode("prompt", prompt, asked.sample.unknown)
         request = self._checkpoint.asked(asked).request

@@ -33,7 +33,10 @@ from seqkit.generation.sampler import Sampling
 from seqkit.model.arrays import Network, NetworkArrays, count_parameters, shapes
 from seqkit.runs.asked import Asked, asked_of, sampling_of
 from seqkit.runs.checkpoint_bytes import (
+    WEIGHTS,
     TensorOrArray,
+    in_eight_bits,
+    in_full,
     on_cpu,
     parts,
     verified_record,
@@ -44,8 +47,7 @@ if TYPE_CHECKING:
     from seqkit.model.char_rnn import CharRNN
 
 FORMAT = 1
-_WEIGHTS, _RECORDING = "model.", "recording."
-_SCALE = ".scale"  # behind the name of a tensor of int8: the scales of its rows
+_RECORDING = "recording."
 _NOT_USABLE = (KeyError, TypeError, ValueError, RuntimeError, safetensors.SafetensorError)
 
 
@@ -141,12 +143,12 @@ class Checkpoint:
             "labels": self.labels and self.labels.record(),
             "training": self.training,
         }
-        groups: dict[str, Mapping[str, TensorOrArray]] = {_WEIGHTS: self.weights}
+        groups: dict[str, Mapping[str, TensorOrArray]] = {WEIGHTS: self.weights}
         groups[_RECORDING] = self.recording.tensors() if self.recording else {}
         tensors = {prefix + k: v for prefix, group in groups.items() for k, v in group.items()}
         tensors |= self.training_tensors
         if self.eight_bits:
-            tensors = _in_eight_bits(tensors)
+            tensors = in_eight_bits(tensors)
         return parts(tensors, json.dumps(record))
 
     def trained(self, model: Network) -> Trained:
@@ -218,12 +220,12 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
     try:
         _check_record(record)
         stored = safetensors.numpy.load(content)
-        tensors = _in_full(stored)
+        tensors = in_full(stored)
         model = network_from(record["model"])
         codec = _codec(path, record, catalogue)
         if model.symbols < codec.size or (model.ends and model.symbols > codec.size):
             raise ValueError(f"{model.symbols} logits for {codec.size} symbols")
-        weights = _group(tensors, _WEIGHTS)
+        weights = _group(tensors, WEIGHTS)
         count = sum(values.size for values in weights.values())
         expected = count_parameters(model)
         if count != expected:  # before a network is made that may be larger than any memory
@@ -233,7 +235,7 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
         labels = Labels.of_record(record["labels"]) if record.get("labels") else None
         if (labels.sizes if labels else []) != model.labels:
             raise ValueError(f"labels of other sizes than the network's, {model.labels}")
-        named = (_WEIGHTS, _RECORDING)
+        named = (WEIGHTS, _RECORDING)
         return Checkpoint(
             model=model,
             codec=codec,
@@ -258,31 +260,6 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
 def _group(tensors: NamedArrays, prefix: str) -> NamedArrays:
     """The tensors whose names begin so, by the rest of their names."""
     return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-
-
-def _in_eight_bits(tensors: Mapping[str, TensorOrArray]) -> dict[str, TensorOrArray]:
-    """The tensors with the network's learnt matrices in int8, and a scale for each of their rows.
-
-    The largest number of a row becomes 127.
-    """
-    stored = dict(tensors)
-    for name, given in tensors.items():
-        if name.startswith(_WEIGHTS) and given.ndim == 2:
-            value = on_cpu(given).astype(np.float32)
-            scale = np.maximum(np.abs(value).max(1), np.finfo(np.float32).tiny) / np.float32(127)
-            stored[name] = np.round(value / scale[:, None]).astype(np.int8)
-            stored[name + _SCALE] = scale
-    return stored
-
-
-def _in_full(tensors: NamedArrays) -> NamedArrays:
-    """The tensors with those of int8 as what they stand for: each row times its scale."""
-    restored = dict(tensors)
-    for name, value in tensors.items():
-        if value.dtype == np.int8:
-            scale = restored.pop(name + _SCALE)
-            restored[name] = value * scale.reshape(len(value), *[1] * (value.ndim - 1))
-    return restored
 
 
 def _check_record(record: dict[str, Any]) -> None:

@@ -18,9 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from seqkit.foundation.errors import CheckpointError
+from seqkit.symbols import NamedArrays
 
 TensorOrArray = Any
 """PyTorch's or NumPy's; who saves or has read knows which."""
+WEIGHTS = "model."
+"""How the names of the network's tensors begin."""
+_SCALE = ".scale"  # behind the name of a tensor of int8: the scales of its rows
 _TYPES = {
     **{"float64": "F64", "float32": "F32", "float16": "F16"},
     **{"int64": "I64", "int32": "I32", "int8": "I8", "uint8": "U8"},
@@ -107,6 +111,31 @@ def peek(path: Path) -> dict[str, Any] | None:
         return record if isinstance(record, dict) and path.stat().st_size == size else None
     except (OSError, *_NOT_OURS):
         return None
+
+
+def in_eight_bits(tensors: Mapping[str, TensorOrArray]) -> dict[str, TensorOrArray]:
+    """The tensors with the network's learnt matrices in int8, and a scale for each of their rows.
+
+    The largest number of a row becomes 127.
+    """
+    stored = dict(tensors)
+    for name, given in tensors.items():
+        if name.startswith(WEIGHTS) and given.ndim == 2:
+            value = on_cpu(given).astype(np.float32)
+            scale = np.maximum(np.abs(value).max(1), np.finfo(np.float32).tiny) / np.float32(127)
+            stored[name] = np.round(value / scale[:, None]).astype(np.int8)
+            stored[name + _SCALE] = scale
+    return stored
+
+
+def in_full(tensors: NamedArrays) -> NamedArrays:
+    """The tensors with those of int8 as what they stand for: each row times its scale."""
+    restored = dict(tensors)
+    for name, value in tensors.items():
+        if value.dtype == np.int8:
+            scale = restored.pop(name + _SCALE)
+            restored[name] = value * scale.reshape(len(value), *[1] * (value.ndim - 1))
+    return restored
 
 
 def _header(stream: BinaryIO) -> tuple[dict[str, Any], int]:
