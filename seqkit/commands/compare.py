@@ -25,15 +25,17 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
     if others:
         names = first_of([visible_line(str(other)) for other in others])
         console.notice(f"left out, since they are no runs: {names}")
-    records = []
+    records = list[Record]()
     with console.progress("compare", len(folders), unit="runs") as bar:
-        for number, folder in enumerate(folders, 1):
+        for folder in folders:
             records.append(read(folder))
-            bar.update(number)
+            bar.add(1)
     for problem in [problem for record in records for problem in record.problems]:
         console.notice(visible_line(problem))
-    records.sort(key=_place)
+    # Those on the same data stand together, the best first.
+    records.sort(key=lambda run: (_data(run), math.inf if run.loss is None else run.loss))
     differing = _differing(records)
+    rows = [_row(record, differing) for record in records]
     read_differently = any(name.startswith("data.") for name in differing if name != "data.path")
     if read_differently or len({_data(record) for record in records}) > 1:
         console.notice(
@@ -41,20 +43,15 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
             "do not compare"
         )
     if keys.json:
-        rows, left_out = [_row(run, differing) for run in records], [*map(str, others)]
-        stdout.write(json_text({"runs": rows, "differing": differing, "left_out": left_out}))
+        found = {"runs": rows, "differing": differing, "left_out": [*map(str, others)]}
+        stdout.write(json_text(found))
     else:
-        stdout.write(_table(records, differing))
+        stdout.write(_table(rows, differing))
 
 
 def _data(record: Record) -> str:
     """What tells the data of a run from other data."""
     return record.text("data", "sha256") or f"unknown, of {record.path}"
-
-
-def _place(record: Record) -> tuple[str, float]:
-    """By this runs are sorted: those on the same data stand together, the best first."""
-    return _data(record), math.inf if record.loss is None else record.loss
 
 
 def _differing(records: Sequence[Record]) -> list[str]:
@@ -91,9 +88,8 @@ def _row(record: Record, differing: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _table(records: Sequence[Record], differing: Sequence[str]) -> str:
+def _table(rows: Sequence[dict[str, Any]], differing: Sequence[str]) -> str:
     """A line for each run."""
-    rows = [_row(record, differing) for record in records]
     last = [name.rpartition(".")[2] for name in differing]  # where that leaves no doubt
     short = [
         word if last.count(word) == 1 else name for name, word in zip(differing, last, strict=True)

@@ -32,6 +32,6 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
         small.save(out, overwrite=keys.overwrite)
     else:
         content = page_of(saved, out.stem)
-        with disk.atomic_write(out, keys.overwrite, len(content)) as stream:
+        with disk.atomic_write(out, keys.overwrite) as stream:
             stream.write(content)
     console.notice(f"written: {out}")

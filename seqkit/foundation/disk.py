@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import IO, Self
 
 from seqkit.foundation.errors import OutputError
-from seqkit.foundation.wording import byte_count
 
 _LONGEST = 100  # bytes of the file's own name in a temporary one; a name has at most 255
 _LEASE = 24 * 3600.0  # seconds
@@ -87,7 +86,7 @@ class OutputFile:
 
 
 @contextlib.contextmanager
-def atomic_write(path: Path, overwrite: bool = True, size: int = 0) -> Iterator[OutputFile]:
+def atomic_write(path: Path, overwrite: bool = True) -> Iterator[OutputFile]:
     """Open a temporary file beside `path` that takes its place, synced, when the block ends well.
 
     Readers see the old file or the whole new one, whatever happens in between.
@@ -95,18 +94,18 @@ def atomic_write(path: Path, overwrite: bool = True, size: int = 0) -> Iterator[
     Args:
         path: the file; folders above it are made.
         overwrite: whether it may take the place of another.
-        size: how many bytes it will have, if that is known: they have to be free.
 
     Raises:
         OutputError: it cannot be written, or is there at the end and `overwrite` is false.
     """
-    with scratch(path, size) as (stream, temporary):
+    with scratch(path) as (stream, temporary):
         yield stream
         stream.sync()
-        if not overwrite and path.exists():
-            raise exists_error(path)
         with _failures(path):
-            temporary.replace(path)
+            if overwrite:
+                temporary.replace(path)
+            else:
+                _link(temporary, path)
             folder = os.open(path.parent, os.O_RDONLY)
             try:
                 os.fsync(folder)  # makes the new name durable
@@ -114,18 +113,28 @@ def atomic_write(path: Path, overwrite: bool = True, size: int = 0) -> Iterator[
                 os.close(folder)
 
 
+def _link(temporary: Path, path: Path) -> None:
+    """Give a file a second name that nothing has, though somebody else may write it just now."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError as error:
+        raise exists_error(path) from error
+    except OSError:  # a file system without links
+        if path.exists():
+            raise exists_error(path) from None
+        temporary.replace(path)
+
+
 @contextlib.contextmanager
-def scratch(path: Path, size: int = 0) -> Iterator[tuple[OutputFile, Path]]:
+def scratch(path: Path) -> Iterator[tuple[OutputFile, Path]]:
     """A new file beside `path`, and its name, for as long as the block lasts.
 
     It is removed when the block ends; after a kill, by whoever writes there a day later. Raises
-    OutputError. `path` and `size` are as in `atomic_write`.
+    OutputError.
     """
     with _failures(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     clear_halves(path.parent.absolute())
-    if size:
-        require_space(path, size)
     with contextlib.ExitStack() as stack:
         temporary = half_of(path)
         stack.callback(discard, temporary)  # also if a signal comes while it is made
@@ -209,23 +218,6 @@ def discard(path: Path) -> None:
     else:
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)
-
-
-def require_space(path: Path, size: int) -> None:
-    """Refuse a file, or what is in a folder, of so many bytes that its disk has no room for.
-
-    Raises OutputError.
-    """
-    places = (path.absolute(), *path.absolute().parents)
-    try:
-        total, _, free = shutil.disk_usage(next(place for place in places if place.is_dir()))
-    except OSError:
-        return  # whoever writes there is told why
-    if total and free < size:  # some file systems do not tell
-        raise OutputError(
-            f"cannot write {path}: it takes {byte_count(size)}, and {byte_count(free)} are free "
-            "on its disk"
-        )
 
 
 @contextlib.contextmanager

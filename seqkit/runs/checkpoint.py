@@ -122,9 +122,8 @@ class Checkpoint:
             check: called when all is on the disk, and may yet refuse: that takes a while.
             overwrite: whether a file that is there is replaced.
         """
-        content = self.content()
-        with disk.atomic_write(path, overwrite, sum(map(len, content))) as stream:
-            for part in content:
+        with disk.atomic_write(path, overwrite) as stream:
+            for part in self.content():
                 stream.write(part)
             stream.sync()
             check()

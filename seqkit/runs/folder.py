@@ -16,7 +16,7 @@ from typing import Any
 
 from seqkit.foundation import disk
 from seqkit.foundation.errors import OutputError
-from seqkit.foundation.run_folders import SAVED, RunFiles, is_run
+from seqkit.foundation.run_folders import RunFiles, is_run
 from seqkit.foundation.wording import first_of, json_text
 from seqkit.runs.checkpoint import Checkpoint
 
@@ -99,14 +99,6 @@ class RunFolder(RunFiles):
         except OSError:  # no folder, or one that whoever writes to it finds out about
             return []
 
-    def require_room(self, size: int) -> None:
-        """Raise OutputError where the disk has no room for checkpoints of so many bytes in all.
-
-        Those that are here already will be replaced.
-        """
-        here = [file for file in map(self.checkpoint, SAVED) if file.exists()]
-        disk.require_space(self.checkpoints, size - sum(file.stat().st_size for file in here))
-
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:
         """Keep other trainings out, from the first look at the run until the block ends.
@@ -148,8 +140,15 @@ class RunFolder(RunFiles):
 
     def check_own(self) -> None:
         """Raise OutputError where this folder is not this training's any more."""
-        if self._handle is not None:
-            check_lock(self._handle, self.lock)
+        if self._handle is None:
+            return
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(self._handle), self.lock.stat()):
+                return
+        raise OutputError(
+            f"{self.lock} is no longer the file that this training holds: its folder was moved or "
+            "replaced. This one ends, so that it does not mix with another"
+        )
 
     def clear(self) -> None:
         """Remove what an earlier run left, and nothing else."""
@@ -254,17 +253,6 @@ def take_lock(file: Path) -> int:
         os.close(handle)
         raise OutputError(f"run_dir={file.parent}: another training writes to this folder")
     return handle
-
-
-def check_lock(handle: int, file: Path) -> None:
-    """Raise OutputError if a lock file is not that of the handle any more: moved, or replaced."""
-    with contextlib.suppress(FileNotFoundError):
-        if os.path.samestat(os.fstat(handle), file.stat()):
-            return
-    raise OutputError(
-        f"{file} is no longer the file that this training holds: its folder was moved or replaced. "
-        "This one ends, so that it does not mix with another"
-    )
 
 
 def is_locked(file: Path) -> bool:

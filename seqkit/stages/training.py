@@ -196,10 +196,8 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
     closing = plan_closing(config, corpus, config.data, model, chosen, session)
     lanes = network.lay_out(data, model, train, seed, session)
     window, averaged = lanes.widest * lanes.sequence_length, train.average > 0
-    memory, room = footprint.of_training(model, window, precision, averaged=averaged)
+    memory = footprint.of_training(model, window, precision, averaged=averaged)
     machine.require_memory(memory, "this training", footprint.SMALLER, chosen)
-    if ranks.leads:
-        claim.folder.require_room(room)
     # This takes a while: all is checked.
     kept = None if saved is None or judged_anew else saved.recording
     recording = kept or ranks.shared(lambda: recording_to_keep(data, session))
