@@ -20,7 +20,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.evaluation.protocols import LANES
 from seqkit.foundation.errors import CheckpointError
@@ -39,11 +38,6 @@ _BLOCKS = 32
 _RESAMPLES = 2000
 _WITHIN = 0.025, 0.975  # of the losses
 _FEW = 3  # lanes that a CPU runs faster one after the other than side by side
-
-
-def _together(model: ModelConfig, on_gpu: bool) -> int:
-    """The symbols of one call, in all lanes."""
-    return max(_SYMBOLS, min(_SYMBOLS_ON_GPU, _LOGITS // model.vocabulary_size) * on_gpu)
 
 
 def require_numbers(nats: float | Floats, *, learning: bool = False) -> None:
@@ -157,6 +151,7 @@ class Chunk:
         return self.places[self.counted], self.nats.cpu().numpy()[self.counted]
 
 
+@torch.inference_mode()
 def chunks(
     scored: Scored,
     segments: Integers,
@@ -177,29 +172,12 @@ def chunks(
     Raises:
         GaveUpError: the persistent kernel gave up.
     """
-    rows = np.argsort(segments[:, 0] - segments[:, 2], kind="stable")  # the longest first
-    done = 0
-    if network is None:
-        with torch.no_grad():
-            network = scored.model.runnable_weights(dtype=torch.float32)
-    for chunk in _chunks(scored, network, segments, begin_state, rows):
-        yield chunk
-        done += int(chunk.counted.sum())
-        scored.watch(done)
-    require_finished(network.layers.failed)
-
-
-@torch.inference_mode()
-def _chunks(
-    scored: Scored,
-    network: RunnableWeights,
-    segments: Integers,
-    begin_state: State | None,
-    rows: Integers,
-) -> Iterator[Chunk]:
-    """Run the segments of some rows of a table; the arguments are those of `chunks`."""
     model, part, device = scored.model, scored.part, scored.model.head.weight.device
-    last, together = len(part) - 1, _together(model.config, device.type == "cuda")
+    network = network or model.runnable_weights(dtype=torch.float32)
+    last, done, together = len(part) - 1, 0, _SYMBOLS
+    if device.type == "cuda":
+        together = max(together, min(_SYMBOLS_ON_GPU, _LOGITS // model.config.vocabulary_size))
+    rows = np.argsort(segments[:, 0] - segments[:, 2], kind="stable")  # the longest first
     for group in _groups(rows, device):
         warm, begin, end = segments[group].T
         document = np.searchsorted(part.starts, warm, side="right") - 1
@@ -221,14 +199,16 @@ def _chunks(
             targets = part.symbols[np.minimum(places, last)].astype(np.int64)
             targets[~counted] = IGNORED
             labels = labels_at(part, np.minimum(places, last), device)
-            fed = torch.from_numpy(inputs).to(device)
-            wanted = torch.from_numpy(targets).to(device)
+            fed, wanted = (torch.from_numpy(own).to(device) for own in (inputs, targets))
             with shared_cores(device):
                 logits, state = network(fed, state, labels=labels)
                 if model.config.ends:  # which are no symbols of the part
                     logits = logits[..., : model.config.symbols]
                 each = cross_entropy(logits, wanted, "none")
             yield Chunk(group, places, counted, each, wanted, logits, state)
+            done += int(counted.sum())
+            scored.watch(done)
+    require_finished(network.layers.failed)
 
 
 def labels_at(part: Part, places: Integers, device: torch.device) -> Tensor | None:

@@ -39,8 +39,9 @@ def create(
     What it gives has `write`, for samples (n, C) that are appended; what exceeds ±1 is clipped.
 
     A file that it replaces stays until the block has ended, and for good if that fails. Where there
-    is none, a WAV can be played after every `write`, the others once the block has ended; if that
-    fails, what was written stays, unless that is nothing, or not all could be.
+    is none, a WAV can be played after every `write`, the others, which are in memory until then,
+    once the block has ended; if that fails, what was written stays, unless that is nothing, or not
+    all could be.
 
     Raises:
         OutputError: the file cannot be written, or exists and `overwrite` is false.
@@ -48,7 +49,9 @@ def create(
     if problem := refusal(path, sample_rate):
         raise OutputError(f"cannot write {path}: {problem}")
     kind = _Wav if path.suffix.lower() == ".wav" else _Encoded
-    replaces, begun = overwrite and _has_content(path), False
+    replaces = begun = False
+    with contextlib.suppress(OSError):
+        replaces = overwrite and path.stat().st_size > 0
     new_file = disk.atomic_write(path) if replaces else disk.create(path, overwrite)
     try:
         with (
@@ -100,20 +103,11 @@ def header(sample_rate: int, channels: int = 1, samples: int | None = None) -> b
     return riff + form + struct.pack("<4sI", b"data", size)
 
 
-def _has_content(path: Path) -> bool:
-    with contextlib.suppress(OSError):
-        return path.stat().st_size > 0
-    return False
-
-
 class _Wav:
     def __init__(self, stream: OutputFile, path: Path, sample_rate: int, channels: int) -> None:
-        self._path = path
-        self._sample_rate = sample_rate
-        self._channels = channels
+        self._stream, self._path = stream, path
+        self._sample_rate, self._channels = sample_rate, channels
         self._size = 0  # bytes of samples that the header promises
-        self._stream = stream
-        self.begun = False
         self.write(np.zeros(0, np.float32))  # the header at once
 
     def write(self, frames: Frames) -> None:
