@@ -221,13 +221,13 @@ class Model(Generic[Content]):
         self, symbols: Symbols | Integers, begin: ModelState, told: Literal["nats", "logits"]
     ) -> tuple[list[Floats], ModelState]:
         """What a `Chunk` of symbols (N,) has under a name, chunk by chunk; the state after them."""
-        from seqkit.evaluation import protocols, scoring
+        from seqkit.evaluation import scoring
 
         rows, after = list[Floats](), begin
         if not len(symbols):
             return rows, after
         (state, start), part = _carried(begin), Part.of(symbols.astype(np.uint32))
-        scored, segments = scoring.Scored(self.char_rnn, part, start), protocols.streaming(part)
+        scored, segments = scoring.Scored(self.char_rnn, part, start), scoring.streaming(part)
         for chunk in scoring.chunks(scored, segments, begin_state=state):
             rows.append(getattr(chunk, told)[:, 0].float().cpu().numpy())
             after = _kept(chunk.after, int(symbols[chunk.places[-1, 0]]))

@@ -14,7 +14,7 @@ from seqkit.config import Keys
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import check_same
 from seqkit.data.sound import Wave
-from seqkit.evaluation import baselines, dynamic, protocols, scoring, streaming
+from seqkit.evaluation import baselines, dynamic, scoring, streaming
 from seqkit.evaluation.likeness import Distances
 from seqkit.evaluation.recording import VERDICT, Recording
 from seqkit.evaluation.scoring import Score
@@ -65,7 +65,7 @@ def _prediction(
         scored = scoring.Scored(saved.build(chosen), part, saved.codec.start, bar.update)
         match keys.protocol:
             case "windowed":
-                score = scoring.evaluate(scored, protocols.windowed(part, keys.window))
+                score = scoring.evaluate(scored, scoring.windowed(part, keys.window))
             case "dynamic":
                 score = dynamic.evaluate(scored)
             case _:

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqkit.evaluation import protocols, scoring
+from seqkit.evaluation import scoring
 from seqkit.evaluation.scoring import Score, Scored, total
 from seqkit.foundation.threads import shared_cores
 from seqkit.model.char_rnn import CharRNN
@@ -58,7 +58,7 @@ def nats(scored: Scored, learning: Learning) -> Iterator[tuple[Integers, Floats]
     optimizer = torch.optim.Adam(
         weights, learning.rate, betas=(0.0, _MEMORY), fused=True, capturable=device.type == "cuda"
     )
-    for first, _, end in protocols.streaming(part).tolist():
+    for first, _, end in scoring.streaming(part).tolist():
         state = model.zero_state(1)
         inputs = np.concatenate([[scored.start], part.symbols[first : end - 1]]).astype(np.int64)
         for begin in range(first, end, learning.window):

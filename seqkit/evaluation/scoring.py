@@ -1,5 +1,10 @@
 """How well a model predicts data: the nats of every symbol, and what they come to.
 
+From which state each symbol is predicted, a protocol says. It is a table of segments (S, 3), each a
+row (warm, begin, end) of places in a part: the state is zero at `warm`, and the predictions from
+`begin` to `end` count. Every symbol of the part counts exactly once; with `spread`, some do. No
+segment begins within a frame of sound.
+
 The nats of a symbol are -ln p, p being the probability that the model gave it. They are added up
 block by block while they are found.
 
@@ -21,7 +26,6 @@ import torch
 from torch import Tensor
 
 from seqkit.data.corpus import Part
-from seqkit.evaluation.protocols import LANES
 from seqkit.foundation.errors import CheckpointError
 from seqkit.foundation.threads import shared_cores
 from seqkit.model.char_rnn import CharRNN
@@ -29,8 +33,10 @@ from seqkit.model.network import RunnableWeights, cross_entropy, require_finishe
 from seqkit.model.state import State
 from seqkit.symbols import IGNORED, Floats, Integers
 
-CHUNK = 4096
-"""Steps of one call, at most."""
+CHUNK, LANES = 4096, 64
+"""Steps of one call, and segments that are scored side by side, at most."""
+WARM = 256
+"""Symbols after which an LSTM's state hardly depends on where it began."""
 
 _SYMBOLS = 8192  # of one call, in all lanes, and
 _SYMBOLS_ON_GPU, _LOGITS = 32768, 1 << 26  # if so many logits are not more
@@ -52,6 +58,57 @@ def require_numbers(nats: float | Floats, *, learning: bool = False) -> None:
             "the checkpoint's weights give no numbers: they are not finite, or so large that they "
             f"overflow{also}: use another checkpoint"
         )
+
+
+def streaming(part: Part) -> Integers:
+    """Each document from the zero state to its end, the state carried all the way."""
+    ends = np.append(part.starts[1:], len(part))
+    return np.stack([part.starts, part.starts, ends], axis=1)
+
+
+def windowed(part: Part, window: int) -> Integers:
+    """Windows of `window` symbols, each from the zero state; within a frame none ends."""
+    return cut(streaming(part), part.whole_frames(window), warm=0)
+
+
+def warmed(part: Part) -> Integers:
+    """Streaming, approximated: segments that run side by side, each warmed up on 256 symbols.
+
+    Training validates like this. It takes a fraction of the time of `streaming` and agrees with it
+    as far as the network forgets what lies further back.
+    """
+    length = max(-(-len(part) // LANES), WARM)
+    warm = part.whole_frames(WARM)
+    return cut(streaming(part), part.whole_frames(length), warm=warm)
+
+
+def spread(part: Part, symbols: int) -> Integers:
+    """As `warmed`, of about so many symbols: equal stretches at equal distances over the part."""
+    stretches = min(max(symbols // WARM, 1), LANES)
+    frame, warm = part.frame, part.whole_frames(WARM)
+    length = max(symbols // stretches // frame, 1) * frame
+    rows = []
+    for number in range(stretches):
+        begin = number * len(part) // stretches // frame * frame
+        end = min(begin + length, len(part))
+        first = int(np.searchsorted(part.starts, begin, side="right")) - 1
+        last = int(np.searchsorted(part.starts, end, side="left"))
+        starts = part.starts[first:last]  # of the documents that it has a share in
+        begins = np.maximum(starts, begin)
+        ends = np.append(begins[1:], end)
+        rows.append(np.stack([np.maximum(begins - warm, starts), begins, ends], axis=1))
+    return np.concatenate(rows)
+
+
+def cut(documents: Integers, length: int, warm: int) -> Integers:
+    """Documents (S, 3) in segments of `length`, warmed up on so many symbols of the same one."""
+    first, _, end = documents.T
+    counts = -(-(end - first) // length)
+    first, end = np.repeat(first, counts), np.repeat(end, counts)
+    number = np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
+    begins = first + number * length
+    ends = np.minimum(begins + length, end)
+    return np.stack([np.maximum(begins - warm, first), begins, ends], axis=1)
 
 
 @dataclass(frozen=True)
@@ -123,7 +180,7 @@ class Scored:
 
 @torch.inference_mode()
 def evaluate(scored: Scored, segments: Integers) -> Score:
-    """The score of a part in the segments that a function of `protocols` returned for it."""
+    """The score of a part in the segments that a protocol has for it."""
     return total(scored.part, (chunk.counted_nats() for chunk in chunks(scored, segments)))
 
 

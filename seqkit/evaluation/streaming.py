@@ -17,9 +17,8 @@ import numpy as np
 import torch
 
 from seqkit.data.corpus import Part
-from seqkit.evaluation import protocols, scoring
-from seqkit.evaluation.protocols import LANES
-from seqkit.evaluation.scoring import CHUNK, Chunk, Score, Scored, total
+from seqkit.evaluation import scoring
+from seqkit.evaluation.scoring import CHUNK, LANES, Chunk, Score, Scored, total
 from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers, symbol_dtype
 
@@ -95,7 +94,7 @@ def pieces(part: Part) -> Integers:
     least, most = _PIECES
     size = min(max(least, -(-len(part) // LANES // CHUNK) * CHUNK), most)
     size, warm = map(part.whole_frames, (size, CHUNK))
-    return protocols.cut(protocols.streaming(part), size, warm=warm)
+    return scoring.cut(scoring.streaming(part), size, warm=warm)
 
 
 @torch.inference_mode()

@@ -1,6 +1,6 @@
 "use strict";
-// Sound of codes, in a worker. Each class is told in the file of data/codecs/spectral/ that it is
-// named after. Targets are rounded to 32 bits where theirs are: they are the same to the bit.
+// Sound of codes, in a worker. Each class is told where data/codecs/spectral/ has its name.
+// Targets are rounded to 32 bits where theirs are: they are the same to the bit.
 const OVERLAP = 4, BLOCK = 8, LOOK = 8, ROUNDS = 4, MOMENTUM = 0.99, TINY = 1e-20;
 const RANGE = 90, SILENT = 8, BEND = 300, AROUND = 4, STEADY = 2, NEPERS = Math.fround(Math.LN10 / 20);
 const KNEE = 0.875, TURN = 0.25 / 0.25645, TILT = -0.25645 / 0.5;
@@ -184,7 +184,7 @@ function steadied(frames, place) {     // the levels of one of some frames
 class PhaseDecoder {
   constructor(size, channels) {
     const transform = new Transform(size), { hop, bins, window } = transform;
-    const known = Float64Array.from({ length: 3 * hop }, (_, i) => {      // see phase.py
+    const known = Float64Array.from({ length: 3 * hop }, (_, i) => {      // see transform.py
       let sum = 0, all = 0;
       for (let place = i % hop; place < size; place += hop) {
         all += window[place] ** 2;
@@ -290,7 +290,7 @@ class PhaseDecoder {
     let phase = zeros(before.sizes.length), earlier = before.logs;
     if (known) {
       const { re, im } = before.common;
-      const turned = (own, k) => (k % 2 ? -own[k] : own[k]) + 0;       // -0 is 0, see phase.py
+      const turned = (own, k) => (k % 2 ? -own[k] : own[k]) + 0;       // -0 is 0, see transform.py
       phase = phase.map((_, k) => Math.atan2(turned(im, k), turned(re, k)));
     }
     for (let i = known; i < count; i++) {

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from seqkit.data.corpus import Part
-from seqkit.evaluation import protocols, scoring
+from seqkit.evaluation import scoring
 from seqkit.evaluation.scoring import Chunk
 from seqkit.foundation.errors import DivergedError
 from seqkit.foundation.ranks import ALONE, Ranks
@@ -64,9 +64,9 @@ class Validation:
         self._ranks = ranks
         self._chosen = ("average" if weights.average else "raw", 1.0)  # weights and temperature
         if len(part) > SCORED:
-            self._segments = protocols.spread(part, SCORED)
+            self._segments = scoring.spread(part, SCORED)
         else:
-            self._segments = protocols.warmed(part) if len(part) else np.zeros((0, 3), np.int64)
+            self._segments = scoring.warmed(part) if len(part) else np.zeros((0, 3), np.int64)
         _, begin, end = self._segments.T
         self.scored = int((end - begin).sum())
         """How many symbols of the part are scored."""
@@ -153,7 +153,7 @@ class Validation:
             if self.scored <= most:
                 kept = parts = [*parts]
             else:
-                some = protocols.spread(self._part, min(_ENOUGH, most))
+                some = scoring.spread(self._part, min(_ENOUGH, most))
                 kept = [*run(some, lambda scored: None)]
             tried.append(self._best_temperature(kept))
         totals = torch.zeros(len(tried), dtype=torch.float64)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seqkit.data.corpus import Part
-from seqkit.evaluation import protocols
+from seqkit.evaluation import scoring
 from seqkit.symbols import Integers
 
 LENGTHS = [(1,), (300,), (20_000, 1, 256, 255, 9000), (3,) * 80]
@@ -29,10 +29,10 @@ def check(data: Part, segments: Integers) -> None:
 def test_every_symbol_counts_once(lengths: tuple[int, ...]) -> None:
     data = part(lengths)
     for segments in (
-        protocols.streaming(data),
-        protocols.windowed(data, 7),
-        protocols.windowed(data, 10**6),
-        protocols.warmed(data),
+        scoring.streaming(data),
+        scoring.windowed(data, 7),
+        scoring.windowed(data, 10**6),
+        scoring.warmed(data),
     ):
         check(data, segments)
 
@@ -42,12 +42,12 @@ def test_every_symbol_counts_once(lengths: tuple[int, ...]) -> None:
 def test_what_is_spread_counts_so_many_symbols_once(lengths: tuple[int, ...], symbols: int) -> None:
     data, symbols = part(lengths), min(symbols, sum(lengths))
     counts = np.zeros(len(data), np.int64)
-    segments = protocols.spread(data, symbols)
+    segments = scoring.spread(data, symbols)
     for warm, begin, end in segments.tolist():
         counts[begin:end] += 1
-        assert warm == max(begin - protocols.WARM, data.starts[data.starts <= begin][-1])
+        assert warm == max(begin - scoring.WARM, data.starts[data.starts <= begin][-1])
         assert begin < end <= min([*data.starts[data.starts > begin], len(data)])
     assert counts.max() == 1
-    assert symbols - protocols.LANES < counts.sum() <= symbols
+    assert symbols - scoring.LANES < counts.sum() <= symbols
     if symbols >= 600 < len(data):
         assert all(half.any() for half in np.array_split(counts, 2))

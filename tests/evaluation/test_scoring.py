@@ -9,7 +9,7 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
-from seqkit.evaluation import dynamic, protocols, scoring
+from seqkit.evaluation import dynamic, scoring
 from seqkit.evaluation.scoring import Score, Scored
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Floats
@@ -45,9 +45,9 @@ def by_hand(model: CharRNN, inputs: list[int], targets: list[int]) -> list[float
 def test_every_place_has_its_nats(model: CharRNN, protocol: str, lengths: tuple[int, ...]) -> None:
     data = part(*lengths)
     segments = {
-        "streaming": protocols.streaming(data),
-        "windowed": protocols.windowed(data, 50),
-        "warmed": protocols.warmed(data),
+        "streaming": scoring.streaming(data),
+        "windowed": scoring.windowed(data, 50),
+        "warmed": scoring.warmed(data),
     }[protocol]
     each = np.full(len(data), np.nan)
     for chunk in scoring.chunks(Scored(model, data, START), segments):
@@ -73,7 +73,7 @@ def test_the_end_of_a_document_is_no_symbol_that_could_have_followed(model: Char
         cut = tuple(slice(count) for count in own.shape)
         values[cut] = own
     found, expected = (
-        scoring.evaluate(Scored(net, data, START), protocols.streaming(data)).loss
+        scoring.evaluate(Scored(net, data, START), scoring.streaming(data)).loss
         for net in (with_ends, model)
     )
     assert found == pytest.approx(expected, rel=1e-6)

@@ -6,7 +6,7 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
-from seqkit.evaluation import protocols, scoring, streaming
+from seqkit.evaluation import scoring, streaming
 from seqkit.evaluation.scoring import CHUNK, Scored
 from seqkit.evaluation.streaming import stretches
 from seqkit.model.char_rnn import CharRNN
@@ -56,7 +56,7 @@ def test_stretches_add_up_to_the_stream(
     monkeypatch.setattr(streaming, "_STRETCH", STRETCH)
     model, part, watched = network(forget_bias).to(device), part_of(*lengths), list[int]()
     whole, expected = Scored(model, part, START), np.zeros(len(part), np.float32)
-    for chunk in scoring.chunks(whole, protocols.streaming(part)):
+    for chunk in scoring.chunks(whole, scoring.streaming(part)):
         places, nats = chunk.counted_nats()
         expected[places] = nats
     found = [*stretches(Scored(model, part, START, watched.append))]

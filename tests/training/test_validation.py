@@ -6,7 +6,7 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
-from seqkit.evaluation import protocols, scoring
+from seqkit.evaluation import scoring
 from seqkit.evaluation.scoring import Scored
 from seqkit.lstm import Execution
 from seqkit.model.char_rnn import CharRNN
@@ -35,7 +35,7 @@ def validation_of(part: Part, *, calibrate: bool) -> Validation:
 
 
 def loss(scored: CharRNN, part: Part = PART) -> float:
-    return scoring.evaluate(Scored(scored, part, 0), protocols.warmed(part)).loss
+    return scoring.evaluate(Scored(scored, part, 0), scoring.warmed(part)).loss
 
 
 @pytest.mark.parametrize("calibrate", [False, True])

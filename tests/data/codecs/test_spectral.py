@@ -13,8 +13,7 @@ from seqkit.data.codecs.spectral import CODES, SIZE, Spectral, choose
 from seqkit.data.codecs.spectral.books import Books
 from seqkit.data.codecs.spectral.codec import SILENCE, limited
 from seqkit.data.codecs.spectral.layout import steadied
-from seqkit.data.codecs.spectral.phase import PhaseDecoder
-from seqkit.data.codecs.spectral.transform import Transform
+from seqkit.data.codecs.spectral.transform import PhaseDecoder, Transform
 from seqkit.data.etude import compose, render
 from seqkit.data.sound import Frames
 from seqkit.symbols import Floats

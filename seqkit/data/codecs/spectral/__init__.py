@@ -1,7 +1,7 @@
 """Sound as a few codes a frame, some 60 to 170 frames a second.
 
     samples -> `transform` -> `layout` -> rows of numbers -> `books` -> codes
-    codes -> `books` -> rows of numbers -> `layout` -> magnitudes -> `phase` -> samples
+    codes -> `books` -> rows of numbers -> `layout` -> magnitudes -> `transform` -> samples
 
 `codec` joins them, and `choice` finds how long the windows of a recording should be.
 """

@@ -15,8 +15,7 @@ import numpy.typing as npt
 from seqkit.data.codecs.base import checked_symbols
 from seqkit.data.codecs.spectral.books import Books, decoded, encoded, fit
 from seqkit.data.codecs.spectral.layout import AROUND, Layout
-from seqkit.data.codecs.spectral.phase import PhaseDecoder
-from seqkit.data.codecs.spectral.transform import OVERLAP, Rows, Spectra, Transform
+from seqkit.data.codecs.spectral.transform import OVERLAP, PhaseDecoder, Rows, Spectra, Transform
 from seqkit.data.sound import Frames, Wave
 from seqkit.symbols import Floats, Integers, Symbols, symbol_dtype
 
