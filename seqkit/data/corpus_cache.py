@@ -28,14 +28,14 @@ from seqkit.data.files import BadFileError, Findings, Sink, digest_of
 from seqkit.data.sound.reader import SoundReader
 from seqkit.data.sound_encoder import encode_sound, frames_of
 from seqkit.data.source import Source
-from seqkit.data.text_encoder import encode_text, pieces_of
+from seqkit.data.text_encoder import UNKNOWN, encode_text, pieces_of
 from seqkit.foundation import disk
 from seqkit.foundation.console import Progress
 from seqkit.foundation.errors import DataError, OutputError
 from seqkit.foundation.session import Session
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
-_FORMAT = 19  # of the cached files; what is chosen otherwise changes their key, too
+_FORMAT = 20  # of the cached files; what is chosen otherwise changes their key, too
 _OF_SOUND = ("on_bad_file", "channel")
 _OF_TEXT = ("on_bad_file", "unknown", "newline", "leave_out", "document", "encoding", "kind")
 """The keys that what is kept depends on, beside the codec."""
@@ -254,7 +254,7 @@ def encode(
     return starts, {
         "sha256": source.sha256_of(sha256),
         "counts": [len(each) for each in sizes],
-        "skipped": findings.skipped + len(findings.left_out),
+        "skipped": findings.counts[UNKNOWN["skip"]] + len(findings.left_out),
         "notes": findings.notes(source.documents, codec),
     }
 

@@ -166,51 +166,30 @@ def is_text(begin: bytes, encoding: str) -> bool:
 
 @dataclass
 class Findings:
-    """Of any files, which go by their names; those of several files are merged.
+    """Of any files, which go by their names.
 
     left_out: the recordings that hold nothing to learn from, and why.
-    converted: how many recordings were brought to another form.
-    clipped: samples beyond full scale.
-    empty: documents in files that were left out because nothing is in them.
-    skipped, replaced: characters outside the vocabulary that were left out, or replaced. A codec of
-        one's own does not tell.
+    counts: how often else something was found: a noun, which may be empty, and what is said of it.
     """
 
     left_out: dict[str, str] = field(default_factory=dict)
-    converted: Counter[str] = field(default_factory=Counter)
-    clipped: int = 0
-    empty: int = 0
-    skipped: int = 0
-    replaced: int = 0
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def merge(self, other: "Findings") -> None:
-        """Take in what was found in files that follow, or in more bytes of the last one."""
-        for name, found in vars(other).items():
-            own = getattr(self, name)
-            setattr(self, name, own | found if type(found) is dict else own + found)
+        """Take in what was found in other files."""
+        self.left_out |= other.left_out
+        self.counts += other.counts
 
     def notes(self, files: Mapping[str, Path], codec: Codec) -> list[str]:
         """What the user is told about these files, by their names."""
-        if codec.kind == "audio":
-            parts = [*self._of_sound(files)]
-            told = (
-                f"{len(files) - len(self.left_out)} of {counted(len(files), 'file')} of sound read"
-            )
-            return ["; ".join([told, *parts])] if parts else []
-        return [*self._of_text()]
-
-    def _of_sound(self, files: Mapping[str, Path]) -> Iterator[str]:
-        for what, count in self.converted.items():
-            yield f"{count} {what}"
+        parts = [
+            f"{counted(count, noun) if noun else count} {said}"
+            for (noun, said), count in self.counts.items()
+        ]
+        if codec.kind != "audio":
+            return parts
         for why in dict.fromkeys(self.left_out.values()):
             those = [files[name] for name, reason in self.left_out.items() if reason == why]
-            yield f"{len(those)} left out ({why}): {first_of(those)}"
-        if self.clipped:
-            yield f"{counted(self.clipped, 'sample')} over 1 clipped"
-
-    def _of_text(self) -> Iterator[str]:
-        if self.empty:
-            yield f"{counted(self.empty, 'empty document')} left out"
-        for count, what in ((self.skipped, "left out"), (self.replaced, "replaced by the nearest")):
-            if count:
-                yield f"{counted(count, 'character')} outside the vocabulary {what}"
+            parts.append(f"{len(those)} left out ({why}): {first_of(those)}")
+        told = f"{len(files) - len(self.left_out)} of {counted(len(files), 'file')} of sound read"
+        return ["; ".join([told, *parts])] if parts else []

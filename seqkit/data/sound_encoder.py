@@ -43,9 +43,8 @@ def encode_sound(
         BadFileError: it cannot be read; some of it may be written.
     """
     recording, rate, channels = SoundReader(file), codec.sample_rate, codec.channels
-    findings = Findings(converted=_conversions(recording, rate, channels, config))
-    size, peak, left = 0, 0.0, skipped
-    encode = codec.encoder()
+    found = Findings(counts=_conversions(recording, rate, channels, config))
+    size, peak, left, encode = 0, 0.0, skipped, codec.encoder()
     silence = np.zeros((skipped, channels), np.float32)
     for frames in chain(frames_of(recording, rate, channels, config, count), [None]):
         with codecs.failures(type(codec), "encode"):
@@ -56,15 +55,13 @@ def encode_sound(
             left = max(left - len(frames), 0)
             peak = max(peak, float(np.abs(frames).max(initial=0)))
             if isinstance(codec, Quantiser):
-                findings.clipped += int(np.count_nonzero(np.abs(frames) * codec.gain > 1))
-    why = ""
+                beyond = np.count_nonzero(np.abs(frames) * codec.gain > 1)
+                found.counts["sample", "over 1 clipped"] += int(beyond)
     if size < SHORTEST * codec.symbol_rate:
-        why = f"shorter than {SHORTEST * 1000:g} ms"
+        found.left_out[name] = f"shorter than {SHORTEST * 1000:g} ms"
     elif peak < SILENT:
-        why = "silent"
-    if why:
-        return np.zeros(0, np.int64), Findings({name: why}, findings.converted)
-    return np.array([size], np.int64), findings
+        found.left_out[name] = "silent"
+    return np.array([] if found.left_out else [size], np.int64), found
 
 
 def frames_of(
@@ -84,14 +81,14 @@ def frames_of(
 
 def _conversions(
     recording: SoundReader, rate: int, channels: int, config: DataConfig
-) -> Counter[str]:
+) -> Counter[tuple[str, str]]:
     """In what a recording is brought to another form."""
-    conversions = Counter[str]()
+    made = list[str]()
     if recording.sample_rate != rate:
-        conversions[f"resampled from {recording.sample_rate} Hz to {rate} Hz"] += 1
+        made.append(f"resampled from {recording.sample_rate} Hz to {rate} Hz")
     if recording.channels < channels:
-        conversions["mono, read into both channels"] += 1
+        made.append("mono, read into both channels")
     if recording.channels > channels:
         how = "mixed from" if config.channel == "mix" else "read by one of"
-        conversions[f"{how} {recording.channels} channels"] += 1
-    return conversions
+        made.append(f"{how} {recording.channels} channels")
+    return Counter(("", each) for each in made)

@@ -10,6 +10,7 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,11 @@ from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.wording import unescaped
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
+UNKNOWN = {
+    "skip": ("character", "outside the vocabulary left out"),
+    "nearest": ("character", "outside the vocabulary replaced by the nearest"),
+}
+"""What is told of unknown characters, by `data.unknown`. A codec of one's own does not tell."""
 _SEEN_AGAIN = 1 << 8  # characters of a block that are looked at again with the next one
 _ENCODINGS = "cp1252 (Western European), cp1251 (Russian), gb18030 (Chinese) …"
 
@@ -98,8 +104,7 @@ def pieces_of(file: Path, kind: str, config: DataConfig, count: Watch) -> Iterat
     Raises:
         BadFileError: it cannot be read.
     """
-    pieces = _read(file, kind, config, count)
-    return ("".join(piece) if isinstance(piece, list) else piece for piece in pieces)
+    return (piece[0][:0].join(piece) for piece in _read(file, kind, config, count))
 
 
 def encode_text(
@@ -118,38 +123,31 @@ def encode_text(
     sizes, findings = array("q"), Findings()  # there may be a hundred million documents
     offset = 0
     for piece in _read(file, codec.kind, config, count):
-        if isinstance(piece, list):
-            text: str | bytes = "".join(piece)
-            symbols, lengths = _encode_documents(str(file), piece, len(sizes), codec, config)
-            if sizes:  # the first goes on where the last one stopped
-                sizes[-1] += lengths.pop(0)
-            sizes.extend(lengths)
-        else:
-            text = piece
-            symbols = _encode(str(file), text, offset, codec, config)
-            sizes = array("q", [sum(sizes) + symbols.size])
+        symbols, lengths = _encode_documents(str(file), piece, offset, len(sizes), codec, config)
+        if sizes:  # the first goes on where the last one stopped
+            sizes[-1] += lengths.pop(0)
+        sizes.extend(lengths)
         stream.write(np.ascontiguousarray(symbols).data)
-        if config.unknown != "error" and isinstance(codec, Characters) and isinstance(text, str):
-            unknown = codec.unknown_in(text).total()
-            findings.skipped += unknown if config.unknown == "skip" else 0
-            findings.replaced += unknown if config.unknown == "nearest" else 0
-        offset += len(text)
+        if config.unknown in UNKNOWN and isinstance(codec, Characters):
+            findings.counts[UNKNOWN[config.unknown]] += codec.unknown_in("".join(piece)).total()
+        offset += sum(map(len, piece))
     if config.cuts_files and config.document != "blank_line":
-        findings.empty = sizes[:-1].count(0)  # a last line has an end, too
+        findings.counts["empty document", "left out"] += sizes[:-1].count(0)  # a last line ends
     return np.frombuffer(sizes, np.int64), findings
 
 
-def _read(
-    file: Path, kind: str, config: DataConfig, count: Watch
-) -> Iterator[str] | Iterator[bytes] | Iterator[list[str]]:
-    """The content in pieces; of a file that is cut, some documents each time.
+def _read(file: Path, kind: str, config: DataConfig, count: Watch) -> Iterator[list[Any]]:
+    """The content in pieces, of text or bytes, each a list of documents or parts of one.
 
-    With newline=lf all line ends are LF, and what is to be left out is gone.
+    The first of each list goes on with the last one of the list before. With newline=lf all line
+    ends are LF, and what is to be left out is gone.
     """
     if kind == "bytes":
-        return blocks(file, count)
+        return ([block] for block in blocks(file, count))
     text = _text_blocks(file, config, count)
-    return split_documents(text, config.document) if config.cuts_files else text
+    return (
+        split_documents(text, config.document) if config.cuts_files else ([block] for block in text)
+    )
 
 
 def split_documents(blocks: Iterable[str], document: str) -> Iterator[list[str]]:
@@ -182,14 +180,20 @@ def _pattern(document: str) -> re.Pattern[str]:
 
 
 def _encode_documents(
-    file: str, texts: list[str], before: int, codec: TextCodec, config: DataConfig
+    file: str, texts: list[Any], offset: int, before: int, codec: TextCodec, config: DataConfig
 ) -> tuple[Symbols, list[int]]:
-    """The symbols (N,) of some documents, and how many each has; `before` stand before them."""
+    """The symbols (N,) of some documents of a file, and how many each has.
+
+    They stand at an `offset`, and so many documents `before` them.
+    """
+    if not config.cuts_files:
+        (piece,) = texts
+        symbols = _encode(file, piece, offset, codec, config)
+        return symbols, [symbols.size]
     if isinstance(codec, Characters):  # a symbol for a character: all of them at once
-        text = "".join(texts)
         with contextlib.suppress(DataError):
-            symbols = _encode(file, text, 0, codec, config)
-            if symbols.size == len(text):
+            symbols = _encode(file, "".join(texts), 0, codec, config)
+            if symbols.size == sum(map(len, texts)):
                 return symbols, [*map(len, texts)]
     encoded = [
         _encode(f"{file}, document {number}", text, 0, codec, config)
