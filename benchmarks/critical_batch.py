@@ -36,8 +36,8 @@ from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError, DivergedError, SeqkitError
 from seqkit.foundation.session import Session
 from seqkit.model.char_rnn import CharRNN
+from seqkit.stages.network import choose_execution, task_of
 from seqkit.training.events import Validated
-from seqkit.training.kernel_choice import choose_execution
 from seqkit.training.step import Plan
 from seqkit.training.trainer import Trainer
 
@@ -73,7 +73,7 @@ def curve(config: Config, corpus: Corpus, target: float, until: float) -> list[t
     config.model.vocabulary_size = corpus.codec.size
     model = CharRNN(config.model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
     precisions = device.candidate_precisions(train.precision, chosen)
-    execution = choose_execution(model, lanes, precisions=precisions)
+    execution = choose_execution(task_of(model, lanes), precisions)
     plan = Plan(config.optimizer, train, config.fixed_seed, execution)
     trainer = Trainer(model, lanes, validation, plan)
     trainer.prepare()

@@ -26,8 +26,8 @@ from seqkit.data.corpus import Part
 from seqkit.foundation import device, processes
 from seqkit.foundation.ranks import Ranks, joined
 from seqkit.model.char_rnn import CharRNN
+from seqkit.stages.network import choose_execution, task_of
 from seqkit.training.events import Trained
-from seqkit.training.kernel_choice import choose_execution
 from seqkit.training.step import Plan
 from seqkit.training.trainer import Trainer
 
@@ -42,7 +42,7 @@ def measured(config: Config, ranks: Ranks, steps: int = STEPS) -> dict[str, Any]
     lanes.share_out(ranks.rank.number, ranks.rank.size)
     model = CharRNN(config.model, torch.Generator().manual_seed(config.fixed_seed)).to(chosen)
     precisions = device.candidate_precisions(train.precision, chosen)
-    execution = ranks.shared(lambda: choose_execution(model, lanes, precisions=precisions))
+    execution = ranks.shared(lambda: choose_execution(task_of(model, lanes), precisions))
     empty = Part(np.zeros(0, np.uint8), np.zeros(0, np.int64))
     plan = Plan(config.optimizer, train, config.fixed_seed, execution)
     trainer = Trainer(model, lanes, empty, plan, ranks=ranks)

@@ -33,7 +33,7 @@ from seqkit.data.lanes import Lanes
 from seqkit.foundation.device import candidate_precisions, has_fast_bf16, set_fp32
 from seqkit.lstm import DTYPES, Execution, GraphedCall
 from seqkit.model.char_rnn import CharRNN
-from seqkit.training.kernel_choice import choose_execution, task_of
+from seqkit.stages.network import choose_execution, task_of
 from seqkit.training.step import Plan
 from seqkit.training.trainer import Trainer
 
@@ -72,11 +72,11 @@ def rows(config: Config, device: torch.device) -> dict[str, Row]:
         _warm_cublas(device)
     precisions = candidate_precisions(config.train.precision, device)
     model, lanes = _model(config, config.model, device), random_lanes(config)
-    choose = partial(choose_execution, lanes=lanes, precisions=precisions)
-    execution = by_cudnn = choose(model)
+    execution = by_cudnn = choose_execution(task_of(model, lanes), precisions)
     if execution.persistent:
         settings = dataclasses.replace(config.model, backend="cudnn")
-        by_cudnn = choose(_model(config, settings, device))
+        task = task_of(_model(config, settings, device), lanes)
+        by_cudnn = choose_execution(task, precisions)
     built: dict[str, tuple[Build, object]] = {
         "seqkit": (partial(_trained, config, device, execution), execution),
         "bare": (partial(_bare, config, device, by_cudnn), by_cudnn),

@@ -34,9 +34,9 @@ from seqkit.runs.events import (
 )
 from seqkit.runs.record import State
 from seqkit.runs.saver import Saver
+from seqkit.stages.network import SMALLER
 from seqkit.stages.training import Training
 from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
-from seqkit.training.footprint import SMALLER
 
 _STATES: dict[type, State] = {
     **{Started: "running", Stopped: "stopped", Diverged: "diverged", Finished: "finished"},

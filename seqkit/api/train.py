@@ -20,8 +20,8 @@ from seqkit.foundation.run_folders import RunFiles
 from seqkit.foundation.session import Session
 from seqkit.foundation.settings import check_list, check_type
 from seqkit.runs.events import Event
+from seqkit.stages.network import SMALLER
 from seqkit.stages.training import set_up
-from seqkit.training.footprint import SMALLER
 
 _LOG = logging.getLogger("seqkit")
 _LONGEST = 1024  # characters of a path

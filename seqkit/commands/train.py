@@ -15,9 +15,9 @@ from seqkit.foundation.errors import NOT_BEGUN, LostProcessError, StoppedError
 from seqkit.foundation.ranks import joined
 from seqkit.foundation.session import Session
 from seqkit.runs.events import Diverged, Event, Sampled, Stopped, Validating, describe, readings
+from seqkit.stages.network import SMALLER
 from seqkit.stages.training import Training, set_up
 from seqkit.training.events import Trained
-from seqkit.training.footprint import SMALLER
 
 
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:

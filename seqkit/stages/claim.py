@@ -12,6 +12,7 @@ from pathlib import Path
 from seqkit.config import Config, DataConfig
 from seqkit.data import stdin
 from seqkit.data.codecs import Characters
+from seqkit.data.corpus import Corpus
 from seqkit.data.load import Known
 from seqkit.foundation.errors import CheckpointError, ConfigError
 from seqkit.foundation.session import Notice, Session
@@ -49,6 +50,24 @@ class Claim:
         if differs := resume.allowed(config, self.saved, changed):
             raise ConfigError(f"{differs}; {said}")
         return f"{self.folder.path}: {said}; a larger {ends} extends it"
+
+    def compared(
+        self, config: Config, corpus: Corpus, notice: Notice
+    ) -> tuple[tuple[str, ...], bool]:
+        """In what a run differs from what it was, and whether its losses of before count no more.
+
+        Raises ConfigError where it may not go on so.
+        """
+        changed, saved = self.changed, self.saved
+        if saved is None:
+            return changed, False
+        others = saved.data.get("sha256") != corpus.sha256
+        of_data = {name for name in changed if name.startswith("data.")}
+        judged_anew = others or bool(of_data - resume.PLACE_KEYS)
+        changed += (f"the data itself (the run learns from {saved.data.get('name')})",) * others
+        if differs := resume.allowed(config, saved, changed):
+            notice(f"going on though {differs}")
+        return changed, judged_anew
 
 
 @contextlib.contextmanager

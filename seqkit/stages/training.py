@@ -14,35 +14,57 @@ from dataclasses import dataclass
 
 import torch
 
-from seqkit.config import Config, values_of
+from seqkit.config import Config, ModelConfig, values_of
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.stdin import STDIN
 from seqkit.evaluation import baselines
 from seqkit.evaluation.recording import Recording
-from seqkit.foundation import device, machine
+from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.ranks import Ranks
 from seqkit.foundation.run_folders import find_checkpoint
 from seqkit.foundation.session import Session
 from seqkit.foundation.threads import FEW, shared_cores
+from seqkit.generation.engines import check_engine
+from seqkit.generation.medium import Medium
+from seqkit.generation.sampler import Request
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs import resume
+from seqkit.runs.asked import asked_of
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as load_checkpoint
 from seqkit.runs.folder import RunFolder
 from seqkit.stages import network
 from seqkit.stages.claim import Claim, claimed, settled
-from seqkit.stages.closing import ClosingSample, plan_closing
 from seqkit.stages.data import read_data
-from seqkit.stages.grow import grown
 from seqkit.stages.recording import recording_to_keep
-from seqkit.training import footprint
+from seqkit.symbols import Symbols
 from seqkit.training.schedule import Clock
 from seqkit.training.step import Plan
 from seqkit.training.trainer import Trainer
 
 _OWN_KEYS = resume.PLACE_KEYS | {"checkpoint", "out", "run_dir", "runs", "quiet"}
 """Keys in which processes may differ: the same data may lie elsewhere, and rank 0 alone writes."""
+_DOCUMENTS = 10  # in the closing sample, where files hold many
+
+
+@dataclass(frozen=True)
+class ClosingSample:
+    """The sample at the end of a training, after the symbols of its prompt."""
+
+    medium: Medium
+    prompt: Symbols
+    request: Request
+
+    @property
+    def length(self) -> int:
+        """Symbols of each stream."""
+        return self.request.length
+
+    @property
+    def glimpse(self) -> int:
+        """Symbols of a sample on the way."""
+        return min(self.length, self.medium.glimpse)
 
 
 @dataclass(frozen=True)
@@ -182,39 +204,34 @@ def _check_alike(config: Config, ranks: Ranks) -> None:
 def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training:
     """The training of a run: its data, its network, and what trains it."""
     ranks, saved, by = session.ranks, claim.saved, settled(claim, session)
-    config, train, seed = by.config, by.config.train, by.config.fixed_seed
-    precision, *_ = device.candidate_precisions(train.precision, chosen)
-    data = read_data(
-        config.data, by.known, train, session, recipe=config.recipe, goes_on=saved is not None
-    )
+    config, train, seed, notice = by.config, by.config.train, by.config.fixed_seed, session.notice
+    goes_on = saved is not None
+    data = read_data(config.data, by.known, train, session, recipe=config.recipe, goes_on=goes_on)
     corpus, start = data.corpus, saved
     if by.other is not None:
-        start = grown(by.other, corpus, bool(config.model.ends), seed, session.notice)
-    changed, judged_anew = _compared(claim, config, corpus, session)
+        start = network.grown(by.other, corpus, bool(config.model.ends), seed, notice)
+    changed, judged_anew = claim.compared(config, corpus, notice)
     model = network.shape_of(config.model, start, corpus)
     network.require_ends(config.model, data.unabridged)
-    closing = plan_closing(config, corpus, config.data, model, chosen, session)
+    closing = _closing(config, corpus, model, chosen, session)
     lanes = network.lay_out(data, model, train, seed, session)
-    window, averaged = lanes.widest * lanes.sequence_length, train.average > 0
-    memory = footprint.of_training(model, window, precision, averaged=averaged)
-    machine.require_memory(memory, "this training", footprint.SMALLER, chosen)
+    network.require_memory(model, train, lanes, chosen)
     # This takes a while: all is checked.
     kept = None if saved is None or judged_anew else saved.recording
     recording = kept or ranks.shared(lambda: recording_to_keep(data, session))
-    asked = network.as_asked(config.model, model)
-    if start is not None and asked != config.model:
-        session.notice("the model is that of the checkpoint, whatever the recipe and model.* say")
-    with device.memory_errors(footprint.SMALLER):
+    asked = network.as_asked(config.model, model, start, notice)
+    with device.memory_errors(network.SMALLER):
         built = network.build(model, start, seed, chosen)
         execution = ranks.shared(lambda: network.execution(train, built, lanes, session, saved))
+        now = ranks.clock if train.max_minutes else time.monotonic
+        clock = Clock(train.max_minutes, now, closing.length / closing.glimpse)
         plan = Plan(config.optimizer, train, seed, execution)
-        clock = Clock(
-            train.max_minutes,
-            ranks.clock if train.max_minutes else time.monotonic,
-            closing.length / min(closing.length, closing.medium.glimpse),
-        )
         trainer = Trainer(built, lanes, data.validation, plan, clock, ranks)
-        _restore(trainer, saved, judged_anew=judged_anew)
+        if saved is not None:
+            tensors = {name: torch.tensor(own) for name, own in saved.training_tensors.items()}
+            trainer.restore(saved.training or {}, tensors)
+        if judged_anew:
+            trainer.progress.forget_best()
     path = [str(corpus.stand_in)] if corpus.stand_in else config.data.path  # with which it goes on
     kept_keys = dataclasses.replace(config.data, path=path)
     return Training(
@@ -233,29 +250,19 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
     )
 
 
-def _compared(
-    claim: Claim, config: Config, corpus: Corpus, session: Session
-) -> tuple[tuple[str, ...], bool]:
-    """In what a run differs from what it was, and whether its losses of before count no more.
+def _closing(
+    config: Config, corpus: Corpus, model: ModelConfig, chosen: torch.device, session: Session
+) -> ClosingSample:
+    """Read the prompt, and check that there is an engine: now, not after the training.
 
-    Raises ConfigError where it may not go on so.
+    Raises:
+        SeqkitError: the prompt cannot be read, or no sample can be made so.
     """
-    changed, saved = claim.changed, claim.saved
-    if saved is None:
-        return changed, False
-    others = saved.data.get("sha256") != corpus.sha256
-    of_data = {name for name in changed if name.startswith("data.")}
-    judged_anew = others or bool(of_data - resume.PLACE_KEYS)
-    changed += (f"the data itself (the run learns from {saved.data.get('name')})",) * others
-    if differs := resume.allowed(config, saved, changed):
-        session.notice(f"going on though {differs}")
-    return changed, judged_anew
-
-
-def _restore(trainer: Trainer, saved: Checkpoint | None, *, judged_anew: bool) -> None:
-    """Go on from the state that was saved, if any. Raises CheckpointError: it does not fit."""
-    if saved is not None:
-        tensors = {name: torch.tensor(own) for name, own in saved.training_tensors.items()}
-        trainer.restore(saved.training or {}, tensors)
-    if judged_anew:
-        trainer.progress.forget_best()
+    codec = corpus.codec
+    session.catalogue.find("codecs", codec.name)  # or no checkpoint of this run could be read
+    streams = _DOCUMENTS if config.data.cuts_files else 1
+    keys = dataclasses.replace(config, until=None, streams=streams)  # which no training reads
+    medium, source, request = asked_of(keys, codec, model, config.data.newline)
+    prompt = medium.read_prompt(source, session.notice)
+    check_engine(model, codec.size, request, chosen)
+    return ClosingSample(medium, prompt, request)

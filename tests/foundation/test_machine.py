@@ -1,15 +1,11 @@
 """Cores and memory: what is free, and what cannot fit."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from seqkit.compose import compose
-from seqkit.compose.recipes import recipe_files
 from seqkit.foundation import device, machine
-from seqkit.training.footprint import of_training
 
 pytestmark = pytest.mark.faults
 
@@ -84,14 +80,3 @@ def test_a_group_grants_the_time_of_so_many_cores(
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(64), raising=False)
     assert machine.own_cores(files(tmp_path, content)) == granted
-
-
-@pytest.mark.parametrize("name", recipe_files([]))
-def test_a_shipped_recipe_is_not_refused_where_it_runs(name: str) -> None:
-    config = compose([f"recipe={name}"], [])
-    model = replace(config.model, vocabulary_size=config.model.vocabulary_size or 256)
-    train = config.train
-    places = train.batch_size * train.sequence_length
-    memory = of_training(model, places, "fp32", averaged=train.average > 0)
-    small = name in ("shakespeare", "toy_sentence", "wav_generation")
-    assert memory < (GB if small else 8 * GB)

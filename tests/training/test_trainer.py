@@ -15,8 +15,8 @@ from seqkit.foundation.errors import DivergedError
 from seqkit.foundation.ranks import ALONE, Ranks
 from seqkit.lstm import Execution
 from seqkit.model.char_rnn import CharRNN
+from seqkit.stages.network import task_of
 from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
-from seqkit.training.kernel_choice import task_of
 from seqkit.training.schedule import Clock
 from seqkit.training.step import Plan
 from seqkit.training.trainer import Trainer

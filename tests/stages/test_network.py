@@ -1,14 +1,22 @@
 """An execution runs what it says, and is kept where it can be."""
 
+from dataclasses import asdict, replace
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
-from seqkit.config import ModelConfig
+from seqkit.compose import compose
+from seqkit.compose.recipes import recipe_files
+from seqkit.config import ModelConfig, TrainConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
+from seqkit.foundation.catalogue import Catalogue
+from seqkit.foundation.session import Session
 from seqkit.lstm import Execution
 from seqkit.model.char_rnn import CharRNN
-from seqkit.training.kernel_choice import choose_execution
+from seqkit.stages.network import choose_execution, execution, footprint, task_of
 
 
 def setting(
@@ -28,19 +36,21 @@ def setting(
 )
 def test_a_cpu_runs_as_it_is_told(backend: str, kernel: str) -> None:
     model, lanes = setting("cpu", backend=backend)
-    assert choose_execution(model, lanes, precisions=["bf16", "fp32"]) == Execution(
-        kernel, "bf16", 25
-    )
+    found = choose_execution(task_of(model, lanes), ["bf16", "fp32"])
+    assert found == Execution(kernel, "bf16", 25)
 
 
 def test_a_resumed_run_keeps_its_execution_though_the_rule_has_another() -> None:
     model, lanes = setting("cpu")
-    before = Execution("stacked", "bf16", 25)
-    precisions = ["fp32", "bf16"]
-    assert choose_execution(model, lanes, precisions=precisions, before=before) == before
-    other = Execution("stacked", "fp16", 32)
-    chosen = choose_execution(model, lanes, precisions=precisions, before=other)
-    assert chosen == Execution("layerwise", "fp32", 25)
+
+    def found(before: Execution) -> Execution:
+        saved: Any = SimpleNamespace(training={"execution": asdict(before), "processes": 1})
+        train = TrainConfig(precision="fp32")
+        return execution(train, model, lanes, Session(Catalogue(), print), saved)
+
+    before = Execution("stacked", "fp32", 25)
+    assert found(before) == before
+    assert found(Execution("stacked", "fp16", 32)) == Execution("layerwise", "fp32", 25)
 
 
 @pytest.mark.gpu
@@ -61,6 +71,17 @@ def test_a_resumed_run_keeps_its_execution_though_the_rule_has_another() -> None
 @pytest.mark.parametrize("timed", [False, True])
 def test_a_rule_chooses_the_kernel(change: dict[str, object], kernel: str, timed: bool) -> None:
     model, lanes = setting("cuda", **change)  # type: ignore[arg-type]
-    found = choose_execution(model, lanes, precisions=["fp16", "bf16"], timed=timed)
+    found = choose_execution(task_of(model, lanes), ["fp16", "bf16"], timed=timed)
     assert (found.kernel, found.lanes) == (kernel, -(-lanes.batch_size // 8) * 8)
     assert timed or found.precision == "fp16"
+
+
+@pytest.mark.parametrize("name", recipe_files([]))
+def test_a_shipped_recipe_is_not_refused_where_it_runs(name: str) -> None:
+    config = compose([f"recipe={name}"], [])
+    model = replace(config.model, vocabulary_size=config.model.vocabulary_size or 256)
+    train = config.train
+    places = train.batch_size * train.sequence_length
+    memory = footprint(model, places, "fp32", averaged=train.average > 0)
+    small = name in ("shakespeare", "toy_sentence", "wav_generation")
+    assert memory < (10**9 if small else 8 * 10**9)
