@@ -232,7 +232,7 @@ def grown(origin: Checkpoint, corpus: Corpus, ends: bool, seed: int, notice: Not
         )
     if grows or ends != origin.model.ends:
         now, generator = torch.from_numpy(numbers), torch.Generator().manual_seed(seed)
-        network = _with_vocabulary(network, now, codec.size, generator, ends)
+        network = with_vocabulary(network, now, codec.size, generator, ends)
     weights = dict(network.state_dict())
     return dataclasses.replace(
         origin, model=network.config, codec=codec, labels=corpus.labels, weights=weights
@@ -240,7 +240,7 @@ def grown(origin: Checkpoint, corpus: Corpus, ends: bool, seed: int, notice: Not
 
 
 @torch.no_grad()
-def _with_vocabulary(
+def with_vocabulary(
     model: CharRNN, numbers: Tensor, size: int, generator: torch.Generator, ends: bool = False
 ) -> CharRNN:
     """The network for a vocabulary of `size` symbols that holds those it knows.

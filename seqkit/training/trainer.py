@@ -111,65 +111,53 @@ class Trainer:
             DivergedError: the loss is no longer finite, or every gradient explodes.
             GaveUpError: the persistent kernel gave up; what came since the last checkpoint is lost.
         """
-        progress = self.progress
-        self._time.start()
+        progress, clock = self.progress, self._time
+        clock.start()
         if progress.validating and len(self._part) > 0:
-            before = self.elapsed
             yield from self._validate(watch)
-            self._time.validated(before)
             yield Stepped(progress.step)
         while not self.finished:
             begun = time.perf_counter()
             self.update()
-            in_time = not self._time.is_up
-            last = not in_time or self._time.is_budget_spent or self._at_limit
-            validates = last or self._validation_due
-            saves = _every(self._plan.train.checkpoint_every, progress.step)
-            saves = saves or (self._ranks.alone and self._time.save_due)
-            report = validates or saves or progress.step == 1
-            report = report or _every(_EVERY, progress.step)
-            report = report or self._time.needs_look(_EVERY, progress.step)
-            if report:
+            validates, saves, reports = self._due()
+            if reports:
                 loss = self._mean_loss()  # waits for the device: the clock is read after it
-                saves = saves or self._ranks.shared(lambda: self._time.save_due)
-            if not in_time:
-                self._time.spend_budget()
+                saves = saves or self._ranks.shared(lambda: clock.save_due)
             progress.seconds += time.perf_counter() - begun
-            before = self.elapsed
-            if report:
-                yield self._report(loss)
             progress.validating = validates and len(self._part) > 0
-            if saves:
+            if reports:
+                yield self._report(loss)
+            if saves and (progress.validating or not validates):
                 yield CheckpointDue(progress.step)
-            if progress.validating:
-                yield from self._validate(watch)
-            elif validates:
-                if not saves:
-                    yield CheckpointDue(progress.step)
-                yield from self._sample()
             if validates:
-                self._time.validated(before)
+                yield from self._validate(watch)
             yield Stepped(progress.step)
 
+    def _due(self) -> tuple[bool, bool, bool]:
+        """Whether a validation, a checkpoint and a report follow the step."""
+        train, clock, step = self._plan.train, self._time, self.progress.step
+        if clock.is_up:
+            clock.spend_budget()
+        validates = clock.is_budget_spent or self._at_limit
+        if train.validate_every:
+            validates = validates or step % train.validate_every == 0 or clock.validation_due
+        saves = train.checkpoint_every > 0 and step % train.checkpoint_every == 0
+        saves = saves or (self._ranks.alone and clock.save_due)
+        seen = step == 1 or step % _EVERY == 0 or clock.needs_look(_EVERY, step)
+        return validates, saves, validates or saves or seen
+
     def _validate(self, watch: Callable[[int], None]) -> Iterator[Event]:
-        """Validate, and let that be saved and heard."""
-        progress = self.progress
-        validated, progress.validating = self._validation.validate(progress, watch), False
-        yield validated
+        """Validate, if there is a part for it, and let that be saved and, in time, heard."""
+        progress, clock, begun = self.progress, self._time, self.elapsed
+        if len(self._part) > 0:
+            validated, progress.validating = self._validation.validate(progress, watch), False
+            yield validated
         yield CheckpointDue(progress.step)
-        yield from self._sample()
-
-    def _sample(self) -> Iterator[Event]:
-        """Let the network be heard, if there is time."""
-        if self._time.sample_due:
-            begun = self.elapsed
-            yield SampleDue(self.progress.step)
-            self._time.sampled(begun)
-
-    @property
-    def _validation_due(self) -> bool:
-        every = self._plan.train.validate_every
-        return every > 0 and (_every(every, self.progress.step) or self._time.validation_due)
+        if clock.sample_due:
+            before = self.elapsed
+            yield SampleDue(progress.step)
+            clock.sampled(before)
+        clock.validated(begun)
 
     def evaluation_model(self) -> CharRNN:
         """The model for samples and the best checkpoint: see `Validation.model`."""
@@ -257,7 +245,3 @@ class Trainer:
             self._validation.restore(self.progress)
         except (ConfigError, TypeError, ValueError) as error:
             raise CheckpointError(f"the training state does not fit this run: {error}") from error
-
-
-def _every(steps: int, step: int) -> bool:
-    return steps > 0 and step % steps == 0

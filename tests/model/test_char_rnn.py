@@ -7,13 +7,10 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.growth import with_vocabulary
 from seqkit.model.state import State
 
 T, B, V, H, L = 5, 3, 7, 4, 2  # all different, so that no two can be mistaken for each other
 Array = npt.NDArray[np.float64]
-NUMBERS = torch.tensor([0, 2, 3, 6, 7])  # of 5 known symbols among 8
-SIZE = 8
 
 
 def model(**settings: object) -> CharRNN:
@@ -148,26 +145,3 @@ def test_an_input_mask_multiplies_the_embeddings() -> None:
     torch.testing.assert_close(
         net.runnable_weights()(symbols, state, input_mask=mask)[0], doubled(symbols, state)[0]
     )
-
-
-def network(logits: int = 5, **settings: object) -> CharRNN:
-    config = ModelConfig(num_layers=2, hidden_size=4, vocabulary_size=logits, **settings)  # type: ignore[arg-type]
-    return CharRNN(config, torch.Generator().manual_seed(3))
-
-
-def grown(model: CharRNN, seed: int = 1) -> CharRNN:
-    return with_vocabulary(model, NUMBERS, SIZE, torch.Generator().manual_seed(seed))
-
-
-@pytest.mark.parametrize("cell", ["lstm", "gru"])
-@pytest.mark.parametrize("coding", ["one_hot", "embedding"])
-@pytest.mark.parametrize("logits", [5, 7, 8, 11])
-def test_known_symbols_keep_their_logits(cell: str, coding: str, logits: int) -> None:
-    before = network(logits, cell=cell, input=coding, embedding_size=3)
-    after = grown(before)
-    assert after.config.vocabulary_size == max(logits, SIZE)
-    symbols = torch.randint(0, 5, (6, 2), generator=torch.Generator().manual_seed(0))
-    expected, _ = before(symbols, before.zero_state(2))
-    found, _ = after(NUMBERS[symbols], after.zero_state(2))
-    torch.testing.assert_close(found[..., NUMBERS], expected[..., :5])
-    torch.testing.assert_close(found[..., SIZE:], expected[..., SIZE:])

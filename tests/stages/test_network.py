@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from seqkit.compose import compose
 from seqkit.compose.recipes import recipe_files
@@ -16,7 +17,7 @@ from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
 from seqkit.lstm import Execution
 from seqkit.model.char_rnn import CharRNN
-from seqkit.stages.network import choose_execution, execution, footprint, task_of
+from seqkit.stages.network import choose_execution, execution, footprint, task_of, with_vocabulary
 
 
 def setting(
@@ -85,3 +86,26 @@ def test_a_shipped_recipe_is_not_refused_where_it_runs(name: str) -> None:
     memory = footprint(model, places, "fp32", averaged=train.average > 0)
     small = name in ("shakespeare", "toy_sentence", "wav_generation")
     assert memory < (10**9 if small else 8 * 10**9)
+
+
+NUMBERS = torch.tensor([0, 2, 3, 6, 7])  # of 5 known symbols among 8
+SIZE = 8
+
+
+def small(logits: int = 5, **settings: object) -> CharRNN:
+    config = ModelConfig(num_layers=2, hidden_size=4, vocabulary_size=logits, **settings)  # type: ignore[arg-type]
+    return CharRNN(config, torch.Generator().manual_seed(3))
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize("coding", ["one_hot", "embedding"])
+@pytest.mark.parametrize("logits", [5, 7, 8, 11])
+def test_known_symbols_keep_their_logits(cell: str, coding: str, logits: int) -> None:
+    before = small(logits, cell=cell, input=coding, embedding_size=3)
+    after = with_vocabulary(before, NUMBERS, SIZE, torch.Generator().manual_seed(1))
+    assert after.config.vocabulary_size == max(logits, SIZE)
+    symbols = torch.randint(0, 5, (6, 2), generator=torch.Generator().manual_seed(0))
+    expected, _ = before(symbols, before.zero_state(2))
+    found, _ = after(NUMBERS[symbols], after.zero_state(2))
+    torch.testing.assert_close(found[..., NUMBERS], expected[..., :5])
+    torch.testing.assert_close(found[..., SIZE:], expected[..., SIZE:])
