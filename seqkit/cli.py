@@ -3,6 +3,7 @@
 import argparse
 import atexit
 import contextlib
+import shlex
 import signal
 import sys
 import traceback
@@ -11,6 +12,7 @@ from typing import NoReturn
 
 import seqkit
 from seqkit import commands, compose
+from seqkit import config as schema
 from seqkit.commands import COMMANDS
 from seqkit.commands.interrupts import SIGNALS, ended_by_signals
 from seqkit.foundation import device, processes, stdout
@@ -79,27 +81,28 @@ def entry() -> NoReturn:
 
 
 def _main(arguments: list[str]) -> int:
-    options = _parser().parse_intermixed_args(arguments)
-    bare = [word for word in options.words if "=" not in word]
-    asks = options.help or "help" in bare
+    options, others = _parser().parse_known_intermixed_args(arguments)
+    if others:
+        raise ConfigError(_unknown_option(others[0], arguments))
+    asks = options.help or "help" in options.words
     words: list[str] = [word for word in options.words if word != "help"]
-    command = words[0] if words and "=" not in words[0] else "train"
+    named = words.pop(0) if words and "=" not in words[0] else ""
+    command = named or "train"
     shared = command in COMMANDS and COMMANDS[command].shared
-    printed = not arguments or options.version or asks or options.cfg
+    printed = not (named or words) or options.version or asks or options.cfg
     if not processes.own_rank().leads and (printed or not shared):
         return 0  # rank 0 does it
     if options.version or command == "version":
         stdout.write(seqkit.__version__)
         return 0
-    if not arguments or (asks and (not words or "=" in words[0])):
+    nothing = not (named or words or options.cfg or options.multirun)
+    if nothing or (asks and not named):
         stdout.write(commands.overview(options.config_dir))
         return 0
-    if "=" not in words[0]:
-        words.pop(0)
-        commands.refuse_unknown(command)
-        if asks:
-            stdout.write(commands.keys(command))
-            return 0
+    commands.refuse_unknown(command)
+    if asks:
+        stdout.write(commands.keys(command))
+        return 0
     if options.multirun:
         if options.cfg:
             raise ConfigError("--cfg prints one config: leave --multirun out")
@@ -111,6 +114,16 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say it as every other misuse is said."""
         raise ConfigError(f"{message}; python -m seqkit --help lists the options")
+
+
+def _unknown_option(option: str, arguments: list[str]) -> str:
+    """What is said of it: a key is given without dashes."""
+    name, _, value = option.lstrip("-").partition("=")
+    key, after = name.replace("-", "_"), arguments[arguments.index(option) + 1 :]
+    if key in dict(schema.options()):
+        value = value or next(iter(after), "VALUE")
+        return f"{option}: keys have no dashes: give {shlex.quote(f'{key}={value}')}"
+    return f"unknown option {option}; python -m seqkit --help lists the options"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -134,7 +147,7 @@ def _run(command: str, words: list[str], config_dirs: list[Path], *, only_shown:
         return 0
     catalogue = Catalogue(config.plugins)
     console = Console(config.quiet or not processes.own_rank().leads)
-    if ignored := [key for key in compose.given_keys(words) if not commands.reads(command, key)]:
+    if ignored := [key for key in config.given if not commands.reads(command, key)]:
         console.notice(f"{command} does not read {', '.join(ignored)}")
     with console.progress("seqkit: starting"):
         if commands.reads(command, "device"):

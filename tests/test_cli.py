@@ -40,6 +40,7 @@ def test_keys_that_a_command_does_not_read_are_named(run: Run, tmp_path: Path) -
 def test_the_composed_config_can_be_shown(run: Run) -> None:
     result = run("recipe=shakespeare", "model.hidden_size=77", "--cfg")
     assert "hidden_size: 77" in result.out.decode()
+    assert "hidden_size: 512" in run.ok("--cfg").out.decode()
 
 
 def test_a_closed_pipe_ends_quietly(trained: Path) -> None:

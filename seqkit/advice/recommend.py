@@ -4,7 +4,7 @@ On a CPU that is a recipe that ends after the minutes that there are, and a netw
 enough in them; on a GPU it may be one that was made for that.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -107,12 +107,16 @@ def _on_cpu(config: Config, base: Config, symbols: int) -> dict[str, Any]:
     return {key: value for key, value in keys.items() if value != defaults[key]}
 
 
-def data_words(data: DataConfig, base: DataConfig) -> list[str]:
-    """The keys that say what the data are, and how they are read where a recipe does otherwise."""
+def data_words(data: DataConfig, base: DataConfig, given: Collection[str] = ()) -> list[str]:
+    """The keys that say what the data are, and how they are read where a recipe does otherwise.
+
+    Those that were `given` are said in any case.
+    """
     words = [f"data.path={path}" for path in data.path]
     for item in fields(DataConfig):
         value = getattr(data, item.name)
-        if value == getattr(base, item.name) or item.name == "path":
+        same = value == getattr(base, item.name) and f"data.{item.name}" not in given
+        if same or item.name == "path":
             continue
         if item.name == "dataset" and data.path:  # which comes before it
             continue

@@ -15,18 +15,20 @@ from seqkit.runs.record import Record
 _BEATEN = 0.98  # times the loss of guessing: a network that is below has learned
 _RISEN = 1.005  # times the best loss: more than a validation's noise
 _JUMPED = 1.15
+_ABSURD = 1.2  # times the loss of a network that has not begun to learn
 _FALLING = 0.99  # times the loss before
 _GAP = 1.10  # validation over training: more is learnt by heart than understood
 _RECITED, _LONG_RUN = 0.5, 50  # of the closing sample, and symbols: names are shorter
 _FEW = 8  # reports of a training; fewer tell nothing of where it goes
 _PASSES = 2.0  # over the training part: what was met once is not known by heart
-_MOST_DROPOUT = 0.5
+_MOST_DROPOUT, _USUAL_RATE = 0.5, 0.01
 
 _BY_HEART = "It predicts its training data much better than new {content}. Try {less_by_heart}."
 _ADVICE = {
     "jumped": "After step {step:,} the loss jumped up: try {slower}.",
     "overfits": "It got worse after step {step:,}, which is kept as the best: it learns its "
     "training data by heart. Try {less_by_heart}.",
+    "explodes": "Its loss is above that of any guess: try {slower}.",
     "recites": _BY_HEART,
     "is short": "It was too short to tell more: give it more steps or more time.",
     "falls": "The loss was still falling at the end: more steps or more time will help.",
@@ -84,6 +86,11 @@ def _seen(record: Record) -> Iterator[str]:
             yield "overfits"
     if record.state == "running":
         return
+    size = record.number("data", "vocabulary") or math.inf
+    logits = max(size, record.keys["model.vocabulary_size"])
+    ended = last if len(losses) else train.recent if len(train.values) else 0.0
+    if ended > _ABSURD * math.log(logits):
+        yield "explodes"
     if _is_recited(record):
         yield "recites"
     judged = validation if len(losses) > 2 else train
@@ -189,7 +196,8 @@ def _advice(record: Record, seen: str) -> str:
 def _slower(record: Record) -> str:
     """A smaller learning rate than that of a run."""
     rate = record.keys["optimizer.lr"]
-    return f"a smaller optimizer.lr, such as {rate / 3:.2g} in place of {rate:g}"
+    smaller = min(rate / 3, _USUAL_RATE)
+    return f"a smaller optimizer.lr, such as {smaller:.2g} in place of {rate:g}"
 
 
 def _go_on(record: Record, *keys: str) -> str:

@@ -20,10 +20,18 @@ from seqkit.evaluation import baselines
 from seqkit.foundation import device, disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, Progress
-from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.run_folders import require_run
+from seqkit.foundation.errors import CheckpointError, ConfigError
+from seqkit.foundation.run_folders import SAVED, RunFiles, require_run
 from seqkit.foundation.session import Session
-from seqkit.foundation.wording import counted, duration, json_text, rounded, visible_line
+from seqkit.foundation.wording import (
+    command_line,
+    counted,
+    duration,
+    json_text,
+    rounded,
+    visible_line,
+)
+from seqkit.runs import checkpoint
 from seqkit.runs.record import read
 
 _COUNTS = 12  # symbols that are listed with their counts
@@ -34,20 +42,28 @@ _NAME = 16  # columns
 def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """Print what was found, as text or as one JSON object."""
     out = outputs.result_file(config.out, config.data.path, overwrite=config.overwrite)
+    if config.checkpoint:
+        instead = command_line("inspect", f"checkpoint={config.checkpoint}")
+        raise ConfigError(f"doctor looks at data, or at a run: {instead} reads a checkpoint whole")
     if config.run_dir and (config.data.path or config.recipe):
         raise ConfigError("give data.path or recipe to look at data, or run_dir to look at a run")
     if config.run_dir:
-        facts, shown = _of_run(Path(config.run_dir)), _shown_run
+        facts, shown = _of_run(Path(config.run_dir), catalogue), _shown_run
     else:
         facts, shown = _of_data(config, catalogue, console), _shown_data
     text = json_text(facts) if config.json else shown(facts)
     outputs.write_result(out, text, overwrite=config.overwrite)
 
 
-def _of_run(path: Path) -> dict[str, Any]:
+def _of_run(path: Path, catalogue: Catalogue) -> dict[str, Any]:
     """What is to be said of the run in a folder. Raises CheckpointError if there is none."""
     require_run(path)
     record = read(path)
+    for file in filter(Path.exists, map(RunFiles(path).checkpoint, SAVED)):
+        try:
+            checkpoint.load(file, catalogue)
+        except CheckpointError as error:
+            record.problems.append(str(error))
     step, loss = record.best or (None, None)
     return {
         "run_dir": str(path),
@@ -149,7 +165,7 @@ def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Conf
         return config
     folders = Folders(disk.cache_dir(), console.notice, console.progress)
     recipe = recommend.fitting_recipe(config.data, folders, catalogue)
-    words = recommend.data_words(config.data, DataConfig())
+    words = recommend.data_words(config.data, DataConfig(), config.given)
     base = _of_recipe(catalogue, recipe, *words)
     kind = "audio" if base.data.kind == "audio" else config.data.kind
     minutes = config.train.max_minutes or base.train.max_minutes

@@ -7,10 +7,11 @@ from pathlib import Path
 from seqkit.config import RUNS, Keys
 from seqkit.foundation import device, stdout
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.console import Console
+from seqkit.foundation.console import Console, Notice
 from seqkit.foundation.errors import CheckpointError, ConfigError
-from seqkit.foundation.run_folders import find_runs, runs_below
+from seqkit.foundation.run_folders import find_checkpoint, find_runs, runs_below
 from seqkit.runs import named_checkpoint
+from seqkit.runs.checkpoint_bytes import peek
 from seqkit.runs.named_checkpoint import load_checkpoint
 
 _HERE = "127.0.0.1"
@@ -28,7 +29,7 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
         from seqkit.play.server import Gate, Server
     except ImportError as error:
         raise ConfigError("play needs starlette and uvicorn: pip install 'seqkit[play]'") from error
-    names = _offered(keys.checkpoint, keys.runs)
+    names = _offered(keys.checkpoint, keys.runs, console.notice)
     chosen = device.find_device(keys.device, for_all=True)
 
     def load(name: str) -> Loaded:
@@ -60,12 +61,16 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
         uvicorn.Server(settings).run([listener])
 
 
-def _offered(checkpoint: str | None, runs: str) -> list[str]:
+def _offered(checkpoint: str | None, runs: str, notice: Notice) -> list[str]:
     """The checkpoints that can be chosen. Raises ConfigError if `runs` is given and names none."""
     if checkpoint is not None:
         return [checkpoint]
     found = runs_below(Path(runs)) if runs == RUNS else find_runs(runs)[0]
-    return [*map(str, found), *named_checkpoint.ready_made()]
+    damaged = [run for run in found if peek(find_checkpoint(run)) is None]
+    for run in damaged:
+        notice(f"not offered: {run}: its checkpoint is damaged")
+    names = [str(run) for run in found if run not in damaged]
+    return [*names, *named_checkpoint.ready_made()]
 
 
 def _listening(port: int) -> socket.socket:

@@ -38,7 +38,7 @@ _LISTS = [name for name, item in schema.options() if typing.get_origin(item.type
 _BETWEEN = re.compile(r",(?![^\[]*\])")  # commas that are in no brackets
 
 
-def compose(arguments: Iterable[str], config_dirs: list[Path]) -> Config:
+def compose(arguments: Sequence[str], config_dirs: list[Path]) -> Config:
     """One checked config from `key=value` arguments.
 
     Args:
@@ -60,6 +60,7 @@ def compose(arguments: Iterable[str], config_dirs: list[Path]) -> Config:
         config.recipe = recipe
     for key, value in (values | _free_text(given)).items():
         schema.set_value(config, key, value)
+    config.given = tuple(dict.fromkeys(key for key, _ in given))
     schema.check(config)
     return config
 
@@ -80,17 +81,17 @@ def compose_training(arguments: Sequence[str], config_dirs: list[Path]) -> Confi
         return asked
     from seqkit.runs.resume import read_config  # which takes half a second
 
-    return with_given(read_config(Path(asked.run_dir)), asked, given_keys(arguments))
+    return with_given(read_config(Path(asked.run_dir)), asked)
 
 
-def with_given(stored: Config, given: Config, keys: Collection[str]) -> Config:
-    """A run's own config with those keys that a command line gives.
+def with_given(stored: Config, asked: Config) -> Config:
+    """A run's own config with those keys that a command line gave.
 
     Raises ConfigError where the result cannot be trained.
     """
-    by_the_clock = stored.train.max_minutes > 0
-    replaced = {key for kin in _KIN if {*kin} & {*keys} for key in kin}
-    values = schema.values_of(given)
+    by_the_clock, keys = stored.train.max_minutes > 0, asked.given
+    stored.given, replaced = keys, {key for kin in _KIN if {*kin} & {*keys} for key in kin}
+    values = schema.values_of(asked)
     for name in {*keys, *replaced, *_OF_A_COMMAND}:
         schema.set_value(stored, name, values[name])
     if stored.train.max_minutes > 0 and not by_the_clock and "train.max_steps" not in keys:
@@ -121,21 +122,16 @@ def sweep(arguments: Sequence[str]) -> tuple[list[list[str]], list[str]]:
     return [[*run] for run in itertools.product(*every)], own
 
 
-def given_keys(arguments: Iterable[str]) -> list[str]:
-    """The keys that were typed, without values, each once."""
-    return list(dict.fromkeys(argument.partition("=")[0] for argument in arguments))
-
-
-def _separate(arguments: Iterable[str]) -> list[tuple[str, str]]:
+def _separate(arguments: Sequence[str]) -> list[tuple[str, str]]:
     """Keys and the texts of their values. Raises ConfigError: a key is not known."""
     known = [name for name, _ in schema.options()]
-    given = []
-    for argument in arguments:
+    given = list[tuple[str, str]]()
+    for number, argument in enumerate(arguments):
         key, sign, value = argument.partition("=")
         if not sign:
-            raise ConfigError(
-                f"{argument!r} is not key=value: {KEYED}; --help after the command lists its keys"
-            )
+            rest = itertools.takewhile(lambda word: "=" not in word, arguments[number:])
+            hint = _mended([*rest], given, known)
+            raise ConfigError(f"{argument!r} is not key=value: {hint}")
         if said := dropped.instead(key, value):
             raise ConfigError(f"{argument}: that is gone: {said}")
         if key not in known:
@@ -144,6 +140,16 @@ def _separate(arguments: Iterable[str]) -> list[tuple[str, str]]:
             )
         given.append((key, value))
     return given
+
+
+def _mended(words: list[str], before: Sequence[tuple[str, str]], known: Collection[str]) -> str:
+    """How to write words that are no key=value."""
+    if words[0] in known:
+        return f"give {words[0]}=VALUE, without blanks around ="
+    if before and before[-1][0] in FREE_TEXT:
+        whole = " ".join(["=".join(before[-1]), *words])
+        return f"quote a value with blanks, as in {shlex.quote(whole)}"
+    return f"{KEYED}; --help after the command lists its keys"
 
 
 def _free_text(given: Iterable[tuple[str, str]]) -> dict[str, Any]:

@@ -97,6 +97,8 @@ class CommandKeys:
 class Keys(SampleKeys, CommandKeys):
     """All keys but those of a training: what commands read beside `train`."""
 
+    given = tuple[str, ...]()
+    """The keys that a command line gave, each once: no key itself."""
     data: DataConfig = field(default_factory=DataConfig)
 
 

@@ -3,7 +3,9 @@
 A file or a run of that name comes first. huggingface_hub keeps copies of shared ones, hf://….
 """
 
+import contextlib
 import dataclasses
+import difflib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +15,6 @@ from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, Progress
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
 from seqkit.foundation.run_folders import READY_MADE, SUFFIX, find_checkpoint, is_run
-from seqkit.foundation.settings import nearest
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 
@@ -83,9 +84,17 @@ def located(name: str) -> Path:
     try:
         return find_checkpoint(Path(name))
     except CheckpointError as error:
-        if (hint := nearest(name, ready_made())) == ".":
+        if not (meant := _meant(Path(name))):
             raise
-        raise CheckpointError(f"{error}{hint}") from error
+        raise CheckpointError(f"{error}: did you mean {meant}?") from error
+
+
+def _meant(place: Path) -> str:
+    """The run beside a place, or the ready-made model, that was probably meant; or nothing."""
+    known = {name: name for name in ready_made()}
+    with contextlib.suppress(OSError, ValueError):
+        known |= {run.name.lower(): str(run) for run in place.parent.iterdir() if is_run(run)}
+    return next((known[x] for x in difflib.get_close_matches(place.name.lower(), known, 1)), "")
 
 
 def _fetched(url: str, progress: Progress) -> Path:

@@ -45,6 +45,14 @@ def test_a_finished_run(
     assert advice in verdict.advice
 
 
+def test_a_loss_above_that_of_any_guess_asks_for_a_smaller_learning_rate(leave: Leave) -> None:
+    run = leave([9.0, 4574.0], [4574.0], data={"kind": "text", "vocabulary": 65})
+    config = Config(recipe="shakespeare")
+    config.optimizer.lr = 100
+    keep(run, config)
+    assert "optimizer.lr, such as 0.01 in place of 100" in judge(read(run)).advice
+
+
 @pytest.mark.parametrize(
     ("validation", "seldom"),
     [([2.0, 2.7], "levelled off: more"), ([2.0, 1.9, 2.7], "levelled off: more"), ([2.7], "level")],

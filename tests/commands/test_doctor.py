@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,22 @@ def test_a_gain_for_quiet_sound_is_in_the_command_line(run: Run, tmp_path: Path)
     found, data = advised(run, *words)
     assert any("data.gain=peak" in fault for fault in found["faults"])
     assert data.gain == "peak"
+
+
+def test_what_is_given_stays_though_it_is_the_default(run: Run, tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", np.tile(NOISE, 4), 8000)
+    given = ("data.trim_silence=0", "data.split=0.9,0.1,0", "data.codec=spectral")
+    _, data = advised(run, f"data.path={tmp_path / 'a.wav'}", *given)
+    assert (data.trim_silence, data.split) == (0, [0.9, 0.1, 0])
+
+
+def test_a_damaged_checkpoint_of_a_run_is_told(run: Run, trained: Path, tmp_path: Path) -> None:
+    damaged = shutil.copytree(trained, tmp_path / "run") / "checkpoints" / "best.safetensors"
+    content = bytearray(damaged.read_bytes())
+    content[-9] ^= 1
+    damaged.write_bytes(content)
+    said = run.ok("doctor", f"run_dir={tmp_path / 'run'}").out.decode()
+    assert f"{damaged}: the checkpoint is damaged" in said
 
 
 def test_a_list_is_for_the_recipe_of_names(run: Run, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The command `play`: what it offers, and where it listens."""
 
+import os
 import shutil
 import signal
 import socket
@@ -16,12 +17,18 @@ from tests.play.conftest import serving
 def test_runs_come_first_and_the_ready_made_models_after_them(
     trained: Path, tmp_path: Path
 ) -> None:
-    first, *_, before, last = _offered(None, str(trained.parent))  # other tests may have added runs
-    assert (first, before, last) == (str(trained), "etude", "shakespeare")
-    assert _offered(None, str(trained))[0] == str(trained)
-    assert _offered("etude", "runs") == ["etude"]
+    told = list[str]()
+    every = _offered(None, str(trained.parent), told.append)  # other tests may have added runs
+    assert (every[0], *every[-2:]) == (str(trained), "etude", "shakespeare")
+    assert _offered(None, str(trained), told.append)[0] == str(trained)
+    assert _offered("etude", "runs", told.append) == ["etude"]
     with pytest.raises(ConfigError):
-        _offered(None, str(tmp_path / "typo"))
+        _offered(None, str(tmp_path / "typo"), told.append)
+    broken = shutil.copytree(trained, tmp_path / "runs" / "broken")
+    assert not told
+    os.truncate(broken / "checkpoints" / "best.safetensors", 5000)
+    assert _offered(None, str(tmp_path / "runs"), told.append) == ["etude", "shakespeare"]
+    assert told == [f"not offered: {broken}: its checkpoint is damaged"]
 
 
 def test_a_port_that_is_taken_is_told(run: Run) -> None:

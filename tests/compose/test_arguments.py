@@ -123,7 +123,7 @@ def test_a_run_that_goes_on_by_the_clock_keeps_the_steps_that_limit_it() -> None
     def goes_on(own: list[str]) -> int | None:
         words = ["run_dir=a", "resume=auto", "train.max_minutes=20"]
         asked, before = composed(words, []), composed(["recipe=shakespeare", *own], [])
-        return with_given(before, asked, compose.given_keys(words)).train.max_steps
+        return with_given(before, asked).train.max_steps
 
     assert goes_on(["train.max_steps=5000", "train.max_minutes=10"]) == 5000
     assert goes_on(["train.max_minutes=10"]) is None
