@@ -11,11 +11,11 @@ from seqkit.config import HIGHEST_RATE
 from seqkit.data import codecs
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, SoundCodec, Spectral, TextCodec
 from seqkit.data.codecs.spectral import LENGTHS, choose
+from seqkit.data.datasets import Source
 from seqkit.data.files import head, is_text
 from seqkit.data.sound import Frames
 from seqkit.data.sound.reader import SoundReader
 from seqkit.data.sound_encoder import SHORTEST, SILENT, frames_of
-from seqkit.data.source import Source
 from seqkit.data.text_encoder import pieces_of
 from seqkit.foundation.console import Progress
 from seqkit.foundation.errors import ConfigError, DataError

@@ -9,9 +9,9 @@ from seqkit.config import DataConfig
 from seqkit.data import codecs, corpus_cache, datasets, labels
 from seqkit.data.codecs import Codec, Quantiser, SoundCodec
 from seqkit.data.corpus import Corpus
-from seqkit.data.datasets import Folders, Located
+from seqkit.data.datasets import Folders, Located, Source
+from seqkit.data.file_search import Search
 from seqkit.data.labels import Labels
-from seqkit.data.source import Source
 from seqkit.data.text_encoder import check_encoding
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
@@ -78,7 +78,16 @@ def find(data: DataConfig, codec: Codec | None, catalogue: Catalogue, folders: F
     kind = _kind(data, codec, catalogue)
     located = _locate(data, catalogue, folders)
     check_encoding(data.encoding)
-    source = Source.of(data, located, kind, catalogue)
+    search = Search(data, kind)
+    found = search.named(located.paths)
+    parts = {located.part_of(name) for name in found}
+    for part, pattern in ((1, located.validation), (2, located.test)):
+        if pattern and part not in parts:
+            raise DataError(
+                f"{located}: no file matches {pattern}, the {('validation', 'test')[part - 1]} "
+                f"part of {located.name}"
+            )
+    source = Source(data, located, found, search, catalogue)
     if data.on_bad_file == "skip":
         corpus_cache.leave_out(source, codec, folders.progress)
     return source

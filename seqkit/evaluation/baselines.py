@@ -11,8 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import soundfile
 
-from seqkit.data.codecs import Codec, Quantiser
-from seqkit.data.codecs.base import TextCodec
+from seqkit.data.codecs import Codec, Quantiser, TextCodec
 from seqkit.data.corpus import Part
 from seqkit.symbols import Symbols
 

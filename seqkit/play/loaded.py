@@ -12,7 +12,6 @@ import numpy as np
 from seqkit.api.model import Model, ModelState
 from seqkit.config import SampleConfig
 from seqkit.data.codecs import SoundCodec
-from seqkit.data.codecs.base import checked_symbols
 from seqkit.data.sound import writer
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation.device import Device
@@ -20,7 +19,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.stdout import to_bytes
 from seqkit.runs.asked import GenerateKeys
 from seqkit.runs.checkpoint import Checkpoint
-from seqkit.symbols import Integers, Symbols
+from seqkit.symbols import Integers, Symbols, checked_symbols
 
 _READ = {False: 4_000, True: 16_000}  # symbols of a prompt of text and of sound, the last ones
 _PIECE, _MOMENT = 256, 0.02  # characters or frames, and seconds

@@ -6,14 +6,13 @@ import numpy as np
 
 from seqkit.config import DataConfig
 from seqkit.data.codecs import SoundCodec, Spectral
-from seqkit.data.datasets import Folders
+from seqkit.data.datasets import Folders, Source
 from seqkit.data.files import digest_of
 from seqkit.data.load import find
 from seqkit.data.sound import Wave
 from seqkit.data.sound.part import wave_without_silence
 from seqkit.data.sound.reader import SoundReader
 from seqkit.data.sound_encoder import SHORTEST, SILENT
-from seqkit.data.source import Source
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import disk
 from seqkit.foundation.errors import DataError

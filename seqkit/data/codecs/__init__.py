@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from seqkit.data.codecs.base import TextCodec as TextCodec
 from seqkit.data.codecs.characters import Bytes as Bytes
 from seqkit.data.codecs.characters import Characters as Characters
+from seqkit.data.codecs.characters import TextCodec as TextCodec
 from seqkit.data.codecs.characters import UnknownSymbolError as UnknownSymbolError
 from seqkit.data.codecs.characters import code_points as code_points
 from seqkit.data.codecs.quantisers import Linear as Linear

@@ -1,6 +1,10 @@
-"""Characters and bytes as symbols."""
+"""Text as symbols: what every codec of it does, and characters and bytes.
+
+Your own is a subclass of `TextCodec`, or for sound of `Quantiser` (docs/reference/plugins.md).
+"""
 
 import unicodedata
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, Self
@@ -8,16 +12,72 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.data.codecs.base import TextCodec, checked_symbols
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.settings import check_type
 from seqkit.foundation.wording import character_name
-from seqkit.symbols import Integers, Symbols, symbol_dtype
+from seqkit.symbols import Integers, Symbols, checked_symbols, symbol_dtype
 
 _CODE_POINTS = 0x110000
 _COUNTED = 1 << 20  # characters at a time
 _PLAIN = str.maketrans("\u2018\u2019\u201c\u201d\u2013\u2014\u00a0", "''\"\"-- ")
 """What to type in place of typographic quotes, dashes and spaces."""
+
+
+class TextCodec(ABC):
+    """Text as symbols 0 … V-1 and back.
+
+    Text comes in pieces, cut anywhere: `decode` of the symbols of the pieces, one after the
+    other, must give the text again. A codec of `kind` "bytes" gets and gives bytes instead.
+    """
+
+    kind: ClassVar[Literal["text", "bytes"]] = "text"
+    name: ClassVar[str]
+    """Stands in the spec, and is what `data.codec` calls it."""
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, pieces: Iterable[Any], most: int = 0) -> Self:
+        """The codec for a text that comes in pieces.
+
+        `most` is data.max_vocabulary, the largest V that is wanted; 0: no limit.
+
+        Raises:
+            ValueError: no codec fits the text.
+        """
+
+    @classmethod
+    @abstractmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
+        """Rebuild one from `to_spec()`. Raises ValueError."""
+
+    @abstractmethod
+    def to_spec(self) -> dict[str, Any]:
+        """A JSON object with the codec's `name` from which `from_spec` rebuilds it."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """V, the number of different symbols."""
+
+    @property
+    @abstractmethod
+    def start(self) -> int:
+        """The symbol that stands before the first one of every document."""
+
+    @abstractmethod
+    def encode(self, piece: Any, unknown: str = "error") -> Symbols:
+        """The symbols (N,) of a piece, in `symbol_dtype(size)`.
+
+        `unknown` says what becomes of a character without a symbol: "skip" leaves it out,
+        "nearest" takes the closest one.
+
+        Raises:
+            UnknownSymbolError: with "error", for the first such character.
+        """
+
+    @abstractmethod
+    def decode(self, symbols: npt.ArrayLike) -> str | bytes:
+        """The text of symbols (N,)."""
 
 
 class UnknownSymbolError(DataError):

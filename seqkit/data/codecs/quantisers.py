@@ -14,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from seqkit.config import HIGHEST_RATE
-from seqkit.data.codecs.base import checked_symbols
 from seqkit.data.sound import Frames, Wave
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_type
-from seqkit.symbols import Floats, Integers, Symbols, symbol_dtype
+from seqkit.symbols import Floats, Integers, Symbols, checked_symbols, symbol_dtype
 
 MOST_LEVELS = 1024
 _GONE = {"symbols_per_sample": 1, "channels": 1, "emphasis": 0.0, "bands": 1}

@@ -12,12 +12,11 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.data.codecs.base import checked_symbols
 from seqkit.data.codecs.spectral.books import Books, decoded, encoded, fit
 from seqkit.data.codecs.spectral.layout import AROUND, Layout
 from seqkit.data.codecs.spectral.transform import OVERLAP, PhaseDecoder, Rows, Spectra, Transform
 from seqkit.data.sound import Frames, Wave
-from seqkit.symbols import Floats, Integers, Symbols, symbol_dtype
+from seqkit.symbols import Floats, Integers, Symbols, checked_symbols, symbol_dtype
 
 CODES, SIZE = 4, 256
 SILENCE = 0
