@@ -1,7 +1,8 @@
 """Lanes: a part of a corpus laid out for training, and the windows that are read from it."""
 
 import itertools
-from dataclasses import dataclass
+import math
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -20,8 +21,7 @@ _BLOCK = 1 << 24  # symbols copied to a device at a time
 _SHARE = 4  # a corpus stays on the GPU if it takes less than this fraction of the free memory
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """What one training step sees: inputs and targets (T, B), and where the state is zeroed.
 
     B counts the lanes that are shown, and the idle ones if there are any (see `Lanes.widen`).
@@ -39,8 +39,7 @@ class Window:
     labels: Tensor | None = None
 
 
-@dataclass(frozen=True)
-class _Grid:
+class _Grid(NamedTuple):
     """Where a window reads, on one device.
 
     places (T + 1, B): in the row, of the symbols of each lane's first window, and of the one before
@@ -53,10 +52,6 @@ class _Grid:
     begins: Tensor
     ends: Tensor
     idle: Tensor
-
-    def to(self, device: torch.device) -> "_Grid":
-        """The same on another device."""
-        return _Grid(*(values.to(device) for values in vars(self).values()))
 
 
 class Lanes:
@@ -138,8 +133,7 @@ class Lanes:
         self._part, self._last = part, len(part) - 1
         self._symbols: Tensor | None = None  # on another device; here each step reads its own
         self._labels = None if part.labels is None else torch.from_numpy(part.labels)  # (D, K)
-        self.device = torch.device("cpu")
-        """Where the windows are made."""
+        self._device = torch.device("cpu")  # where the windows are made
         self.share_out(0, 1)
 
     def count(self, step: int) -> int:
@@ -160,12 +154,9 @@ class Lanes:
         return int(drawn * self._ring) // self._part.frame * self._part.frame
 
     def window(
-        self,
-        step: int | Tensor,
-        shift: int | Tensor | None = None,
-        symbols: Tensor | None = None,
+        self, step: int | Tensor, shift: int | Tensor | None = None, symbols: Tensor | None = None
     ) -> Window:
-        """The window of a step, made on `device`; steps run on through the epochs.
+        """The window of a step, made on the device of `move`; steps run on through the epochs.
 
         Where `step` is an int64 tensor of no dimension, so that a CUDA graph can replay this,
         `shift` is another: what the method `shift` returns for the step. Where the symbols are
@@ -246,31 +237,26 @@ class Lanes:
     def widen(self, width: int) -> None:
         """Make windows of so many lanes, the added ones idle: without targets, always fresh."""
         lane = torch.arange(width)
-        offset = torch.arange(-1, self.sequence_length)
         begins = (lane + self.shown.start) * self.steps * self.sequence_length
-        idle = lane >= len(self.shown)
-        self._host_grid = _Grid(begins + offset[:, None], *self._documents, idle)
-        self._grid = self._host_grid.to(self.device)
+        places = begins + torch.arange(-1, self.sequence_length)[:, None]
+        self._host_grid = _Grid(places, *self._documents, lane >= len(self.shown))
+        self._grid = _Grid(*(values.to(self._device) for values in self._host_grid))
 
-    def move(self, device: torch.device) -> None:
-        """Keep the symbols on a device, and make the windows there."""
-        row = self._part.symbols
-        kept = torch.empty(len(row), dtype=_as_tensor(row[:1]).dtype, device=device)
-        for begin in range(0, len(kept), _BLOCK):
-            kept[begin : begin + _BLOCK] = _as_tensor(row[begin : begin + _BLOCK])
-        self._symbols = kept
-        self.make_windows_on(device)
+    def move(self, device: torch.device, room: float = math.inf) -> bool:
+        """Make the windows on a device; whether the symbols are there, too.
 
-    def make_windows_on(self, device: torch.device) -> None:
-        """Make the windows on a device, where the symbols are, or of those that `fetch` reads."""
-        self.device = device
-        self._grid = self._host_grid.to(device)
+        They are if they take less than `room` bytes, or else `fetch` reads those of each window.
+        """
+        self._device = device
+        self._grid = _Grid(*(values.to(device) for values in self._host_grid))
         self._labels = None if self._labels is None else self._labels.to(device)
-
-    @property
-    def bytes(self) -> int:
-        """Of all symbols, as they are stored."""
-        return self._part.symbols.nbytes
+        row = self._part.symbols
+        if row.nbytes >= room:
+            return False
+        self._symbols = torch.empty(len(row), dtype=_as_tensor(row[:1]).dtype, device=device)
+        for begin in range(0, len(row), _BLOCK):
+            self._symbols[begin : begin + _BLOCK] = _as_tensor(row[begin : begin + _BLOCK])
+        return True
 
 
 class Windows:
@@ -280,15 +266,11 @@ class Windows:
         """The windows of `lanes` have so many lanes from now on, and are made on the device."""
         lanes.widen(width)
         self._lanes = lanes
-        self._step = torch.zeros((), dtype=torch.int64, device=device)
-        self._shift = torch.zeros((), dtype=torch.int64, device=device)
+        self._step, self._shift = torch.zeros((2,), dtype=torch.int64, device=device).unbind()
         self._read: Tensor | None = None  # for the step, of a corpus that stays on the host
-        if device.type == "cuda":
-            if lanes.bytes < torch.cuda.mem_get_info(device)[0] / _SHARE:
-                lanes.move(device)
-            else:
-                lanes.make_windows_on(device)
-                self._read = lanes.fetch(0).to(device)
+        on_gpu = device.type == "cuda"
+        if on_gpu and not lanes.move(device, torch.cuda.mem_get_info(device)[0] / _SHARE):
+            self._read = lanes.fetch(0).to(device)
 
     def set_step(self, step: int) -> int:
         """Make `current` that of this step from now on; returns how many targets it has."""

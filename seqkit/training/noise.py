@@ -9,7 +9,6 @@ All is drawn from the seed, the step's number and the layer, so that a run that 
 same, and made of 32-bit hashes on the device, so that a CUDA graph can replay it.
 """
 
-import dataclasses
 import functools
 import math
 from pathlib import Path
@@ -117,7 +116,7 @@ class Noise:
             hashed = mix(lane * steps + place, keys[1:, None, None])
             wrong, drawn = ((hashed >> 8) & (2**24 - 1)).float() * 2.0**-24  # in [0, 1)
             read = torch.where(wrong < share, (drawn * self._model.symbols).long(), read)
-        return dataclasses.replace(window, inputs=read, labels=labels)
+        return window._replace(inputs=read, labels=labels)
 
     def _key(self, place: int) -> Tensor:
         return self._keys[self._model.num_layers + place][None]

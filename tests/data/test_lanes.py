@@ -167,7 +167,7 @@ def test_windows_are_made_of_what_is_read_for_a_step(
     for each in (expected, lanes):
         each.share_out(1, 2)
         each.widen(5)
-    lanes.make_windows_on(torch.device(device))
+    assert not lanes.move(torch.device(device), room=0)
     for step in (0, 1, 2, 2, *range(7, 30), 5):
         read = lanes.fetch(step).to(device)
         window = lanes.window(torch.tensor(step), torch.tensor(lanes.shift(step)), read)
