@@ -112,10 +112,11 @@ def scaled(apart: Distances, unit: Distances) -> Distances:
 def distances(one: Heard, other: Heard) -> Distances:
     """How far a sound is from a recording, not scaled."""
     ratio = one.pulse / other.pulse if other.pulse >= PULSE else 1.0
+    of_one, of_other = (dict(zip(x.notes, x.shares, strict=True)) for x in (one, other))
     return Distances(
         spectrum=frechet(one.spectra, other.spectra),
         tone=wasserstein(one.clarity, other.clarity),
-        pitch=_total_variation(one, other),
+        pitch=sum(abs(of_one.get(n, 0) - of_other.get(n, 0)) for n in of_one | of_other) / 2,
         loudness=wasserstein(one.level, other.level),
         band=frechet(one.bands, other.bands),
         contrast=wasserstein(one.contrast, other.contrast),
@@ -128,12 +129,6 @@ def distances(one: Heard, other: Heard) -> Distances:
 def wasserstein(one: Matrix, other: Matrix) -> float:
     """Of two distributions, given their quantiles (401,)."""
     return float(np.abs(one - other).mean())
-
-
-def _total_variation(one: Heard, other: Heard) -> float:
-    known = [dict(zip(heard.notes, heard.shares, strict=True)) for heard in (one, other)]
-    apart = [abs(known[0].get(note, 0) - known[1].get(note, 0)) for note in known[0] | known[1]]
-    return float(sum(apart) / 2)
 
 
 def frechet(one: Normal, other: Normal) -> float:

@@ -116,11 +116,7 @@ class Recording:
         return cls(factor, full_factor, heard, stride, unit, halves, piece)
 
     def measure(self, wave: Wave, sample_rate: int) -> Distances:
-        """How far a sound (N,) is from the recording.
-
-        Raises:
-            ValueError: it is shorter than four frames.
-        """
+        """How far a sound (N,) is from the recording. Raises ValueError if it is too short."""
         return self._far(self._hear(self._sound(wave, sample_rate)))
 
     @property
@@ -185,20 +181,18 @@ class Recording:
         values = ", ".join(f"{name} {_beside(told[name], bounds[name])}" for name in told)
         none = "" if self.has_pulse else "; the recording has no pulse"
         beside = f"({values}){none}; {passages.words}"
-        if not apart:
-            return Judgement(True, f"sounds like the recording {beside}", found, passages)
-        reasons = self._reasons(whole, heard)
-        why = ", ".join(reasons[name] for name in apart if reasons[name])
-        why = f"does not sound like the recording: {why} {beside}"
-        return Judgement(False, why, found, passages)
+        words = f"sounds like the recording {beside}"
+        if apart:
+            reasons = self._reasons(whole, heard)
+            why = ", ".join(reasons[name] for name in apart if reasons[name])
+            words = f"does not sound like the recording: {why} {beside}"
+        return Judgement(not apart, words, found, passages)
 
     def _reasons(self, whole: Heard, heard: list[Heard]) -> dict[str, str]:
         """What is wrong with a sound, heard in pieces, too, that is too far in a distance."""
         own = self.heard
         pitched = np.mean([piece.pitched for piece in heard])
-        clearness = "clearer"
-        if pitched < own.pitched:
-            clearness = "less clear: a lower temperature may help"
+        less_clear = "less clear: a lower temperature may help"
         apart = np.mean([piece.level for piece in heard], 0) - own.level
         louder, wider = apart.mean(), apart[-21] - apart[20]  # without the last twentieths
         brighter = np.mean([piece.highs for piece in heard]) - own.highs
@@ -206,7 +200,7 @@ class Recording:
         precision, _ = fidelity(whole.moments, own.moments)
         words = {
             "spectrum": "its timbre is another",
-            "tone": f"its tones are {clearness}",
+            "tone": f"its tones are {less_clear if pitched < own.pitched else 'clearer'}",
             "pitch": "it plays other notes",
             "loudness": f"its loudness varies too {'much' if wider > 0 else 'little'}",
             "band": "its highs are other ones",

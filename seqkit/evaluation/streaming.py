@@ -117,7 +117,9 @@ def _run(
         assumed |= _states_at(chunk, begins)
         final |= _states_at(chunk, ends)
     for row in sorted(assumed):  # in the order of the text
-        if _near(assumed[row], final[row - 1]):
+        (h, c, _), (true_h, true_c, _) = assumed[row], final[row - 1]
+        gap = (h - true_h).abs(), (c - true_c).abs() / (1 + true_c.abs())  # a c may be large
+        if all(bool(own.max() < _NEAR) for own in gap):  # what follows is predicted alike
             continue
         again = np.array([[begin[row], begin[row], end[row]]])
         unwatched = Scored(scored.model, scored.part, scored.start)
@@ -146,10 +148,3 @@ def _states_at(chunk: Chunk, places: Integers) -> dict[int, State]:
     lanes = np.flatnonzero(reached).tolist()
     states = (State(*(own[:, lane : lane + 1] for own in chunk.after)) for lane in lanes)
     return dict(zip(chunk.segments[lanes].tolist(), (own.on("cpu") for own in states), strict=True))
-
-
-def _near(assumed: State, true: State) -> bool:
-    """Whether the next symbols are predicted alike from both; a saturated c may be large."""
-    h = (assumed.h - true.h).abs()
-    c = (assumed.c - true.c).abs() / (1 + true.c.abs())
-    return bool(h.max() < _NEAR) and bool(c.max() < _NEAR)

@@ -107,7 +107,12 @@ def _weights(labels: Labels, combinations: Integers) -> Floats:
 
 def _parsed(labels: Labels, asked: str) -> dict[int, int]:
     """By the place of each label that is asked for, its value's number, or 0. ConfigError."""
-    meanings = _meanings(labels)
+    meanings: dict[str, list[tuple[int, int]]] = {}  # the labels and numbers of each spelling
+    for label, (name, values) in enumerate(labels.values.items()):
+        for number, value in enumerate(values, 1):
+            meanings.setdefault(value, []).append((label, number))
+            meanings[f"{name}:{value}"] = [(label, number)]
+        meanings.setdefault(f"{name}:none", [(label, 0)])
     known = "|".join(map(re.escape, sorted(meanings, key=len, reverse=True)))  # the longest counts
     piece, names = re.compile(rf"\s*({known})\s*(?:,|$)"), [*labels.values]
     parsed, rest = dict[int, int](), asked
@@ -127,17 +132,3 @@ def _parsed(labels: Labels, asked: str) -> dict[int, int]:
             raise ConfigError(f"label={asked}: give one {names[label]}: labels are not mixed")
         parsed[label], rest = number, rest[found.end() :]
     return parsed
-
-
-def _meanings(labels: Labels) -> dict[str, list[tuple[int, int]]]:
-    """What can be asked for: the place of the label and the number of the value of each spelling.
-
-    A value that several labels have means all of them.
-    """
-    meanings: dict[str, list[tuple[int, int]]] = {}
-    for label, (name, values) in enumerate(labels.values.items()):
-        for number, value in enumerate(values, 1):
-            meanings.setdefault(value, []).append((label, number))
-            meanings[f"{name}:{value}"] = [(label, number)]
-        meanings.setdefault(f"{name}:none", [(label, 0)])
-    return meanings

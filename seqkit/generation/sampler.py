@@ -216,16 +216,11 @@ def shares_of(logits: Floats, sampling: Sampling) -> Floats:
     shares = np.exp((scaled - scaled.max(-1, keepdims=True)) / sampling.temperature)
     shares = shares / shares.sum(-1, keepdims=True)
     if sampling.top_p is not None and sampling.top_p < 1:
-        shares = np.where(_mass_of_likelier(shares) >= sampling.top_p, 0.0, shares)
+        order, likelier = np.argsort(-shares, axis=-1, kind="stable"), np.empty_like(shares)
+        ordered = np.take_along_axis(shares, order, -1)
+        np.put_along_axis(likelier, order, np.cumsum(ordered, -1) - ordered, -1)
+        shares = np.where(likelier >= sampling.top_p, 0.0, shares)
     return np.asarray(shares)
-
-
-def _mass_of_likelier(shares: Floats) -> Floats:
-    """For each share (S, V) the sum of all larger ones, and of equal ones before it."""
-    order = np.argsort(-shares, axis=-1, kind="stable")
-    ordered, mass = np.take_along_axis(shares, order, -1), np.empty_like(shares)
-    np.put_along_axis(mass, order, np.cumsum(ordered, -1) - ordered, -1)
-    return mass
 
 
 def guided(logits: Floats, strength: float) -> Floats:

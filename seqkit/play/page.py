@@ -61,7 +61,10 @@ def filled(
     if isinstance(codec, Spectral):
         books = codec.books._replace(mean=codec.books.mean.astype("<f4"))  # no half precision
         contents = {**contents, **{n: a.tobytes() for n, a in books._asdict().items()}}
-    model["contents"] = {name: _packed(content) for name, content in contents.items()}
+    model["contents"] = {
+        name: base64.b64encode(zlib.compress(content, 9)).decode()
+        for name, content in contents.items()
+    }
     about = (
         f"A model of {kind}: {counted(config.num_layers, 'layer')} of {config.hidden_size}, "
         f"{counted(codec.size, 'symbol')}."
@@ -78,19 +81,11 @@ def _of_codec(codec: Codec) -> dict[str, Any]:
         return {"vocabulary": [codec.decode([symbol]) for symbol in range(codec.size)]}
     heard: dict[str, Any] = {"rate": codec.sample_rate, "channels": codec.channels}
     heard |= {"phases": codec.phases, "symbol_rate": codec.symbol_rate}
-    if isinstance(codec, Spectral):
-        return heard | {"spectral": _of_frames(codec)}
+    if isinstance(codec, Spectral):  # its layout, and what is short to tell and long to find
+        own = codec.layout
+        if own.size & (own.size - 1):
+            raise ConfigError(f"pages know windows of a power of 2, and not of {own.size} samples")
+        found = {"edges": own.edges.tolist(), "alike": own.band_weights.astype(float).tolist()}
+        found["shape"] = codec.books.values.shape
+        return heard | {"spectral": {**dataclasses.asdict(own), **found}}
     return heard | {"values": np.frombuffer(writer.pcm16(codec.values), "<i2").tolist()}
-
-
-def _of_frames(codec: Spectral) -> dict[str, Any]:
-    """Its layout, and what is short to tell and long to find. Raises ConfigError."""
-    layout, shape = codec.layout, codec.books.values.shape
-    if layout.size & (layout.size - 1):
-        raise ConfigError(f"pages know windows of a power of 2, and not of {layout.size} samples")
-    found = {"edges": layout.edges.tolist(), "alike": layout.band_weights.astype(float).tolist()}
-    return {**dataclasses.asdict(layout), **found, "shape": shape}
-
-
-def _packed(content: bytes) -> str:
-    return base64.b64encode(zlib.compress(content, 9)).decode()

@@ -29,9 +29,10 @@ def draw_file(file: Path) -> Path:
     figure.subplots_adjust(0.14, 0.1, 0.83, 0.93, hspace=0.08)
     above, below = figure.subplots(2, sharex=True, height_ratios=(1, 2))
     above.set_title(visible_line(file.name))
-    seconds, (low, high) = wave.size / sample_rate, envelope(wave, _POINTS)
-    times = np.linspace(0, seconds, len(low), endpoint=False)
-    above.fill_between(times, low, high, linewidth=0.5)
+    seconds, count = wave.size / sample_rate, min(wave.size, _POINTS)
+    begins = np.arange(count) * wave.size // max(count, 1)
+    ends = np.minimum.reduceat(wave, begins), np.maximum.reduceat(wave, begins)
+    above.fill_between(begins / sample_rate, *ends, linewidth=0.5)
     above.set_ylabel("amplitude")
     spectrogram = log_mel(wave, sample_rate)
     top, bands = float(spectrogram.max()), len(spectrogram)
@@ -51,13 +52,6 @@ def draw_file(file: Path) -> Path:
     with disk.atomic_write(picture) as stream:
         stream.write(content.getvalue())
     return picture
-
-
-def envelope(wave: Wave, most: int) -> tuple[Wave, Wave]:
-    """The lowest and the highest samples (n,) of n stretches of a wave (N,), n at most `most`."""
-    count = min(wave.size, most)
-    begins = np.arange(count) * wave.size // max(count, 1)
-    return np.minimum.reduceat(wave, begins), np.maximum.reduceat(wave, begins)
 
 
 def log_mel(wave: Wave, sample_rate: int) -> Floats:

@@ -32,12 +32,8 @@ def choose_engine(
     there, in a page, too. All else runs by torch. An engine that cannot run here is passed over,
     with a notice.
 
-    Args:
-        model: on the device that was chosen.
-        size: the codec's V.
-        request: what to compute, and by what.
-        notice: tells the user.
-        labels: choices of labels (n, R), see `NetworkArrays.with_choices`.
+    The model is on the device that was chosen; `size` is the codec's V; `labels` are choices of
+    labels (n, R), see `NetworkArrays.with_choices`.
 
     Raises:
         ConfigError, DeviceError: what was asked for by name cannot run.
@@ -52,13 +48,7 @@ def choose_engine(
 
 
 def check_engine(config: ModelConfig, size: int, request: Request, device: Device) -> None:
-    """Refuse at once what `choose_engine` would refuse for a model of this config.
-
-    Nothing is built; `size` is the codec's V.
-
-    Raises:
-        ConfigError, DeviceError: as `choose_engine`.
-    """
+    """Refuse what `choose_engine` would refuse for a model of this config. Raises as that."""
     match candidates(config, request, device)[-1]:  # it takes the most networks
         case "cuda_graph":
             from seqkit.generation.engines import cuda_graph

@@ -48,8 +48,8 @@ class PreparedStep:
         self._table = self._prepared(tables["embedding"])
         self._labels = self._prepared(tables["labels"]) if "labels" in tables else None
         self._transposed = model.config.hidden_size >= _TRANSPOSED
-        self._inputs = [self._matrix(layer.w) for layer in layers]
-        self._hidden = [self._matrix(layer.u) for layer in layers]
+        self._inputs = [self._columns(layer.w) for layer in layers]
+        self._hidden = [self._columns(layer.u) for layer in layers]
         self._biases = [(self._prepared(layer.b), self._prepared(layer.d)) for layer in layers]
         self._fused_cell: Callable[..., tuple[Tensor, Tensor, Tensor]] | None = None
         if self._table.is_cuda and self._cell == "lstm":
@@ -58,23 +58,21 @@ class PreparedStep:
         self.places = model.config.frame
         """P, the symbols of a step."""
         heads = model.head.weight.view(self.places, -1, model.head.weight.shape[1])
-        self._heads = [self._matrix(head) for head in heads[:, :size]]
+        self._heads = [self._columns(head) for head in heads[:, :size]]
         self._head_biases = [*self._prepared(model.head.bias.view(self.places, -1)[:, :size])]
         self._frame: list[Tensor] = []
         """Of a frame W, a, and the rows of symbols (P - 1, V, M): see `frames`."""
         if (frame := model.frame) is not None:
-            self._frame = [self._matrix(frame.hidden.weight), self._prepared(frame.hidden.bias)]
+            self._frame = [self._columns(frame.hidden.weight), self._prepared(frame.hidden.bias)]
             rows = frame.drawn.view(self.places - 1, -1, frame.drawn.shape[1])
             self._frame.append(self._prepared(rows))
 
     def _prepared(self, tensor: Tensor) -> Tensor:
         return tensor.to(self._dtype).contiguous()
 
-    def _matrix(self, weight: Tensor) -> Tensor:
-        return self._prepared(weight.T if self._transposed else weight)
-
-    def _columns(self, matrix: Tensor) -> Tensor:
-        return matrix if self._transposed else matrix.T
+    def _columns(self, weight: Tensor) -> Tensor:
+        """What rows are multiplied by."""
+        return self._prepared(weight.T) if self._transposed else self._prepared(weight).T
 
     @torch.inference_mode()
     def split(self, state: State) -> Carried:
@@ -126,8 +124,7 @@ class PreparedStep:
                 layers = self._advanced(read, layers, labels)
                 z = self._begun(self._top(layers))
             x, known = z[:, fed].relu(), [z, frame]
-        columns = self._columns(self._heads[fed])
-        logits = torch.addmm(self._head_biases[fed], x, columns).float()
+        logits = torch.addmm(self._head_biases[fed], x, self._heads[fed]).float()
         return logits, [*layers, *known]
 
     def _top(self, layers: Carried) -> Tensor:
@@ -137,7 +134,7 @@ class PreparedStep:
     def _begun(self, x: Tensor) -> Tensor:
         """z (S, P, M) of the top layer's output, without the rows of symbols that follow."""
         weight, bias, _ = self._frame
-        return torch.addmm(bias, x, self._columns(weight)).view(len(x), self.places, -1)
+        return torch.addmm(bias, x, weight).view(len(x), self.places, -1)
 
     def _add(self, z: Tensor, place: int, symbols: Tensor) -> None:
         """Add the rows of the symbols (S,) in a place to what those after it are written from."""
@@ -145,23 +142,20 @@ class PreparedStep:
 
     def _advanced(self, read: Tensor, layers: Carried, labels: Tensor) -> Carried:
         """The layers after a step that reads symbols (S, P)."""
-        x = self._looked_up(read)
+        if self.places == 1:
+            x = torch.index_select(self._table, 0, read[:, 0])
+        else:  # some rows for each of the P places, added up
+            x = self._table[rows_of(read, len(self._table) // self.places)].sum(1)
         if self._labels is not None:
             x = x + self._labels[labels]
         after: Carried = []
         for index, recurrent in enumerate(self._hidden):
             h, c = layers[2 * index : 2 * index + 2]
-            inputs = x @ self._columns(self._inputs[index]) if index else x
-            hidden = h @ self._columns(recurrent)
+            inputs = x @ self._inputs[index] if index else x
+            hidden = h @ recurrent
             after += self._advance(index, inputs, hidden, h, c)
             x = after[-2]
         return after
-
-    def _looked_up(self, symbols: Tensor) -> Tensor:
-        """The rows of symbols (S, P), added up; the table has some for each of the P places."""
-        if self.places == 1:
-            return torch.index_select(self._table, 0, symbols[:, 0])
-        return self._table[rows_of(symbols, len(self._table) // self.places)].sum(1)
 
     def score(self, symbols: Integers, state: State, labels: Integers) -> tuple[Floats, State]:
         """See Engine: feed symbols (N, S) step by step."""
@@ -187,7 +181,7 @@ class PreparedStep:
         return cells.cell_step(self._cell, inputs + b, hidden + d, h, c)
 
 
-class TorchEngine:
+class TorchEngine(PreparedStep):
     """Generates step by step, on any device: the reference."""
 
     block = 16
@@ -196,25 +190,23 @@ class TorchEngine:
         """`size` is the codec's V.
 
         With another `strength` than 1 states and labels are those of 2 S streams, of which the
-        second half has no labels: see `sampling.guided`.
+        second half has no labels: see `sampler.guided`.
         """
-        self._step = PreparedStep(model, size)
-        self._model, self._size, self._device = model, size, model.device
-        self._strength = strength
+        super().__init__(model, size)
+        self._model, self._size, self._strength = model, size, strength
 
     def sample(self, drawing: Drawing) -> Iterator[Integers]:
         """See Engine."""
-        symbols, carried = drawing.symbols, self._step.split(drawing.state)
-        place = self._step.fed(drawing.state)
-        labels = self._step.on_device(drawing.labels)
+        symbols, carried = drawing.symbols, self.split(drawing.state)
+        place, labels = self.fed(drawing.state), self.on_device(drawing.labels)
         copies = 1 if self._strength == 1 else 2
         for block in drawing.draws:
             drawn = []
-            with shared_cores(self._device):
+            with shared_cores(self._model.device):
                 for uniform in block:
-                    fed = self._step.on_device(np.tile(symbols, copies))
-                    logits, carried = self._step(fed, carried, labels, place)
-                    place = (place + 1) % self._step.places
+                    fed = self.on_device(np.tile(symbols, copies))
+                    logits, carried = self(fed, carried, labels, place)
+                    place = (place + 1) % self.places
                     chosen = guided(logits.cpu().numpy(), self._strength)
                     symbols = draw(chosen, uniform, drawing.sampling)
                     drawn.append(symbols)
@@ -222,8 +214,8 @@ class TorchEngine:
 
     def score(self, symbols: Integers, state: State, labels: Integers) -> tuple[Floats, State]:
         """See Engine."""
-        if self._device.type == "cpu":
-            return self._step.score(symbols, state, labels)
+        if self._model.device.type == "cpu":
+            return super().score(symbols, state, labels)
         return score_by_network(self._model, self._size, symbols, state, labels)
 
 

@@ -202,7 +202,17 @@ def pack(model: Network, size: int, labels: Floats | None = None) -> tuple[list[
     chosen = of_labels = wide.gate_table("labels")
     if labels is not None and of_labels is not None:
         chosen = labels.astype(float) @ of_labels
-    parts = _factors(wide) if factored else _gate_table(wide)
+    if factored:  # the embedding of symbols and what reads it, of which step.c makes a table
+        read, reader = wide.factors("embedding")
+        (embedded, of_rows), (readers, of_gates) = (
+            _table(part, np.int8) for part in (read, _parted(reader))
+        )
+        parts = [embedded, readers, of_rows, of_gates]
+    else:
+        added = wide.gate_table("embedding")
+        assert added is not None
+        first = int(config.frame == 1)  # a row that is none
+        parts = _table(_parted(np.pad(added, ((first, 0), (0, 0))).T).T)
     parts += [] if chosen is None else _table(_parted(chosen.T).T)
     for index in range(config.num_layers):
         w, u, b, d = wide.layer(index)
@@ -237,23 +247,6 @@ def _heads(model: NetworkArrays, size: int) -> list[np.ndarray]:
         matrix = _filled(_filled(weight[:size], 1, _ALIGNED), 0, _ROWS)
         parts += _matrix(matrix, _filled(bias[:size], 0, _ROWS), unit, least)
     return parts
-
-
-def _gate_table(model: NetworkArrays) -> list[np.ndarray]:
-    """What each symbol adds to the gates."""
-    rows = model.gate_table("embedding")
-    assert rows is not None
-    first = int(model.config.frame == 1)  # a row that is none
-    return _table(_parted(np.pad(rows, ((first, 0), (0, 0))).T).T)
-
-
-def _factors(model: NetworkArrays) -> list[np.ndarray]:
-    """The embedding of symbols and what reads it, of which step.c makes a table."""
-    rows, reader = model.factors("embedding")
-    (embedded, of_rows), (readers, of_gates) = (
-        _table(part, np.int8) for part in (rows, _parted(reader))
-    )
-    return [embedded, readers, of_rows, of_gates]
 
 
 def _table(rows: Floats, kind: type[np.signedinteger] = np.int16) -> list[np.ndarray]:
