@@ -51,45 +51,31 @@ def paths(readings: Sequence[Part], codec: Spectral, longest: float) -> Part:
     labels; then it has the documents of its reading, and one that is too short to jump in stays as
     it is.
     """
-    rng = np.random.default_rng(0)
-    frames = sum(map(len, readings)) // codec.phases
-    count = max(_FEWEST_PATHS, -(-_FRAMES // frames))
-    whole = [
-        part if part.labels is not None else dataclasses.replace(part, starts=part.starts[:1])
-        for part in readings
-    ]
-    parts = [path for part in whole for path in _jumping(part, codec, longest, count, rng)]
-    return parts[0].and_then(*parts[1:])
-
-
-def _jumping(
-    part: Part, codec: Spectral, longest: float, count: int, rng: np.random.Generator
-) -> list[Part]:
-    """So many paths through one reading."""
-    rate = codec.sample_rate / codec.hop
+    rng, rate, made = np.random.default_rng(0), codec.sample_rate / codec.hop, list[Part]()
     most, far = round(longest * rate), round(_FAR * rate)
-    drawn = [part.symbols.copy() for _ in range(count)]
-    for begin, end in pairwise([*part.starts.tolist(), len(part)]):
-        frames = part.symbols[begin:end].reshape(-1, codec.phases)
-        if len(frames) < max(_FEWEST * most, 2 * far + most):
-            continue
-        powers, read = codec.powers(part.symbols[begin:end]), np.zeros(len(frames))
-        jumps = _jumps(_described(frames, codec), most, far, rng)
-        for symbols in drawn:
-            looked_at = rng.integers(0, len(frames) - most, _BEGINS)
-            quiet = int(looked_at[powers[looked_at].argmin()])
-            symbols[begin:end] = frames[_path(jumps, quiet, most, read, rng)].reshape(-1)
-    return [dataclasses.replace(part, symbols=symbols) for symbols in drawn]
+    count = max(_FEWEST_PATHS, -(-_FRAMES // (sum(map(len, readings)) // codec.phases)))
+    for part in readings:
+        starts = part.starts[:1] if part.labels is None else part.starts
+        drawn = [part.symbols.copy() for _ in range(count)]
+        for begin, end in pairwise([*starts.tolist(), len(part)]):
+            frames = part.symbols[begin:end].reshape(-1, codec.phases)
+            if len(frames) < max(_FEWEST * most, 2 * far + most):
+                continue
+            powers, read = codec.powers(part.symbols[begin:end]), np.zeros(len(frames))
+            jumps = _jumps(_described(frames, codec), most, far, rng)
+            for symbols in drawn:
+                looked_at = rng.integers(0, len(frames) - most, _BEGINS)
+                quiet = int(looked_at[powers[looked_at].argmin()])
+                symbols[begin:end] = frames[_path(jumps, quiet, most, read, rng)].reshape(-1)
+        made += [dataclasses.replace(part, symbols=own, starts=starts) for own in drawn]
+    return made[0].and_then(*made[1:])
 
 
 def _jumps(described: Rows, most: int, far: int, rng: np.random.Generator) -> _Jumps:
     """The jumps to the nearest of the places that are `far` frames away or more.
 
-    Args:
-        described: what was heard before the end of each frame, (F, D).
-        most: frames that follow each of the places at least.
-        far: frames between the places of a jump, at least.
-        rng: draws the places of a long document.
+    `described` (F, D) is what was heard before the end of each frame; after each of the places at
+    least `most` frames follow. Of a long document places are drawn.
     """
     count = len(described)
     others = rng.permutation(count - most)[:_PLACES]
@@ -107,17 +93,11 @@ def _jumps(described: Rows, most: int, far: int, rng: np.random.Generator) -> _J
 def _path(jumps: _Jumps, begin: int, most: int, read: Floats, rng: np.random.Generator) -> Integers:
     """The frames (F,) of a path through a document.
 
-    Args:
-        jumps: those that there are.
-        begin: the frame that comes first.
-        most: frames of a passage.
-        read: how often each frame was read, (F,), which is counted on here: only jumps to frames
-            that were read more seldom than the mean are taken.
-        rng: draws the jumps.
+    It begins at a frame; a passage has `most` frames. `read` (F,) is how often each frame was read,
+    and is counted on: only jumps to frames that were read more seldom than the mean are taken.
     """
     count = len(jumps.places)
-    passages = list[Integers]()
-    length = 0
+    passages, length = list[Integers](), 0
     while length < count:
         ends = slice(begin + round(_SHORTEST * most), min(begin + most, count))
         places = jumps.places[ends]

@@ -5,7 +5,7 @@ begins with a whole frame; SILENCE stands before it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
@@ -90,16 +90,8 @@ class Spectral:
 
     def to_spec(self) -> dict[str, Any]:
         """A JSON object from which `from_spec` rebuilds this codec."""
-        one = self.layout
-        numbers = {"size": one.size, "sample_rate": one.sample_rate, "channels": one.channels}
-        return {
-            "name": self.name,
-            **numbers,
-            "top": one.top,
-            "lift": [*one.lift],
-            "gain": self.gain,
-            "books": self.books.to_spec(),
-        }
+        books = self.books.to_spec()
+        return {"name": self.name, **asdict(self.layout), "gain": self.gain, "books": books}
 
     @property
     def sample_rate(self) -> int:
