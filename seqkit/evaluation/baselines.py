@@ -44,8 +44,7 @@ def baselines(part: Part, codec: Codec, limit: int | None = None) -> dict[str, f
         return frequencies | {"flac_bits": flac_bits(part.symbols, codec)}
     if codec.kind == "audio":
         return frequencies
-    packed = 8 * packed_bytes(part.symbols, codec) / len(part)
-    return frequencies | {"xz_bits": packed}
+    return frequencies | {"xz_bits": 8 * packed_bytes(part.symbols, codec) / len(part)}
 
 
 def histogram_bits(symbols: Symbols, size: int) -> float:

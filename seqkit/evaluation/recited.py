@@ -92,8 +92,8 @@ class Index:
         least, copies = _RUN - 1 + int(self.kept["stride"]), ""
         if self.kept.get("short") and len(samples) > 1:
             whole = sum(len(x) > 0 and bool(x.all()) for x in samples)
-            verb = "is a copy" if whole < 2 else "are copies"
-            copies = f"{whole or 'none'} of {len(samples)} samples {verb}: "
+            copies = f"{whole or 'none'} of {len(samples)} samples "
+            copies += "is a copy: " if whole < 2 else "are copies: "
         if share:
             length = counted(longest, "character" if self.codec.kind == "text" else "byte")
             what = f"stands in the training data word for word (longest run {length})"

@@ -66,9 +66,7 @@ def generate(
         trained: what continues.
         prompt: symbols (N,), of which the last `REMEMBERED` are read.
         request: how.
-        notice: is told of labels and a seed that are drawn, and in the end what the model has made:
-            how much of a text recites, which of several takes is kept, whether sound is like its
-            recording.
+        notice: is told what is drawn, labels and a seed, and in the end what `listening` finds.
         begin: a state, (L, 1, H), and the symbol that is fed first; by default zeros and the
             codec's start symbol.
         watch: hands on what is drawn, and may end it, before loops and takes are made of it.
@@ -130,10 +128,7 @@ def feed_prompt(
 
 
 def _engine(
-    trained: Trained,
-    request: Request,
-    labels: Floats | None,
-    notice: Callable[[str], None],
+    trained: Trained, request: Request, labels: Floats | None, notice: Callable[[str], None]
 ) -> tuple[object, Engine]:
     """The engine that was kept, if it fits, else a new one; and what it fits.
 

@@ -121,26 +121,15 @@ class Request:
 
 
 def sample_blocks(
-    engine: Engine,
-    logits: Floats,
-    state: State,
-    length: int,
-    sampling: Sampling,
-    *,
-    labels: Integers,
+    engine: Engine, logits: Floats, state: State, length: int, sampling: Sampling, labels: Integers
 ) -> Blocks:
     """Yield the next `length` symbols of all streams in blocks (N, S).
 
     The first block is a single symbol, available at once; the others have the engine's size, or
     less of very many streams. Memory does not grow with the length.
 
-    Args:
-        engine: makes the steps.
-        logits: (S, V), of the first symbol to draw.
-        state: after the prompt.
-        length: symbols of each stream.
-        sampling: how to draw.
-        labels: of each stream, (S,): see `Drawing`.
+    The first symbol is drawn from `logits` (S, V), those of the state after the prompt; `labels`
+    (S,) are as in `Drawing`.
     """
     first = draw(logits, uniforms_of_streams(sampling.seed, range(len(logits)), 0, 1)[0], sampling)
     yield first[None]
