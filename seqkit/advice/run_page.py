@@ -83,7 +83,7 @@ def _curves(record: Record, lines: Mapping[str, float]) -> bytes:
     import matplotlib
     from matplotlib.figure import Figure
 
-    train, validation = record.metrics.train, record.metrics.validation
+    train, validation = record.train, record.validation
     seen = [*train.values.tolist(), *validation.values.tolist()]
     if not seen:
         return b""
@@ -113,7 +113,7 @@ def _short(text: str) -> str:
 
 def _samples(record: Record) -> list[tuple[str, Path]]:
     """Titles and files: the data's own sound first, then by step, and the closing one last."""
-    loss = {int(s): f", loss {v:.3f}" for s, v in zip(*record.metrics.validation, strict=True)}
+    loss = {int(s): f", loss {v:.3f}" for s, v in zip(*record.validation, strict=True)}
     files = [(f"step {step:,}{loss.get(step, '')}", file) for step, file in record.samples]
     files += [("the closing sample", record.final)] if record.final else []
     return [("the data itself", record.data), *files] if files and record.data else files
@@ -151,7 +151,7 @@ def _facts(record: Record) -> dict[str, str]:
     return {
         **{name: record.text(*place) for name, place in _FACTS.items()},
         "parameters": f"{parameters:,.0f}" if parameters else "",
-        "steps": f"{record.metrics.step:,}" + (f" of {total:,.0f}" if total else ""),
+        "steps": f"{record.step:,}" + (f" of {total:,.0f}" if total else ""),
         "temperature": "" if temperature is None else f"{temperature:g}",
         "time": duration(record.seconds or 0),
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items() if version),

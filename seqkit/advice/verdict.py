@@ -62,11 +62,6 @@ def baselines(record: Record) -> dict[str, float]:
     return dict(sorted(known.items(), key=lambda one: -one[1]))
 
 
-def _noun(record: Record) -> str:
-    """What a symbol of this run is."""
-    return noun(record.text("data", "kind") or record.keys.get("data.kind", "auto"))
-
-
 def _guess(record: Record) -> float:
     """The loss that a network has to beat to have learned anything: that of guessing."""
     return baselines(record).get(NAMES["histogram_bits"], math.inf)
@@ -74,7 +69,7 @@ def _guess(record: Record) -> float:
 
 def _seen(record: Record) -> Iterator[str]:
     """What the curves and the last sample show, as the words of `_ADVICE`, in their order."""
-    train, validation = record.metrics.train, record.metrics.validation
+    train, validation = record.train, record.validation
     losses = validation.values
     last = float(losses[-1]) if len(losses) else math.inf
     again = record.passes is None or record.passes >= _PASSES
@@ -96,7 +91,7 @@ def _seen(record: Record) -> Iterator[str]:
     judged = validation if len(losses) > 2 else train
     few = judged is train and len(train.values) < _FEW
     warm = record.keys.get("optimizer.warmup_steps", 0)
-    if few or record.metrics.step < 2 * warm:
+    if few or record.step < 2 * warm:
         yield "is short"
     fell = len(losses) > 1 and last < _FALLING * float(losses[-2])
     before = judged.around(0.75 * float(judged.steps[-1])) if len(judged.steps) else 0.0
@@ -137,7 +132,7 @@ def judge(record: Record) -> Verdict:
     total = record.number("total_steps")
     if not record.keys:
         return Verdict(finding, "Its settings cannot be read.")
-    at = f"{record.metrics.step:,}" + (f" of {total:,.0f}" if total else "")
+    at = f"{record.step:,}" + (f" of {total:,.0f}" if total else "")
     if record.state == "diverged":
         clip = "" if record.keys["train.clip_norm"] else ", and train.clip_norm=1"
         return Verdict(finding, f"Try {_slower(record)}{clip}.")
@@ -156,9 +151,10 @@ def judge(record: Record) -> Verdict:
 
 def _finding(record: Record, fails: bool) -> str:
     """Whether it learned, and where it stands; what `fails` to sound like its data has not."""
-    unit, train = _noun(record), record.metrics.train
+    kind, train = record.text("data", "kind") or record.keys.get("data.kind", "auto"), record.train
+    unit = noun(kind)
     if record.state == "diverged":
-        step = record.number("ended", "step") or record.metrics.step
+        step = record.number("ended", "step") or record.step
         return f"The training diverged at step {step:,.0f}: its numbers were not finite any more."
     if not len(train.steps) and record.best is None:
         return "Nothing is measured yet."
@@ -218,4 +214,4 @@ def _longer(record: Record) -> Iterator[str]:
     if epochs and 2 * (record.passes or math.inf) >= epochs:
         yield f"train.max_epochs={2 * epochs}"
     if steps:
-        yield f"train.max_steps={2 * max(steps, record.metrics.step)}"
+        yield f"train.max_steps={2 * max(steps, record.step)}"

@@ -68,7 +68,7 @@ def _differing(records: Sequence[Record]) -> list[str]:
 
 def _row(record: Record, differing: Sequence[str]) -> dict[str, Any]:
     """What is told of a run."""
-    loss, steps = record.loss, record.metrics.step or record.number("steps")
+    loss, steps = record.loss, record.step or record.number("steps")
     parameters, keys = record.number("parameters"), record.keys
     likeness = record.fact("likeness")
     return {

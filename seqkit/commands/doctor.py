@@ -68,8 +68,8 @@ def _of_run(path: Path, catalogue: Catalogue) -> dict[str, Any]:
     return {
         "run_dir": str(path),
         "state": record.state,
-        "step": record.metrics.step,
-        "train_seconds": record.metrics.seconds,
+        "step": record.step,
+        "train_seconds": record.trained_seconds,
         "best_validation_loss": loss,
         "best_step": step,
         "baselines": verdict.baselines(record),

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -10,7 +9,6 @@ from seqkit.advice.surprise import ALTERNATIVES, Surprise, contents_of
 from seqkit.api import checkpoint_data
 from seqkit.commands import outputs
 from seqkit.config import Keys
-from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
 from seqkit.evaluation import scoring
 from seqkit.evaluation.streaming import Stretch, stretches
@@ -32,7 +30,9 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
     read = keys.checkpoint, *keys.data.path
     out = outputs.result_file(keys.out, read, overwrite=keys.overwrite)
     saved = load_checkpoint(keys.checkpoint, catalogue, console)
-    codec, as_page = saved.codec, _is_page(out, saved.codec)
+    codec, as_page = saved.codec, out is not None and out.suffix.lower() == _PAGE
+    if as_page and codec.kind == "audio":
+        raise ConfigError(f"out={out}: score writes lines of JSON, and of text a page ({_PAGE})")
     chosen = device.find_device(keys.device, for_all=True)
     session = Session(catalogue, console.notice, console.progress)
     part, corpus = checkpoint_data.asked_for(keys.data, keys.part, saved, session)
@@ -63,14 +63,6 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
         console.notice(f"most surprising: {place}")
     if out:
         console.notice(f"written: {out}")
-
-
-def _is_page(out: Path | None, codec: Codec) -> bool:
-    """Whether `out` asks for a page. Raises ConfigError if that is one of sound."""
-    asked = out is not None and out.suffix.lower() == _PAGE
-    if asked and codec.kind == "audio":
-        raise ConfigError(f"out={out}: score writes lines of JSON, and of text a page ({_PAGE})")
-    return asked
 
 
 def _documents(corpus: Corpus, *, own: bool) -> list[str]:

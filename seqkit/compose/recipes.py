@@ -57,13 +57,12 @@ def recipe_files(config_dirs: Sequence[Path]) -> dict[str, Path]:
 
 def described(config_dirs: Sequence[Path]) -> dict[str, str]:
     """The recipes by name, each with the first comment of its file that is not a directive."""
-    return {name: _description(file) for name, file in recipe_files(config_dirs).items()}
-
-
-def _description(file: Path) -> str:
-    lines = file.read_text("utf-8", "replace").splitlines()
-    comments = (line[1:].strip() for line in lines if line[:1] == "#")
-    return next((line for line in comments if line[:1] != "@"), "")
+    found = {}
+    for name, file in recipe_files(config_dirs).items():
+        lines = file.read_text("utf-8", "replace").splitlines()
+        comments = (line[1:].strip() for line in lines if line[:1] == "#")
+        found[name] = next((line for line in comments if line[:1] != "@"), "")
+    return found
 
 
 def composed(recipe: str, values: Mapping[str, object], config_dirs: Sequence[Path]) -> Config:

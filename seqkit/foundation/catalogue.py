@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Literal, NamedTuple
 
 from seqkit.foundation.errors import ConfigError, of_plugin
@@ -109,14 +110,9 @@ class Catalogue:
 
 
 def _own(kind: Kind) -> dict[str, Entry]:
-    return {name: Entry("seqkit", partial(_imported, place)) for name, place in _OWN[kind].items()}
-
-
-def _imported(place: str) -> Any:
-    """A module, or what it has, by `package.module:name`."""
-    module, _, name = place.partition(":")
-    loaded = importlib.import_module(module)
-    return getattr(loaded, name) if name else loaded
+    return {
+        name: Entry("seqkit", partial(resolve_name, place)) for name, place in _OWN[kind].items()
+    }
 
 
 def _of_module(name: str) -> dict[Kind, dict[str, Entry]]:
@@ -151,7 +147,7 @@ def _load(kind: Kind, name: str, entry: Entry) -> Any:
         if isinstance(loaded, type) or not callable(getattr(loaded, "locate", None)):
             raise ConfigError(f"{label} has no function locate(folders)")
         return loaded
-    bases = tuple(map(_imported, _CODEC_BASES))
+    bases = tuple(map(resolve_name, _CODEC_BASES))
     if not isinstance(loaded, type) or not issubclass(loaded, bases):
         raise ConfigError(f"{label} is not a subclass of TextCodec or Quantiser")
     if (own := getattr(loaded, "name", None)) != name:

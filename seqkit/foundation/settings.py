@@ -30,13 +30,8 @@ def option(
     choices: tuple[str, ...] = (),
 ) -> Any:
     """A dataclass field with its meaning and range; `above` is an exclusive lower bound."""
-    metadata = {
-        "help": help,
-        "minimum": minimum,
-        "above": above,
-        "maximum": maximum,
-        "choices": choices,
-    }
+    bounds = {"minimum": minimum, "above": above, "maximum": maximum, "choices": choices}
+    metadata = {"help": help, **bounds}
     if isinstance(default, list):
         return field(default_factory=lambda: list(default), metadata=metadata)
     return field(default=default, metadata=metadata)

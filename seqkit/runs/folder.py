@@ -91,11 +91,8 @@ class RunFolder(RunFiles):
     def _others(self) -> list[str]:
         """What is here, if there is no run; hidden files and empty folders may be."""
         try:
-            return sorted(
-                place.name
-                for place in self.path.iterdir()
-                if not place.name.startswith(".") and not (place.is_dir() and _is_empty(place))
-            )
+            shown = self.path.glob("[!.]*")
+            return sorted(p.name for p in shown if not p.is_dir() or any(p.glob("[!.]*")))
         except OSError:  # no folder, or one that whoever writes to it finds out about
             return []
 
@@ -223,11 +220,6 @@ class RunFolder(RunFiles):
         self.check_own()
         best = dataclasses.replace(saved, training=None, training_tensors={})
         best.save(self.checkpoint("best"), self.check_own)
-
-
-def _is_empty(folder: Path) -> bool:
-    """Whether there is no file in a folder but hidden ones."""
-    return all(file.name.startswith(".") for file in folder.iterdir())
 
 
 def make_numbered(base: Path) -> Path:

@@ -25,6 +25,7 @@ State = Literal["running", "finished", "stopped", "diverged", "ended"]
 _SAMPLE = re.compile(r"step_(\d{1,15})\.(txt|wav)")
 _LARGEST = 1e40  # of a number that a run can have written; NaN is not less
 _ALIKE = "since", "scored"  # of validations whose losses can be compared
+_Line = dict[str, float]
 _RECENT = 0.1  # the share of the values that are averaged
 
 
@@ -50,26 +51,14 @@ class Curve(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Metrics:
-    """The curves of a run, each possibly empty.
+class Record:
+    """A run's folder.
 
     train: losses, nats a symbol.
     validation: the losses that can be compared with the last one: on the same validation part, and
         as much of it.
-    step, seconds, symbols: of the last line; `symbols` were trained on, repeats included.
-    """
-
-    train: Curve
-    validation: Curve
-    step: int
-    seconds: float
-    symbols: float
-
-
-@dataclass(frozen=True)
-class Record:
-    """A run's folder.
-
+    step, trained_seconds, symbols: of the last line of its metrics; `symbols` were trained on,
+        repeats included.
     keys: all settings by their dotted names, as its newest checkpoint has them; empty if it cannot
         be read.
     settings: these as YAML.
@@ -79,7 +68,11 @@ class Record:
     """
 
     path: Path
-    metrics: Metrics
+    train: Curve
+    validation: Curve
+    step: int
+    trained_seconds: float
+    symbols: float
     state: State
     keys: Mapping[str, Any]
     settings: str
@@ -92,7 +85,7 @@ class Record:
     @property
     def best(self) -> tuple[int, float] | None:
         """Step and loss of the validation with the lowest loss, if there was one."""
-        steps, losses = self.metrics.validation
+        steps, losses = self.validation
         if not len(losses):
             return None
         place = int(losses.argmin())
@@ -106,13 +99,13 @@ class Record:
     @property
     def seconds(self) -> float | None:
         """How long it took: with everything if it is finished, else its steps so far."""
-        return self.number("elapsed_seconds") or self.metrics.seconds or None
+        return self.number("elapsed_seconds") or self.trained_seconds or None
 
     @property
     def passes(self) -> float | None:
         """How often the training part was read; None of runs that do not say how long it is."""
-        read, length = self.metrics.symbols, self.number("data", "training_symbols")
-        return read / length if read and length else None
+        length = self.number("data", "training_symbols")
+        return self.symbols / length if self.symbols and length else None
 
     def number(self, *names: str) -> float | None:
         """A number among the facts; None if there is none that a run could have written."""
@@ -137,7 +130,9 @@ class Record:
 def read(path: Path, state: State | None = None) -> Record:
     """The run in a folder; its state, if it is not given, is found out."""
     files, problems = RunFiles(path), list[str]()
-    metrics = read_metrics(files.metrics, problems)
+    train, validation = _metrics(files.metrics, problems)
+    every, last = train + validation, validation[-1] if validation else {}
+    alike = [line for line in validation if all(line.get(x) == last.get(x) for x in _ALIKE)]
     about, summary = (_object(file, problems) for file in (files.about, files.summary))
     if state is None:
         how = _part(about, "ended").get("how")
@@ -154,7 +149,11 @@ def read(path: Path, state: State | None = None) -> Record:
     extra = {file.name: file for file in names}
     return Record(
         path=path,
-        metrics=metrics,
+        train=_curve(train),
+        validation=_curve(alike),
+        step=int(max((line["step"] for line in every), default=0)),
+        trained_seconds=max((line.get("seconds", 0.0) for line in every), default=0.0),
+        symbols=max((line.get("symbols", 0.0) for line in train), default=0.0),
         state=state,
         keys=keys,
         settings=settings,
@@ -192,11 +191,10 @@ def _part(whole: Mapping[str, Any], name: str) -> dict[str, Any]:
     return part if isinstance(part, dict) else {}
 
 
-def read_metrics(file: Path, problems: list[str]) -> Metrics:
-    """The curves in a file; none if it is not there. What cannot be read is told in `problems`."""
-    lines = _content(file, problems).splitlines()
-    known: dict[str, list[dict[str, float]]] = {"train": [], "validate": []}
-    damaged = 0
+def _metrics(file: Path, problems: list[str]) -> tuple[list[_Line], list[_Line]]:
+    """The reports and the validations in a file. What cannot be read is told in `problems`."""
+    lines, damaged = _content(file, problems).splitlines(), 0
+    known: dict[str, list[_Line]] = {"train": [], "validate": []}
     for line in lines:
         try:
             event, numbers = _parsed(line)
@@ -206,20 +204,10 @@ def read_metrics(file: Path, problems: list[str]) -> Metrics:
             known.get(event, []).append(numbers)  # a later seqkit may know other events
     if damaged:
         problems.append(f"{file}: {damaged} of {len(lines)} lines are damaged and left out")
-    train, validation = known["train"], known["validate"]
-    last = validation[-1] if validation else {}
-    same = [line for line in validation if all(line.get(x) == last.get(x) for x in _ALIKE)]
-    every = train + validation
-    return Metrics(
-        train=_curve(train),
-        validation=_curve(same),
-        step=int(max((line["step"] for line in every), default=0)),
-        seconds=max((line.get("seconds", 0.0) for line in every), default=0.0),
-        symbols=max((line.get("symbols", 0.0) for line in train), default=0.0),
-    )
+    return known["train"], known["validate"]
 
 
-def _parsed(content: bytes) -> tuple[str, dict[str, float]]:
+def _parsed(content: bytes) -> tuple[str, _Line]:
     """The event of a line and its numbers. Raises where no run can have written it."""
     line: Any = json.loads(content)
     numbers = {
@@ -232,7 +220,7 @@ def _parsed(content: bytes) -> tuple[str, dict[str, float]]:
     return str(line["event"]), numbers
 
 
-def _curve(lines: Sequence[Mapping[str, float]]) -> Curve:
+def _curve(lines: Sequence[_Line]) -> Curve:
     """Their losses."""
     table = np.array([(line["step"], line["loss"]) for line in lines], np.float64).reshape(-1, 2)
     table = table[np.argsort(table[:, 0], kind="stable")]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from seqkit.runs.record import read_metrics
+from seqkit.runs.record import read
 
 
 def test_losses_over_other_symbols_than_the_last_are_left_out(tmp_path: Path) -> None:
@@ -15,6 +15,6 @@ def test_losses_over_other_symbols_than_the_last_are_left_out(tmp_path: Path) ->
             for step, loss, scored in lines
         )
     )
-    found = read_metrics(file, [])
+    found = read(tmp_path)
     assert found.validation.values.tolist() == [2.0, 1.9]
     assert found.step == 30
