@@ -27,7 +27,7 @@ from seqkit.foundation.wording import counted, json_text
 from seqkit.generation.generate import Trained, generate
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
-from seqkit.stages.recording import digest, recording_of, source_of
+from seqkit.stages.data import digest, recording_of, source_of
 from seqkit.symbols import Integers
 
 _SOUNDS = 3  # that protocol=spectral makes, each from draws of its own

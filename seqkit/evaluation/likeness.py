@@ -32,7 +32,7 @@ melody nor words count; a second melody, since of a chord they hear one note; le
 hiss 40 dB below the sound; clipping, on most. A short sound measures more than a long one that is
 as good: compare sounds of the same length, and see the recording's halves beside them. A sound of
 a lower rate lacks what it cannot hold: a model that learnt at 8 kHz is compared with its recording
-at 8 kHz, see `stages.recording`.
+at 8 kHz, see `stages.data`.
 
 Copied are passages in which moments of the recording follow each other. A moment of the sound
 stands where the recording's nearest one is, and wherever others are nearly as near, but nowhere if

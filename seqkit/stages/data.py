@@ -1,20 +1,32 @@
-"""The data of a training: read as the weights to start from want them, and cut into parts."""
+"""The data of a training: read as the weights to start from want them, and cut into parts.
+
+And the recording that its sounds are compared with, as it was before it was encoded.
+"""
 
 import dataclasses
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from seqkit.advice.faults import CONSTANT, require_enough, sound_faults
 from seqkit.config import DataConfig, TrainConfig
 from seqkit.data.codecs import SoundCodec, Spectral
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.load import Known, load_corpus, require_cut
-from seqkit.data.sound import jumps
-from seqkit.data.sound.part import without_silence
-from seqkit.foundation.errors import ConfigError
+from seqkit.data.datasets import Folders, Source
+from seqkit.data.files import digest_of
+from seqkit.data.load import Known, find, load_corpus, require_cut
+from seqkit.data.sound import Wave, jumps
+from seqkit.data.sound.part import wave_without_silence, without_silence
+from seqkit.data.sound.reader import SoundReader
+from seqkit.data.sound_encoder import SHORTEST, SILENT
+from seqkit.evaluation.recording import Recording
+from seqkit.foundation import disk
+from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.session import Notice, Session
 from seqkit.foundation.wording import duration, first_of
 
+_MOST = 600  # seconds of a recording
 _MOST_FAULTS = 2  # of the data, the worst, that a training tells; `doctor` tells all
 
 
@@ -128,3 +140,70 @@ def _of_sound(
     if jump_after and isinstance(codec, Spectral):
         training = jumps.paths(parts, codec, jump_after)
     return dataclasses.replace(data, training=training, validation=judged)
+
+
+def recording_to_keep(data: TrainingData, session: Session) -> Recording | None:
+    """What is kept of the corpus; None of sounds with labels, or where nothing can be compared.
+
+    That is told, with the reason.
+    """
+    corpus = data.corpus
+    if corpus.codec.kind != "audio" or corpus.labels is not None:
+        return None  # a sound with one label need not be like all of them
+    try:
+        return recording_of(source_of(data.keys, session), corpus.codec, corpus.codec.sample_rate)
+    except DataError as error:
+        session.notice(str(error))
+        return None
+
+
+def recording_of(source: Source, codec: SoundCodec, rate: int) -> Recording:
+    """What sounds of a codec are compared with, at a rate in hertz.
+
+    Raises DataError: too short, or silent.
+    """
+    gain = codec.gain if isinstance(codec, Spectral) else 1.0
+    try:
+        return Recording.of(_heard(source, rate) * np.float32(gain), rate)
+    except ValueError as error:
+        name = source.located.name
+        raise DataError(f"{name}: nothing to compare a sound with: {error}") from error
+
+
+def source_of(data: DataConfig, session: Session) -> Source:
+    """The files of sound that a config names. Raises as `load_corpus`."""
+    folders = Folders(disk.cache_dir(), lambda text: None, session.progress)
+    sound = dataclasses.replace(data, kind="audio", codec="auto")
+    return find(sound, None, session.catalogue, folders)
+
+
+def digest(source: Source) -> str:
+    """The sha256 that a corpus of these files has. Raises BadFileError."""
+    of_files = {name: digest_of(file, lambda size: None) for name, file in source.files.items()}
+    return source.sha256_of(of_files)
+
+
+def _heard(source: Source, rate: int) -> Wave:
+    """The first ten minutes of some files, (N,) at a sample rate in hertz, without silence.
+
+    Raises DataError: a file cannot be read, or nothing is left.
+    """
+    config, left, waves = source.config, _MOST * rate, list[Wave]()
+    for file in source.documents.values():
+        kept, room = [np.zeros(0, np.float32)], left
+        for block in SoundReader(file).resampled(rate, channel=config.channel):
+            kept.append(block[:room, 0])
+            room = max(room - len(block), 0)
+            if not room:
+                break
+        wave = np.concatenate(kept)
+        if len(wave) >= SHORTEST * rate and np.abs(wave).max() >= SILENT:
+            waves.append(wave)
+            left = room
+    if not waves:
+        raise DataError(
+            f"{source.located.name}: nothing to compare a sound with: it is silent, as the mean of "
+            "channels in antiphase is"
+        )
+    starts = np.cumsum([0, *(len(wave) for wave in waves[:-1])])
+    return wave_without_silence(np.concatenate(waves), starts, rate, config.trim_silence)

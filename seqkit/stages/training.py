@@ -36,8 +36,7 @@ from seqkit.runs.checkpoint import load as load_checkpoint
 from seqkit.runs.folder import RunFolder
 from seqkit.stages import network
 from seqkit.stages.claim import Claim, claimed, settled
-from seqkit.stages.data import read_data
-from seqkit.stages.recording import recording_to_keep
+from seqkit.stages.data import read_data, recording_to_keep
 from seqkit.symbols import Symbols
 from seqkit.training.schedule import Clock
 from seqkit.training.step import Plan

@@ -12,7 +12,7 @@ from seqkit.data.sound import Wave
 from seqkit.data.sound.reader import read_whole
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.session import Session
-from seqkit.stages.data import TrainingData, read_data
+from seqkit.stages.data import TrainingData, read_data, recording_to_keep
 
 
 def wave_of(file: Path) -> Wave:
@@ -66,3 +66,25 @@ def test_a_validation_part_is_read_from_one_place(tmp_path: Path) -> None:
     whole = data.corpus.whole
     assert len(data.training) == 8 * (len(whole) - len(data.validation))
     assert np.array_equal(data.validation.symbols, whole.symbols[-len(data.validation) :])
+
+
+NOISE = np.random.default_rng(0).uniform(-0.5, 0.5, 16_000)
+
+
+@pytest.mark.parametrize(
+    ("wave", "said"),
+    [
+        (NOISE, ""),
+        (NOISE[:1500], "a.wav: nothing to compare a sound with: a recording of at least 0."),
+        (np.stack([NOISE, -NOISE], 1), "a.wav: nothing to compare a sound with: it is silent, as"),
+    ],
+    ids=["heard", "short", "antiphase"],
+)
+def test_that_no_recording_is_kept_is_told_once(
+    wave: np.ndarray, said: str, tmp_path: Path
+) -> None:
+    data, _ = read(wave, tmp_path, codec="spectral", channels=wave.ndim)
+    told = list[str]()
+    kept = recording_to_keep(data, Session(Catalogue(), told.append))
+    assert (kept is None) == bool(said)
+    assert [notice[: len(said)] for notice in told] == [said] * bool(said)
