@@ -20,9 +20,7 @@ from torch import Tensor
 from seqkit.evaluation import scoring
 from seqkit.evaluation.scoring import Score, Scored, total
 from seqkit.foundation.threads import shared_cores
-from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import cross_entropy
-from seqkit.model.state import State
 from seqkit.symbols import Floats, Integers
 
 _MEMORY = 0.999  # decay of the mean squared gradient, a window at a time
@@ -63,11 +61,16 @@ def nats(scored: Scored, learning: Learning) -> Iterator[tuple[Integers, Floats]
         inputs = np.concatenate([[scored.start], part.symbols[first : end - 1]]).astype(np.int64)
         for begin in range(first, end, learning.window):
             places = np.arange(begin, min(begin + learning.window, end))
-            fed = _column(inputs[places - first], device)
-            targets = _column(part.symbols[places].astype(np.int64), device)
+            fed = torch.from_numpy(inputs[places - first])[:, None].to(device)
+            targets = torch.from_numpy(part.symbols[places].astype(np.int64))[:, None].to(device)
             labels = scoring.labels_at(part, places[:, None], device)
             with shared_cores(device):
-                losses, state = _predicted(model, fed, targets, state, labels)
+                with torch.enable_grad():
+                    network = model.runnable_weights(dtype=torch.float32)
+                    logits, state = network(fed, state, labels=labels)
+                    if model.config.ends:  # which are no targets
+                        logits = logits[..., : model.config.symbols]
+                    losses = cross_entropy(logits, targets, "none")
                 gradients = torch.autograd.grad(losses.sum() / len(places), weights)
                 for parameter, gradient in zip(weights, gradients, strict=True):
                     parameter.grad = gradient
@@ -78,20 +81,3 @@ def nats(scored: Scored, learning: Learning) -> Iterator[tuple[Integers, Floats]
             yield places, losses.detach()[:, 0].cpu().numpy()
             state = state.detached()
             scored.watch(int(places[-1]) + 1)  # they come in order
-
-
-@torch.enable_grad()
-def _predicted(
-    model: CharRNN, inputs: Tensor, targets: Tensor, state: State, labels: Tensor | None
-) -> tuple[Tensor, State]:
-    """The nats (T, 1) of the symbols that follow inputs (T, 1), and the state after them."""
-    network = model.runnable_weights(dtype=torch.float32)
-    logits, after = network(inputs, state, labels=labels)
-    if model.config.ends:  # which are no targets
-        logits = logits[..., : model.config.symbols]
-    return cross_entropy(logits, targets, "none"), after
-
-
-def _column(symbols: Integers, device: torch.device) -> Tensor:
-    """Symbols (T,) as one lane (T, 1)."""
-    return torch.from_numpy(symbols)[:, None].to(device)

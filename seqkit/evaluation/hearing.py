@@ -64,10 +64,8 @@ _HIGHS = 2000  # hertz from which on a band is high
 MEL_BANDS, _MEL = 32, 700.0  # and the hertz below which they are about as wide as each other
 RANGE = 60.0
 """Decibels of a mel band from its floor to the loudest."""
-MOMENT = 5
-"""Frames of mel bands in a moment."""
-MOMENTS = FULL // _MEL_HOP
-"""That begin in a second."""
+MOMENT, MOMENTS = 5, FULL // _MEL_HOP
+"""Frames of mel bands in a moment, and moments that begin in a second."""
 _LEAST_FLUX = 0.1  # decibels that count as no change
 _BEATS = 20, 150  # frames: 0.2 to 1.5 s
 _PHRASE = 1000  # frames of a piece in which a pulse is looked for
@@ -181,22 +179,21 @@ class Sound(NamedTuple):
 
 def _spectra(wave: Wave) -> Normal:
     edges, window = _spectrum_edges(), hann(_SIZE).astype(np.float64)
-    powers = []
-    for frames in _blocks(wave, _SIZE, _HOP):
-        spectrum = np.fft.rfft(frames * window)
-        powers.append(_means(np.square(np.abs(spectrum)), edges))
+    spectra = (np.fft.rfft(frames * window) for frames in _blocks(wave, _SIZE, _HOP))
+    powers = [_means(np.square(np.abs(spectrum)), edges) for spectrum in spectra]
     levels = 10 * np.log10(np.concatenate(powers) + _FLOOR)
     return Normal(levels.mean(0), np.cov(levels, rowvar=False))
 
 
-def _periods(frames: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+def _periods(frames: Wave) -> tuple[Matrix, Matrix, Matrix]:
     """Level in decibels, clarity and period in samples of frames (n, 512), each (n,)."""
-    frames = frames - frames.mean(1, keepdims=True)
-    level = 10 * np.log10(np.square(frames).mean(1) + _FLOOR)
+    centred = frames.astype(np.float64)
+    centred -= centred.mean(1, keepdims=True)
+    level = 10 * np.log10(np.square(centred).mean(1) + _FLOOR)
     window = np.hanning(_SIZE)
     first, beyond = _LAGS
     of_window = _autocorrelation(window[None], beyond)
-    correlation = _autocorrelation(frames * window, beyond) / of_window * of_window[:, :1]
+    correlation = _autocorrelation(centred * window, beyond) / of_window * of_window[:, :1]
     correlation = correlation[:, first : beyond + 1] / (correlation[:, :1] + 1e-12)
     inside = correlation[:, :-1]
     clarity = inside.max(1).clip(0, 1)
@@ -253,19 +250,18 @@ def _pulse(levels: Levels) -> float:
     return float((correlation * fewer / (correlation[:, :1] + _NOTHING))[:, first:].max(1).mean())
 
 
-def _blocks(wave: Wave, size: int, step: int) -> Iterator[Matrix]:
+def _blocks(wave: Wave, size: int, step: int) -> Iterator[Wave]:
     """Frames (n, size) of a wave, so many samples apart, some at a time."""
     windows = sliding_window_view(wave, size)[::step]
     for begin in range(0, len(windows), _AT_ONCE):
-        yield windows[begin : begin + _AT_ONCE].astype(np.float64)
+        yield windows[begin : begin + _AT_ONCE]
 
 
 def _powers(wave: Wave, step: int) -> Iterator[Floats]:
     """P (n, 1025) of the frames of a wave at 32 kHz, some at a time."""
     mirrored = np.pad(wave, _FULL_SIZE // 2, mode="reflect")
-    windows = sliding_window_view(mirrored, _FULL_SIZE)[::step]
-    for begin in range(0, len(windows), _AT_ONCE):
-        spectrum = np.fft.rfft(windows[begin : begin + _AT_ONCE] * hann(_FULL_SIZE))
+    for frames in _blocks(mirrored, _FULL_SIZE, step):
+        spectrum = np.fft.rfft(frames * hann(_FULL_SIZE))
         yield np.square(np.abs(spectrum)) / np.float32(_FULL_HOP**2)
 
 

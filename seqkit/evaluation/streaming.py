@@ -69,13 +69,9 @@ def stretches(scored: Scored, likeliest: int = 0) -> Iterator[Stretch]:
     for rows in np.split(table, edges):
         (warm, begin, _), end = rows[0].tolist(), int(rows[-1, 2])
         rows[0, 0] = begin  # the state there is known
-        size, most = end - begin, min(likeliest, different)
-        stretch = Stretch(
-            begin,
-            np.zeros(size, np.float32),
-            np.zeros((size, most), symbol_dtype(different)),
-            np.zeros((size, most), np.float32),
-        )
+        size = end - begin, min(likeliest, different)
+        empty = np.zeros(size, symbol_dtype(different)), np.zeros(size, np.float32)
+        stretch = Stretch(begin, np.zeros(size[0], np.float32), *empty)
 
         def watch(done: int, begin: int = begin) -> None:
             scored.watch(begin + done)
@@ -145,6 +141,7 @@ def _fill(stretch: Stretch, chunk: Chunk) -> None:
 def _states_at(chunk: Chunk, places: Integers) -> dict[int, State]:
     """The state (L, 1, H) of each row of the table that has just come to its place in `places`."""
     reached = chunk.places[-1] + 1 == places[chunk.segments]
-    lanes = np.flatnonzero(reached).tolist()
-    states = (State(*(own[:, lane : lane + 1] for own in chunk.after)) for lane in lanes)
-    return dict(zip(chunk.segments[lanes].tolist(), (own.on("cpu") for own in states), strict=True))
+    return {
+        int(chunk.segments[lane]): State(*(x[:, lane : lane + 1] for x in chunk.after)).on("cpu")
+        for lane in np.flatnonzero(reached)
+    }

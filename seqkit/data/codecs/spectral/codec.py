@@ -79,13 +79,10 @@ class Spectral:
         if not (right and abs(layout.top) < 200 and all(abs(band) < 40 for band in lift)):
             raise ValueError("no values of a spectral codec")
         codec = cls(layout, Books.from_spec(spec["books"]), float(spec.get("gain", 1)))
-        if len(lift) not in (0, channels * len(layout.edges)):
-            raise ValueError(f"{len(lift)} bands of a spectral codec are lifted")
-        if not 0.01 < codec.gain <= 1:
-            raise ValueError(f"the gain of a spectral codec is {codec.gain}")
-        shape = CODES, SIZE, layout.columns
-        if codec.books.shape != shape or not (np.abs(codec._tables) < _MOST_ROW).all():
-            raise ValueError(f"the books of a spectral codec are not (P, V, columns) {shape}")
+        right = len(lift) in (0, channels * len(layout.edges)) and 0.01 < codec.gain <= 1
+        right &= codec.books.shape == (CODES, SIZE, layout.columns)
+        if not (right and (np.abs(codec._tables) < _MOST_ROW).all()):
+            raise ValueError("no values of a spectral codec")
         return codec
 
     def to_spec(self) -> dict[str, Any]:
