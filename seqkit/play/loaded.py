@@ -3,7 +3,7 @@
 import codecs
 import json
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,11 @@ import numpy as np
 from seqkit.api.model import Model, ModelState
 from seqkit.config import SampleConfig
 from seqkit.data.codecs import SoundCodec
-from seqkit.data.sound import writer
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation.device import Device
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.stdout import to_bytes
+from seqkit.generation.medium import medium_of
 from seqkit.runs.asked import GenerateKeys
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.symbols import Integers, Symbols, checked_symbols
@@ -52,28 +52,26 @@ class Loaded:
         if max(keys.get("length") or 0, (keys.get("seconds") or 0) * rate) >= _MOST + 1:
             raise ConfigError(f"ask for at most {_MOST} symbols, or the seconds that they last")
         asked: Any = {**keys, "include_prompt": False, "sample": self._sample}
+        symbols = self._symbols(body)
+        if nats and lines:
+            _, state = self.model.nats_of_symbols(symbols)
+        drawn = _gathered(self.model.stream_symbols(symbols, **asked))
         if lines:
-            symbols = self._symbols(body)
-            if nats:
-                _, state = self.model.nats_of_symbols(symbols)
-            drawn = _gathered(self.model.stream_symbols(symbols, **asked), np.concatenate)
             yield from self._lines(drawn, state, nats)
-            return
-        prompt = self._content(body)[-self.read :]
-        join = np.concatenate if self.sounds else type(prompt)().join
-        contents = _gathered(self.model.stream(prompt, **asked), join)
-        if codec.kind == "audio":
-            header = writer.header(codec.sample_rate, codec.channels)
-            for number, content in enumerate(contents):
-                yield header * (number == 0) + writer.pcm16(content), len(content)
+        elif codec.kind == "audio":
+            medium = medium_of(codec)
+            for number, content in enumerate(medium.rendered(drawn)):
+                samples = len(content) // (2 * codec.channels)
+                yield medium.header * (number == 0) + to_bytes(content), samples
         else:
-            yield from ((to_bytes(content), len(content)) for content in contents)
+            yield from ((to_bytes(codec.decode(piece)), len(piece)) for piece in drawn)
 
     def scored(self, body: bytes) -> Pieces:
         """What was sent, as lines of JSON. Raises ConfigError, DataError at the first piece."""
         symbols = self.model.encode(self._content(body))
         begins = range(0, len(symbols), _PIECE)
-        yield from self._lines(symbols[begin : begin + _PIECE] for begin in begins)
+        pieces = (symbols[begin : begin + _PIECE] for begin in begins)
+        yield from self._lines(pieces, None, True)
 
     def _symbols(self, body: bytes) -> Symbols | Integers:
         """The last ones of what was sent, which may be symbols of sound as a list of JSON.
@@ -118,13 +116,13 @@ class Loaded:
             yield json.dumps(line).encode() + b"\n", samples_of(len(symbols))
 
 
-def _gathered(stream: Iterator[Any], join: Callable[[list[Any]], Any]) -> Iterator[Any]:
+def _gathered(stream: Iterator[Integers]) -> Iterator[Integers]:
     """What a stream gives in a moment, joined."""
     for first in stream:
         until, pieces = time.monotonic() + _MOMENT, [first]
         while time.monotonic() < until and (piece := next(stream, None)) is not None:
             pieces.append(piece)
-        yield join(pieces)
+        yield np.concatenate(pieces)
 
 
 def _wave(body: bytes, codec: SoundCodec) -> Any:
