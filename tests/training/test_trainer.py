@@ -13,6 +13,8 @@ from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.errors import DivergedError
 from seqkit.foundation.ranks import ALONE, Ranks
+from seqkit.generation.engines import build_engine
+from seqkit.generation.sampler import Request, Sampling, sample_blocks
 from seqkit.lstm import Execution
 from seqkit.model.char_rnn import CharRNN
 from seqkit.stages.network import task_of
@@ -118,6 +120,35 @@ def test_weights_that_are_not_finite_are_never_saved() -> None:
         broken.model.head.bias.fill_(math.inf)
     with pytest.raises(DivergedError, match="weights are not finite"):
         broken.state()
+
+
+def test_weights_that_were_moved_in_memory_are_never_saved() -> None:
+    moved = trainer(average=0.9)
+    average = moved.evaluation_model()
+    moved.state()
+    average.head.weight.data = average.head.weight.data.clone()
+    with pytest.raises(RuntimeError, match="moved in memory"):
+        moved.state()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("average", [0.0, 0.9])
+def test_samples_on_the_way_change_no_weights(average: float) -> None:
+    def weights(engine: str | None) -> list[torch.Tensor]:
+        training = trainer(max_steps=60, device="cuda", valid=0, validate_every=20, average=average)
+        assert training.prepare() is None
+        for event in training.run():
+            if isinstance(event, SampleDue) and engine:
+                network = training.evaluation_model()
+                built = build_engine(engine, network, network.config.vocabulary_size, Request(1))
+                state, labels = network.zero_state(1).arrays(), np.zeros(1, np.int64)
+                [*sample_blocks(built, np.zeros((1, V)), state, 40, Sampling(), labels=labels)]
+        training.state()
+        return [weight.cpu() for weight in training.evaluation_model().parameters()]
+
+    plain = weights(None)
+    for engine in ("torch", "cuda_graph"):
+        assert all(map(torch.equal, plain, weights(engine)))
 
 
 @pytest.mark.gpu

@@ -87,8 +87,12 @@ def build_engine(
     """The engine of this name, see `choose_engine`. Raises what it cannot run."""
     if name == "wasm":
         return wasm.WasmEngine(model, size, labels)
-    chosen = model if labels is None else NetworkArrays.of(model).with_choices(labels)
-    module = as_module(chosen).to(model.device)
+    if (
+        labels is None
+    ):  # a network that trains stays as it is: `to` would move its weights in memory
+        module = as_module(model)
+    else:
+        module = NetworkArrays.of(model).with_choices(labels).char_rnn().to(model.device)
     if name == "cuda_graph":
         from seqkit.generation.engines.cuda_graph import CudaGraphEngine
 

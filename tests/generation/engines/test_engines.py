@@ -92,6 +92,22 @@ def test_without_wasmtime_torch_runs_with_a_word(monkeypatch: pytest.MonkeyPatch
             call(Request(1, engine="wasm"))
 
 
+def test_an_engine_leaves_the_network_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = network(1, 8, 5)
+    monkeypatch.setattr(CharRNN, "_apply", None)  # what moves weights: `to`, `float`, `cuda`
+    for name in ("torch", "wasm"):
+        build_engine(name, model, 5, Request(1))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["torch", "cuda_graph"])
+def test_an_engine_on_a_gpu_leaves_the_weights_where_they_are(name: str) -> None:
+    model = network(2, 64, 33, device="cuda")
+    places = [weight.data_ptr() for weight in model.parameters()]
+    build_engine(name, model, 33, Request(1))
+    assert [weight.data_ptr() for weight in model.parameters()] == places
+
+
 @pytest.mark.gpu
 def test_auto_on_a_gpu_keeps_fp32_and_falls_back_with_a_word() -> None:
     from seqkit.generation.engines.cuda_graph import CudaGraphEngine
