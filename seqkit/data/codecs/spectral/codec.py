@@ -157,10 +157,10 @@ class Spectral:
         holds of a frame that is not at its end is kept for the next one. Raises ConfigError for
         what are no symbols.
         """
-        read = self._unlimited()
+        read = self.unlimited()
         return lambda symbols, last: limited(read(symbols, last))
 
-    def _unlimited(self) -> Callable[[npt.ArrayLike, bool], Frames]:
+    def unlimited(self) -> Callable[[npt.ArrayLike, bool], Frames]:
         """A function like that of `reader`, whose samples may exceed full scale."""
         decode = PhaseDecoder(self.layout.size, self.channels)
         kept, begun = np.zeros(0, np.int64), 0
@@ -189,7 +189,7 @@ class Spectral:
         if not len(loop):
             return self.frames(loop)
         places = np.arange(-_AROUND * CODES, len(loop) + _AROUND * CODES)
-        read, first = self._unlimited(), _AROUND * self.hop
+        read, first = self.unlimited(), _AROUND * self.hop
         samples = read(np.take(loop, places, mode="wrap"), True)
         made, later = samples[first:-first], samples[-first:]
         fade = min(round(_FADE * self.sample_rate), first, len(made))
@@ -234,7 +234,7 @@ class Spectral:
         when sound is made of them.
         """
         analyse = Transform(self.layout.size).at
-        made = self._unlimited()(self.encode(samples), True)
+        made = self.unlimited()(self.encode(samples), True)
         places = np.arange(0, len(samples), self.hop)
         wanted = self.layout.powers(analyse(samples, places)).sum(0)
         found = self.layout.powers(analyse(made, places)).sum(0)
