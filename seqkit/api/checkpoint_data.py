@@ -1,13 +1,10 @@
 """The data that a checkpoint is to predict: what is named, or its own, found again."""
 
 import dataclasses
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from seqkit.config import DataConfig
 from seqkit.data import stdin
-from seqkit.data.codecs import Codec
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.file_search import Search
 from seqkit.data.load import Known, load_corpus
@@ -76,57 +73,31 @@ def data_asked_for(asked: DataConfig, saved: Checkpoint, session: Session) -> Da
 def _own_data(saved: Checkpoint, catalogue: Catalogue) -> DataConfig:
     """The keys with which a checkpoint's own data are read.
 
-    A data set is looked for in the catalogue, and a path is opened only if what lies there can be
-    the data that was recorded: a checkpoint is somebody else's word.
+    A checkpoint may come from anywhere, and name a device or somebody's private files. A data set
+    is looked for in the catalogue. Of paths only regular files, or folders with such files, of the
+    recorded size are read; before that, no more is opened than the beginnings of a folder's files,
+    if these tell which are text. What has no size recorded is never read unasked.
 
     Raises:
         DataError: the data is not found, or cannot be those.
     """
-    data = saved.settings.data
-    problem = None
-    if data.path:
-        problem = recorded_path_problem(data, saved.codec, saved.data)
-    elif data.dataset not in catalogue.names("datasets"):
-        plugins = ",".join(saved.settings.plugins) or "MODULE"
-        problem = (
-            f"data.dataset={data.dataset} was not found: install the package that it is from, or "
-            f"give plugins={plugins}, as in the training"
-        )
-    if problem:
-        raise DataError(f"the checkpoint's own data: {problem}; else give data.path=FILE_OR_FOLDER")
-    return data
-
-
-def recorded_path_problem(data: DataConfig, codec: Codec, record: Mapping[str, Any]) -> str | None:
-    """Why data that a checkpoint names by path must not be read; None if it may be.
-
-    A checkpoint may come from anywhere, and name a device or somebody's private files. Only a
-    regular file, or a folder with such files, of the recorded size is read; before that, no more
-    is opened than the beginnings of a folder's files, if these tell which are text. What has
-    no size recorded is never read unasked.
-
-    Args:
-        data: the `data.*` keys in the checkpoint's config.
-        codec: the checkpoint's own.
-        record: what `Corpus.record()` said in the training.
-    """
-    recorded = record.get("bytes")
-    if recorded is None:
-        return f"the checkpoint does not say how large {' and '.join(data.path)} was"
-    search = Search(data, codec.kind)
-    shown, size = " and ".join(data.path), 0
+    data, recorded, size = saved.settings.data, saved.data.get("bytes") or 0, 0
     try:
-        for _, file in search.files([*map(Path, data.path)]):
-            size += file.stat().st_size
-            if size > recorded:  # there may be a whole disk below
-                break
-    except SeqkitError as error:
-        return str(error)
-    except (OSError, ValueError) as error:  # a file that is gone by now, a name with a NUL
-        return f"{shown} cannot be read: {error}"
-    if not size:  # as files that a system makes up when they are read
-        return f"{shown} is empty"
-    if size == recorded:
-        return None
-    verb = "does" if len(data.path) == 1 else "do"
-    return f"{shown} {verb} not have the {recorded} bytes that the checkpoint was trained on"
+        if data.path:
+            for _, file in Search(data, saved.codec.kind).files([*map(Path, data.path)]):
+                size += file.stat().st_size
+                if size > recorded:  # there may be a whole disk below
+                    break
+            if not size or size != recorded:  # files that a system makes up have none
+                shown = " and ".join(data.path)
+                raise DataError(f"{shown}: not the {recorded} bytes that it was trained on")
+        elif data.dataset not in catalogue.names("datasets"):
+            plugins = ",".join(saved.settings.plugins) or "MODULE"
+            raise DataError(
+                f"data.dataset={data.dataset} was not found: install the package that it is from, "
+                f"or give plugins={plugins}, as in the training"
+            )
+    except (SeqkitError, OSError, ValueError) as error:  # gone by now, a name with a NUL
+        known = f"the checkpoint's own data: {error}"
+        raise DataError(f"{known}; else give data.path=FILE_OR_FOLDER") from error
+    return data
