@@ -226,8 +226,6 @@ def initialise_run_folder(training: Training, saver: Saver, notice: Notice) -> N
             folder.clear()  # a run that overwrite=true replaces
         else:
             resume.set_aside(folder, saved)
-        if training.judged_anew:
-            resume.keep_best(folder, notice)
     if saved is None or training.changed:
         _save(training, saver)
     if training.ranks.leads:

@@ -15,7 +15,7 @@ from seqkit.runs import checkpoint, named_checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint_bytes import peek
 
-_FIXED = ("optimizer.kind", "init_from")  # no run can go on with another one
+_FIXED = ("init_from", "data.", "the data itself")  # no run can go on with others
 PLACE_KEYS = {"data.path", "data.pattern"}
 """Keys that say where the data is: its digest tells whether it is the same."""
 MAY_CHANGE = PLACE_KEYS | {
@@ -80,16 +80,6 @@ def set_aside(files: RunFiles, found: Checkpoint) -> None:
         disk.rename(last, last.with_name(f"last.damaged_{time.strftime('%Y%m%d_%H%M%S')}"))
 
 
-def keep_best(files: RunFiles, notice: Callable[[str], None]) -> None:
-    """Keep the best checkpoint of a run that is judged otherwise now. Raises OutputError."""
-    best = files.checkpoint("best")
-    header = peek(best)
-    if header is not None:
-        kept = best.with_stem(f"best-{header['metrics'].get('step')}")
-        disk.rename(best, kept)
-        notice(f"losses are of other data from now on: the best checkpoint is kept as {kept}")
-
-
 def read_config(folder: Path) -> Config:
     """The settings of the run in a folder, as its newest checkpoint has them.
 
@@ -137,10 +127,12 @@ def allowed(config: Config, saved: Checkpoint, changed: Sequence[str]) -> str | 
     if not changed:
         return None
     differs = f"what you ask for differs from the run in {config.run_dir}: {', '.join(changed)}"
-    fixed = any(name in _FIXED or _shapes_network(name) for name in changed)
+    fixed = any(name.startswith(_FIXED) or _shapes_network(name) for name in changed)
     if config.resume == "force" and not fixed:
         return differs
-    forced = "" if fixed else f", or give resume=force, or a new run init_from={config.run_dir}"
+    forced = "" if fixed else ", or give resume=force"
+    new = not any(_shapes_network(name) or name == "init_from" for name in changed)
+    forced += f", or a new run init_from={config.run_dir}" * new
     raise ConfigError(f"{differs}. Leave it as it was{forced}")
 
 

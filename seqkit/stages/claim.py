@@ -51,23 +51,18 @@ class Claim:
             raise ConfigError(f"{differs}; {said}")
         return f"{self.folder.path}: {said}; a larger {ends} extends it"
 
-    def compared(
-        self, config: Config, corpus: Corpus, notice: Notice
-    ) -> tuple[tuple[str, ...], bool]:
-        """In what a run differs from what it was, and whether its losses of before count no more.
+    def compare(self, config: Config, corpus: Corpus, notice: Notice) -> None:
+        """Tell in what a run differs from what it was.
 
         Raises ConfigError where it may not go on so.
         """
         changed, saved = self.changed, self.saved
         if saved is None:
-            return changed, False
-        others = saved.data.get("sha256") != corpus.sha256
-        of_data = {name for name in changed if name.startswith("data.")}
-        judged_anew = others or bool(of_data - resume.PLACE_KEYS)
-        changed += (f"the data itself (the run learns from {saved.data.get('name')})",) * others
+            return
+        if saved.data.get("sha256") != corpus.sha256:
+            changed += (f"the data itself (the run learns from {saved.data.get('name')})",)
         if differs := resume.allowed(config, saved, changed):
             notice(f"going on though {differs}")
-        return changed, judged_anew
 
 
 @contextlib.contextmanager

@@ -72,7 +72,6 @@ class Training:
 
     saved: the state that it goes on from; None if it starts.
     changed: in what it differs from its run so far.
-    judged_anew: whether losses of before cannot be compared with those to come.
     validation: the validation part; it may be empty.
     unabridged: the training part, silence included.
     recording: what its sounds are compared with, if there is enough of it.
@@ -82,7 +81,6 @@ class Training:
     folder: RunFolder
     saved: Checkpoint | None
     changed: tuple[str, ...]
-    judged_anew: bool
     corpus: Corpus
     validation: Part
     unabridged: Part
@@ -209,14 +207,14 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
     corpus, start = data.corpus, saved
     if by.other is not None:
         start = network.grown(by.other, corpus, bool(config.model.ends), seed, notice)
-    changed, judged_anew = claim.compared(config, corpus, notice)
+    claim.compare(config, corpus, notice)
     model = network.shape_of(config.model, start, corpus)
     network.require_ends(config.model, data.unabridged)
     closing = _closing(config, corpus, model, chosen, session)
     lanes = network.lay_out(data, model, train, seed, session)
     network.require_memory(model, train, lanes, chosen)
     # This takes a while: all is checked.
-    kept = None if saved is None or judged_anew else saved.recording
+    kept = saved and saved.recording
     recording = kept or ranks.shared(lambda: recording_to_keep(data, session))
     asked = network.as_asked(config.model, model, start, notice)
     with device.memory_errors(network.SMALLER):
@@ -229,16 +227,13 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
         if saved is not None:
             tensors = {name: torch.tensor(own) for name, own in saved.training_tensors.items()}
             trainer.restore(saved.training or {}, tensors)
-        if judged_anew:
-            trainer.progress.forget_best()
     path = [str(corpus.stand_in)] if corpus.stand_in else config.data.path  # with which it goes on
     kept_keys = dataclasses.replace(config.data, path=path)
     return Training(
         config=dataclasses.replace(config, model=asked, data=kept_keys),
         folder=claim.folder,
         saved=saved,
-        changed=changed,
-        judged_anew=judged_anew,
+        changed=claim.changed,
         corpus=corpus,
         validation=data.validation,
         unabridged=data.unabridged,
