@@ -32,22 +32,19 @@ class GraphedCall:
         self._run = run
         self._graph = torch.cuda.CUDAGraph()
         with torch.cuda.device(device):  # which setting its stream makes the current one
-            self._record(_recorder(device), warm)
-
-    def _record(self, stream: torch.cuda.Stream, warm: int) -> None:
-        before = torch.cuda.current_stream()
-        stream.wait_stream(before)
-        with torch.cuda.stream(stream):
-            for _ in range(warm):
-                self._run()
-        before.wait_stream(stream)
-        gc.collect()  # destroying an older graph during a recording would break the recording
-        try:
-            # What other threads do meanwhile does not matter: NCCL's asks how far it has come.
-            with torch.cuda.graph(self._graph, stream=stream, capture_error_mode="thread_local"):
-                self._run()
-        finally:
-            torch.cuda.set_stream(before)  # PyTorch does not when a recording fails
+            before, stream = torch.cuda.current_stream(), _recorder(device)
+            stream.wait_stream(before)
+            with torch.cuda.stream(stream):
+                for _ in range(warm):
+                    run()
+            before.wait_stream(stream)
+            gc.collect()  # destroying an older graph during a recording would break the recording
+            mode = "thread_local"  # what other threads do does not matter: NCCL's asks for events
+            try:
+                with torch.cuda.graph(self._graph, stream=stream, capture_error_mode=mode):
+                    run()
+            finally:
+                torch.cuda.set_stream(before)  # PyTorch does not when a recording fails
 
     def __call__(self) -> None:
         """Replay the graph on the current stream."""
@@ -64,13 +61,13 @@ def _recorder(device: torch.device) -> torch.cuda.Stream:
 
 
 class SideStream:
-    """A second stream, for work that nothing waits for for a while; a graph can replay both.
+    """A second stream of a GPU, for work that nothing waits for for a while.
 
-    It gives way to the recorded one. A CPU has none: there all goes in turn.
+    It gives way to the recorded one, and a graph can replay both.
     """
 
     def __init__(self, device: torch.device) -> None:
-        self._stream = torch.cuda.Stream(device, priority=0) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
+        self._stream = torch.cuda.Stream(device, priority=0)  # type: ignore[no-untyped-call]
         self._kept: list[Tensor | None] = []
 
     @contextmanager
@@ -80,9 +77,6 @@ class SideStream:
         `used`: the tensors of the current stream that it reads. What it makes may be used after
         `join`.
         """
-        if self._stream is None:
-            yield
-            return
         self._stream.wait_stream(torch.cuda.current_stream(self._stream.device))
         self._kept += used  # their memory must not be handed out again before `join`
         with torch.cuda.stream(self._stream):
@@ -90,8 +84,7 @@ class SideStream:
 
     def join(self) -> None:
         """Let the current stream wait for all that runs beside it."""
-        if self._stream is not None:
-            torch.cuda.current_stream(self._stream.device).wait_stream(self._stream)
+        torch.cuda.current_stream(self._stream.device).wait_stream(self._stream)
         self._kept.clear()
 
 

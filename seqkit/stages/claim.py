@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from seqkit.config import Config, DataConfig
+from seqkit.config import Config
 from seqkit.data import stdin
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus
@@ -144,14 +144,25 @@ def settled(claim: Claim, session: Session) -> Settled:
     Raises:
         SeqkitError: standard input cannot be read, or the weights to start from.
     """
-    saved, ranks, notice, other = claim.saved, session.ranks, session.notice, None
+    saved, ranks, other = claim.saved, session.ranks, None
     with ranks.turn(ranks.rank.local_number == 0):  # the others find what it left in the cache
         config = _located(claim.config, session)
         if saved is None and config.init_from is not None:
             other = named_checkpoint.load_checkpoint(config.init_from, session.catalogue, session)
-            data = _as_read(config.data, other, notice)
+            data = other.as_read(config.data)
+            for key in ("newline", "document", "leave_out"):
+                if getattr(config.data, key) != (asked := getattr(data, key)):
+                    session.notice(f"data.{key}={asked}, as in the training of the checkpoint")
             config = dataclasses.replace(config, data=data)
-    return Settled(config, _known(config.data, saved, other), other)
+    start, known = saved or other, Known()
+    if start is not None:
+        data = config.data
+        # New characters get symbols, if there is a limit up to that; or else data.unknown counts.
+        grows = data.unknown == "error" or data.max_vocabulary > 0
+        grows = grows and saved is None and isinstance(start.codec, Characters)
+        read = other.settings.data if other else None  # a resumed run's were compared before
+        known = Known(start.codec, start.labels, read, grow=grows, samples=saved is None)
+    return Settled(config, known, other)
 
 
 def _located(config: Config, session: Session) -> Config:
@@ -165,24 +176,3 @@ def _located(config: Config, session: Session) -> Config:
         prompt_audio=config.prompt_audio and str(Path(config.prompt_audio).absolute()),
     )
     return resume.as_kept(config)
-
-
-def _as_read(data: DataConfig, other: Checkpoint, notice: Notice) -> DataConfig:
-    """The keys with which the data are read as those of the weights to start from were."""
-    read = other.as_read(data)
-    for key in ("newline", "document", "leave_out"):
-        if getattr(data, key) != (asked := getattr(read, key)):
-            notice(f"data.{key}={asked}, as in the training of the checkpoint")
-    return read
-
-
-def _known(data: DataConfig, saved: Checkpoint | None, other: Checkpoint | None) -> Known:
-    """What a checkpoint to start from decides on how the data are read."""
-    start = saved or other
-    if start is None:
-        return Known()
-    # New characters get symbols, if there is a limit up to that; or else data.unknown counts.
-    grows = saved is None and (data.unknown == "error" or data.max_vocabulary > 0)
-    grows = grows and isinstance(start.codec, Characters)
-    config = other.settings.data if other else None  # a resumed run's were compared before
-    return Known(start.codec, start.labels, config, grow=grows, samples=not saved)

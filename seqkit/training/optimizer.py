@@ -15,7 +15,7 @@ from torch.optim.adamw import adamw
 
 from seqkit.config import OptimizerConfig, TrainConfig
 from seqkit.lstm import Kernel, KernelError
-from seqkit.training.weights import TrainingWeights, require_tensors
+from seqkit.training.weights import TrainingWeights, restore_tensors
 
 _BETAS, _EPSILON = (0.9, 0.99), 1e-8
 _SCALE = 65536.0  # of the loss in fp16 at first; halved when a gradient overflows
@@ -166,11 +166,9 @@ class OptimizerStep:
             scaling = {}
         left_out = {"left_out": self.left_out} if "left_out" in tensors else {}
         wanted = self.moments() | scaling | left_out
-        require_tensors(tensors, wanted)
+        restore_tensors(tensors, wanted)
         if others := {name for name in tensors if name.startswith("optimizer.")} - wanted.keys():
             raise ValueError(f"{min(others)} belongs to no weights of this network")
-        for name, kept in wanted.items():
-            kept.copy_(tensors[name])
 
 
 class _Moments:

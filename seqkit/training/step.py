@@ -16,7 +16,7 @@ from seqkit.model.network import cross_entropy, require_finished
 from seqkit.model.state import State
 from seqkit.training.noise import Noise
 from seqkit.training.optimizer import OptimizerStep
-from seqkit.training.weights import TrainingWeights, require_tensors
+from seqkit.training.weights import TrainingWeights, require_tensors, restore_tensors
 
 _WARM = 3  # runs before a capture: kernels are chosen, and the optimizer makes its state
 
@@ -237,7 +237,7 @@ class TrainingStep:
         self._optimizer.restore(tensors)
         average = self.weights.average
         if average is not None and "average.0" in tensors:  # else it begins with the weights
-            average.restore(tensors)
+            restore_tensors(tensors, average.tensors())
         lanes = self._lanes.shown
         for name, kept in self._carried().items():
             kept[:, : len(lanes)] = tensors[name][:, lanes.start : lanes.stop]

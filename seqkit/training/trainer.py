@@ -20,7 +20,6 @@ from seqkit.training.events import (
     Event,
     SampleDue,
     Stepped,
-    Trained,
     TrainingProgress,
     read_numbers,
 )
@@ -126,7 +125,8 @@ class Trainer:
             progress.seconds += time.perf_counter() - begun
             progress.validating = validates and len(self._part) > 0
             if reports:
-                yield self._report(loss)
+                norm, left_out = self._step.gradient_norm, self._step.take_left_out()
+                yield progress.report(loss, self._rate, norm, left_out, self.total_steps)
             if saves and (progress.validating or not validates):
                 yield CheckpointDue(progress.step)
             if validates:
@@ -201,10 +201,6 @@ class Trainer:
                 "try a smaller optimizer.lr or train.clip_norm"
             )
         return loss
-
-    def _report(self, loss: float) -> Trained:
-        norm, left_out = self._step.gradient_norm, self._step.take_left_out()
-        return self.progress.report(loss, self._rate, norm, left_out, self.total_steps)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """Everything beside the weights that the next step depends on: JSON values and tensors.

@@ -7,7 +7,6 @@ from torch import Tensor
 
 from seqkit.lstm import Execution
 from seqkit.model.char_rnn import CharRNN
-from seqkit.model.network import RunnableWeights
 
 
 class WeightAverage:
@@ -43,17 +42,6 @@ class WeightAverage:
         """All that an update changes."""
         return {f"average.{index}": values for index, values in enumerate(self.averages)}
 
-    @torch.no_grad()
-    def restore(self, tensors: dict[str, Tensor]) -> None:
-        """Go on from what `tensors` returned; others are passed over.
-
-        Raises:
-            ValueError: there is none, or it belongs to another model.
-        """
-        require_tensors(tensors, self.tensors())
-        for name, average in self.tensors().items():
-            average.copy_(tensors[name])
-
 
 _ALIGNMENT = 512  # bytes; what PyTorch's GPU allocator gives tensors of their own
 
@@ -70,7 +58,7 @@ class TrainingWeights:
         copies: the parts of leaves that `renew` makes, each with the parameter that it copies.
         flat_gradient: the gradient of all parameters, in fp32, in one buffer: whatever is done to
             all of it (a sum over processes, say) is one call. There are gaps of zeros in it.
-        gradients: each parameter's view of that buffer; also its `grad`.
+        gradients: each parameter's view of that buffer.
     """
 
     def __init__(
@@ -88,24 +76,22 @@ class TrainingWeights:
             dtype=execution.dtype, kernel=execution.kernel, separators=separators
         )
         self.leaves = self.network.tensors()
-        self._recurrent = _recurrent(self.network) if model.config.weight_drop else []
+        first, layers = len(self.network.tables), len(self.network.layers.weights)
+        dropped = layers if model.config.weight_drop else 0
+        self._recurrent = [first + 4 * layer + 1 for layer in range(dropped)]  # places of every u
         for place in self._recurrent:  # what `drop` makes has memory of its own
             if _shares(self.leaves[place], self.parameters[place]):
                 self.leaves[place] = self.leaves[place].detach().clone().requires_grad_()
         self.network = self.network.with_tensors(self.leaves)
-        shapes = [
-            (leaf.shape, own.shape) for leaf, own in zip(self.leaves, self.parameters, strict=True)
-        ]
-        self._padded = any(leaf != own for leaf, own in shapes)
+        pairs = [*zip(self.leaves, self.parameters, strict=True)]
+        self._padded = any(leaf.shape != weight.shape for leaf, weight in pairs)
         self.copies = [
             (without_padding(leaf.detach(), weight), weight)
-            for place, (leaf, weight) in enumerate(zip(self.leaves, self.parameters, strict=True))
+            for place, (leaf, weight) in enumerate(pairs)
             if place not in self._recurrent and not _shares(leaf, weight)
         ]
         self.average = WeightAverage(model, average) if average else None
         self.flat_gradient, self.gradients = _flat(self.parameters)
-        for parameter, gradient in zip(self.parameters, self.gradients, strict=True):
-            parameter.grad = gradient
         self._places = self._addresses()
 
     def _addresses(self) -> list[int]:
@@ -161,12 +147,6 @@ def without_padding(padded: Tensor, like: Tensor) -> Tensor:
     return padded[tuple(slice(size) for size in like.shape)]
 
 
-def _recurrent(network: RunnableWeights) -> list[int]:
-    """The places of every layer's u in `RunnableWeights.tensors`."""
-    first = len(network.tables)
-    return [first + 4 * layer + 1 for layer in range(len(network.layers.weights))]
-
-
 def _shares(leaf: Tensor, parameter: Tensor) -> bool:
     return leaf.data_ptr() == parameter.data_ptr()
 
@@ -182,6 +162,17 @@ def _flat(parameters: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
     flat = torch.zeros(sum(sizes), dtype=first.dtype, device=first.device)
     pieces = zip(torch.split(flat, sizes), parameters, strict=True)
     return flat, [piece[: parameter.numel()].view(parameter.shape) for piece, parameter in pieces]
+
+
+def restore_tensors(saved: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
+    """Copy what was saved into the tensors that it is to become, which have the same names.
+
+    Raises:
+        ValueError: as `require_tensors`.
+    """
+    require_tensors(saved, wanted)
+    for name, kept in wanted.items():
+        kept.copy_(saved[name])
 
 
 def require_tensors(saved: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:

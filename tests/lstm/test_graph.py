@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from seqkit.lstm.graph import GraphedCall, SideStream
+from seqkit.lstm.graph import GraphedCall
 
 
 @pytest.mark.gpu
@@ -20,15 +20,3 @@ def test_a_replay_does_again_what_was_recorded() -> None:
     recording()
     recording()
     assert (len(calls), float(total)) == (3, 4.0)
-
-
-def test_a_cpu_has_no_second_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*given: object) -> None:  # as on a Mac, where asking for a stream of None fails
-        raise AttributeError("current_device")
-
-    monkeypatch.setattr(torch.cuda, "stream", fail)
-    side = SideStream(torch.device("cpu"))
-    with side.running(torch.ones(1)):
-        made = torch.ones(2)
-    side.join()
-    assert made.sum() == 2
