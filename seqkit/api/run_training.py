@@ -17,8 +17,8 @@ from seqkit.foundation.errors import (
     GaveUpError,
     StoppedError,
 )
+from seqkit.foundation.machine import shared_cores
 from seqkit.foundation.session import Notice
-from seqkit.foundation.threads import shared_cores
 from seqkit.foundation.wording import counted
 from seqkit.runs import resume
 from seqkit.runs.checkpoint_bytes import peek

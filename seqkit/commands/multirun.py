@@ -12,7 +12,7 @@ from pathlib import Path
 from seqkit import compose
 from seqkit.commands.interrupts import Interrupts
 from seqkit.config import Keys
-from seqkit.foundation import disk, machine, threads
+from seqkit.foundation import disk, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DeviceError
@@ -120,7 +120,7 @@ def _starter(sweep: Keys, slots: int) -> Callable[[Job, int], subprocess.Popen[b
     if sweep.launcher == "serial" and (sweep.gpus or sweep.jobs):
         raise ConfigError("several jobs at once: give launcher=local, too")
     environment, gpus = dict(os.environ), list[str]()
-    if slots > 1 and not threads.are_given():
+    if slots > 1 and not machine.are_given():
         environment["OMP_NUM_THREADS"] = str(max(1, machine.own_cores() // slots))
     if sweep.gpus:
         import torch

@@ -12,7 +12,7 @@ from urllib.request import urlopen
 from seqkit.data.datasets import Folders, Located
 from seqkit.foundation import disk
 from seqkit.foundation.errors import DataError
-from seqkit.foundation.threads import HangingError, call_with_timeout
+from seqkit.foundation.machine import HangingError, call_with_timeout
 
 ANSWER_SECONDS = 8.0
 """How long a download may take to begin, the look-up of the name included."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from seqkit.foundation import disk
 from seqkit.foundation.console import Notice, Progress, unseen
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.threads import HangingError, call_with_timeout
+from seqkit.foundation.machine import HangingError, call_with_timeout
 
 STDIN = {"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}
 """Its names among paths."""

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from seqkit.evaluation import scoring
 from seqkit.evaluation.scoring import Score, Scored, total
-from seqkit.foundation.threads import shared_cores
+from seqkit.foundation.machine import shared_cores
 from seqkit.model.network import cross_entropy
 from seqkit.symbols import Floats, Integers
 

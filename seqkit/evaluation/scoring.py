@@ -27,7 +27,7 @@ from torch import Tensor
 
 from seqkit.data.corpus import Part
 from seqkit.foundation.errors import CheckpointError
-from seqkit.foundation.threads import shared_cores
+from seqkit.foundation.machine import shared_cores
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.network import RunnableWeights, cross_entropy, require_finished
 from seqkit.model.state import State

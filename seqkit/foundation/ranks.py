@@ -26,8 +26,8 @@ from seqkit.foundation.errors import (
     StoppedError,
     expected,
 )
+from seqkit.foundation.machine import call_with_timeout
 from seqkit.foundation.processes import HEARD, Rank
-from seqkit.foundation.threads import call_with_timeout
 
 _TIMEOUT = datetime.timedelta(days=1)  # a process may validate, or read data, while others wait
 _TOLD = "told"  # in the store, once a process tells of a failure

@@ -17,7 +17,7 @@ from seqkit.data.files import BadFileError
 from seqkit.data.sound import Frames, Wave
 from seqkit.data.sound.decoder import Decoder, opened
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.threads import shared_cores
+from seqkit.foundation.machine import shared_cores
 from seqkit.foundation.wording import counted
 
 SUFFIXES = (

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from seqkit.foundation.threads import shared_cores
+from seqkit.foundation.machine import shared_cores
 from seqkit.generation.sampler import Drawing, draw, guided
 from seqkit.lstm import cells
 from seqkit.model.char_rnn import CharRNN
