@@ -12,9 +12,7 @@ from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.errors import (
     NOT_BEGUN,
     DataError,
-    DeviceError,
     DivergedError,
-    GaveUpError,
     StoppedError,
 )
 from seqkit.foundation.machine import shared_cores
@@ -148,9 +146,6 @@ class _Running:
             except DivergedError as error:
                 self._tell(Diverged(trainer.progress.step, str(error)))
                 raise
-            except GaveUpError as error:
-                again = f"{advice(self._training)} model.backend=cudnn"
-                raise DeviceError(f"{error}\n{again}") from error
             except DataError as error:
                 if not ranks.leads:  # rank 0 tells of it
                     raise

@@ -227,7 +227,7 @@ def chunks(
         begin_state: (L, 1, H), of the table's first segment; by default zeros.
 
     Raises:
-        GaveUpError: the persistent kernel gave up.
+        DeviceError: the persistent kernel gave up.
     """
     model, part, device = scored.model, scored.part, scored.model.head.weight.device
     network = network or model.runnable_weights(dtype=torch.float32)

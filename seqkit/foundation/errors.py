@@ -48,10 +48,6 @@ class DeviceError(SeqkitError):
     exit_code = 5
 
 
-class GaveUpError(DeviceError):
-    """The blocks of a kernel waited for each other in vain."""
-
-
 class LostProcessError(DeviceError):
     """Another process of the same command has ended, or failed."""
 

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from seqkit.config import ModelConfig
-from seqkit.foundation.errors import GaveUpError
+from seqkit.foundation.errors import DeviceError
 from seqkit.lstm import TENSOR_CORE, Layers
 from seqkit.model.frames import FrameWeights, Steps, rows_of
 from seqkit.model.state import State
@@ -154,11 +154,14 @@ def require_finished(failed: Tensor | None) -> None:
     `failed` is `Layers.failed`, which becomes zero again.
 
     Raises:
-        GaveUpError: one did.
+        DeviceError: one did.
     """
     if failed is not None and failed.item():
         failed.zero_()
-        raise GaveUpError("the blocks of the persistent LSTM kernel waited for each other in vain")
+        raise DeviceError(
+            "the blocks of the persistent LSTM kernel waited for each other in vain: a training "
+            "goes on from its last checkpoint by resume=auto model.backend=cudnn"
+        )
 
 
 def cross_entropy(logits: Tensor, targets: Tensor, reduction: str = "mean") -> Tensor:

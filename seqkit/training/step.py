@@ -170,7 +170,7 @@ class TrainingStep:
         All processes have to call it, and get the same.
 
         Raises:
-            GaveUpError: the persistent kernel gave up.
+            DeviceError: the persistent kernel gave up.
         """
         self.require_finished()
         nats = self._nats_of_all()
@@ -178,7 +178,7 @@ class TrainingStep:
         return float(nats)
 
     def require_finished(self) -> None:
-        """Raise GaveUpError where the persistent kernel of a process has given up.
+        """Raise DeviceError where the persistent kernel of a process has given up.
 
         All processes have to call it.
         """

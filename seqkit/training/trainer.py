@@ -108,7 +108,7 @@ class Trainer:
 
         Raises:
             DivergedError: the loss is no longer finite, or every gradient explodes.
-            GaveUpError: the persistent kernel gave up; what came since the last checkpoint is lost.
+            DeviceError: the persistent kernel gave up; what came since the last checkpoint is lost.
         """
         progress, clock = self.progress, self._time
         clock.start()
@@ -209,7 +209,7 @@ class Trainer:
         lanes.
 
         Raises:
-            GaveUpError: the persistent kernel gave up.
+            DeviceError: the persistent kernel gave up.
             DivergedError: the weights are not finite, so not worth keeping.
         """
         self._step.require_finished()

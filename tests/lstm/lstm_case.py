@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from seqkit.foundation.errors import GaveUpError
+from seqkit.foundation.errors import DeviceError
 from seqkit.lstm import cells, fused_calls, launch
 from seqkit.lstm.cells import LayerWeights
 from seqkit.lstm.layers import Layers
@@ -113,7 +113,7 @@ def check_a_mute_block(name: str, sending: str, *, grid: bool = False) -> None:
     expected = case.persistent(grid=grid)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(launch, "_compiled", made)
-        with pytest.raises(GaveUpError, match="in vain"):
+        with pytest.raises(DeviceError, match="in vain"):
             case.persistent(grid=grid)
     found = case.persistent(grid=grid)
     assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
