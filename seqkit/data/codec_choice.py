@@ -22,7 +22,6 @@ from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.wording import first_of
 
 _FULL_RATE = 48_000  # hertz, beyond which nothing is heard
-_LOUDEST = 20.0  # times full scale
 _FITTED = 1 << 26  # samples that a codec is fitted to
 
 
@@ -148,11 +147,6 @@ def _spectral(source: Source, progress: Progress) -> Spectral:
     peak = float(np.abs(samples).max(initial=0))
     if peak < SILENT:
         raise nothing_left(source, dict.fromkeys(source.documents, "silent"))
-    if peak > _LOUDEST:
-        raise DataError(
-            f"{source.located.name}: its samples reach {peak:,.0f}, and full scale is 1: whole "
-            "numbers that were written as they are? Divide them by 32768"
-        )
     with progress("fitting the codec", len(LENGTHS) + 1, unit="fits") as bar:
         return Spectral.fit(samples, rate, choose(samples, rate, bar.add))
 

@@ -18,6 +18,7 @@ from seqkit.data.files import stamp
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Progress, unseen
 from seqkit.foundation.errors import ConfigError, DataError, failures_of
+from seqkit.foundation.wording import composed
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Located:
         """
         for part, pattern in ((2, self.test), (1, self.validation)):
             matched = name if "/" in pattern else name.rpartition("/")[2]
-            if pattern and fnmatchcase(matched, pattern):
+            if pattern and fnmatchcase(composed(matched), composed(pattern)):
                 return part
         return 0
 

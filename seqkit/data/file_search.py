@@ -13,15 +13,17 @@ from pathlib import Path
 
 from seqkit.config import DataConfig
 from seqkit.data import files
-from seqkit.data.files import COLUMN_HINT, SOUND_HINT, TABLE, TEXT_HINT, BadFileError
+from seqkit.data.files import COLUMN_HINT, POINTER, SOUND_HINT, TABLE, TEXT_HINT, BadFileError
 from seqkit.data.sound import reader
 from seqkit.data.text_encoder import check_plain
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.run_folders import is_run
+from seqkit.foundation.wording import composed
 
-_TABLES = "Parquet or Arrow"
+_REASONS = {TABLE: "Parquet or Arrow", POINTER: "pointers of Git LFS"}
 _HINTS = {  # where nothing is taken, by the reason for which files are left out
-    _TABLES: f"{COLUMN_HINT} of these",
+    _REASONS[TABLE]: f"{COLUMN_HINT} of these",
+    _REASONS[POINTER]: "`git lfs pull` fetches the files",
     "not sound": TEXT_HINT,
     "sound": SOUND_HINT,
 }
@@ -219,8 +221,8 @@ class Search:
             return ""
         begin = files.head(file)
         if name and not self.config.pattern and not name.lower().endswith(".txt"):
-            if files.meant(begin) == TABLE:
-                return _TABLES
+            if (what := files.meant(begin)) in _REASONS:
+                return _REASONS[what]
             if not files.is_text(begin, self.config.encoding):
                 return "sound" if _is_named_sound(file) else "not text"
         check_plain(file, begin, self.config.encoding)
@@ -232,8 +234,8 @@ def matches(name: str, pattern: str) -> bool:
 
     The case of letters does not matter.
     """
-    name, last = name.lower(), name.lower().rpartition("/")[2]
-    globs = [glob.strip().lower() for glob in pattern.split(",")]
+    name, last = composed(name).lower(), composed(name).lower().rpartition("/")[2]
+    globs = [glob.strip().lower() for glob in composed(pattern).split(",")]
     globs += [glob.replace("**/", "") for glob in globs]  # ** stands for no folder, too
     matching = (fnmatchcase(name if "/" in glob else last, glob) for glob in globs)
     return not pattern or any(matching)

@@ -31,6 +31,7 @@ _UTF32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _TEXT_BYTES = bytes({*b"\a\b\t\n\v\f\r\x1a\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
 TABLE = f"a Parquet or Arrow file: {COLUMN_HINT} of it"
 PLAYLIST = "a playlist: give data.path=FILE for each recording, or their folder"
+POINTER = "a pointer of Git LFS: `git lfs pull` fetches the file itself"
 _PACKED = (
     "a document, an archive or a picture: save its text as plain text, or read it as it is: "
     "data.kind=bytes"
@@ -38,6 +39,7 @@ _PACKED = (
 _BEGINNINGS = {
     TABLE: (b"ARROW1\0\0", b"PAR1"),
     PLAYLIST: (b"#EXTM3U", b"[playlist]"),
+    POINTER: (b"version https://git-lfs.github.com/",),
     _PACKED: (
         *(b"PK\x03\x04", b"%PDF-", b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ\0", b"GIF8"),
         *(b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
@@ -47,6 +49,7 @@ _BEGINNINGS = {
 }
 """How files begin that might pass for text, by what they are, and what to do with them."""
 _TAR = slice(257, 262)
+_NULS, _FEW = 0.8, 8  # of every second byte of UTF-16, and in all
 
 
 class BadFileError(DataError):
@@ -139,10 +142,19 @@ def meant(begin: bytes) -> str:
 
 
 def wide_encoding(begin: bytes) -> str:
-    """The encoding of text that begins with a mark of UTF-16 or UTF-32; empty for all else."""
+    """The encoding of text in UTF-16 or UTF-32; empty for all else.
+
+    It begins with a mark, or is UTF-16 in which every second byte is NUL, or nearly.
+    """
     if begin.startswith(_UTF32_MARKS):  # the one of little end begins with that of UTF-16
         return "utf-32"
-    return "utf-16" if begin.startswith(_UTF16_MARKS) else ""
+    if begin.startswith(_UTF16_MARKS):
+        return "utf-16"
+    for first, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
+        nuls, others = begin[first::2].count(0), begin[1 - first :: 2]
+        if nuls > max(_NULS * len(others), _FEW) and not others.translate(None, _TEXT_BYTES):
+            return encoding
+    return ""
 
 
 def encoding_with_mark(encoding: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.settings import nearest
-from seqkit.foundation.wording import counted
+from seqkit.foundation.wording import composed, counted
 from seqkit.symbols import Integers
 
 _ONE = "label"  # what the only label is called, if it has no name
@@ -121,6 +121,7 @@ def of_files(
         named = [{_ONE: name.rpartition("/")[0].rpartition("/")[2]} for name in names]
     else:
         named = _by_pattern(asked, names)
+    named = [{key: composed(value) for key, value in each.items()} for each in named]
     missing = [name for name, chosen in zip(names, named, strict=True) if not all(chosen.values())]
     if missing:
         kind, hint = "no label, or an empty one", "change the expression"

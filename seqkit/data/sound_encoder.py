@@ -56,7 +56,7 @@ def encode_sound(
             peak = max(peak, float(np.abs(frames).max(initial=0)))
             if isinstance(codec, Quantiser):
                 beyond = np.count_nonzero(np.abs(frames) * codec.gain > 1)
-                found.counts["sample", "over 1 clipped"] += int(beyond)
+                found.counts["sample", "over 1 clipped: data.gain=peak clips none"] += int(beyond)
     if size < SHORTEST * codec.symbol_rate:
         found.left_out[name] = f"shorter than {SHORTEST * 1000:g} ms"
     elif peak < SILENT:
@@ -83,7 +83,7 @@ def _conversions(
     recording: SoundReader, rate: int, channels: int, config: DataConfig
 ) -> Counter[tuple[str, str]]:
     """In what a recording is brought to another form."""
-    made = list[str]()
+    made = [recording.told] if recording.told else []
     if recording.sample_rate != rate:
         made.append(f"resampled from {recording.sample_rate} Hz to {rate} Hz")
     if recording.channels < channels:

@@ -82,7 +82,9 @@ def check_plain(file: Path, begin: bytes, encoding: str) -> None:
     """
     wide = files.wide_encoding(begin)
     is_sound = b"\0" in begin and reader.is_sound(file)
-    if files.meant(begin) or is_sound or not encodings.lookup(encoding).name.startswith(wide):
+    name = encodings.lookup(encoding).name
+    as_told = name.startswith(wide) or (name, wide) == ("utf-16", "utf-16-le")
+    if files.meant(begin) or is_sound or not as_told:
         raise BadFileError(file, f"not {encoding} text", _advice(file))
 
 
@@ -159,15 +161,18 @@ def split_documents(blocks: Iterable[str], document: str) -> Iterator[list[str]]
     """
     cut = _pattern(document)
     edge = "" if document == "line" else "\n"
-    held, is_begun = "", False
+    held, is_begun, kept = "", False, 0
     for block in blocks:
         text = held + block
         *whole, last = cut.split(text if is_begun else text.lstrip(edge))
+        if document == "line":  # one of blanks is empty, but for what goes on with a long line
+            first = int(kept > 0)
+            whole[first:] = [line if line.strip() else "" for line in whole[first:]]
         is_begun = bool(last) or (is_begun and not whole)
         kept = max(len(last) - len(cut.pattern) - _SEEN_AGAIN, 0)
         held = last[kept:]
         yield [*whole, last[:kept]]
-    yield [held.rstrip(edge)]
+    yield [held.rstrip(edge) if kept or held.strip() else ""]
 
 
 def _pattern(document: str) -> re.Pattern[str]:

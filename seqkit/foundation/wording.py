@@ -32,6 +32,11 @@ def byte_count(count: float) -> str:
     return f"{amount:.1f} {unit}" if amount < 10 else f"{amount:.0f} {unit}"
 
 
+def composed(text: str) -> str:
+    """A text with each letter and its accents as one character where there is one, to compare."""
+    return unicodedata.normalize("NFC", text)
+
+
 def columns_of(text: str) -> int:
     """How many columns of a terminal a text takes: two for each wide character of East Asia."""
     widths = ((unicodedata.combining(c) == 0) * (1 + (east_asian_width(c) in "WF")) for c in text)

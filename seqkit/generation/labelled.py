@@ -12,6 +12,7 @@ from seqkit.data.labels import Labels, distinct
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.randomness import SEEDS, uniforms
 from seqkit.foundation.settings import nearest
+from seqkit.foundation.wording import composed
 from seqkit.generation.sampler import Request
 from seqkit.symbols import Floats, Integers
 
@@ -115,7 +116,7 @@ def _parsed(labels: Labels, asked: str) -> dict[int, int]:
         meanings.setdefault(f"{name}:none", [(label, 0)])
     known = "|".join(map(re.escape, sorted(meanings, key=len, reverse=True)))  # the longest counts
     piece, names = re.compile(rf"\s*({known})\s*(?:,|$)"), [*labels.values]
-    parsed, rest = dict[int, int](), asked
+    parsed, rest = dict[int, int](), composed(asked)
     while rest:
         if (found := piece.match(rest)) is None:
             first = rest.partition(",")[0].strip()

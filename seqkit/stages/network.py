@@ -222,7 +222,7 @@ def grown(origin: Checkpoint, corpus: Corpus, ends: bool, seed: int, notice: Not
     network = origin.build(torch.device("cpu"))
     numbers, grows = np.arange(old.size), codec.to_spec() != old.to_spec()
     if isinstance(old, Characters) and isinstance(codec, Characters) and grows:
-        numbers = old.numbers_in(codec).astype(np.int64)
+        numbers = codec.encode(old.vocabulary).astype(np.int64)
         new = np.setdiff1d(np.arange(codec.size), numbers)
         shown = " ".join(repr(codec.decode([symbol])) for symbol in new[:_SHOWN])
         more = f" and {len(new) - _SHOWN} more" if len(new) > _SHOWN else ""

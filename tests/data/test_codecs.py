@@ -60,12 +60,20 @@ def test_unknown_characters_can_be_replaced(vocabulary: str, character: str, nea
     assert codec.decode(codec.encode(character, "nearest")) == nearest
 
 
+def test_the_nearest_of_a_letter_is_itself_however_it_is_spelt() -> None:
+    composed, apart, plain = map(Characters.from_text, ("café", "cafe\u0301", "cafe"))
+    for text in ("café", "cafe\u0301"):
+        assert composed.decode(composed.encode(text, "nearest")) == "café"
+        assert apart.decode(apart.encode(text, "nearest")) == "cafe\u0301"
+        assert plain.decode(plain.encode(text, "nearest")) == "cafe"
+
+
 @given(st.text(min_size=1), st.text())
 def test_a_vocabulary_grows_around_the_symbols_that_it_has(old: str, text: str) -> None:
     codec = Characters.from_text(old)
     grown = codec.grown([text[:3], text[3:]])
     assert grown.vocabulary == Characters.from_text(old + text).vocabulary
-    assert grown.decode(codec.numbers_in(grown)) == codec.vocabulary
+    assert grown.decode(grown.encode(codec.vocabulary)) == codec.vocabulary
     assert grown.decode([grown.start]) == codec.decode([codec.start])
     assert (grown is codec) == (not set(text) - set(old))
 

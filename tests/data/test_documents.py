@@ -66,7 +66,7 @@ def test_lines_are_cut_in_every_encoding(
     end: str, encoding: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "_BLOCK", block)
-    names = ["Zoë", "", "Anna", "", "", "Jürgen"]
+    names = ["Zoë", "", "Anna", " ", " \t ", "Jürgen"]
     path = tmp_path / "names.txt"
     path.write_bytes(end.join([*names, ""]).encode(encoding))
     found, told = texts(path, document="line", encoding=encoding)

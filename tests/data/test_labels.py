@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from seqkit.data import labels
+from seqkit.data.file_search import matches
 from seqkit.foundation.errors import ConfigError, DataError
 from tests.data.conftest import load
 
@@ -30,6 +31,12 @@ def test_all_documents_of_a_file_have_its_label() -> None:
     found, of_documents = labels.of_files("folder", names, [2, 1, 3])
     assert [found.describe(own) for own in of_documents] == ["b", "b", "sub", "a", "a", "a"]
     assert found.counts == {(1,): 3, (2,): 2, (3,): 1}
+
+
+def test_letters_are_compared_composed() -> None:
+    found, _ = labels.of_files("folder", ["zoe\u0308/1", "zo\u00eb/2"], [1, 1])
+    assert found.values == {"label": ["zo\u00eb"]}
+    assert matches("zoe\u0308.txt", "zo\u00eb*") and matches("zo\u00eb.txt", "zoe\u0308*")
 
 
 def test_known_labels_keep_their_places_and_there_are_no_others() -> None:

@@ -18,7 +18,6 @@ from seqkit.foundation.wording import character_name
 from seqkit.symbols import Integers, Symbols, checked_symbols, symbol_dtype
 
 _CODE_POINTS = 0x110000
-_COUNTED = 1 << 20  # characters at a time
 _PLAIN = str.maketrans("\u2018\u2019\u201c\u201d\u2013\u2014\u00a0", "''\"\"-- ")
 """What to type in place of typographic quotes, dashes and spaces."""
 
@@ -84,8 +83,7 @@ class UnknownSymbolError(DataError):
     """A character outside the vocabulary, with the place where it stands."""
 
     def __init__(self, character: str, offset: int) -> None:
-        self.character = character
-        self.offset = offset
+        self.character, self.offset = character, offset
         name = character_name(character) or "unnamed"
         super().__init__(
             f"character {character!r} (U+{ord(character):04X}, {name}) at offset {offset} "
@@ -102,18 +100,16 @@ def counts_of(pieces: Iterable[str]) -> npt.NDArray[np.int64]:
     """How often each code point occurs in a text that comes in pieces."""
     counts = np.zeros(_CODE_POINTS, dtype=np.int64)
     for piece in pieces:
-        points = code_points(piece)
-        for begin in range(0, len(points), _COUNTED):
-            piece_counts = np.bincount(points[begin : begin + _COUNTED])
-            counts[: piece_counts.size] += piece_counts
+        piece_counts = np.bincount(code_points(piece))
+        counts[: piece_counts.size] += piece_counts
     return counts
 
 
 class Characters(TextCodec):
     """One symbol for each distinct character, in the order of their code points.
 
-    Nothing is normalised: carriage returns, byte order marks, NUL and characters outside the
-    basic plane are characters like any other.
+    Carriage returns, byte order marks, NUL and characters outside the basic plane are characters
+    like any other. Nothing is normalised, but to find the nearest.
     """
 
     name = "characters"
@@ -189,6 +185,7 @@ class Characters(TextCodec):
         """
         check_type("piece", piece, str)
         assert isinstance(piece, str)
+        piece = self._spelt(piece) if unknown == "nearest" else piece
         points = code_points(piece)
         indices = self._table[points]
         if indices.max(initial=0) == self.size:
@@ -230,9 +227,14 @@ class Characters(TextCodec):
         start = int(np.searchsorted(points, self._points[self._start]))
         return type(self)(_text_of(points), start)
 
-    def numbers_in(self, grown: Self) -> Symbols:
-        """The symbols (V,) of this codec's characters in one that `grown` gave."""
-        return grown.encode(self.vocabulary)
+    def _spelt(self, text: str) -> str:
+        """The text with unknown letters composed, or taken apart, where these are then known."""
+        if self.unknown_in(text):
+            text = unicodedata.normalize("NFC", text)
+        for letter in self.unknown_in(text):
+            parts = unicodedata.normalize("NFD", letter)
+            text = text if self.unknown_in(parts) else text.replace(letter, parts)
+        return text
 
     def _nearest(self, character: str) -> int:
         """The closest known symbol: plain punctuation, base letter, other case, code point."""

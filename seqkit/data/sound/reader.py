@@ -15,7 +15,7 @@ import soundfile
 
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Frames, Wave
-from seqkit.data.sound.decoder import Decoder, opened
+from seqkit.data.sound.decoder import Decoder, Padded, opened
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import shared_cores
 from seqkit.foundation.wording import counted
@@ -28,6 +28,7 @@ SUFFIXES = (
 """Endings of the files that are read as sound in a folder."""
 FRAMES = 1 << 13
 """In a block; larger ones are faster, and fragment the process's memory."""
+_LOUDEST = 20.0  # times full scale
 _SHORT = 0.25  # seconds by which a sound may be shorter than its header says
 _LEAST_RATE = 1000  # hertz; resampling what says 1 Hz would make terabytes of megabytes
 _ZEROS = 16  # zero crossings, on each side, of the sinc that resamples
@@ -52,6 +53,8 @@ class SoundReader:
             self.sample_rate, self.channels = sound.samplerate, sound.channels
             self.promised: int = sound.frames
             """How many frames the header says there are; 0 if it does not."""
+            self.told: str
+            """What the header says wrongly, and what was done; empty if it does not."""
         if self.sample_rate < _LEAST_RATE:
             fault = f"its header says {self.sample_rate} Hz: give it its true sample rate"
             raise BadFileError(path, fault)
@@ -101,15 +104,20 @@ class SoundReader:
         """The samples of every channel in blocks (n, C), n at `most`.
 
         Raises:
-            BadFileError: a sample that is not finite, or fewer samples than the header promises.
+            BadFileError: a sample that is not finite, or absurd, or fewer of them than the header
+                promises.
         """
         read = 0
         with self._sound() as sound:
             for frames in sound.blocks(most, dtype="float32", always_2d=True):
-                if not np.isfinite(frames).all():
-                    index, place = np.argwhere(~np.isfinite(frames))[0]
-                    fault = f"sample {read + index} is not finite ({frames[index, place]})"
-                    raise BadFileError(self.path, fault)
+                if not (np.abs(frames) <= _LOUDEST).all():
+                    index, place = np.argwhere(~(np.abs(frames) <= _LOUDEST))[0]
+                    value, hint = frames[index, place], ""
+                    fault = f"sample {read + index} is not finite ({value})"
+                    if np.isfinite(value):
+                        fault = f"sample {read + index} is {value:g}, and full scale is 1"
+                        hint = "cut it out, or divide whole numbers by 32768"
+                    raise BadFileError(self.path, fault, hint)
                 read += len(frames)
                 yield frames
         if read == 0:
@@ -119,7 +127,7 @@ class SoundReader:
             raise BadFileError(self.path, fault)
 
     @contextlib.contextmanager
-    def _sound(self) -> Iterator["soundfile.SoundFile | Decoder"]:
+    def _sound(self) -> Iterator["soundfile.SoundFile | Padded | Decoder"]:
         """The file from its beginning. Raises BadFileError, also for what fails as it is read."""
         try:
             if self._content is None and not stat.S_ISREG(self.path.stat().st_mode):
@@ -127,7 +135,8 @@ class SoundReader:
             with (
                 self.path.open("rb") if self._content is None else io.BytesIO(self._content) as file
             ):
-                yield opened(self.path, file)
+                sound, self.told = opened(self.path, file)
+                yield sound
         except soundfile.SoundFileError as error:
             raise BadFileError(self.path, f"truncated or damaged: {error}") from error
         except OSError as error:

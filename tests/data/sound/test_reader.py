@@ -110,6 +110,7 @@ SOUND = (tone() * 32767).astype("<i2").tobytes()
     [
         (wav(SOUND[:-100], len(SOUND)), "truncated: the header promises 8044 bytes, 7944 are"),
         (wav(b"", 0), "it holds no samples"),
+        (wav(SOUND, len(SOUND) + 65), "truncated: the header promises"),
         (wav(SOUND, 0)[:40], "cannot be read as sound"),
         (wav(SOUND, len(SOUND)).replace(struct.pack("<I", RATE), b"\1\0\0\0"), "says 1 Hz"),
         (b"<!DOCTYPE html>\n<p>not found: " * 9, "it is text"),
@@ -188,3 +189,45 @@ def test_without_torchaudio_a_line_says_so(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(np.concatenate([*resampled([noise(9)[:, None]], 8000, 8000)])) == 9
     with pytest.raises(ConfigError, match="8000 Hz cannot become 4000 Hz: torchaudio does not"):
         [*resampled([noise(9)[:, None]], 8000, 4000)]
+
+
+@pytest.mark.parametrize("promised", [0, len(SOUND) + 16])
+def test_a_wav_that_a_recorder_did_not_end_is_read_as_far_as_it_goes(
+    promised: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.wav"
+    path.write_bytes(wav(SOUND, promised))
+    np.testing.assert_allclose(reader.read_whole(path)[0], tone(), atol=1e-4)
+    assert reader.SoundReader(path).told.startswith("cut off")
+    path.write_bytes(wav(SOUND, len(SOUND)))
+    assert not reader.SoundReader(path).told
+
+
+@pytest.mark.parametrize("top", [0, 0x7F, -1])
+def test_24_bits_in_four_bytes_are_the_low_three(top: int, tmp_path: Path) -> None:
+    samples = np.stack([tone(), -tone()], 1)
+    padded = (samples * 2**23).astype("<i4") & 0xFFFFFF | top << 24
+    form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 2, RATE, 8 * RATE, 8, 24)
+    data = padded.astype("<i4").tobytes()
+    head = b"RIFF" + struct.pack("<I", 36 + len(data)) + b"WAVE" + form
+    (tmp_path / "a.wav").write_bytes(head + b"data" + struct.pack("<I", len(data)) + data)
+    sound = reader.SoundReader(tmp_path / "a.wav")
+    assert sound.frames == len(samples)
+    np.testing.assert_allclose(np.concatenate([*sound.all_channels()]), samples, atol=1e-6)
+
+
+@pytest.mark.parametrize(("value", "said"), [(1e20, r"1e\+20"), (-300, "-300"), (np.nan, "nan")])
+def test_an_absurd_sample_is_named(value: float, said: str, tmp_path: Path) -> None:
+    wave = 4 * tone()  # above full scale, which a gain handles
+    soundfile.write(tmp_path / "a.wav", wave, RATE, "FLOAT")
+    assert np.array_equal(reader.read_whole(tmp_path / "a.wav")[0], wave)
+    wave[3000] = value
+    soundfile.write(tmp_path / "a.wav", wave, RATE, "FLOAT")
+    with pytest.raises(BadFileError, match=rf"sample 3000 is .*{said}"):
+        reader.read_whole(tmp_path / "a.wav")
+
+
+def test_samples_without_a_header_are_told_how_they_get_one(tmp_path: Path) -> None:
+    (tmp_path / "a.pcm").write_bytes(SOUND)
+    with pytest.raises(BadFileError, match="with its own rate, format and channels: ffmpeg -f s16"):
+        reader.read_whole(tmp_path / "a.pcm")
