@@ -84,7 +84,9 @@ def generate(
         notice(f"of the {len(prompt):,} symbols of the prompt the model reads the last {most:,}")
 
     state = begin or (network.zero_state(1), codec.start)
-    labels = choice.of_streams(request.label_strength)
+    labels = choice.streams
+    if request.label_strength != 1:  # the second half of 2 S streams has none
+        labels = np.append(labels, 0 * labels)
     logits, after = feed_prompt(engine.score, state, prompt[-most:], labels)
     logits, sampling = guided(logits, request.label_strength), request.sampling
     blocks = sample_blocks(engine, logits, after, request.length, sampling, labels=labels)

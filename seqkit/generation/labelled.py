@@ -34,10 +34,6 @@ class Choice(NamedTuple):
     streams: Integers
     words: list[str]
 
-    def of_streams(self, strength: float) -> Integers:
-        """The choice of each stream; with another strength than 1 of 2 S, the second half none."""
-        return self.streams if strength == 1 else np.append(self.streams, 0 * self.streams)
-
 
 def choice_of(labels: Labels | None, request: Request, notice: Callable[[str], None]) -> Choice:
     """The labels of all streams, which `notice` is told if some are drawn. Raises ConfigError."""

@@ -67,19 +67,17 @@ def check(takes: int, length: int, codec: Codec, recording: Recording | None) ->
     """Refuse takes that cannot be made, or compared with what was learnt. Raises ConfigError."""
     if takes == 1:
         return
+    fault = ""
     if codec.kind != "audio":
-        raise ConfigError(f"takes={takes}: this model writes text: give streams={takes}")
-    if recording is None:
-        raise ConfigError(
-            f"takes={takes}: this model keeps no recording to compare takes with (it learnt "
-            "labels, or its recording is silent or too short): give "
-            f"streams={takes}, and choose by ear"
-        )
-    if length * LOW < SHORTEST * codec.symbol_rate:
-        raise ConfigError(
-            f"takes={takes}: too short to compare with the recording: give at least "
-            f"seconds={math.ceil(100 * SHORTEST / LOW) / 100:g}"
-        )
+        fault = f"this model writes text: give streams={takes}"
+    elif recording is None:
+        fault = "this model keeps no recording to compare takes with (it learnt labels, or its "
+        fault += f"recording is silent or too short): give streams={takes}, and choose by ear"
+    elif length * LOW < SHORTEST * codec.symbol_rate:
+        least = math.ceil(100 * SHORTEST / LOW) / 100
+        fault = f"too short to compare with the recording: give at least seconds={least:g}"
+    if fault:
+        raise ConfigError(f"takes={takes}: {fault}")
 
 
 def best(

@@ -151,10 +151,13 @@ class PreparedStep:
         after: Carried = []
         for index, recurrent in enumerate(self._hidden):
             h, c = layers[2 * index : 2 * index + 2]
-            inputs = x @ self._inputs[index] if index else x
-            hidden = h @ recurrent
-            after += self._advance(index, inputs, hidden, h, c)
-            x = after[-2]
+            inputs, hidden = x @ self._inputs[index] if index else x, h @ recurrent
+            b, d = self._biases[index]
+            if self._fused_cell is not None:
+                x, c, _ = self._fused_cell(inputs, hidden, c, b, d)
+            else:
+                x, c = cells.cell_step(self._cell, inputs + b, hidden + d, h, c)
+            after += [x, c]
         return after
 
     def score(self, symbols: Integers, state: State, labels: Integers) -> tuple[Floats, State]:
@@ -170,15 +173,6 @@ class PreparedStep:
     def on_device(self, numbers: Integers) -> Tensor:
         """Symbols or labels where the step runs."""
         return torch.from_numpy(numbers).to(self._table.device)
-
-    def _advance(
-        self, index: int, inputs: Tensor, hidden: Tensor, h: Tensor, c: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        b, d = self._biases[index]
-        if self._fused_cell is not None:
-            h, c, _ = self._fused_cell(inputs, hidden, c, b, d)
-            return h, c
-        return cells.cell_step(self._cell, inputs + b, hidden + d, h, c)
 
 
 class TorchEngine(PreparedStep):
