@@ -69,6 +69,7 @@ class SideStream:
     def __init__(self, device: torch.device) -> None:
         self._stream = torch.cuda.Stream(device, priority=0)  # type: ignore[no-untyped-call]
         self._kept: list[Tensor | None] = []
+        self._runs = False
 
     @contextmanager
     def running(self, *used: Tensor | None) -> Iterator[None]:
@@ -79,13 +80,16 @@ class SideStream:
         """
         self._stream.wait_stream(torch.cuda.current_stream(self._stream.device))
         self._kept += used  # their memory must not be handed out again before `join`
+        self._runs = True
         with torch.cuda.stream(self._stream):
             yield
 
     def join(self) -> None:
-        """Let the current stream wait for all that runs beside it."""
-        torch.cuda.current_stream(self._stream.device).wait_stream(self._stream)
+        """Let the current stream wait for all that runs beside it, if anything does."""
+        if self._runs:  # a recording must not wait for a stream that is no part of it
+            torch.cuda.current_stream(self._stream.device).wait_stream(self._stream)
         self._kept.clear()
+        self._runs = False
 
 
 def milliseconds(call: Callable[[], object], count: int, device: torch.device) -> list[float]:

@@ -110,7 +110,8 @@ class Kernel:
             device: the GPU to compile for and load onto.
             dtype: of the tensors, where the sources use the functions of numbers.cu.
             architecture: another one than the GPU's own. sm_90a also allows instructions that no
-                later GPU has.
+                later GPU has; compute_80 gives code for every GPU from that capability on, which
+                the driver finishes.
 
         Raises:
             KernelError: this PyTorch has no NVRTC, the code does not compile, or the GPU refuses
@@ -226,6 +227,8 @@ class Kernel:
 def compiled(name: str, source: str, options: Sequence[str]) -> bytes:
     """The machine code (a cubin) of CUDA C++, whose file is called `name`; it takes no GPU.
 
+    For a virtual architecture, like compute_80, its PTX.
+
     Raises:
         KernelError: this PyTorch has no NVRTC, or the code does not compile.
     """
@@ -240,8 +243,12 @@ def compiled(name: str, source: str, options: Sequence[str]) -> bytes:
             lines = log.rstrip(b"\0").decode().splitlines()
             first = next((line for line in lines if line), "no log")
             raise KernelError(f"NVRTC cannot compile with {options[0]}: {first}")
-        code = bytearray(nvrtc.nvrtcGetCUBINSize(program)[1])
-        nvrtc.nvrtcGetCUBIN(program, code)
+        if any("compute_" in option for option in options):
+            code = bytearray(nvrtc.nvrtcGetPTXSize(program)[1])
+            nvrtc.nvrtcGetPTX(program, code)
+        else:
+            code = bytearray(nvrtc.nvrtcGetCUBINSize(program)[1])
+            nvrtc.nvrtcGetCUBIN(program, code)
         return bytes(code)
     finally:
         nvrtc.nvrtcDestroyProgram(program)
