@@ -4,7 +4,7 @@ seqkit           the whole training step: batch, network, loss, gradient, update
 bare             of it the recurrent layers alone, by cuDNN or oneDNN, forward and backward
 bare_persistent  the same by seqkit's own kernel, where it runs; bare_grid by that without clusters
 plain            a loop as it is usually written: stacked nn.LSTM, fp32 with TF32, one-hot or
-                 embedding, Adam or SGD, clip_grad_norm_, loss.item()
+                 embedding, Adam, clip_grad_norm_, loss.item()
 plain_best       the best that plain PyTorch gives: the fastest precision by autocast, a fused
                  optimizer, nothing that waits for the GPU, and there the step as one CUDA graph
 flashrnn, haste  the layers alone by these libraries: see `lstm_kernels`
@@ -39,7 +39,7 @@ from seqkit.training.trainer import Trainer
 
 WARM = 3  # runs before a step is recorded: the optimizer and the loss scaler make their state
 _WINDOWS = 20  # of each lane in an epoch
-_SCALE = 1024.0  # of the loss in fp16 at first: fused SGD cannot leave out its very first update
+_SCALE = 1024.0  # of the loss in fp16 at first: no update of the few is left out
 
 
 @dataclass(frozen=True)

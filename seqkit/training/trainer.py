@@ -195,12 +195,16 @@ class Trainer:
         """The mean loss since the last report, checked to be finite."""
         progress = self.progress
         loss = self._step.pop_loss_sum() / max(progress.symbols - progress.reported_symbols, 1)
-        if not math.isfinite(loss):
-            raise DivergedError(
-                f"the loss is {loss} at step {progress.step}: the training diverged; "
-                "try a smaller optimizer.lr or train.clip_norm"
-            )
+        self._require_finite(loss, f"the loss is {loss}")
         return loss
+
+    def _require_finite(self, number: float, said: str) -> None:
+        """Raise DivergedError, which begins with what is `said`, where a number is not finite."""
+        if not math.isfinite(number):
+            raise DivergedError(
+                f"{said} at step {self.progress.step}: the training diverged; try a smaller "
+                "optimizer.lr or train.clip_norm"
+            )
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """Everything beside the weights that the next step depends on: JSON values and tensors.
@@ -215,11 +219,7 @@ class Trainer:
         self._step.require_finished()
         sums = [weight.detach().sum(dtype=torch.float64) for weight in self.model.parameters()]
         total = float(torch.stack(sums).sum())  # one wait for the device
-        if not math.isfinite(total):
-            raise DivergedError(
-                f"the weights are not finite at step {self.progress.step}: the training diverged; "
-                "try a smaller optimizer.lr or train.clip_norm"
-            )
+        self._require_finite(total, "the weights are not finite")
         self._time.saved()
         values = {
             "progress": dataclasses.asdict(self.progress),
