@@ -136,17 +136,18 @@ def _bare(config: Config, device: torch.device, execution: Execution) -> Callabl
     The persistent kernel's inputs are symbols where the network's are, as in training.
     """
     model = _model(config, config.model, device)
-    network = model.trainable_copy(dtype=execution.dtype, kernel=execution.kernel, separators=False)
-    leaves = network.layers.tensors()
+    layers = model.runnable_weights(dtype=execution.dtype, kernel=execution.kernel).layers
+    leaves = [part.detach().requires_grad_() for part in layers.tensors()]
+    layers = layers.with_tensors(leaves)
     shape = (config.train.sequence_length, execution.lanes, config.model.input_width)
     x = torch.randn(shape, device=device, dtype=leaves[0].dtype)
     h = torch.zeros_like(model.zero_state(execution.lanes).h, dtype=x.dtype)
-    if network.layers.reads_symbols and config.model.input == "one_hot":
+    if layers.reads_symbols and config.model.input == "one_hot":
         x = _window(config, device, execution.lanes)[0]
     dy = torch.ones((*shape[:2], config.model.hidden_size), device=device, dtype=h.dtype)
 
     def step() -> None:
-        outputs, _, _ = network.layers(x, h, h)
+        outputs, _, _ = layers(x, h, h)
         torch.autograd.grad(outputs[-1], leaves, dy)
 
     return GraphedCall(step, device) if device.type == "cuda" else step

@@ -143,17 +143,6 @@ class CharRNN(nn.Module):
             weight, bias = packed_head(weight, bias)
         return RunnableWeights(self.config, tables, layers, weight, bias, frame)
 
-    @torch.no_grad()
-    def trainable_copy(
-        self, *, dtype: torch.dtype, kernel: str, separators: bool
-    ) -> RunnableWeights:
-        """`runnable_weights(…)` made of leaf tensors, to take gradients of.
-
-        A tensor that needs neither cast nor padding shares its memory with the parameter.
-        """
-        network = self.runnable_weights(dtype=dtype, kernel=kernel, separators=separators)
-        return network.with_tensors([leaf.detach().requires_grad_() for leaf in network.tensors()])
-
     def forward(
         self,
         symbols: Tensor,

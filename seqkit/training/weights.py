@@ -72,17 +72,18 @@ class TrainingWeights:
         """
         self._model = model
         self.parameters = model.runnable_weights().tensors()
-        self.network = model.trainable_copy(
-            dtype=execution.dtype, kernel=execution.kernel, separators=separators
-        )
-        self.leaves = self.network.tensors()
-        first, layers = len(self.network.tables), len(self.network.layers.weights)
+        with torch.no_grad():  # what needs neither cast nor padding shares the parameter's memory
+            network = model.runnable_weights(
+                dtype=execution.dtype, kernel=execution.kernel, separators=separators
+            )
+        self.leaves = [leaf.detach().requires_grad_() for leaf in network.tensors()]
+        first, layers = len(network.tables), len(network.layers.weights)
         dropped = layers if model.config.weight_drop else 0
         self._recurrent = [first + 4 * layer + 1 for layer in range(dropped)]  # places of every u
         for place in self._recurrent:  # what `drop` makes has memory of its own
             if _shares(self.leaves[place], self.parameters[place]):
                 self.leaves[place] = self.leaves[place].detach().clone().requires_grad_()
-        self.network = self.network.with_tensors(self.leaves)
+        self.network = network.with_tensors(self.leaves)
         pairs = [*zip(self.leaves, self.parameters, strict=True)]
         self._padded = any(leaf.shape != weight.shape for leaf, weight in pairs)
         self.copies = [
