@@ -380,9 +380,9 @@ function interleaved(channels) {
 }
 
 function limited(value) {              // see codec.py
-  const size = Math.abs(value), room = 1 - KNEE;
-  if (size <= KNEE) return value;
-  return Math.sign(value) * fround(KNEE + room * Math.tanh((size - KNEE) / room));
+  const room = 1 - KNEE, above = Math.abs(value) - KNEE;
+  if (above <= 0) return value;
+  return Math.sign(value) * fround(KNEE + above * room / (above + room));
 }
 
 function pcm16(value) {

@@ -251,13 +251,14 @@ class Spectral:
 def limited(samples: Frames) -> Frames:
     """Samples (n, C) of which none reaches full scale: a limiter without memory.
 
-    Sizes above the knee grow ever more slowly, by a hyperbolic tangent. It is taken in float64, so
-    that it is the same on every machine.
+    What a size x is above the knee k becomes (x - k) (1 - k) / (x - k + 1 - k): it grows ever more
+    slowly, and loud peaks keep their tops. It is taken in float64, so that it is the same on every
+    machine.
     """
     sizes = np.abs(samples)
     room, loud = 1 - _KNEE, sizes > _KNEE
-    curved = _KNEE + room * np.tanh((sizes[loud].astype(float) - _KNEE) / room)
-    sizes[loud] = np.minimum(curved, _MOST_SIZE)
+    above = sizes[loud].astype(float) - _KNEE
+    sizes[loud] = np.minimum(_KNEE + above * room / (above + room), _MOST_SIZE)
     return np.copysign(sizes, samples)
 
 
