@@ -44,7 +44,7 @@ class CommandKeys:
     resume: str = option(
         "never",
         "auto resumes the run in run_dir (without a recipe: by its own settings), or starts it; "
-        "force resumes it though other keys changed",
+        "force resumes it though keys changed that are none of the data",
         choices=("never", "auto", "force"),
     )
     init_from: str | None = option(
