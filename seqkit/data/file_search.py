@@ -134,22 +134,16 @@ class Search:
                 folders.clear()
                 continue
             seen.add(real)
-            folders[:] = [each for each in folders if self._is_data(place / each)]
+            hidden = {each for each in (*folders, *files_in) if each.startswith(".")}
+            self.left_out.update(["hidden"] * len(hidden))
+            folders[:] = {*folders} - hidden
             folders.sort(key=lambda each: ((place / each).is_symlink(), each))
-            for file in files_in:
-                if not self._is_data(place / file):
-                    continue
+            for file in (each for each in files_in if each not in hidden):
                 if (place / file).is_symlink():
                     linked.append(place / file)
                 else:
                     yield place / file
         yield from linked
-
-    def _is_data(self, path: Path) -> bool:
-        """Whether what is in a folder is looked at, whatever is looked for."""
-        hidden = path.name.startswith(".")
-        self.left_out.update(["hidden"] * hidden)
-        return not hidden
 
     def _kind_of(self, paths: Sequence[Path], found: Sequence[Entry]) -> str:
         """Whether data.kind=auto takes the paths for sound or for text.

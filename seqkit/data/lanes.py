@@ -109,7 +109,7 @@ class Lanes:
         self.sequence_length = sequence_length
         # Where each document begins and ends in the row: a separator before all but the first.
         # There may be a hundred million, so these two are the only arrays.
-        self._end = end
+        self._end, self._shift_seed = end, shift_seed
         self._separator = part.frame if end is None else max(part.frame, 2)  # its places
         begins = self._separator * np.arange(len(part.starts))
         ends = np.append(part.starts[1:], len(part))
@@ -120,7 +120,6 @@ class Lanes:
         self._separators = ends[:-1] if end is None else ends[:-1] + 1
         self._documents = torch.from_numpy(begins), torch.from_numpy(ends)
         self._length = int(ends[-1])
-        self._shift_seed = shift_seed
         windows = -(-(self._length + (shift_seed is not None)) // sequence_length)
         lanes = min(batch_size, max(1, windows // _FEWEST_STEPS))
         self.steps = -(-windows // lanes)

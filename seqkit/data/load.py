@@ -18,8 +18,6 @@ from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.session import Session
 
-OF_SOUND = ("sample_rate", "channels")
-"""Keys that say what a codec of sound is like, beside the levels and the gain of a quantiser."""
 _WORDS = {"text": "text", "bytes": "bytes", "audio": "sound"}
 
 
@@ -136,7 +134,7 @@ def check_same(data: DataConfig, codec: SoundCodec, trained: DataConfig | None) 
     Raises:
         ConfigError: something else is asked for.
     """
-    settings: dict[str, Any] = {key: getattr(codec, key) for key in OF_SOUND}
+    settings: dict[str, Any] = {"sample_rate": codec.sample_rate, "channels": codec.channels}
     if isinstance(codec, Quantiser):
         settings["levels"] = codec.levels
     if trained is not None:
