@@ -18,16 +18,12 @@ class Site:
     files: contents by path.
     cut: how many bytes of each file are sent; None for all.
     during: called when a file is asked for, before its content is sent.
-    status: of each answer.
-    got: the paths of which the content was asked for.
     """
 
     url: str = ""
     files: dict[str, bytes] = field(default_factory=dict)
     cut: int | None = None
     during: Callable[[], object] = lambda: None
-    status: int = 200
-    got: list[str] = field(default_factory=list)
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -41,22 +37,14 @@ def site() -> Iterator[Site]:
     about = Site(files={"/novel.txt": CONTENT})
 
     class Handler(http.server.BaseHTTPRequestHandler):
-        def do_HEAD(self) -> None:
-            self.head()
-
         def do_GET(self) -> None:
-            if content := self.head():
-                about.got.append(self.path)
-                self.wfile.write(content[: about.cut])
-                self.wfile.flush()
-                about.during()
-
-        def head(self) -> bytes:
             content = about.files.get(self.path, b"")
-            self.send_response(about.status if content else 404)
+            self.send_response(200 if content else 404)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
-            return content if about.status == 200 else b""
+            self.wfile.write(content[: about.cut])
+            self.wfile.flush()
+            about.during()
 
         def log_message(self, *_: object) -> None:
             pass
