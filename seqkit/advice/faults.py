@@ -118,6 +118,8 @@ def text_faults(
     occurring, symbols = len(counts), sum(counts.values())
     if occurring == 1:
         return [Fault(CONSTANT)]
+    if not "".join(counts).strip():
+        return [Fault("the text is blank: there is nothing to learn from it")]
     short = not is_list and symbols < _SHORT
     known = sum(n for name, n in counts.items() if name.isascii())  # by the model shakespeare
     helps = short and kind == "text" and known >= _KNOWN * symbols

@@ -30,6 +30,7 @@ _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _UTF32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _TEXT_BYTES = bytes({*b"\a\b\t\n\v\f\r\x1a\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
 TABLE = f"a Parquet or Arrow file: {COLUMN_HINT} of it"
+_MIDI = "a MIDI file, which has notes and no sound: render it to a WAV with a synthesizer first"
 PLAYLIST = "a playlist: give data.path=FILE for each recording, or their folder"
 POINTER = "a pointer of Git LFS: `git lfs pull` fetches the file itself"
 _PACKED = (
@@ -39,9 +40,10 @@ _PACKED = (
 _BEGINNINGS = {
     TABLE: (b"ARROW1\0\0", b"PAR1"),
     PLAYLIST: (b"#EXTM3U", b"[playlist]"),
+    _MIDI: (b"MThd",),
     POINTER: (b"version https://git-lfs.github.com/",),
     _PACKED: (
-        *(b"PK\x03\x04", b"%PDF-", b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ\0", b"GIF8"),
+        *(b"PK\x03\x04", b"%PDF-", b"{\\rtf", b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ\0", b"GIF8"),
         *(b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
         *(b"SQLite format 3\0", b"\x89HDF\r\n\x1a\n", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"),
         b"\x28\xb5\x2f\xfd",
