@@ -20,11 +20,11 @@ class ModelConfig:
     )
     backend: str = option(
         "auto",
-        "what trains the layers: cudnn (on a CPU oneDNN), persistent (seqkit's kernel; "
+        "what trains the layers: cudnn (on a CPU oneDNN), persistent (seqkit's kernels; "
         "docs/how/kernel.md), auto (the fastest of these), or the equations step by step",
         choices=("auto", "cudnn", "persistent", "unrolled"),
     )
-    num_layers: int = option(2, "L, the depth of the stack", minimum=1)
+    num_layers: int = option(2, "L, the depth of the stack", minimum=1, maximum=1000)
     hidden_size: int = option(512, "H, the width of every layer", minimum=1)
     input: str = option(
         "one_hot",

@@ -130,3 +130,7 @@ def test_a_network_that_the_weights_do_not_make_up_is_refused_before_it_is_made(
     original.save(tmp_path / "a.safetensors")
     with pytest.raises(CheckpointError, match=r"do not fit a network of \d+"):
         checkpoint.load(tmp_path / "a.safetensors", Catalogue())
+    original.model = dataclasses.replace(original.model, num_layers=2_000_000_000)
+    original.save(tmp_path / "b.safetensors")
+    with pytest.raises(CheckpointError, match=r"num_layers"):
+        checkpoint.load(tmp_path / "b.safetensors", Catalogue())
