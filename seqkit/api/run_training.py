@@ -182,9 +182,9 @@ class _Running:
             case Validated(improved=True):
                 saver.save_best(training.best())
             case CheckpointDue():
-                saver.save(training.checkpoint())
-                if not len(training.validation):
+                if not len(training.validation):  # before the last, which a kill may leave alone
                     saver.save_best(training.best())
+                saver.save(training.checkpoint())
             case Stepped():
                 saver.check()
 

@@ -131,9 +131,14 @@ class RunFolder(RunFiles):
                 raise OutputError(f"run_dir={self.path}: another training was here: start again")
 
     def _acquire(self) -> None:
-        """Own the folder, and clear half checkpoints away: nobody else writes any."""
+        """Own the folder, and clear away what a run that was killed left half written.
+
+        Nobody else writes checkpoints; reports and samples others may be writing now.
+        """
         self._handle = take_lock(self.lock)
-        disk.clear_halves(self.checkpoints.absolute(), age=0)  # of a run that was killed
+        disk.clear_halves(self.checkpoints.absolute(), age=0)
+        for folder in (self.path, self.samples):
+            disk.clear_halves(folder.absolute())
 
     def check_own(self) -> None:
         """Raise OutputError where this folder is not this training's any more."""

@@ -20,7 +20,8 @@ _AT_ONCE = 2  # copies in memory: a training saves its best and its last one aft
 class Saver:
     """Writes the checkpoints of a run in a thread, in the order in which they are given.
 
-    After a failure nothing more is written, so that `best` is never older than `last`. When the
+    After a failure nothing more is written, so that `best` is never older than `last`, and the
+    training ends after its step. When the
     `with` block ends, what was given is written, however the block ends, but for a second
     interrupt: a disk may never answer. Then the process need not wait for it, either, as the thread
     is a daemon; what is half written has another name.
