@@ -161,7 +161,8 @@ def fastest(task: Task, precisions: Sequence[str], *, timed: bool = True) -> Exe
     """The way that is expected to run the layers fastest.
 
     The persistent kernel in clusters was the fastest at every shape that was measured
-    (docs/how/kernel.md), so it runs wherever it can.
+    (docs/how/kernel.md), so it runs wherever it can. Else cuDNN and the persistent kernel on the
+    grid are timed, and where neither of ours runs, cuDNN does.
 
     Args:
         task: the layers.

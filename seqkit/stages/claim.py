@@ -23,7 +23,7 @@ from seqkit.runs.folder import RunFolder
 
 @dataclass(frozen=True)
 class Claim:
-    """A run, to whose folder nobody else writes.
+    """A run; if its folder holds one, nobody else writes to it.
 
     config: what is asked for, filled up with what the run decides.
     saved: the state that it goes on from; None if it starts.
@@ -54,7 +54,7 @@ class Claim:
     def compare(self, config: Config, corpus: Corpus, notice: Notice) -> None:
         """Tell in what a run differs from what it was.
 
-        Raises ConfigError where it may not go on so.
+        Raises ConfigError where it may not go on so; with other data it never may.
         """
         changed, saved = self.changed, self.saved
         if saved is None:
@@ -67,9 +67,10 @@ class Claim:
 
 @contextlib.contextmanager
 def claimed(config: Config, session: Session) -> Iterator[Claim]:
-    """Keep others out of the run's folder until the block ends.
+    """Keep others out of a folder that holds a run until the block ends.
 
-    Rank 0 keeps the folder; the other processes read the checkpoint that it found.
+    A new folder is locked when all is set up, by `RunFolder.make`. Rank 0 keeps the folder; the
+    other processes read the checkpoint that it found.
 
     Raises:
         ConfigError, CheckpointError, OutputError: the folder, or what is in it, does not allow it.
