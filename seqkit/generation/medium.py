@@ -43,7 +43,8 @@ class Text:
 
     Attributes:
         printed, suffix: whether it is printed; else it gets a file of its own, of that suffix.
-        header: what stands before the symbols on stdout.
+        header: what stands before the symbols on stdout; `header_of` so many bytes of them, once
+            their number is known.
         glimpse: symbols of the short sample at a validation.
     """
 
@@ -51,6 +52,10 @@ class Text:
     suffix = ".txt"
     header = b""
     glimpse = 160
+
+    def header_of(self, size: int) -> bytes:
+        """See above."""
+        return b""
 
     def __init__(self, codec: TextCodec, newline: str = "keep") -> None:
         """With newline=lf, all line ends of what is read become LF."""
@@ -184,6 +189,9 @@ class Sound:
         self._codec, self._loop = codec, loop
         self.header = writer.header(codec.sample_rate, codec.channels)
         self.glimpse = codec.symbols_of(codec.sample_rate)  # a second
+
+    def header_of(self, size: int) -> bytes:
+        return writer.header(self._codec.sample_rate, self._codec.channels, size // 2)
 
     def length(self, length: int | None, seconds: float | None) -> int:
         """Frames are whole. Raises ConfigError for less than a sample."""
