@@ -1,10 +1,13 @@
 """The command `play`: what it offers, and where it listens."""
 
+import contextlib
 import os
 import shutil
 import signal
 import socket
+import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -48,6 +51,16 @@ def test_it_listens_on_this_machine_and_ends_with_ctrl_c() -> None:
         assert own.process.wait() == 130
         assert own.process.stderr is not None
         assert "Traceback" not in own.process.stderr.read()
+
+
+def test_connections_that_say_nothing_keep_nobody_out_for_long() -> None:
+    with serving("checkpoint=shakespeare") as own, contextlib.ExitStack() as silent:
+        port = urlsplit(own.link).port
+        for _ in range(130):
+            silent.enter_context(socket.create_connection(("127.0.0.1", port)))
+        while own.ask(length=5).status == 503:
+            time.sleep(0.2)
+        assert own.ask(length=5).status == 200
 
 
 def test_a_damaged_run_is_left_out(trained: Path, tmp_path: Path) -> None:
