@@ -116,13 +116,14 @@ def looped(blocks: Blocks, codec: Spectral, length: int) -> Blocks:
 
 
 def _loop(symbols: Integers, codec: Spectral, size: int) -> Integers:
-    """A loop of about `size` frames from symbols (N,); all of them if they are too few."""
+    """A loop of about `size` frames from symbols (N,); all whole ones if they are too few."""
+    symbols = symbols[: len(symbols) // codec.phases * codec.phases]  # a signal may have ended them
     shorter = min(round(_SHORTER * codec.sample_rate / codec.hop), size // 10)
     rows, best = codec.rows(symbols), (np.inf, 0, len(symbols))
-    for count in range(size - shorter, size + 1):
+    for count in range(size - shorter, min(size, len(rows) - 2 * _SEEN) + 1):
         differing = np.square(rows[count:] - rows[: len(rows) - count]).sum(1)
         around = np.convolve(differing, np.ones(2 * _SEEN), "valid")
-        if len(around) and around.min() < best[0]:
+        if around.min() < best[0]:
             begin = int(around.argmin()) + _SEEN
             best = float(around.min()), begin, begin + count
     return symbols[best[1] * codec.phases : best[2] * codec.phases]

@@ -55,3 +55,12 @@ def test_the_seam_lies_where_a_note_recurs() -> None:
     """Notes that begin every 0.7 s, which the length of the loop is no multiple of."""
     frames = looped(NOTES, fitted(NOTES), 2.12)
     assert np.abs(np.diff(around(frames, 0.05), axis=0)).max() < 0.2
+
+
+@pytest.mark.parametrize("frames", [0, 1, 30, 120])
+def test_of_too_few_frames_all_are_the_loop(frames: int) -> None:
+    """As many as there were when a signal came: less than the loop of two seconds, of 125."""
+    codec = fitted(NOTES)
+    made = codec.encode(NOTES.astype(np.float32))[: frames * codec.phases + 1].astype(np.int64)
+    (loop,) = listening.looped(iter([made[:, None]]), codec, codec.symbols_of(2 * RATE))
+    assert np.array_equal(loop[:, 0], made[:-1])
