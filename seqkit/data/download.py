@@ -5,6 +5,7 @@ import shutil
 import tarfile
 import zlib
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -16,7 +17,7 @@ from seqkit.foundation.machine import HangingError, call_with_timeout
 
 ANSWER_SECONDS = 8.0
 """How long a download may take to begin, the look-up of the name included."""
-_FAILURES = (OSError, ValueError, EOFError, tarfile.TarError, zlib.error)
+_FAILURES = (OSError, HTTPException, ValueError, EOFError, tarfile.TarError, zlib.error)
 
 
 @dataclass(frozen=True)

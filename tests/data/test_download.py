@@ -36,7 +36,15 @@ def test_a_download_is_kept_in_the_cache(
     assert (again.path, notices) == (located.path, [])
 
 
-@pytest.mark.parametrize("fault", ["bad", "gone", "slow", "nameless", "broken"])
+def answer(server: socket.socket, reply: bytes) -> None:
+    """Send these bytes to whoever asks first, and no more."""
+    asking, _ = server.accept()
+    with asking:
+        asking.recv(1 << 16)
+        asking.sendall(reply)
+
+
+@pytest.mark.parametrize("fault", ["bad", "gone", "slow", "nameless", "broken", "chunked"])
 def test_the_sample_stands_in_with_one_line(
     fault: str,
     served: Site,
@@ -50,6 +58,10 @@ def test_the_sample_stands_in_with_one_line(
     with socket.create_server(("127.0.0.1", 0)) as silent, monkeypatch.context() as patch:
         if fault == "broken":
             served.cut = 100
+        if fault == "chunked":  # as GitHub sends archives; an error of HTTP, none of the system
+            reply = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n400\r\nwords"
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+            threading.Thread(target=answer, args=(silent, reply)).start()
         if fault == "slow":
             url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         if fault == "nameless":
