@@ -124,6 +124,7 @@ FILES = (
     ),
     Odd("pcm24.wav", lambda: riff(IN_24.tobytes(), bits=24, each=3), 0, SOUND),
     Odd("s24_in_4_bytes.wav", lambda: riff(IN_4_BYTES, bits=24, each=4), 0, SOUND),
+    Odd("no_channels.wav", lambda: riff(bits=24, each=0, channels=0), 3, "no channels"),
     Odd(
         "pcm32.wav",
         lambda: riff((tone() * 2**31).astype("<i4").tobytes(), bits=32, each=4),

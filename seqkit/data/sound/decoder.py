@@ -45,7 +45,7 @@ def opened(path: Path, file: IO[bytes]) -> "tuple[soundfile.SoundFile | Padded |
     wav, said = _wav(begin), ""
     if wav and (wav.begin + wav.size > size if wav.size else size > wav.begin):
         said = "cut off, as the length in its header is wrong: read as far as it goes"
-    if wav and wav.bits == 24 and wav.block == 4 * wav.channels:
+    if wav and wav.bits == 24 and 0 < wav.block == 4 * wav.channels:
         return Padded(file, wav, size), said
     return _by_soundfile(file) or Decoder(path, file), said
 

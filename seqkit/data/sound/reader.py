@@ -58,6 +58,8 @@ class SoundReader:
         if self.sample_rate < _LEAST_RATE:
             fault = f"its header says {self.sample_rate} Hz: give it its true sample rate"
             raise BadFileError(path, fault)
+        if not self.channels:
+            raise BadFileError(path, "its header says that it has no channels")
 
     @functools.cached_property
     def frames(self) -> int:
