@@ -18,7 +18,7 @@ from seqkit.training.noise import Noise
 from seqkit.training.optimizer import OptimizerStep
 from seqkit.training.weights import TrainingWeights, require_tensors, restore_tensors
 
-_WARM = 3  # runs before a capture: kernels are chosen, and the optimizer makes its state
+_WARM = 3  # runs before a capture, in which libraries choose their kernels
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class TrainingStep:
 
     @contextmanager
     def _untouched(self) -> Iterator[None]:
-        """Undo whatever the block does to the training's tensors; new ones become zeros."""
+        """Undo whatever the block does to the training's tensors."""
         # Kept on the host: with copies on the GPU this would be the moment of most memory.
         before = {name: values.cpu() for name, values in self._tensors().items()}
         try:
@@ -148,7 +148,7 @@ class TrainingStep:
         finally:
             with torch.no_grad():
                 for name, values in self._tensors().items():
-                    values.copy_(before[name]) if name in before else values.zero_()
+                    values.copy_(before[name])
             self.weights.renew()
 
     def _tensors(self) -> dict[str, Tensor]:

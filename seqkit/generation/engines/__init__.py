@@ -87,10 +87,8 @@ def build_engine(
     """The engine of this name, see `choose_engine`. Raises what it cannot run."""
     if name == "wasm":
         return wasm.WasmEngine(model, size, labels)
-    if (
-        labels is None
-    ):  # a network that trains stays as it is: `to` would move its weights in memory
-        module = as_module(model)
+    if labels is None:
+        module = as_module(model)  # where it is: `to` would move the weights of one that trains
     else:
         module = NetworkArrays.of(model).with_choices(labels).char_rnn().to(model.device)
     if name == "cuda_graph":
