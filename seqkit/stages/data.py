@@ -11,7 +11,7 @@ import numpy as np
 
 from seqkit.advice.faults import CONSTANT, require_enough, sound_faults
 from seqkit.config import DataConfig, TrainConfig
-from seqkit.data.codecs import SoundCodec, Spectral
+from seqkit.data.codecs import SoundCodec, Spectral, UnknownSymbolError
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Folders, Source
 from seqkit.data.files import digest_of
@@ -72,7 +72,16 @@ def read_data(
     """
     ranks, notice = session.ranks, session.notice
     with ranks.turn(ranks.rank.local_number == 0):  # the others find what it left in the cache
-        corpus = load_corpus(keys, session, known, readings=True)
+        try:
+            corpus = load_corpus(keys, session, known, readings=True)
+        except DataError as error:
+            if not (goes_on and isinstance(unknown := error.__cause__, UnknownSymbolError)):
+                raise
+            raise DataError(
+                f"{' and '.join(keys.path)} is not what the run learns from: it has the character "
+                f"{unknown.character!r}, which is not in the run's vocabulary: a new run with "
+                "init_from learns it"
+            ) from error
     ranks.check_same({"the data's sha256": corpus.sha256})
     if not goes_on:
         require_cut(keys, corpus.name, len(corpus.files), len(corpus.whole.starts))

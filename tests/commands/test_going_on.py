@@ -114,6 +114,10 @@ def test_other_data_are_refused(run: Run, text_file: Path, tmp_path: Path) -> No
     for key in ("data.unknown=skip", "train.max_steps=5"):
         refused = run.fails(2, folder, "resume=force", key)
         assert "Leave it as it was, or a new run init_from=" in refused
+    text_file.write_text(SENTENCE * 40 + "Ж")
+    said = run.fails(3, folder, "resume=auto", "train.max_steps=5")
+    assert "is not what the run learns from" in said
+    assert "init_from" in said
     shutil.rmtree(tmp_path / "a")
     text_file.write_text(SENTENCE * 40)
     begin(run, text_file, tmp_path / "a")
