@@ -80,9 +80,13 @@ def composed(recipe: str, values: Mapping[str, object], config_dirs: Sequence[Pa
     _check_named(recipe, recipes)
     with _hydra() as store:
         store.store("schema", dataclasses.asdict(Config()))
-        own = _store(recipe, recipes).get("train")
-        # A recipe that has both limits means both; else minutes replace steps.
-        both = isinstance(own, dict) and {"max_steps", "max_minutes"} <= own.keys()
+        given = list[str]()
+        for content in _store(recipe, recipes):
+            keys = content.get("train")
+            given += keys if isinstance(keys, dict) else []
+            if "max_minutes" in given:
+                break
+        both = "max_steps" in given  # beside the minutes, or nearer: else these replace steps
         try:
             content = hydra.compose("config", [f"recipe={recipe}"])
             if values.get("train.max_minutes", content.train.max_minutes * (not both)):
@@ -120,21 +124,24 @@ def _hydra() -> Iterator[ConfigStore]:
             Singleton.set_state(before)
 
 
-def _store(name: str, recipes: Mapping[str, Path], above: tuple[str, ...] = ()) -> Any:
-    """Give a recipe, and those that it starts from, to Hydra: what it says. Raises ConfigError."""
+def _store(name: str, recipes: Mapping[str, Path], above: tuple[str, ...] = ()) -> list[Any]:
+    """Give a recipe, and those that it starts from, to Hydra: what they say, the nearest first.
+
+    Raises ConfigError.
+    """
     if name in above:
         raise ConfigError(
             f"recipe={above[0]}: its defaults lead back to a recipe that they came from: give a "
             "recipe of your own another name than the one that it starts from"
         )
     content = _read(recipes[name])
-    bases = content.get("defaults")
-    for base in bases if isinstance(bases, list) else ():
+    said, bases = [content], content.get("defaults")
+    for base in reversed(bases) if isinstance(bases, list) else ():
         if isinstance(base, str) and base != "_self_":
             _check_named(base, recipes, f"{recipes[name]}: ")
-            _store(base, recipes, (*above, name))
+            said += _store(base, recipes, (*above, name))
     ConfigStore.instance().store(name, content, group="recipe", package="_global_")
-    return content
+    return said
 
 
 def _read(file: Path) -> Any:

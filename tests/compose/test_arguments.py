@@ -106,6 +106,8 @@ def test_a_budget_of_time_lifts_a_recipes_steps_and_not_those_that_are_given(
     text = "defaults:\n  - shakespeare\ntrain:\n  max_minutes: 3\n"
     (tmp_path / "hour.yaml").write_text(text)
     (tmp_path / "both.yaml").write_text(text + "  max_steps: 500\n")
+    (tmp_path / "from_both.yaml").write_text("defaults:\n  - both\n")
+    (tmp_path / "from_hour.yaml").write_text("defaults:\n  - hour\ntrain:\n  max_steps: 40\n")
     for words, steps in (
         (["recipe=shakespeare"], 6000),
         (["recipe=shakespeare", "train.max_minutes=10"], None),
@@ -115,6 +117,8 @@ def test_a_budget_of_time_lifts_a_recipes_steps_and_not_those_that_are_given(
         (["recipe=hour", "train.max_minutes=0"], 6000),
         (["recipe=both"], 500),
         (["recipe=both", "train.max_minutes=10"], None),
+        (["recipe=from_both"], 500),
+        (["recipe=from_hour"], 40),
     ):
         assert composed(words, [tmp_path]).train.max_steps == steps, words
 
