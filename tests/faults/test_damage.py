@@ -15,11 +15,13 @@ import torch
 from seqkit import compose
 from seqkit.config import DataConfig
 from seqkit.data.load import load_corpus
+from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import CheckpointError, ConfigError, DataError
 from seqkit.foundation.session import Session
 from seqkit.runs import checkpoint
 from tests.conftest import Run
+from tests.data.odd import FILES
 from tests.faults.conftest import Amount
 
 pytestmark = pytest.mark.faults
@@ -157,3 +159,19 @@ def test_any_recipe_is_read_or_refused(
             compose.compose(["recipe=own"], [tmp_path])
         except ConfigError as error:
             assert "\n" not in str(error)
+
+
+def test_a_recording_with_anything_in_its_header_is_read_or_refused(
+    tmp_path: Path, amount: Amount, chance: random.Random
+) -> None:
+    file, names = tmp_path / "a.wav", ("rf64.wav", "sony.w64", "mac.aiff", "sun.au", "flac24.flac")
+    whole = [odd.content() for odd in FILES if odd.name in ("pcm16.wav", "mp3_called.wav", *names)]
+    read = 0
+    for number in amount(60, 3000):
+        damaged = bytearray(whole[number % len(whole)])
+        for _ in range(chance.randint(1, 4)):
+            damaged[chance.randrange(100)] = chance.choice((0, 1, 127, 128, 255))
+        file.write_bytes(damaged)
+        with contextlib.suppress(DataError):
+            read += sum(len(frames) for frames in SoundReader(file).all_channels()) > 0
+    assert read

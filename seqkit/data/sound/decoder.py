@@ -34,6 +34,20 @@ _BARE = (
 )
 
 
+class Seekable(io.BufferedReader):
+    """A file, or memory, whose places that are none are told by -1.
+
+    An exception within the libraries' calls would be printed with its traceback.
+    """
+
+    def seek(self, place: int, whence: int = 0) -> int:
+        """Go to a place."""
+        try:
+            return super().seek(place, whence)
+        except (OSError, ValueError):
+            return -1
+
+
 def opened(path: Path, file: IO[bytes]) -> "tuple[soundfile.SoundFile | Padded | Decoder, str]":
     """The sound of an open file, from its beginning, and what its header says wrongly, if it does.
 

@@ -15,7 +15,7 @@ import soundfile
 
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Frames, Wave
-from seqkit.data.sound.decoder import Decoder, Padded, opened
+from seqkit.data.sound.decoder import Decoder, Padded, Seekable, opened
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import shared_cores
 from seqkit.foundation.wording import counted
@@ -134,9 +134,8 @@ class SoundReader:
         try:
             if self._content is None and not stat.S_ISREG(self.path.stat().st_mode):
                 raise BadFileError(self.path, "no file of sound")  # a pipe might never open
-            with (
-                self.path.open("rb") if self._content is None else io.BytesIO(self._content) as file
-            ):
+            raw = io.FileIO(self.path) if self._content is None else io.BytesIO(self._content)
+            with Seekable(raw) as file:
                 sound, self.told = opened(self.path, file)
                 yield sound
         except soundfile.SoundFileError as error:
