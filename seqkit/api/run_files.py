@@ -1,5 +1,6 @@
 """What a training leaves beside its checkpoints: about.json, summary.json, metrics and samples."""
 
+import contextlib
 import dataclasses
 import json
 import time
@@ -243,7 +244,8 @@ def report(training: Training, state: State, notice: Notice) -> None:
             folder.write_json(folder.about, {**about_run(training), "ended": None})
             return
         if state != "finished":
-            folder.complete(folder.about, {"ended": {"how": state, "step": step}})
+            with contextlib.suppress(SeqkitError):  # the page is worth more
+                folder.complete(folder.about, {"ended": {"how": state, "step": step}})
         found = read(folder.path, state)
         folder.write(folder.report, run_page.render(found))
         if state == "finished":

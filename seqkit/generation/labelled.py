@@ -119,6 +119,8 @@ def _parsed(labels: Labels, asked: str) -> dict[int, int]:
             name, _, value = first.partition(":")
             value = value if name in labels.values else first
             hint = nearest(value, [*itertools.chain(*labels.values.values())])
+            if re.fullmatch(r".*:\s*[\d.]+", first):
+                hint = "; values are not mixed by numbers: give one."
             raise ConfigError(f"label={asked}: no label {value}{hint} It knows {labels.summary}")
         (label, number), *others = meanings[found[1]]
         if others:
