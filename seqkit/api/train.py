@@ -95,7 +95,10 @@ def train(
     if on_event is not None and not callable(on_event):
         raise ConfigError(f"on_event={on_event!r}: expected a function, got no callable")
     words = [*overrides] if recipe is None else [f"recipe={recipe}", *overrides]
-    words += [f"data.path={place}" for place in _places(data, text)]
+    places = _places(data, text)
+    if places and any(word.startswith("data.path=") for word in words):
+        raise ConfigError("give data.path, data or text, not two of them")
+    words += [f"data.path={place}" for place in places]
     check_list("plugins", plugins, str)
     check_list("config_dirs", config_dirs, str | os.PathLike)
     words += [f"plugins={','.join(plugins)}"] if plugins else []

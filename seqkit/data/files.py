@@ -3,6 +3,7 @@
 import codecs
 import difflib
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -51,6 +52,7 @@ _BEGINNINGS = {
 }
 """How files begin that might pass for text, by what they are, and what to do with them."""
 _TAR = slice(257, 262)
+_NO_TEXT = re.compile("[\0-\6\x0e-\x19\x1c-\x1f\ufffd]")
 _NULS, _FEW = 0.8, 8  # of every second byte of UTF-16, and in all
 
 
@@ -153,8 +155,9 @@ def wide_encoding(begin: bytes) -> str:
     if begin.startswith(_UTF16_MARKS):
         return "utf-16"
     for first, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
-        nuls, others = begin[first::2].count(0), begin[1 - first :: 2]
-        if nuls > max(_NULS * len(others), _FEW) and not others.translate(None, _TEXT_BYTES):
+        nuls, whole = begin[first::2].count(0), len(begin) // 2
+        text = begin[: 2 * whole].decode(encoding, "replace").rstrip("\ufffd")
+        if nuls > max(_NULS * whole, _FEW) and not _NO_TEXT.search(text):
             return encoding
     return ""
 

@@ -160,6 +160,8 @@ def test_what_is_no_path_and_no_text_is_named(keys: dict[str, Any], told: str) -
     with pytest.raises(ConfigError, match=told) as raised:
         seqkit.train("shakespeare", **keys)
     assert len(str(raised.value)) < 200
+    with pytest.raises(ConfigError, match="not two of them"):
+        seqkit.train("shakespeare", "data.path=a.txt", text="one")
 
 
 @pytest.mark.thorough

@@ -118,7 +118,6 @@ def sound(name: str, content: Callable[[], bytes]) -> Odd:
 
 
 def text(name: str, content: Callable[[], bytes]) -> Odd:
-    """It is read as text."""
     return Odd(name, content, 0, "read as text")
 
 
@@ -201,6 +200,7 @@ FILES = (
         "utf16_big.txt", lambda: b"\xfe\xff" + TEXT.encode("utf-16-be"), "data.encoding=utf-16"
     ),
     refused("utf16_no_mark.txt", lambda: TEXT.encode("utf-16-le"), "data.encoding=utf-16-le"),
+    refused("utf16_dash.txt", lambda: f"—{TEXT}".encode("utf-16-le"), "data.encoding=utf-16-le"),
     refused("utf16_big_no_mark.txt", lambda: TEXT.encode("utf-16-be"), "data.encoding=utf-16-be"),
     refused("utf32.txt", lambda: TEXT.encode("utf-32"), "data.encoding=utf-32"),
     refused("latin1.txt", lambda: TEXT.encode("latin-1"), "data.encoding="),
