@@ -55,8 +55,11 @@ class Product:
         self.terminal = out.isatty()
         self.stored = stat.S_ISREG(os.fstat(out.fileno()).st_mode)
         """Whether it goes to a file, where nobody watches it grow."""
-        self._stream.flush()
-        self._begin = os.lseek(out.fileno(), 0, os.SEEK_CUR) if self.stored else 0
+        self._begin = 0
+        if self.stored:
+            with self._failures():
+                self._stream.flush()
+                self._begin = os.lseek(out.fileno(), 0, os.SEEK_CUR)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._flushed = time.monotonic()
 
