@@ -122,7 +122,6 @@ def text(name: str, content: Callable[[], bytes]) -> Odd:
 
 
 def refused(name: str, content: Callable[[], bytes], says: str) -> Odd:
-    """It is refused in these words."""
     return Odd(name, content, 3, says)
 
 

@@ -92,12 +92,12 @@ def whole_wav(wave: Wave | Floats, sample_rate: int) -> bytes:
 def header(sample_rate: int, channels: int = 1, samples: int | None = None) -> bytes:
     """The header of a 16-bit WAV of so many samples, those of all channels counted.
 
-    Without a number the WAV goes on until the stream ends.
+    Without a number, or with more than it can say, the WAV goes on until the stream ends.
     """
     frame = 2 * channels  # bytes
     form = struct.pack("<HHIIHH", 1, channels, sample_rate, frame * sample_rate, frame, 16)
     size, whole = _UNKNOWN, _UNKNOWN
-    if samples is not None:
+    if samples is not None and samples <= MOST_SAMPLES:
         size, whole = 2 * samples, _HEADER - 8 + 2 * samples
     riff = struct.pack("<4sI4s4sI", b"RIFF", whole, b"WAVE", b"fmt ", len(form))
     return riff + form + struct.pack("<4sI", b"data", size)

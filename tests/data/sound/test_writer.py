@@ -52,6 +52,7 @@ def test_a_long_wave_goes_to_ogg_in_pieces(tmp_path: Path) -> None:
 
 
 def test_the_header_is_the_standard_one(tmp_path: Path) -> None:
+    assert writer.header(RATE, samples=1 << 33) == writer.header(RATE)  # more than it can say
     with writer.create(tmp_path / "a.wav", RATE) as output:
         for piece in np.array_split(tone(), 3):
             output.write(piece)
