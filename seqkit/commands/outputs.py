@@ -179,7 +179,7 @@ class Sample:
         A signal may come at any time: whoever reads stdout may not read on.
         """
         product = Product()
-        product.write(self.medium.header)
+        product.write(self.medium.header())
         self._bar = not self.medium.printed or product.stored  # none beside text that is seen
         with contextlib.nullcontext() if self._bar else self.console.held():
             pieces, size = chain([self.prompt], (block[:, 0] for block in blocks)), 0
@@ -188,7 +188,7 @@ class Sample:
                     product.write(content)
                     product.flush()
                     size += len(content)
-                product.begin_anew(self.medium.header_of(size))
+                product.begin_anew(self.medium.header(size))
             finally:
                 if self.speed and not self.medium.printed:
                     self.console.notice(f"generated at {self.speed}")

@@ -43,23 +43,20 @@ class Text:
 
     Attributes:
         printed, suffix: whether it is printed; else it gets a file of its own, of that suffix.
-        header: what stands before the symbols on stdout; `header_of` so many bytes of them, once
-            their number is known.
         glimpse: symbols of the short sample at a validation.
     """
 
     printed = True
     suffix = ".txt"
-    header = b""
     glimpse = 160
-
-    def header_of(self, size: int) -> bytes:
-        """See above."""
-        return b""
 
     def __init__(self, codec: TextCodec, newline: str = "keep") -> None:
         """With newline=lf, all line ends of what is read become LF."""
         self._codec, self._newline = codec, newline
+
+    def header(self, size: int | None = None) -> bytes:
+        """What stands before the symbols on stdout, of which `size` bytes follow, if known."""
+        return b""
 
     def length(self, length: int | None, seconds: float | None) -> int:
         """How many symbols to make. Raises ConfigError for seconds."""
@@ -187,11 +184,11 @@ class Sound:
     def __init__(self, codec: SoundCodec, loop: bool = False) -> None:
         """With `loop` the symbols of a sound come at once, and its end is what is before them."""
         self._codec, self._loop = codec, loop
-        self.header = writer.header(codec.sample_rate, codec.channels)
         self.glimpse = codec.symbols_of(codec.sample_rate)  # a second
 
-    def header_of(self, size: int) -> bytes:
-        return writer.header(self._codec.sample_rate, self._codec.channels, size // 2)
+    def header(self, size: int | None = None) -> bytes:
+        samples = None if size is None else size // 2
+        return writer.header(self._codec.sample_rate, self._codec.channels, samples)
 
     def length(self, length: int | None, seconds: float | None) -> int:
         """Frames are whole. Raises ConfigError for less than a sample."""

@@ -62,7 +62,7 @@ class Loaded:
             medium = medium_of(codec)
             for number, content in enumerate(medium.rendered(drawn)):
                 samples = len(content) // (2 * codec.channels)
-                yield medium.header * (number == 0) + to_bytes(content), samples
+                yield medium.header() * (number == 0) + to_bytes(content), samples
         else:
             yield from ((to_bytes(codec.decode(piece)), len(piece)) for piece in drawn)
 

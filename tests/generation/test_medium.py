@@ -114,7 +114,7 @@ def test_blocks_sound_like_the_whole(tmp_path: Path) -> None:
             write(block)
             frames = soundfile.info(tmp_path / "a.wav").frames
     assert frames == 3000
-    streamed = SOUND.header + b"".join(Sound(MU_LAW).rendered(np.split(symbols, [500])))
+    streamed = SOUND.header() + b"".join(Sound(MU_LAW).rendered(np.split(symbols, [500])))
     (tmp_path / "b.wav").write_bytes(streamed)
     first, second = (soundfile.read(tmp_path / name)[0] for name in ("a.wav", "b.wav"))
     assert np.array_equal(first, second[:3000])
