@@ -258,8 +258,7 @@ def load(
 
     Args:
         checkpoint: a run's folder, of which the best checkpoint is taken, or a file; or the name of
-            a ready-made model, shakespeare or etude, if no file or run is called so; or
-            hf://USER/NAME, of a shared one.
+            a ready-made model, shakespeare or etude, if no file or run is called so.
         device: auto, cpu, cuda or cuda:N.
         plugins: modules that bring the codec, where it is none of an installed package.
 

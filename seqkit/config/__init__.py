@@ -59,8 +59,7 @@ class CommandKeys:
     quiet: bool = option(False, "no progress and no notices on stderr")
     checkpoint: str | None = option(
         None,
-        "a run's folder, a checkpoint file, a ready-made model (shakespeare, etude), or "
-        "hf://USER/NAME",
+        "a run's folder, a checkpoint file, or a ready-made model (shakespeare, etude)",
     )
     protocol: str = option(
         "streaming",
