@@ -1,1 +1,1 @@
-"""Advice: what data are like, what a run did, what surprises a model, and what to try next."""
+"""Advice: what data are like, what a run did, and what to try next."""

@@ -73,11 +73,8 @@ COMMANDS = {
     ),
     "score": Command(
         "show which symbols surprise a checkpoint",
-        "score checkpoint=runs/a data.path=play.txt out=a.html",
+        "score checkpoint=runs/a data.path=play.txt out=a.jsonl",
         (*_OUTPUT, "checkpoint", "data", "device", "part"),
-        meanings={
-            "out": "the file for the result, a page if it ends in .html; by default stdout",
-        },
     ),
     "compare": Command(
         "show runs side by side, best first",

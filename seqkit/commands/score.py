@@ -1,17 +1,17 @@
-"""`score`: how surprising a model finds every symbol, as lines of JSON or a page."""
+"""`score`: how surprising a model finds every symbol, as lines of JSON."""
 
 import json
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from seqkit.advice.surprise import ALTERNATIVES, Surprise, contents_of
 from seqkit.api import checkpoint_data
 from seqkit.commands import outputs
 from seqkit.config import Keys
-from seqkit.data.corpus import Corpus, Part
+from seqkit.data import codecs
+from seqkit.data.corpus import Part
 from seqkit.evaluation import scoring
-from seqkit.evaluation.streaming import Stretch, stretches
+from seqkit.evaluation.streaming import stretches
 from seqkit.foundation import device
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, unseen
@@ -19,76 +19,61 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.session import Session
 from seqkit.foundation.stdout import Product
 from seqkit.runs.named_checkpoint import load_checkpoint
+from seqkit.symbols import Floats
 
-_TOLD = 5  # places on stderr
+_ENDINGS = ("", ".json", ".jsonl", ".ndjson", ".txt")
 _LINES = 1 << 14  # that are written at once
-_PAGE = ".html"
 
 
 def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
-    """Write every symbol's surprise to stdout or `out`, or a page of it there."""
+    """Write every symbol's surprise to stdout or `out`."""
     read = keys.checkpoint, *keys.data.path
     out = outputs.result_file(keys.out, read, overwrite=keys.overwrite)
+    if out and out.suffix.lower() not in _ENDINGS:
+        raise ConfigError(
+            f"out={out}: score writes lines of JSON: give out=NAME.jsonl "
+            "(examples/surprise.py makes a page of them)"
+        )
     saved = load_checkpoint(keys.checkpoint, catalogue, console)
-    codec, as_page = saved.codec, out is not None and out.suffix.lower() == _PAGE
-    if as_page and codec.kind == "audio":
-        raise ConfigError(f"out={out}: score writes lines of JSON, and of text a page ({_PAGE})")
-    chosen = device.find_device(keys.device, for_all=True)
+    codec, chosen = saved.codec, device.find_device(keys.device, for_all=True)
     session = Session(catalogue, console.notice, console.progress)
-    part, corpus = checkpoint_data.asked_for(keys.data, keys.part, saved, session)
-    surprise = None
-    if codec.kind == "audio":
-        shown = [*map(str, range(codec.size))]
-    else:
-        contents = contents_of(codec)
-        shown = [*map(_as_json, contents)]
-        surprise = Surprise(part, contents, _documents(corpus, own=not keys.data.path))
+    part, _ = checkpoint_data.asked_for(keys.data, keys.part, saved, session)
+    shown = [*map(str, range(codec.size))]
+    if codec.kind != "audio":
+        with codecs.failures(type(codec), "decode"):
+            shown = [_as_json(codec.decode([symbol])) for symbol in range(codec.size)]
     with (
         device.memory_errors("Try device=cpu."),
         outputs.result_stream(out, overwrite=keys.overwrite) as write,
     ):
         # Lines that run through a terminal leave no room for a bar.
-        progress = unseen if not as_page and Product().terminal else console.progress
+        progress = unseen if Product().terminal else console.progress
         with progress("score", len(part), unit="symbols") as bar:
             scored = scoring.Scored(saved.build(chosen), part, codec.start, bar.update)
-            for stretch in stretches(scored, ALTERNATIVES if as_page else 0):
-                scoring.require_numbers(stretch.nats)
-                if surprise:
-                    surprise.add(stretch)
-                for lines in () if as_page else _lines(part, stretch, shown):
+            for begin, nats in stretches(scored):
+                scoring.require_numbers(nats)
+                for lines in _lines(part, begin, nats, shown):
                     write(lines)
-        if surprise and as_page:
-            write(surprise.page(corpus.name, saved.name or str(saved.file)))
-    for place in surprise.places(_TOLD) if surprise else ():
-        console.notice(f"most surprising: {place}")
     if out:
         console.notice(f"written: {out}")
 
 
-def _documents(corpus: Corpus, *, own: bool) -> list[str]:
-    """The file of each document, in the corpus's order; none where a file may have several.
+def _lines(part: Part, first: int, nats: Floats, shown: Sequence[str]) -> Iterator[bytes]:
+    """An object for each symbol from the place `first` on, whose nats are (n,).
 
-    `own`: it is the checkpoint's own data, of which the part may have some only.
+    `shown` is JSON that says what each symbol stands for.
     """
-    if (corpus.picks_documents and own) or any(count != 1 for _, count in corpus.files):
-        return []
-    return [name for name, _ in corpus.files]
-
-
-def _lines(part: Part, stretch: Stretch, shown: Sequence[str]) -> Iterator[bytes]:
-    """An object for each symbol; `shown` is JSON that says what each symbol stands for."""
-    for begin in range(stretch.begin, stretch.end, _LINES):
-        block = stretch.cut(begin, min(begin + _LINES, stretch.end))
-        places = np.arange(block.begin, block.end)
+    for begin in range(0, len(nats), _LINES):
+        block = nats[begin : begin + _LINES].tolist()
+        places = np.arange(first + begin, first + begin + len(block))
         numbers = np.searchsorted(part.starts, places, side="right")
         offsets = places - part.starts[numbers - 1] + np.where(numbers == 1, len(part.before), 0)
-        documents = numbers + part.documents_before
-        symbols = part.symbols[block.begin : block.end].tolist()
-        rows = zip(documents.tolist(), offsets.tolist(), symbols, block.nats.tolist(), strict=True)
+        documents, symbols = numbers + part.documents_before, part.symbols[places]
+        columns = (documents.tolist(), offsets.tolist(), symbols.tolist(), block)
         lines = [
             f'{{"document": {document}, "offset": {offset}, "symbol": {shown[symbol]}, '
-            f'"nats": {nats:.4f}}}\n'
-            for document, offset, symbol, nats in rows
+            f'"nats": {own:.4f}}}\n'
+            for document, offset, symbol, own in zip(*columns, strict=True)
         ]
         yield "".join(lines).encode()
 

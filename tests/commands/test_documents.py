@@ -75,7 +75,6 @@ def test_what_is_known_of_a_list_counts_for_others(run: Run, listed: Path, tmp_p
     assert json.loads(run.ok("evaluate", f"checkpoint={listed}", "json=true").out)["symbols"] > 9
     lines = run.ok("score", f"checkpoint={listed}", f"data.path={other}").out.decode()
     assert len(lines.splitlines()) == 5
-    run.ok("score", f"checkpoint={listed}", f"data.path={other}", f"out={tmp_path / 'a.html'}")
     tuned, again = tmp_path / "tuned", tmp_path / "again"
     other.write_text("bbb\r\naa\n" * 90, newline="")
     words = ["recipe=shakespeare", *SHORT, f"data.path={other}", f"init_from={listed}"]

@@ -68,7 +68,7 @@ REFUSED = [
     ("generate checkpoint={sound} takes=2 seconds=0.1", 2, "too short to compare"),
     ("evaluate checkpoint={sound} data.kind=text data.path=stereo.wav", 2, "reads sound"),
     ("evaluate checkpoint={run} data.kind=audio data.path=stereo.wav", 2, "reads text"),
-    ("score checkpoint={sound} data.path=stereo.wav out=a.html", 2, "of text a page"),
+    ("score checkpoint={sound} out=a.html", 2, "score writes lines of JSON: give out=NAME.jsonl"),
     ("compare", 2, "runs=runs: no run there"),
     ("compare runs=none/*", 2, "runs=none/*: no run there"),
     ("doctor data.kind=text", 2, "no data: give data.path"),
@@ -122,7 +122,7 @@ REFUSED = [
     ("recipe=shakespeare data.path=text.txt run_dir=/proc/nowhere/run", 6, "/proc/nowhere/run"),
     ("generate checkpoint=a out=a", 6, "out=a is what is read: give another name"),
     ("generate checkpoint=a out=empty.txt", 6, "empty.txt exists: give another out"),
-    ("score checkpoint={run} out=nowhere/a.html", 6, "there is no folder"),
+    ("score checkpoint={run} out=nowhere/a.json", 6, "there is no folder"),
     ("recipe=shakespeare data.path=none run_dir={run}", 6, "holds a run"),
     ("recipe=shakespeare data.path=none run_dir={long}", 6, "run_dir=aaa"),
 ]

@@ -57,7 +57,7 @@ def test_weights_that_give_no_numbers_are_said_to(
         last.weights = {name: np.full_like(own, value) for name, own in last.weights.items()}
 
     file, page = changed(change) / "checkpoints" / "last.safetensors", tmp_path / "x.html"
-    for words in (["score", f"out={page}"], ["score"], ["evaluate", "json=true"]):
+    for words in (["score", f"out={tmp_path / 'x'}"], ["score"], ["evaluate", "json=true"]):
         refused = run.fails(4, *words, f"checkpoint={file}", "device=cpu")
         assert "the checkpoint's weights give no numbers: they are not finite" in refused
     assert not page.exists()
