@@ -73,7 +73,7 @@ def summary(training: Training) -> dict[str, Any]:
         "elapsed_seconds": training.trainer.elapsed,
         "best_validation_loss": progress.best_loss,
         "validation_symbols": len(training.validation),
-        "validation_symbols_scored": progress.scored or 0,
+        "validation_symbols_scored": training.trainer.scored,
         "best_step": progress.best_step if progress.best_loss is not None else None,
         "best_weights": progress.best_weights,
         "best_temperature": progress.best_temperature,

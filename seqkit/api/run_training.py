@@ -26,7 +26,6 @@ from seqkit.runs.events import (
     Finished,
     Started,
     Stopped,
-    Validating,
     describe,
     go_on_with,
 )
@@ -55,7 +54,7 @@ def run_training(
         training: what `stages.training.set_up` gives.
         observers: told of every event, beside those that write the run's files.
         notice: told what no event tells.
-        stop: asked after each step and within validations; a reason ends the training, its state
+        stop: asked after each step; a reason ends the training, its state
             saved.
 
     Raises:
@@ -136,7 +135,7 @@ class _Running:
         with shared_cores(self._training.device, exactly=threads) as adapt:
             try:
                 reported = False
-                for event in trainer.run(self._watch):
+                for event in trainer.run():
                     adapt()
                     self._tell(event)
                     reported = reported or isinstance(event, Trained)
@@ -163,7 +162,7 @@ class _Running:
                 step=progress.step,
                 seconds=training.trainer.elapsed,
                 best_loss=progress.best_loss,
-                scored=progress.scored or len(training.validation),
+                scored=training.trainer.scored,
                 total=len(training.validation),
                 run_dir=training.folder.path,
                 plugins=training.session.catalogue.modules,
@@ -187,13 +186,6 @@ class _Running:
                 saver.save(training.checkpoint())
             case Stepped():
                 saver.check()
-
-    def _watch(self, scored: int) -> None:
-        """Follow a validation that has scored so many symbols."""
-        progress = self._training.trainer.progress
-        self._tell(Validating(progress.step, scored, progress.scored or 0))
-        if self._training.ranks.alone:  # else the others do not ask at this moment
-            self._stop_if_asked()
 
     def _stop_if_asked(self) -> None:
         if reason := self._training.ranks.first(self._stop()):

@@ -14,7 +14,7 @@ from seqkit.foundation.console import Bar, Console
 from seqkit.foundation.errors import NOT_BEGUN, LostProcessError, StoppedError
 from seqkit.foundation.ranks import joined
 from seqkit.foundation.session import Session
-from seqkit.runs.events import Diverged, Event, Sampled, Stopped, Validating, describe, readings
+from seqkit.runs.events import Diverged, Event, Sampled, Stopped, describe, readings
 from seqkit.stages.network import SMALLER
 from seqkit.stages.training import Training, set_up
 from seqkit.training.events import Trained
@@ -100,17 +100,12 @@ class ProgressBar:
     def __init__(self, console: Console, bar: Bar) -> None:
         self._console = console
         self._bar = bar
-        self._readings: list[str] = []
 
     def __call__(self, event: Event) -> None:
         """Show the event."""
         match event:
             case Trained():
-                self._readings = readings(event)
-                self._bar.update(event.step, *self._readings, total=event.total_steps)
-            case Validating():
-                share = f"validating {event.symbols * 100 // event.total}%"
-                self._bar.update(event.step, *self._readings[:1], share)
+                self._bar.update(event.step, *readings(event), total=event.total_steps)
             case Stopped() | Diverged():
                 return  # the command ends with these words
             case Sampled():

@@ -55,15 +55,6 @@ class Stopped:
 
 
 @dataclass(frozen=True)
-class Validating:
-    """The validation after a step has scored so many of its `total` symbols."""
-
-    step: int
-    symbols: int
-    total: int
-
-
-@dataclass(frozen=True)
 class Diverged:
     """The training ended because its numbers were not finite any more."""
 
@@ -88,7 +79,7 @@ class Finished:
     """Whether a sample is a line, of which one asks for several."""
 
 
-Event = training.Event | Started | Validating | Sampled | Stopped | Diverged | Finished
+Event = training.Event | Started | Sampled | Stopped | Diverged | Finished
 
 
 def describe(event: Event) -> str | None:

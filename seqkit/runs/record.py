@@ -24,7 +24,6 @@ State = Literal["running", "finished", "stopped", "diverged", "ended"]
 
 _SAMPLE = re.compile(r"step_(\d{1,15})\.(txt|wav)")
 _LARGEST = 1e40  # of a number that a run can have written; NaN is not less
-_ALIKE = "since", "scored"  # of validations whose losses can be compared
 _Line = dict[str, float]
 _RECENT = 0.1  # the share of the values that are averaged
 
@@ -55,8 +54,7 @@ class Record:
     """A run's folder.
 
     train: losses, nats a symbol.
-    validation: the losses that can be compared with the last one: on the same validation part, and
-        as much of it.
+    validation: losses on the validation part.
     step, trained_seconds, symbols: of the last line of its metrics; `symbols` were trained on,
         repeats included.
     keys: all settings by their dotted names, as its newest checkpoint has them; empty if it cannot
@@ -131,8 +129,7 @@ def read(path: Path, state: State | None = None) -> Record:
     """The run in a folder; its state, if it is not given, is found out."""
     files, problems = RunFiles(path), list[str]()
     train, validation = _metrics(files.metrics, problems)
-    every, last = train + validation, validation[-1] if validation else {}
-    alike = [line for line in validation if all(line.get(x) == last.get(x) for x in _ALIKE)]
+    every = train + validation
     about, summary = (_object(file, problems) for file in (files.about, files.summary))
     if state is None:
         how = _part(about, "ended").get("how")
@@ -150,7 +147,7 @@ def read(path: Path, state: State | None = None) -> Record:
     return Record(
         path=path,
         train=_curve(train),
-        validation=_curve(alike),
+        validation=_curve(validation),
         step=int(max((line["step"] for line in every), default=0)),
         trained_seconds=max((line.get("seconds", 0.0) for line in every), default=0.0),
         symbols=max((line.get("symbols", 0.0) for line in train), default=0.0),

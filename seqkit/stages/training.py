@@ -142,7 +142,6 @@ class Training:
                 "step": progress.step,
                 "symbols": progress.symbols,
                 "train_seconds": progress.seconds,
-                "scored": progress.scored,
                 "best_validation_loss": progress.best_loss,
                 "best_step": progress.best_step,
                 "best_weights": progress.best_weights,

@@ -41,8 +41,7 @@ class Validated:
 
     It is that of the better weights, raw or average, at the temperature found for them;
     `raw_loss` and `average_loss` (None without an average) are at temperature 1. It is the mean
-    over `scored` symbols, of which the part has `total`. Losses with the same `since`, a step, can
-    be compared.
+    over `scored` symbols, of which the part has `total`.
     """
 
     step: int
@@ -57,7 +56,6 @@ class Validated:
     average_loss: float | None = None
     scored: int = 0
     total: int = 0
-    since: int = 0
 
 
 @dataclass(frozen=True)
@@ -82,8 +80,7 @@ class Stepped:
 
 
 Event = Trained | Validated | CheckpointDue | SampleDue | Stepped
-"""In the order in which they come within a step; CheckpointDue comes before Validated, too, if the
-last one is long ago."""
+"""In the order in which they come within a step."""
 
 
 @dataclass
@@ -101,14 +98,8 @@ class TrainingProgress:
     best_weights: str | None = None
     best_temperature: float | None = None
     without_improvement: int = 0
-    since: int = 0
-    """The step from which on losses can be compared: there the best one was forgotten."""
-    scored: int | None = None
-    """Symbols scored by each validation, set when one begins; None before the first."""
     left_out: int = 0
     """How many updates before the last report, one after the other, were left out."""
-    validating: bool = False
-    """The validation after this step has begun and is not done: a stop came in its middle."""
 
     def report(
         self, loss: float, rate: float, norm: float, left_out: int, total_steps: int
@@ -143,8 +134,8 @@ class TrainingProgress:
         return improved
 
     def forget_best(self) -> None:
-        """Judge by other data from now on: the best loss so far means nothing to it."""
-        self.best_loss, self.best_step, self.since = None, 0, self.step
+        """Take the next validation for the best: the checkpoint of the one so far is lost."""
+        self.best_loss, self.best_step = None, 0
         self.without_improvement = 0
 
 

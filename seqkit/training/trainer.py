@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -85,6 +85,11 @@ class Trainer:
         return total if self._limit is None else min(total, self._limit)
 
     @property
+    def scored(self) -> int:
+        """Symbols of the validation part that each validation scores."""
+        return self._validation.scored
+
+    @property
     def elapsed(self) -> float:
         """Seconds of wall time from the first step on, with all that was done between steps."""
         return self._time.elapsed.seconds
@@ -100,11 +105,8 @@ class Trainer:
     def _at_limit(self) -> bool:
         return self._limit is not None and self.progress.step >= self._limit
 
-    def run(self, watch: Callable[[int], None] = lambda scored: None) -> Iterator[Event]:
+    def run(self) -> Iterator[Event]:
         """Train to the end, yielding events; the caller may stop after any `Stepped`.
-
-        `watch` is told how many symbols a validation has scored. It may raise to stop there: a
-        training that goes on begins with that validation.
 
         Raises:
             DivergedError: the loss is no longer finite, or every gradient explodes.
@@ -112,9 +114,6 @@ class Trainer:
         """
         progress, clock = self.progress, self._time
         clock.start()
-        if progress.validating and len(self._part) > 0:
-            yield from self._validate(watch)
-            yield Stepped(progress.step)
         while not self.finished:
             begun = time.perf_counter()
             self.update()
@@ -123,14 +122,13 @@ class Trainer:
                 loss = self._mean_loss()  # waits for the device: the clock is read after it
                 saves = saves or self._ranks.shared(lambda: clock.save_due)
             progress.seconds += time.perf_counter() - begun
-            progress.validating = validates and len(self._part) > 0
             if reports:
                 norm, left_out = self._step.gradient_norm, self._step.take_left_out()
                 yield progress.report(loss, self._rate, norm, left_out, self.total_steps)
-            if saves and (progress.validating or not validates):
-                yield CheckpointDue(progress.step)
             if validates:
-                yield from self._validate(watch)
+                yield from self._validate()
+            elif saves:
+                yield CheckpointDue(progress.step)
             yield Stepped(progress.step)
 
     def _due(self) -> tuple[bool, bool, bool]:
@@ -146,12 +144,11 @@ class Trainer:
         seen = step == 1 or step % _EVERY == 0 or clock.needs_look(_EVERY, step)
         return validates, saves, validates or saves or seen
 
-    def _validate(self, watch: Callable[[int], None]) -> Iterator[Event]:
+    def _validate(self) -> Iterator[Event]:
         """Validate, if there is a part for it, and let that be saved and, in time, heard."""
         progress, clock, begun = self.progress, self._time, self.elapsed
         if len(self._part) > 0:
-            validated, progress.validating = self._validation.validate(progress, watch), False
-            yield validated
+            yield self._validation.validate(progress)
         yield CheckpointDue(progress.step)
         if clock.sample_due:
             before = self.elapsed

@@ -3,7 +3,7 @@
 import bisect
 import functools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
@@ -83,14 +83,13 @@ class Validation:
         if at_best and weights in self._weights.models() and temperature:
             self._chosen = weights, temperature
 
-    def validate(self, progress: TrainingProgress, watch: Callable[[int], None]) -> Validated:
+    def validate(self, progress: TrainingProgress) -> Validated:
         """Validate the weights as they are, and note in `progress` what was found.
 
         Raises:
             DivergedError: the loss is not finite.
         """
-        progress.scored = self.scored
-        losses = self._ranks.shared(lambda: self.losses(self._weights.models(), watch))
+        losses = self._ranks.shared(lambda: self.losses(self._weights.models()))
         raw = losses["raw", 1.0]
         if not math.isfinite(raw):
             raise DivergedError(
@@ -114,28 +113,18 @@ class Validation:
             best_loss=progress.best_loss,
             scored=self.scored,
             total=len(self._part),
-            since=progress.since,
         )
 
-    def losses(
-        self, models: dict[str, CharRNN], watch: Callable[[int], None] = lambda scored: None
-    ) -> Losses:
-        """The losses of models, each at temperature 1 and, if it is wanted, at its best one.
-
-        `watch` is told how many symbols are scored, by all models on average.
-        """
-        losses: Losses = {}
-        for number, (name, model) in enumerate(models.items()):
-            before = number * self.scored
-
-            def told(done: int, before: int = before) -> None:
-                watch((before + done) // len(models))
-
-            losses |= {(name, t): loss for t, loss in self._losses(model, told).items()}
-        return losses
+    def losses(self, models: dict[str, CharRNN]) -> Losses:
+        """The losses of models, each at temperature 1 and, if it is wanted, at its best one."""
+        return {
+            (name, temperature): loss
+            for name, model in models.items()
+            for temperature, loss in self._losses(model).items()
+        }
 
     @torch.inference_mode()
-    def _losses(self, model: CharRNN, watch: Callable[[int], None]) -> dict[float, float]:
+    def _losses(self, model: CharRNN) -> dict[float, float]:
         """The loss at temperature 1, and at the one that suits the model best, if it is wanted.
 
         That is found by logits that are kept, of all symbols or of some, spread over the part.
@@ -143,18 +132,17 @@ class Validation:
         kernel = self._execution.kernel if self._execution.persistent else None
         network = model.runnable_weights(dtype=self._execution.dtype, kernel=kernel)
 
-        def run(segments: Integers, watch_part: Callable[[int], None]) -> Iterable[Chunk]:
-            scored = scoring.Scored(model, self._part, self._start, watch_part)
+        def run(segments: Integers) -> Iterable[Chunk]:
             return scoring.chunks(scored, segments, network)
 
-        parts, tried = run(self._segments, watch), [1.0]
+        scored = scoring.Scored(model, self._part, self._start)
+        parts, tried = run(self._segments), [1.0]
         if self._calibrate:
             most = _KEPT[model.head.weight.device.type] // model.config.vocabulary_size
             if self.scored <= most:
                 kept = parts = [*parts]
             else:
-                some = scoring.spread(self._part, min(_ENOUGH, most))
-                kept = [*run(some, lambda scored: None)]
+                kept = [*run(scoring.spread(self._part, min(_ENOUGH, most)))]
             tried.append(self._best_temperature(kept))
         totals = torch.zeros(len(tried), dtype=torch.float64)
         for part in parts:

@@ -125,20 +125,3 @@ def test_a_budget_of_time_is_spent_once_and_can_be_raised(
     assert last > more["steps"]
     limited = run(*words, "train.max_steps=5", "train.max_minutes=0.08")
     assert "this run is finished" in limited.err
-
-
-def test_a_signal_in_a_validation_is_heard_at_once(run: Run, tmp_path: Path) -> None:
-    folder, text = tmp_path / "a", tmp_path / "a.txt"
-    text.write_text(SENTENCE * 3000)
-    words = ["data.split=0.1,0.9,0", "train.max_steps=2", "model.hidden_size=64"]
-    with start(folder, text, *words) as training:
-        wait_for_steps(folder, 2)
-        training.send_signal(signal.SIGTERM)
-        _, err = training.communicate(timeout=600)
-    assert training.returncode == 75, err
-    assert "stopped by SIGTERM at step 2" in err
-    assert not list((folder / "checkpoints").glob("best.*"))
-    run.ok(f"run_dir={folder}", "resume=auto", "length=5")
-    assert (folder / "checkpoints" / "best.safetensors").exists()
-    steps = [(event["event"], event["step"]) for event in metrics_of(folder)]
-    assert steps == [("train", 1), ("train", 2), ("validate", 2)]

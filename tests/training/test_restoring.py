@@ -70,27 +70,6 @@ def test_a_restored_training_goes_on_to_the_last_bit(
     check_resume(precision, step, "cpu", **settings)
 
 
-def test_a_training_that_is_stopped_in_a_validation_goes_on_with_it() -> None:
-    expected = [without_clock(event) for event in trainer().run()]
-    stopped = trainer()
-
-    def stop(scored: int) -> None:
-        assert scored > 0
-        if stopped.progress.step == 40:
-            raise KeyboardInterrupt
-
-    events = []
-    with pytest.raises(KeyboardInterrupt):
-        for event in stopped.run(stop):
-            events.append(without_clock(event))  # noqa: PERF401, what came before the stop counts
-    values, tensors = stopped.state()
-    resumed = trainer()
-    resumed.model.load_state_dict(stopped.model.state_dict())
-    resumed.restore(values, {name: tensor.clone() for name, tensor in tensors.items()})
-    events += [without_clock(event) for event in resumed.run()]
-    assert events == expected
-
-
 def test_a_training_restored_at_its_best_step_evaluates_what_was_chosen_there() -> None:
     made = trainer(average=0.9, calibrate=True)
     for event in made.run():
