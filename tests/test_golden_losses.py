@@ -54,9 +54,9 @@ def write_data(recipe: str, folder: Path) -> list[str]:
     verse = (Path(disk.__file__).parents[1] / "data" / "verse.txt").read_text()
     parts = {"ptb.char.valid.txt": 4_000, "ptb.char.test.txt": 100} if recipe == "ptb" else {}
     for name, characters in parts.items():
-        (folder / name).write_text(" ".join(verse[-characters:]))
+        (folder / name).write_text(verse[-characters:].replace(" ", ""))
     name = "ptb.char.train.txt" if parts else "verse.txt"
-    (folder / name).write_text(verse[:40_000])
+    (folder / name).write_text(verse[:40_000].replace(" ", "") if parts else verse[:40_000])
     return [f"data.path={folder if parts else folder / name}"]
 
 

@@ -148,8 +148,7 @@ def text_faults(
         (
             returns,
             f"{returns:,} line ends have a CR, as on Windows or old Macs, which the model would "
-            "learn as a character: read it with data.newline=lf",
-            {"newline": "lf"},
+            "learn as a character: take them out, as with tr -d '\\r'",
         ),
         (
             marked,

@@ -87,7 +87,7 @@ class Model(Generic[Content]):
         self.metrics = checkpoint.metrics
         self._trained = checkpoint.trained(checkpoint.network(device))
         self._checkpoint = checkpoint
-        self._medium = medium_of(checkpoint.codec, checkpoint.newline)
+        self._medium = medium_of(checkpoint.codec)
 
     def __repr__(self) -> str:
         """What it is: `Model of text: 2 layers of 512 (lstm), 65 symbols, on cpu`."""

@@ -21,10 +21,7 @@ _PLACES = (  # that name files and folders
     *("checkpoint", "data.path", "init_from", "out", "prompt_audio", "prompt_file"),
     *("run_dir", "runs"),
 )
-_WORDS = (
-    *("document", "label", "leave_out", "pattern"),
-    *("test", "validation"),
-)
+_WORDS = ("document", "label", "pattern", "test", "validation")
 FREE_TEXT = (*_PLACES, *(f"data.{word}" for word in _WORDS), "label", "prompt", "until")
 """Keys whose values arrive letter for letter as the shell hands them over."""
 _REPEATED = "data.path"

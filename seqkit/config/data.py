@@ -42,14 +42,6 @@ class DataConfig:
     )
     test: str = option("", "which files are the test part, in the same way")
     encoding: str = option("utf-8", "the encoding of text files")
-    newline: str = option(
-        "keep",
-        "line ends of text: keep them, or turn CR LF and CR alone into LF",
-        choices=("keep", "lf"),
-    )
-    leave_out: str = option(
-        "", "characters of text that are passed over, as the spaces between symbols"
-    )
     unknown: str = option(
         "error",
         "a character outside the vocabulary: refuse it (init_from: add it), skip it, or take "
@@ -109,8 +101,3 @@ class DataConfig:
     def cuts_files(self) -> bool:
         """Whether text is cut into documents within files."""
         return self.document != "file"
-
-    @property
-    def to_lf(self) -> bool:
-        """Whether all line ends become LF."""
-        return self.newline == "lf" or self.cuts_files

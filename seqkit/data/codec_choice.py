@@ -46,11 +46,6 @@ def choose_codec(
         raise ConfigError(
             f"data.document={config.document}: {source.located} is read as {kind}, not cut"
         )
-    if kind != "text" and config.leave_out:
-        raise ConfigError(
-            f"data.leave_out={config.leave_out!r}: {source.located} is read as {kind}, not as "
-            "characters: leave the key out"
-        )
     return chosen
 
 

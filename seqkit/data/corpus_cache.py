@@ -37,7 +37,7 @@ from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 _FORMAT = 20  # of the cached files; what is chosen otherwise changes their key, too
 _OF_SOUND = ("on_bad_file", "channel")
-_OF_TEXT = ("on_bad_file", "unknown", "newline", "leave_out", "document", "encoding", "kind")
+_OF_TEXT = ("on_bad_file", "unknown", "document", "encoding", "kind")
 """The keys that what is kept depends on, beside the codec."""
 _READINGS = 8  # of a frame, at most
 _READ_AGAIN = 4800  # seconds that all readings come to, if one does not

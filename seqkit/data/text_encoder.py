@@ -57,14 +57,12 @@ def _text_blocks(file: Path, config: DataConfig, count: Watch) -> Iterator[str]:
     """
     encoding, read = config.encoding, 0
     decoder = encodings.getincrementaldecoder(encoding)()
-    ends = io.IncrementalNewlineDecoder(decoder, translate=True) if config.to_lf else decoder
-    table = str.maketrans("", "", config.leave_out)
-    kept = (lambda text: text.translate(table)) if config.leave_out else str
+    ends = io.IncrementalNewlineDecoder(decoder, translate=True) if config.cuts_files else decoder
     try:
         for block in blocks(file, count):
             read += len(block)
-            yield kept(ends.decode(block))
-        yield kept(ends.decode(b"", final=True))
+            yield ends.decode(block)
+        yield ends.decode(b"", final=True)
     except UnicodeDecodeError as error:
         # error.object is what the decoder had kept and the newest block: it ends where we read to.
         offset = read - len(error.object) + error.start
@@ -141,8 +139,8 @@ def encode_text(
 def _read(file: Path, kind: str, config: DataConfig, count: Watch) -> Iterator[list[Any]]:
     """The content in pieces, of text or bytes, each a list of documents or parts of one.
 
-    The first of each list goes on with the last one of the list before. With newline=lf all line
-    ends are LF, and what is to be left out is gone.
+    The first of each list goes on with the last one of the list before. Where files are cut, all
+    line ends are LF.
     """
     if kind == "bytes":
         return ([block] for block in blocks(file, count))
@@ -228,7 +226,7 @@ def _encode(
 def _hint(character: str, encoding: str) -> str:
     """What to do about a character outside the vocabulary."""
     if character == "\r":
-        return "see data.newline=lf"
+        return "`tr -d '\\r'` takes it out of a file"
     if character == "\ufeff":
         without = encoding_with_mark(encoding)
         return f"a byte order mark, which data.encoding={without} leaves out"

@@ -32,6 +32,8 @@ KEYS: dict[str, str] = {
     "data.conditions": "data.codec=spectral, as recipe=my_sound has it, needs no row beside it",
     "data.copies": "train.input_noise draws a share of the symbols that are read anew",
     "data.copy_noise": "train.input_noise draws a share of the symbols that are read anew",
+    "data.newline": "tr -d '\\r' takes the CR of Windows' line ends out of a file",
+    "data.leave_out": "tr -d ' ' takes the spaces out of a file, as sed does other characters",
     "data.bands": "data.codec=spectral, as recipe=my_sound has it, takes all the band in frames",
     "data.emphasis": "data.codec=spectral, as recipe=my_sound has it, has no hiss to lower",
     "data.dataset=etude_32k": "it is called etude_44k now, at 44.1 kHz",
@@ -79,6 +81,8 @@ OF_NETWORK = ("model.cell_clip", "model.conditions", "model.lookback")
 OF_TRAINING = {
     **dict.fromkeys(("data.copies", "data.label_column", "optimizer.final_lr", "train.clip_value")),
     **{"optimizer.beta1": 0.9, "optimizer.beta2": 0.99, "optimizer.kind": "adamw"},
+    "data.leave_out": None,
+    "data.newline": "keep",
     "train.teachers": None,
 }
 """Keys with which, unless they are as here (None: 0 or empty), a run learns otherwise: it ends."""

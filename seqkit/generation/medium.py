@@ -50,9 +50,8 @@ class Text:
     suffix = ".txt"
     glimpse = 160
 
-    def __init__(self, codec: TextCodec, newline: str = "keep") -> None:
-        """With newline=lf, all line ends of what is read become LF."""
-        self._codec, self._newline = codec, newline
+    def __init__(self, codec: TextCodec) -> None:
+        self._codec = codec
 
     def header(self, size: int | None = None) -> bytes:
         """What stands before the symbols on stdout, of which `size` bytes follow, if known."""
@@ -78,8 +77,6 @@ class Text:
         assert isinstance(content, str | bytes)
         if not content:
             return _NOTHING
-        if self._newline == "lf" and isinstance(content, str):
-            content = content.replace("\r\n", "\n").replace("\r", "\n")
         try:
             return self._codec.encode(content)
         except UnknownSymbolError as error:
@@ -292,9 +289,9 @@ class Sound:
 Medium = Text | Sound
 
 
-def medium_of(codec: Codec, newline: str = "keep", loop: bool = False) -> Medium:
-    """The medium of a codec; for `newline` and `loop` see `Text` and `Sound`."""
-    return Sound(codec, loop) if codec.kind == "audio" else Text(codec, newline)
+def medium_of(codec: Codec, loop: bool = False) -> Medium:
+    """The medium of a codec; for `loop` see `Sound`."""
+    return Sound(codec, loop) if codec.kind == "audio" else Text(codec)
 
 
 def save_sample(medium: Medium, symbols: npt.ArrayLike, stem: Path) -> Path:

@@ -102,7 +102,6 @@ const numbers = new Map(model.vocabulary?.map((letter, number) => [letter, numbe
 let written = [], decoder, waiting;    // parts [text, nats]; nats of a character that is not whole
 
 function encode(text) {                // its last symbols; they begin what is written
-  if (model.newline === "lf") text = text.replace(/\r\n?/g, "\n");
   const letters = Array.from(text), read = letters.slice(-READ);
   const known = !model.vocabulary || model.choices;      // or else the server says so
   const unknown = new Set(known ? [] : read.filter((letter) => !numbers.has(letter)));

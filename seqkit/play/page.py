@@ -55,7 +55,8 @@ def filled(
     model = {
         **{"title": title, "kind": codec.kind, "size": codec.size, "start": codec.start},
         **dataclasses.asdict(saved.sampling),
-        **{"labels": labels, "newline": saved.newline, **_of_codec(codec)},
+        "labels": labels,
+        **_of_codec(codec),
         **engine,
     }
     if isinstance(codec, Spectral):

@@ -77,11 +77,7 @@ def sample_keys(keys: GenerateKeys, streams: int) -> SampleKeys:
 
 
 def asked_of(
-    keys: SampleKeys,
-    codec: Codec,
-    model: ModelConfig,
-    newline: str = "keep",
-    trained: Sampling | None = None,
+    keys: SampleKeys, codec: Codec, model: ModelConfig, trained: Sampling | None = None
 ) -> Asked:
     """The sample that keys ask for; a seed that they do not give is drawn from the system.
 
@@ -89,13 +85,12 @@ def asked_of(
         keys: those of generation.
         codec: what the symbols stand for.
         model: the network.
-        newline: how the prompt's line ends are read, as `data.newline` says.
         trained: how samples of the training were drawn, which holds for keys that are not given.
 
     Raises:
         ConfigError: the model cannot make it.
     """
-    medium = medium_of(codec, newline, keys.loop)
+    medium = medium_of(codec, keys.loop)
     length = medium.length(keys.length, keys.seconds)
     extra = _extra(keys, codec, length)
     seed = secrets.randbelow(SEEDS) if keys.seed is None else keys.seed

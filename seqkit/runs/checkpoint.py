@@ -87,27 +87,18 @@ class Checkpoint:
             raise UnreadableError(str(error)) from error
 
     @property
-    def newline(self) -> str:
-        """How line ends are read: as `data.newline` and `data.document` of the training say."""
-        data = self.settings.data
-        return "lf" if data.newline == "lf" or data.document != "file" else "keep"
-
-    @property
     def sampling(self) -> Sampling:
         """How samples of its training were drawn, with a seed of 0."""
         return sampling_of(self.settings)
 
     def asked(self, keys: SampleKeys) -> Asked:
         """The sample that keys ask it for. Raises as `asked_of`."""
-        return asked_of(keys, self.codec, self.model, self.newline, self.sampling)
+        return asked_of(keys, self.codec, self.model, self.sampling)
 
     def as_read(self, data: DataConfig) -> DataConfig:
         """The keys with which other data is read as the training's own was."""
-        own = self.settings.data
-        newline = data.newline if self.newline == "keep" else self.newline
-        document = own.document if data.document == "file" else data.document
-        leave_out = data.leave_out or own.leave_out
-        return dataclasses.replace(data, newline=newline, document=document, leave_out=leave_out)
+        own = self.settings.data.document
+        return dataclasses.replace(data, document=own) if data.document == "file" else data
 
     def save(
         self,

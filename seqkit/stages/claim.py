@@ -151,9 +151,9 @@ def settled(claim: Claim, session: Session) -> Settled:
         if saved is None and config.init_from is not None:
             other = named_checkpoint.load_checkpoint(config.init_from, session.catalogue, session)
             data = other.as_read(config.data)
-            for key in ("newline", "document", "leave_out"):
-                if getattr(config.data, key) != (asked := getattr(data, key)):
-                    session.notice(f"data.{key}={asked}, as in the training of the checkpoint")
+            if data.document != config.data.document:
+                told = f"data.document={data.document}, as in the training of the checkpoint"
+                session.notice(told)
             config = dataclasses.replace(config, data=data)
     start, known = saved or other, Known()
     if start is not None:

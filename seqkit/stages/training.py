@@ -255,7 +255,7 @@ def _closing(
     session.catalogue.find("codecs", codec.name)  # or no checkpoint of this run could be read
     streams = _DOCUMENTS if config.data.cuts_files else 1
     keys = dataclasses.replace(config, until=None, streams=streams)  # which no training reads
-    medium, source, request = asked_of(keys, codec, model, config.data.newline)
+    medium, source, request = asked_of(keys, codec, model)
     prompt = medium.read_prompt(source, session.notice)
     check_engine(model, codec.size, request, chosen)
     return ClosingSample(medium, prompt, request)

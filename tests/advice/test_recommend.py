@@ -21,7 +21,7 @@ def config_of(recipe: str) -> Config:
     return compose([f"recipe={recipe}"], [])
 
 
-@pytest.mark.parametrize("key", ["data.kind=bytes", "data.max_vocabulary=20", "data.newline=lf"])
+@pytest.mark.parametrize("key", ["data.kind=bytes", "data.max_vocabulary=20"])
 def test_a_recipe_for_gpus_is_given_what_it_does_otherwise(key: str, text_file: Path) -> None:
     given = ["recipe=shakespeare", f"data.path={text_file}", "data.unknown=skip", key]
     config = compose(given, [])

@@ -9,16 +9,11 @@ from tests.conftest import SENTENCE, SMALL, Run
 FAST = (*SMALL, "train.max_steps=4", "train.validate_every=2", "train.max_minutes=0")
 
 
-def spaced(text: str) -> str:
-    """As the files of ptb are: characters with spaces between them, and _ for a space."""
-    return " ".join(text.replace(" ", "_"))
-
-
 @pytest.mark.thorough
 def test_penn_treebank_is_read_by_its_protocol(run: Run, tmp_path: Path) -> None:
     sizes = {"train": 30, "valid": 5, "test": 7}
     for part, count in sizes.items():
-        (tmp_path / f"ptb.char.{part}.txt").write_text(spaced(SENTENCE * count))
+        (tmp_path / f"ptb.char.{part}.txt").write_text(SENTENCE.replace(" ", "_") * count)
         (tmp_path / f"ptb.{part}.txt").write_text("words\n")  # beside them in the archive
     words = [f"data.path={tmp_path}", f"run_dir={tmp_path / 'a'}", *FAST, "quiet=false"]
     told = run.ok("recipe=ptb", *words).err

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from seqkit.data import files
+from seqkit.data.codecs import Characters
 from seqkit.foundation.errors import DataError
 from tests.data.conftest import load
 
@@ -43,20 +43,12 @@ def test_files_that_are_not_text_are_left_out_whole(
             load(folder, on_bad_file="skip", given=codec)
 
 
-@pytest.mark.parametrize("block", [1 << 22, 1, 2, 3])
-def test_line_ends_become_lf_where_it_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
-) -> None:
-    monkeypatch.setattr(files, "_BLOCK", block)
+def test_line_ends_are_characters(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes("ä\r\nb\rc\n\r\r\n\n\r".encode())
     kept = load(tmp_path / "a.txt")
     assert kept.codec.decode(kept.whole.symbols) == "ä\r\nb\rc\n\r\r\n\n\r"
-    turned = load(tmp_path / "a.txt", newline="lf")
-    assert turned.codec.decode(turned.whole.symbols) == "ä\nb\nc\n\n\n\n\n"
-    again = load(tmp_path / "a.txt", turned.codec, newline="lf")
-    assert np.array_equal(again.whole.symbols, turned.whole.symbols)
-    with pytest.raises(DataError, match=r"U\+000D.* at offset 1 .*: see data\.newline=lf"):
-        load(tmp_path / "a.txt", turned.codec)
+    with pytest.raises(DataError, match=r"U\+000D.* at offset 1 .*: `tr -d '\\r'` takes it"):
+        load(tmp_path / "a.txt", Characters.from_text("ä\nbc"))
 
 
 @pytest.mark.parametrize(

@@ -173,12 +173,3 @@ def test_the_user_says_otherwise(
     done = run.ok(*TINY, *words, "train.max_steps=1")
     assert ("2 characters are new" in done.err) == (more > 0)
     assert last(tmp_path / "b").codec.size == size + more
-
-
-def test_keys_of_the_data_that_the_checkpoint_decides_are_told(
-    run: Run, other: Path, tmp_path: Path
-) -> None:
-    first = ("train.max_steps=1", f"run_dir={tmp_path / 'a'}", "data.newline=lf")
-    run.ok(*TINY, f"data.path={other}", *first)
-    said = tune(run, tmp_path / "a", other, tmp_path / "b", "train.max_steps=1")
-    assert "data.newline=lf, as in the training of the checkpoint\n" in said
