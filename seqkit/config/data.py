@@ -22,9 +22,9 @@ class DataConfig:
     )
     document: str = option(
         "file",
-        "of text, what a document is: a file, a line, what stands between blank lines "
-        "(blank_line), or between any text that is given here; line ends are then LF, empty "
-        "documents are left out, and the end is learnt (model.ends)",
+        "of text, what a document is: a file, a line, or what stands between any text that is "
+        "given here; line ends are then LF, empty documents are left out, and the end is learnt "
+        "(model.ends)",
     )
     pattern: str = option(
         "",

@@ -117,8 +117,8 @@ def require_cut(data: DataConfig, name: str, files: int, documents: int) -> None
     """Raise DataError if `data.document` cuts none of some files."""
     if data.cuts_files and files == documents:
         raise DataError(
-            f"data.document={data.document} cuts nothing in {name}: give line, blank_line or the "
-            "text that stands between documents"
+            f"data.document={data.document} cuts nothing in {name}: give line, or the text that "
+            "stands between documents"
         )
 
 

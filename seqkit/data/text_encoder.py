@@ -6,7 +6,6 @@ What is no text is named with its place.
 import codecs as encodings
 import contextlib
 import io
-import re
 from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -37,7 +36,6 @@ UNKNOWN = {
     "nearest": ("character", "outside the vocabulary replaced by the nearest"),
 }
 """What is told of unknown characters, by `data.unknown`. A codec of one's own does not tell."""
-_SEEN_AGAIN = 1 << 8  # characters of a block that are looked at again with the next one
 _ENCODINGS = "cp1252 (Western European), cp1251 (Russian), gb18030 (Chinese) …"
 
 
@@ -131,7 +129,7 @@ def encode_text(
         if config.unknown in UNKNOWN and isinstance(codec, Characters):
             findings.counts[UNKNOWN[config.unknown]] += codec.unknown_in("".join(piece)).total()
         offset += sum(map(len, piece))
-    if config.cuts_files and config.document != "blank_line":
+    if config.cuts_files:
         findings.counts["empty document", "left out"] += sizes[:-1].count(0)  # a last line ends
     return np.frombuffer(sizes, np.int64), findings
 
@@ -145,41 +143,24 @@ def _read(file: Path, kind: str, config: DataConfig, count: Watch) -> Iterator[l
     if kind == "bytes":
         return ([block] for block in blocks(file, count))
     text = _text_blocks(file, config, count)
-    return (
-        split_documents(text, config.document) if config.cuts_files else ([block] for block in text)
-    )
+    if not config.cuts_files:
+        return ([block] for block in text)
+    return split_documents(text, "\n" if config.document == "line" else unescaped(config.document))
 
 
-def split_documents(blocks: Iterable[str], document: str) -> Iterator[list[str]]:
-    """The documents in blocks of text whose line ends are LF, as they come.
+def split_documents(blocks: Iterable[str], separator: str) -> Iterator[list[str]]:
+    """The documents in blocks of text, which are as they come, with a separator between documents.
 
     The first of each list goes on with the last one of the list before: no document has to fit into
-    memory. Up to four line ends beside a separator belong to no document, nor do those at the
-    beginning and the end of the text.
+    memory.
     """
-    cut = _pattern(document)
-    edge = "" if document == "line" else "\n"
-    held, is_begun, kept = "", False, 0
+    held = ""
     for block in blocks:
-        text = held + block
-        *whole, last = cut.split(text if is_begun else text.lstrip(edge))
-        if document == "line":  # one of blanks is empty, but for what goes on with a long line
-            first = int(kept > 0)
-            whole[first:] = [line if line.strip() else "" for line in whole[first:]]
-        is_begun = bool(last) or (is_begun and not whole)
-        kept = max(len(last) - len(cut.pattern) - _SEEN_AGAIN, 0)
+        *whole, last = (held + block).split(separator)
+        kept = max(len(last) - len(separator) + 1, 0)  # after which a separator may have begun
         held = last[kept:]
         yield [*whole, last[:kept]]
-    yield [held.rstrip(edge) if kept or held.strip() else ""]
-
-
-def _pattern(document: str) -> re.Pattern[str]:
-    """What stands between documents."""
-    if document == "line":
-        return re.compile("\n")
-    if document == "blank_line":
-        return re.compile(r"\n(?:[ \t]*\n)+")
-    return re.compile(rf"\n{{0,4}}{re.escape(unescaped(document))}\n{{0,4}}")
+    yield [held]
 
 
 def _encode_documents(

@@ -36,6 +36,7 @@ KEYS: dict[str, str] = {
     "data.leave_out": "tr -d ' ' takes the spaces out of a file, as sed does other characters",
     "data.bands": "data.codec=spectral, as recipe=my_sound has it, takes all the band in frames",
     "data.emphasis": "data.codec=spectral, as recipe=my_sound has it, has no hiss to lower",
+    "data.document=blank_line": r"data.document='\n\n' cuts at empty lines",
     "data.dataset=etude_32k": "it is called etude_44k now, at 44.1 kHz",
     "data.gain=rms": "data.gain=peak brings quiet sound to full scale",
     "data.quantiser": "it is called data.codec now",
