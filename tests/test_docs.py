@@ -60,10 +60,6 @@ def test_the_fields_of_all_results_are_those_that_are_written(
     evaluated = run("evaluate", f"checkpoint={tmp_path / 'run'}", "json=true", "device=cpu")
     listed = [field for field in fields("evaluate") if field not in of_text]
     assert list(json.loads(evaluated.out)) == listed
-    words = ["protocol=spectral", "seconds=0.2", "json=true", "device=cpu"]
-    evaluated = run("evaluate", f"checkpoint={tmp_path / 'run'}", *words)
-    shared = ["checkpoint", "device", "data_sha256"]
-    assert list(json.loads(evaluated.out)) == [*fields("evaluate protocol=spectral"), *shared]
 
 
 def test_the_fields_of_compare_are_those_that_are_written(run: Run, trained: Path) -> None:

@@ -32,7 +32,14 @@ def asked_for(
         DataError: the data cannot be read, is not found, is another, or has no such part.
         ConfigError: keys that do not fit the checkpoint.
     """
-    data = data_asked_for(asked, saved, session)
+    if asked.path:
+        paths = stdin.on_disk(asked.path, session.notice, session.progress)
+        data = saved.as_read(dataclasses.replace(asked, path=paths))
+        data = dataclasses.replace(data, max_vocabulary=0)
+    else:
+        if asked != DataConfig():
+            session.notice("without data.path the data are read as the checkpoint's own were")
+        data = _own_data(saved, session.catalogue)
     known = Known(saved.codec, saved.labels, saved.settings.data, samples=False)
     corpus = load_corpus(data, session, known)
     if not asked.path and corpus.sha256 != saved.data.get("sha256"):
@@ -47,27 +54,10 @@ def asked_for(
         part = validation if own_part == "validation" else test
         quiet = own.trim_silence if as_validated else 0.0
     if not len(part):
-        sounds = "; evaluate protocol=spectral needs none" if corpus.codec.kind == "audio" else ""
-        raise DataError(
-            f"the checkpoint was trained without a {own_part} part: give data.path{sounds}"
-        )
+        raise DataError(f"the checkpoint was trained without a {own_part} part: give data.path")
     if corpus.codec.kind == "audio":
         part = without_silence(part, corpus.codec, quiet)
     return part, corpus
-
-
-def data_asked_for(asked: DataConfig, saved: Checkpoint, session: Session) -> DataConfig:
-    """The keys with which `data.path` is read, or else all of a checkpoint's own data.
-
-    Raises as `asked_for`.
-    """
-    if not asked.path:
-        if asked != DataConfig():
-            session.notice("without data.path the data are read as the checkpoint's own were")
-        return _own_data(saved, session.catalogue)
-    paths = stdin.on_disk(asked.path, session.notice, session.progress)
-    data = saved.as_read(dataclasses.replace(asked, path=paths))
-    return dataclasses.replace(data, max_vocabulary=0)
 
 
 def _own_data(saved: Checkpoint, catalogue: Catalogue) -> DataConfig:

@@ -15,10 +15,9 @@ from seqkit.foundation import dropped
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import KEYED, allowed_values, default_of, nearest
 
-_RULE = ("seed", "temperature", "top_k", "top_p")
 _SAMPLING = (
-    *_RULE,
     *("length", "prompt", "prompt_audio", "prompt_file", "sample", "seconds"),
+    *("seed", "temperature", "top_k", "top_p"),
 )
 _RUN = ("recipe", "run_dir", "runs", "resume", "init_from", "overwrite")
 _OUTPUT = ("out", "overwrite")
@@ -66,9 +65,7 @@ COMMANDS = {
         "evaluate checkpoint=runs/a data.path=play.txt",
         (
             *_OUTPUT,
-            *("checkpoint", "data", "device", "json", "part", "protocol"),
-            "window",
-            *(*_RULE, "length", "sample", "seconds"),
+            *("checkpoint", "data", "device", "json", "part", "protocol", "window"),
         ),
     ),
     "score": Command(

@@ -64,9 +64,8 @@ class CommandKeys:
     protocol: str = option(
         "streaming",
         "evaluate with the state carried through (streaming), in windows that start from the zero "
-        "state (windowed), or learning from what was just scored (dynamic); or measure how much "
-        "sound that it makes is like the recording (spectral)",
-        choices=("streaming", "windowed", "dynamic", "spectral"),
+        "state (windowed), or learning from what was just scored (dynamic)",
+        choices=("streaming", "windowed", "dynamic"),
     )
     window: int = option(256, "symbols in a window of protocol=windowed", minimum=1)
     part: str = option(

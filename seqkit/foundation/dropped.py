@@ -68,6 +68,7 @@ KEYS: dict[str, str] = {
     "sample.rate": "sound has the model's rate; a program for sound writes it at another one",
     "sample.repetition_penalty": "a higher temperature=… repeats less",
     "sample.retry": "of sound, takes=8 makes eight and keeps the best",
+    "protocol=spectral": "generate checkpoint=… streams=3 judges each sound that it makes",
     "shape": "python -m benchmarks.steps SHAPE, in a clone of the repository",
     "train.clip_value": "train.clip_norm bounds the norm of the whole gradient",
     "train.teacher_symbols": "examples/teachers.py has --symbols",

@@ -14,7 +14,6 @@ from seqkit.config import DataConfig, TrainConfig
 from seqkit.data.codecs import SoundCodec, Spectral, UnknownSymbolError
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Folders, Source
-from seqkit.data.files import digest_of
 from seqkit.data.load import Known, find, load_corpus, require_cut
 from seqkit.data.sound import Wave, jumps
 from seqkit.data.sound.part import wave_without_silence, without_silence
@@ -160,18 +159,15 @@ def recording_to_keep(data: TrainingData, session: Session) -> Recording | None:
     if corpus.codec.kind != "audio" or corpus.labels is not None:
         return None  # a sound with one label need not be like all of them
     try:
-        return recording_of(source_of(data.keys, session), corpus.codec, corpus.codec.sample_rate)
+        return _recording_of(_source_of(data.keys, session), corpus.codec)
     except DataError as error:
         session.notice(str(error))
         return None
 
 
-def recording_of(source: Source, codec: SoundCodec, rate: int) -> Recording:
-    """What sounds of a codec are compared with, at a rate in hertz.
-
-    Raises DataError: too short, or silent.
-    """
-    gain = codec.gain if isinstance(codec, Spectral) else 1.0
+def _recording_of(source: Source, codec: SoundCodec) -> Recording:
+    """What sounds of a codec are compared with. Raises DataError: too short, or silent."""
+    gain, rate = codec.gain if isinstance(codec, Spectral) else 1.0, codec.sample_rate
     try:
         return Recording.of(_heard(source, rate) * np.float32(gain), rate)
     except ValueError as error:
@@ -179,17 +175,11 @@ def recording_of(source: Source, codec: SoundCodec, rate: int) -> Recording:
         raise DataError(f"{name}: nothing to compare a sound with: {error}") from error
 
 
-def source_of(data: DataConfig, session: Session) -> Source:
+def _source_of(data: DataConfig, session: Session) -> Source:
     """The files of sound that a config names. Raises as `load_corpus`."""
     folders = Folders(disk.cache_dir(), lambda text: None, session.progress)
     sound = dataclasses.replace(data, kind="audio", codec="auto")
     return find(sound, None, session.catalogue, folders)
-
-
-def digest(source: Source) -> str:
-    """The sha256 that a corpus of these files has. Raises BadFileError."""
-    of_files = {name: digest_of(file, lambda size: None) for name, file in source.files.items()}
-    return source.sha256_of(of_files)
 
 
 def _heard(source: Source, rate: int) -> Wave:

@@ -48,5 +48,3 @@ def test_a_model_of_a_short_recording_has_none_to_compare_with(run: Run, tmp_pat
     run.ok(*TINY, *words, f"run_dir={tmp_path / 'run'}")
     text = run.fails_in_a_line(2, "generate", f"checkpoint={tmp_path / 'run'}", "takes=2")
     assert "it learnt labels, or its recording is silent or too short" in text
-    words = ["evaluate", f"checkpoint={tmp_path / 'run'}", "protocol=spectral"]
-    assert "this model keeps no recording to compare with" in run.fails(2, *words)
