@@ -60,11 +60,6 @@ class ClosingSample:
         """Symbols of each stream."""
         return self.request.length
 
-    @property
-    def glimpse(self) -> int:
-        """Symbols of a sample on the way."""
-        return min(self.length, self.medium.glimpse)
-
 
 @dataclass(frozen=True)
 class Training:
@@ -220,7 +215,7 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
         built = network.build(model, start, seed, chosen)
         execution = ranks.shared(lambda: network.execution(train, built, lanes, session, saved))
         now = ranks.clock if train.max_minutes else time.monotonic
-        clock = Clock(train.max_minutes, now, closing.length / closing.glimpse)
+        clock = Clock(train.max_minutes, now)
         plan = Plan(config.optimizer, train, seed, execution)
         trainer = Trainer(built, lanes, data.validation, plan, clock, ranks)
         if saved is not None:

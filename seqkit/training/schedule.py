@@ -9,7 +9,7 @@ from seqkit.config import OptimizerConfig
 
 _WARM_UP = 0.1  # of the minutes at most, however few steps that are
 _VALIDATIONS = 5  # spread over the minutes, if steps do not bring as many
-_SHARE = 0.1  # of the time: what these validations take at most, and so do samples
+_SHARE = 0.1  # of the time: what these validations take at most
 _GRAIN = 0.01  # of the minutes: the clock is looked at more often than that
 _UNSAVED = 120.0  # seconds of work that a kill or a power cut may cost
 
@@ -50,41 +50,26 @@ class ElapsedTime:
         validated: where the last validation ended.
         closing: the longest that a validation took, with checkpoint and sample.
         budget: the largest one that came to its end.
-        sampled: where the last sample ended.
-        sample: what it took.
     """
 
     seconds: float = 0.0
     validated: float = 0.0
     closing: float = 0.0
     budget: float = 0.0
-    sampled: float = 0.0
-    sample: float = 0.0
 
 
 class Clock:
     """The time that a training spends, and of `minutes`, if there are any, what is left.
 
     As much is kept free for the last validation, with its checkpoint and sample, as the longest
-    one so far has taken. For the closing sample it is what that takes at the pace of the last
-    sample on the way, but at most a tenth of the time.
+    one so far has taken.
     """
 
-    def __init__(
-        self,
-        minutes: float,
-        now: Callable[[], float] = time.monotonic,
-        closing_sample: float = 0.0,
-    ) -> None:
-        """Args:
-        minutes: 0 for no end.
-        now: seconds that never go back.
-        closing_sample: its length, where that of a sample on the way is 1.
-        """
+    def __init__(self, minutes: float, now: Callable[[], float] = time.monotonic) -> None:
+        """`minutes` is 0 for no end; `now` gives seconds that never go back."""
         self.elapsed = ElapsedTime()
         self._seconds = 60 * minutes
         self._now = now
-        self._closing_sample = closing_sample
         self._ticked: float | None = None  # before the start nothing counts
         self._step: float | None = None  # seconds of the last step; the first one is no measure
         self._saved = 0.0  # seconds spent when the state was last asked for
@@ -108,7 +93,7 @@ class Clock:
         """Which share of the time for steps is over, from 0 to 1; 0 without an end."""
         if not self._seconds:
             return 0.0
-        return min(1.0, self.elapsed.seconds / max(self._seconds - self._kept_free, 1e-9))
+        return min(1.0, self.elapsed.seconds / max(self._seconds - self.elapsed.closing, 1e-9))
 
     @property
     def save_due(self) -> bool:
@@ -162,27 +147,6 @@ class Clock:
             self.spend_budget()
 
     @property
-    def sample_due(self) -> bool:
-        """Whether a validation is to make a sample.
-
-        The last one is; those before it, after the first, keep to their share of the time.
-        """
-        elapsed = self.elapsed
-        waited = self.tick() - elapsed.sampled >= elapsed.sample / _SHARE
-        return waited or not self._seconds or self.is_budget_spent or self._left <= 0
-
-    def sampled(self, begun: float) -> None:
-        """A sample that began at `begun` seconds is made."""
-        self.elapsed.sampled = self.tick()
-        self.elapsed.sample = self.elapsed.seconds - begun
-
-    @property
     def _left(self) -> float:
         """Seconds until the last validation has to begin."""
-        return self._seconds - self._kept_free - self.elapsed.seconds
-
-    @property
-    def _kept_free(self) -> float:
-        """Seconds for the last validation and the closing sample."""
-        sample = min(self.elapsed.sample * self._closing_sample, _SHARE * self._seconds)
-        return self.elapsed.closing + sample
+        return self._seconds - self.elapsed.closing - self.elapsed.seconds

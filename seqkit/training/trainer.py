@@ -145,15 +145,12 @@ class Trainer:
         return validates, saves, validates or saves or seen
 
     def _validate(self) -> Iterator[Event]:
-        """Validate, if there is a part for it, and let that be saved and, in time, heard."""
+        """Validate, if there is a part for it, and let that be saved and heard."""
         progress, clock, begun = self.progress, self._time, self.elapsed
         if len(self._part) > 0:
             yield self._validation.validate(progress)
         yield CheckpointDue(progress.step)
-        if clock.sample_due:
-            before = self.elapsed
-            yield SampleDue(progress.step)
-            clock.sampled(before)
+        yield SampleDue(progress.step)
         clock.validated(begun)
 
     def evaluation_model(self) -> CharRNN:

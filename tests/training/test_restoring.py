@@ -123,7 +123,7 @@ def test_a_tensor_of_the_state_that_is_another_or_missing_is_refused(name: str) 
         ("progress.best_loss", float("nan")),
         ("time.seconds", float("-inf")),
         pytest.param("time.seconds", 10**400, id="time.seconds-huge"),
-        ("time.sampled", ""),
+        ("time.validated", ""),
         ("time.closing", None),
         ("progress", [1]),
         ("time", None),

@@ -138,18 +138,6 @@ def test_a_number_of_steps_limits_it_too() -> None:
     check_rates(machine.rates)
 
 
-@pytest.mark.thorough
-def test_samples_on_the_way_take_a_tenth_of_the_budget() -> None:
-    def count(event: type[Event], **train: object) -> int:
-        machine = Machine(validation=0.5)  # that long for the sample after it
-        machine.run(machine.training(validate_every=10, **train), lambda passed: 0.2)
-        return sum(isinstance(found, event) for found in machine.events)
-
-    assert count(Validated) > 25
-    assert count(SampleDue) == pytest.approx(0.1 * MINUTE / 0.5, abs=2)
-    assert count(SampleDue, max_minutes=0.0, max_steps=200) == 20  # where there is no budget
-
-
 def test_a_training_is_saved_every_two_minutes() -> None:
     machine = Machine()
     training = machine.training(max_minutes=0.0, max_steps=150)

@@ -44,7 +44,6 @@ def trainer(
     model: dict[str, object] | None = None,
     shifted: bool = False,
     ranks: Ranks = ALONE,
-    closing_sample: float = 0.0,
     **train: object,
 ) -> Trainer:
     settings = TrainConfig(
@@ -66,7 +65,7 @@ def trainer(
     optimizer = OptimizerConfig(lr=lr, warmup_steps=5)
     execution = Execution("layerwise", precision, task_of(network, lanes).width)
     plan = Plan(optimizer, settings, 7, execution)
-    timed = Clock(settings.max_minutes, clock, closing_sample)
+    timed = Clock(settings.max_minutes, clock)
     return Trainer(network, lanes, validation, plan, timed, ranks)
 
 
