@@ -1,7 +1,6 @@
 """Checkpoints are copied while a training waits, and written while it goes on."""
 
 import dataclasses
-import queue
 import threading
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -18,20 +17,17 @@ _AT_ONCE = 2  # copies in memory: a training saves its best and its last one aft
 
 
 class Saver:
-    """Writes the checkpoints of a run in a thread, in the order in which they are given.
+    """Writes the checkpoints of a run in threads, in the order in which they are given.
 
     After a failure nothing more is written, so that `best` is never older than `last`, and the
-    training ends after its step. When the
-    `with` block ends, what was given is written, however the block ends, but for a second
-    interrupt: a disk may never answer. Then the process need not wait for it, either, as the thread
-    is a daemon; what is half written has another name.
+    training ends after its step. When the `with` block ends, what was given is written, however the
+    block ends, unless an interrupt comes meanwhile: a disk may never answer. Then the process need
+    not wait for it, either, as the threads are daemons; what is half written has another name.
     """
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
-        self._given: queue.Queue[Callable[[], None] | None] = queue.Queue()  # None: no more come
-        self._free = threading.Semaphore(_AT_ONCE)
-        self._ended = threading.Event()
+        self._writing: list[threading.Thread] = []  # each waits for the one before it
         self._failure: BaseException | None = None
 
     def save(self, saved: Checkpoint) -> None:
@@ -53,41 +49,40 @@ class Saver:
 
     def wait(self) -> None:
         """Wait until everything is written. Raises as `save`."""
-        self._given.join()
+        self._wait_for_all_but(0)
         self.check()
+
+    def _wait_for_all_but(self, count: int) -> None:
+        while len(self._writing) > count:
+            self._writing[0].join()
+            del self._writing[0]
 
     def _begin(self, write: Callable[[Checkpoint], None], saved: Checkpoint) -> None:
         """Copy a checkpoint: from a GPU after what it was asked for before, without waiting."""
-        self._free.acquire()
+        self._wait_for_all_but(_AT_ONCE - 1)
         self.check()
         weights, others = _copies(saved.weights), _copies(saved.training_tensors)
         copy = dataclasses.replace(saved, weights=weights, training_tensors=others)
         copied = torch.cuda.Event() if torch.cuda.is_initialized() else None  # type: ignore[no-untyped-call]
         if copied:
             copied.record()
+        before = [*self._writing]
 
-        def when_copied() -> None:
-            if copied:
-                copied.synchronize()
-            write(copy)
-
-        self._given.put(when_copied)
-
-    def _write_all(self) -> None:
-        for write in iter(self._given.get, None):
+        def run() -> None:
+            for thread in before:
+                thread.join()
             try:
+                if copied:
+                    copied.synchronize()
                 if self._failure is None:
-                    write()
+                    write(copy)
             except BaseException as error:
                 self._failure = error
-            del write  # and its memory
-            self._free.release()
-            self._given.task_done()
-        self._given.task_done()
-        self._ended.set()
+
+        self._writing.append(threading.Thread(target=run, name="checkpoint", daemon=True))
+        self._writing[-1].start()
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._write_all, name="checkpoints", daemon=True).start()
         return self
 
     def __exit__(
@@ -96,26 +91,19 @@ class Saver:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Wait for the thread; a failure is raised unless the block has raised another.
+        """Wait for the threads; a failure is raised unless the block has raised another.
 
-        The first interrupt is raised when all is written, a second one at once.
+        An interrupt meanwhile is raised at once.
         """
-        self._given.put(None)
-        interrupts = [error] if isinstance(error, KeyboardInterrupt) else []
-        insisted = isinstance(error, InsistedInterrupt)
-        while not (self._ended.is_set() or insisted):
-            try:
-                self._ended.wait()
-            except KeyboardInterrupt as interrupt:
-                interrupts.append(interrupt)
-                insisted = len(interrupts) > 1
-        if insisted:
-            self._failure = self._failure or interrupts[-1]  # nothing more is begun
-            raise interrupts[-1]
+        try:
+            if isinstance(error, InsistedInterrupt):
+                raise error
+            self._wait_for_all_but(0)
+        except KeyboardInterrupt as interrupt:
+            self._failure = self._failure or interrupt  # nothing more is begun
+            raise
         if error is None:
             self.check()
-            if interrupts:
-                raise interrupts[0]
 
 
 def _copies(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
