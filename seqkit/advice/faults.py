@@ -137,7 +137,7 @@ def text_faults(
         (
             is_list and symbols < _SHORT_LIST,
             f"the list is short, {symbols:,} symbols: below {_SHORT_LIST:,} a network learns "
-            "entries by heart: give more (examples/new_names.py leaves out what it recites)",
+            "entries by heart: give more (examples/new_names.py leaves out the list's own)",
         ),
         (
             short,

@@ -18,21 +18,19 @@ _JUMPED = 1.15
 _ABSURD = 1.2  # times the loss of a network that has not begun to learn
 _FALLING = 0.99  # times the loss before
 _GAP = 1.10  # validation over training: more is learnt by heart than understood
-_RECITED, _LONG_RUN = 0.5, 50  # of the closing sample, and symbols: names are shorter
 _FEW = 8  # reports of a training; fewer tell nothing of where it goes
 _PASSES = 2.0  # over the training part: what was met once is not known by heart
 _MOST_DROPOUT, _USUAL_RATE = 0.5, 0.01
 
-_BY_HEART = "It predicts its training data much better than new {content}. Try {less_by_heart}."
 _ADVICE = {
     "jumped": "After step {step:,} the loss jumped up: try {slower}.",
     "overfits": "It got worse after step {step:,}, which is kept as the best: it learns its "
     "training data by heart. Try {less_by_heart}.",
     "explodes": "Its loss is above that of any guess: try {slower}.",
-    "recites": _BY_HEART,
     "is short": "It was too short to tell more: give it more steps or more time.",
     "falls": "The loss was still falling at the end: more steps or more time will help.",
-    "lies apart": _BY_HEART,
+    "lies apart": "It predicts its training data much better than new {content}. "
+    "Try {less_by_heart}.",
     "learned nothing": "It has levelled off without learning: try {slower}, and look at the data "
     "with doctor.",
     "has little text": "It has levelled off: more steps bring little, and a larger network would "
@@ -86,8 +84,6 @@ def _seen(record: Record) -> Iterator[str]:
     ended = last if len(losses) else train.recent if len(train.values) else 0.0
     if ended > _ABSURD * math.log(logits):
         yield "explodes"
-    if _is_recited(record):
-        yield "recites"
     judged = validation if len(losses) > 2 else train
     few = judged is train and len(train.values) < _FEW
     warm = record.keys.get("optimizer.warmup_steps", 0)
@@ -108,12 +104,6 @@ def _seen(record: Record) -> Iterator[str]:
     yield "levelled off"
 
 
-def _is_recited(record: Record) -> bool:
-    """Whether half of the closing sample stands in the training data, in long runs."""
-    share, longest = (record.number("recital", name) or 0 for name in ("share", "longest"))
-    return share >= _RECITED and longest >= _LONG_RUN
-
-
 def warning(record: Record) -> str:
     """What a training has to be told at its end; empty while all is well."""
     loss = record.loss
@@ -127,7 +117,6 @@ def warning(record: Record) -> str:
 def judge(record: Record) -> Verdict:
     """The sentences for a run."""
     heard = record.text("likeness", "heard") if record.state == "finished" else ""
-    recital = record.text("recital", "words")
     finding = _finding(record, fails=record.fact("likeness", "is_like") is False)
     total = record.number("total_steps")
     if not record.keys:
@@ -143,7 +132,6 @@ def judge(record: Record) -> Verdict:
     if not seen:
         return Verdict(finding, f"It is still going, at step {at}: look again later.")
     finding += f" Its last sample {heard}." if heard else ""
-    finding += f" Its last sample: {recital}." if recital else ""
     longer = seen in ("is short", "falls")
     command = _go_on(record, *_longer(record)) if longer else ""
     return Verdict(finding, _advice(record, seen), command)
@@ -163,8 +151,6 @@ def _finding(record: Record, fails: bool) -> str:
         return f"Without a validation so far, the training loss went {went} nats a {unit}."
     (step, best), known = record.best, baselines(record)
     learned = "It predicts better than guessing" if fails else "It learned"
-    if _is_recited(record):
-        learned = "It has its data by heart"
     if best >= _BEATEN * _guess(record):
         learned = "It has not learned: it is no better than guessing"
     standing = f"At step {step:,} it needs {best / math.log(2):.2f} bits a {unit}"

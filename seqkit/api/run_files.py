@@ -14,13 +14,11 @@ from seqkit.advice import run_page, verdict
 from seqkit.data.codecs import SoundCodec
 from seqkit.data.sound import pictures
 from seqkit.data.sound.reader import SoundReader
-from seqkit.evaluation.recited import Recital
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device
 from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.session import Notice
 from seqkit.foundation.wording import command_line
-from seqkit.generation import listening
 from seqkit.generation.generate import Trained, generate
 from seqkit.generation.medium import save_sample
 from seqkit.generation.sampler import Blocks, Request
@@ -80,7 +78,6 @@ def summary(training: Training) -> dict[str, Any]:
         "data": {"name": corpus.name, "sha256": corpus.sha256},
         "temperature": training.closing.request.sampling.temperature,
         "likeness": None,  # until the closing sample is made
-        "recital": None,
         "settings": dataclasses.asdict(training.config),
     }
 
@@ -117,20 +114,8 @@ def sample(training: Training, model: CharRNN, request: Request, notice: Notice)
 
 def closing_sample(training: Training, notice: Notice) -> Blocks:
     """What the best checkpoint makes of the prompt: blocks (N, S)."""
-    best = training.chosen
-    model, request = best.build(training.device), training.closing.request
-
-    def recites(said: Recital) -> None:
-        notice(f"the closing sample: {said.words}")
-        try:
-            training.folder.complete(training.folder.summary, {"recital": said._asdict()})
-        except SeqkitError as error:
-            notice(f"not kept for the report: {error}")
-
-    blocks, index = sample(training, model, request, notice), best.index
-    if index is None:
-        return blocks
-    return listening.recited(blocks, index, training.closing.prompt, recites)
+    model = training.chosen.build(training.device)
+    return sample(training, model, training.closing.request, notice)
 
 
 def closing_file(training: Training) -> Path:

@@ -5,8 +5,6 @@ from collections.abc import Callable, Sequence
 import torch
 
 from seqkit.api.run_files import record, report, summary, write_sample
-from seqkit.data.codecs import TextCodec
-from seqkit.evaluation.recited import Index
 from seqkit.foundation import device
 from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.errors import (
@@ -39,7 +37,6 @@ _STATES: dict[type, State] = {
     **{Started: "running", Stopped: "stopped", Diverged: "diverged", Finished: "finished"},
 }
 """How a run stands after an event, as its report says."""
-_INDEXED = 1 << 28  # symbols at most: the index of more would take minutes
 
 
 def run_training(
@@ -216,10 +213,6 @@ def initialise_run_folder(training: Training, saver: Saver, notice: Notice) -> N
     if saved is None or training.changed:
         _save(training, saver)
     if training.ranks.leads:
-        part, codec = training.unabridged, training.corpus.codec
-        if isinstance(codec, TextCodec) and len(part) <= _INDEXED:
-            index = Index.of(part, codec)
-            folder.write(folder.recited, index.content(training.corpus.sha256))
         folder.write(folder.config, to_yaml(training.config).encode("utf-8", "surrogateescape"))
         folder.is_begun = True
         if damaged := folder.reopen(training.trainer.progress.step):

@@ -34,7 +34,6 @@ class RunFiles:
         self.about = path / "about.json"  # what the training knew when it began, why it ended
         self.summary = path / "summary.json"  # what came of the run, once it is finished
         self.report = path / "report.html"  # the page that shows the run
-        self.recited = path / "recited.safetensors"  # an index of the training data
         self.log = path / "log"  # what the user was told, with the time
         self.lock = path / ".lock"  # held by the process that trains here
         self.samples = path / "samples"  # text or sound, as step_0000500.txt and final.wav
@@ -51,7 +50,7 @@ class RunFiles:
             *(file for file in self.checkpoints.glob("*") if _CHECKPOINT.fullmatch(file.name)),
             *(file for file in self.samples.glob("step_*") if _SAMPLE.fullmatch(file.name)),
             *(self.samples / name for name in ("final.wav", "final.png", "data.wav", "data.png")),
-            *(self.report, self.about, self.metrics, self.summary, self.recited),
+            *(self.report, self.about, self.metrics, self.summary),
             *(self.log, self.config),
         ]
         return [file for file in files if os.path.lexists(file)]

@@ -9,7 +9,6 @@ import numpy as np
 from seqkit.config import ModelConfig
 from seqkit.data.codecs import Codec, Spectral
 from seqkit.data.labels import Labels
-from seqkit.evaluation.recited import Index
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import machine
 from seqkit.foundation.device import Device
@@ -37,7 +36,6 @@ class Trained:
 
     recording: what its sound is compared with.
     labels: those that it reads.
-    index: of its training data.
     engines: that of the last sample with what it fits, for the next one: a new one takes time.
     """
 
@@ -45,7 +43,6 @@ class Trained:
     codec: Codec
     recording: Recording | None = None
     labels: Labels | None = None
-    index: Index | None = None
     engines: list[tuple[object, Engine]] = field(default_factory=list, compare=False)
 
 
@@ -100,8 +97,6 @@ def generate(
     if trained.recording is not None and codec.kind == "audio":
         heard = listening.best if request.takes > 1 else listening.judged
         blocks = heard(blocks, codec, trained.recording, notice)
-    if trained.index is not None:
-        blocks = listening.recited(blocks, trained.index, prompt, lambda said: notice(said.words))
     return _keeping(trained, (fits, engine), blocks)
 
 

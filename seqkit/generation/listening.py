@@ -1,6 +1,6 @@
-"""What becomes of what was drawn: loops, the best of takes, and what is said of it in the end.
+"""What becomes of sound that was drawn: loops, the best of takes, and a verdict in the end.
 
-Sound is judged beside its recording, and text by how much of it recites. Of many streams the first
+It is judged beside its recording. Of many streams the first
 16 are judged, and of each the first minute. Models with labels keep nothing of their recording, nor
 do models of one that is silent or too short, and nothing is said of theirs.
 
@@ -15,15 +15,13 @@ import numpy as np
 
 from seqkit.data.codecs import Codec, SoundCodec, Spectral
 from seqkit.evaluation.hearing import LOW, SHORTEST
-from seqkit.evaluation.recited import Index, Recital
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation.errors import ConfigError
 from seqkit.generation.sampler import ENDED, Blocks, streams_of
-from seqkit.symbols import Integers, Symbols, symbol_dtype
+from seqkit.symbols import Integers, symbol_dtype
 
 CHOICE, SHORTEST_LOOP = 2.0, 0.2
 """Seconds that are made beyond a loop, from which its beginning is chosen; and that it lasts."""
-_RECITED = 1 << 22  # symbols of all streams that are told of, the first ones
 _JUDGED, _STREAMS = 60, 16  # seconds from the beginning, and streams from the first
 _SHORTER = 0.05  # seconds, and at most a tenth, that a loop may be shorter than asked
 _SEEN = 3  # frames on each side of a seam that are compared
@@ -47,20 +45,6 @@ def judged(
         for stream, symbols in enumerate(streams_of(known, codec)):
             judgement = recording.judged(codec.decode(symbols), codec.sample_rate)
             notice(f"stream {stream + 1} {judgement.words}")
-
-
-def recited(
-    blocks: Blocks, index: Index, prompt: Symbols, tell: Callable[[Recital], object]
-) -> Blocks:
-    """Hand on every block (N, S) at once; `tell` hears after the last how much of them recites."""
-    made, left = list[Integers](), _RECITED
-    for block in blocks:
-        yield block
-        made += [block] * (left > 0)
-        left -= block.size
-    streams = streams_of(made, index.codec)
-    if said := index.recital([index.knows(stream, prompt) for stream in streams]):
-        tell(said)
 
 
 def check(takes: int, length: int, codec: Codec, recording: Recording | None) -> None:

@@ -19,14 +19,13 @@ from seqkit.config import Config, DataConfig, ModelConfig, SampleKeys
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec
 from seqkit.data.labels import Labels
-from seqkit.evaluation.recited import Index
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import disk, machine
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.config_file import from_values, network_from
 from seqkit.foundation.device import Device
 from seqkit.foundation.errors import CheckpointError, ConfigError, UnreadableError
-from seqkit.foundation.run_folders import NO_CHECKPOINT, RunFiles
+from seqkit.foundation.run_folders import NO_CHECKPOINT
 from seqkit.foundation.settings import check_type
 from seqkit.generation.generate import Trained
 from seqkit.generation.sampler import Sampling
@@ -143,15 +142,7 @@ class Checkpoint:
 
     def trained(self, model: Network) -> Trained:
         """A network that was built from it, with all that generation needs."""
-        return Trained(model, self.codec, self.recording, self.labels, self.index)
-
-    @functools.cached_property
-    def index(self) -> Index | None:
-        """That of its training data, if it is a text and lies in its run."""
-        if self.codec.kind == "audio":
-            return None
-        file = RunFiles(self.file.absolute().parent.parent).recited
-        return Index.read(file, self.codec, self.data.get("sha256"))
+        return Trained(model, self.codec, self.recording, self.labels)
 
     def network(self, device: Device) -> Network:
         """What generates, on a device: on a CPU without PyTorch. Raises as `build`."""

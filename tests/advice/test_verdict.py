@@ -70,8 +70,7 @@ def test_only_what_was_met_twice_is_known_by_heart(
 @pytest.mark.parametrize(
     ("about", "finding", "advice"),
     [
-        ({"recital": {"share": 0.92, "longest": 300}}, "It has its data by heart", "dropout"),
-        ({"recital": {"share": 0.1, "longest": 300}}, "It learned", "larger network, such as"),
+        ({}, "It learned", "larger network, such as"),
         (
             {"data": {"kind": "text", "training_symbols": 50_000}, "parameters": 90_000},
             *("It learned", "Give more text"),
@@ -128,11 +127,3 @@ def test_the_verdict_on_the_closing_sample_is_said_again(leave: Leave) -> None:
     for damaged in (3, {"heard": 3}, {}, "", None):
         about.write_text(json.dumps({**json.loads(about.read_text()), "likeness": damaged}))
         assert "last sample" not in judge(read(run)).finding
-
-
-def test_what_the_closing_sample_recites_follows_whether_it_learned(leave: Leave) -> None:
-    words = "10 % of this text stands in the training data"
-    run = leave(DOWN, [2.6, 1.5], recital={"share": 0.1, "longest": 60, "words": words})
-    finding = judge(read(run)).finding
-    assert finding.startswith("It learned. ")
-    assert finding.endswith(f" Its last sample: {words}.")

@@ -44,7 +44,7 @@ def test_a_source_tree_just_works(run: Run, tmp_path: Path) -> None:
 
 def test_a_run_leaves_what_the_design_says(trained: Path) -> None:
     names = {path.name for path in trained.iterdir()} - {".lock"}
-    files = "report.html config.yaml about.json metrics.jsonl summary.json recited.safetensors log"
+    files = "report.html config.yaml about.json metrics.jsonl summary.json log"
     assert names == {*files.split(), "samples", "checkpoints"}
     kept = {path.stem for path in (trained / "checkpoints").iterdir()}
     assert kept == {"last", "previous", "best"}

@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from seqkit.data.codecs import Bytes, MuLaw
-from seqkit.data.corpus import Part
+from seqkit.data.codecs import MuLaw
 from seqkit.data.sound import Wave
-from seqkit.evaluation.recited import Index, Recital
 from seqkit.evaluation.recording import Recording
 from seqkit.generation import listening
 from seqkit.generation.sampler import ENDED
@@ -75,21 +73,3 @@ def test_a_short_take_is_the_last_choice(own: Recording) -> None:
     assert np.array_equal(found[:, 0], made[:, 0])
     assert "copied: take 1: " in told[0]
     assert "; take 2" not in told[0]
-
-
-def test_what_recites_is_told_in_the_end() -> None:
-    draw = np.random.default_rng(0).integers
-    data = draw(0, 250, 2000).astype(np.uint8)
-    made = draw(0, 250, (200, 2))
-    made[100:, 1] = data[700:800]
-    made[150:, 0] = ENDED
-    said: list[Recital] = []
-    pieces = np.split(made, [1, 90, 170])
-    blocks = listening.recited(
-        iter(pieces), Index.of(Part.of(data), Bytes()), data[:0], said.append
-    )
-    for piece in pieces:
-        assert next(blocks) is piece
-        assert not said
-    assert next(blocks, None) is None
-    assert [one[:2] for one in said] == [(100 / 350, 100)]
