@@ -176,6 +176,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
       if (!values || lane >= count) return make_float2(0.0f, 0.0f);
       return unpacked(*(const unsigned *)(values + (long long)(first + lane) * H + own + cell.unit));
     };
+    // With ANEW: whether the step after began with zeros, so that its dh ends there.
+    bool ended[PAIRS] = {};
     // Add up what all blocks sent in exchange `number`.
 #if GRID
     // Where block `source` puts its part for block `target`.
@@ -215,7 +217,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
       __syncthreads();
 #pragma unroll
       for (int i = 0; i < PAIRS; i++) {
-        if (!has(i)) continue;
+        if (!has(i) || ended[i]) continue;
 #pragma unroll
         for (int other = 0; other < SPLIT; other++) {
           const float2 part = ((const float2 *)sums)[other * WORDS + i * THREADS + thread];
@@ -230,7 +232,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
       const unsigned char *parts = memory + ARRIVED + number % 2 * BLOCKS * SLICE;
 #pragma unroll
       for (int i = 0; i < PAIRS; i++) {
-        if (!has(i)) continue;
+        if (!has(i) || ended[i]) continue;
         const unsigned char *word = parts + (i * THREADS + thread) * 4;
 #pragma unroll
         for (int source = 0; source < BLOCKS; source++) {
@@ -304,6 +306,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_backward(const Bac
         if (!has(i)) continue;
         const Pair cell = cells[i];
         const Factors one = by[i][0], two = by[i][1];
+        if (ANEW) ended[i] = __float_as_uint(one.before) >> 31;  // f is -0
         const float dc1 = fmaf(dh[i].x, one.c, dc[i].x), dc2 = fmaf(dh[i].y, two.c, dc[i].y);
         const unsigned d[4] = {packed(dc1 * one.i, dc2 * two.i), packed(dc1 * one.f, dc2 * two.f),
                                packed(dc1 * one.g, dc2 * two.g),

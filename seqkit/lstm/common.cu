@@ -10,7 +10,8 @@
 // a picture.
 //
 // Constants: H, a multiple of 64, up to 512 in a cluster; LANES, 8, 16, 24 or 32; PATIENCE, clock
-// cycles. GRID; WGMMA, whether the GPU has it; BF16, whether numbers are bf16, not fp16.
+// cycles. GRID; WGMMA, whether the GPU has it; BF16, whether numbers are bf16, not fp16; ANEW, whether
+// a reset is before its step, not after it.
 
 #define UNITS 32
 #define BLOCKS (H / UNITS)

@@ -19,7 +19,8 @@ struct Forward {
   const half *u;             // (4H, H)
   const half *b, *d;         // (4H,)
   const half *h0, *c0;       // (B, H)
-  const unsigned char *resets;  // (T, B): the state after these steps is zero; or null
+  const unsigned char *resets;  // (T, B): the state after these steps is zero, or with ANEW the one
+                                // before them; or null
   half *y;                   // (T + 1, B, H): h0, and h of every step
   half *c_last;              // (B, H)
   half *gates, *cells;       // (T, tiles, ...), (T + 1, tiles, ...): kept for the backward pass
@@ -155,6 +156,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
       return found;
     };
 
+    // Whether the lane's first step begins with zeros in place of h0.
+    auto begins_anew = [&](int lane) { return ANEW && p.resets && p.resets[first + lane]; };
+
     for (int t = 0; t < STAGES - 1; t++) {
       look_up(t);
       fetch(t);
@@ -176,6 +180,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
       if (slice_lane < count) {
         piece = *(const uint4 *)(p.h0 + slice_from);
         *(uint4 *)y = piece;
+        if (begins_anew(slice_lane)) piece = make_uint4(0, 0, 0, 0);
       }
       *(uint4 *)(memory + OUTGOING + exchange % 2 * SLICE + slice_at) = piece;
     }
@@ -245,7 +250,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
         const int slot = number / (32 * OCTETS), inside = number % (32 * OCTETS);
         const int lane = inside % (8 * OCTETS), units = inside / (8 * OCTETS) * 8;
         const long long at = (long long)(first + lane) * H + (rank + slot) % BLOCKS * UNITS + units;
-        return lane < count ? *(const uint4 *)(p.h0 + at) : make_uint4(0, 0, 0, 0);
+        const bool has_h0 = lane < count && !begins_anew(lane);
+        return has_h0 ? *(const uint4 *)(p.h0 + at) : make_uint4(0, 0, 0, 0);
       };
       uint4 got[CHUNKS][PER_CHUNK];
       auto ask = [&](int chunk) {
@@ -299,14 +305,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
         const float kept0 = upper ? total[1] : total[0], kept1 = upper ? total[3] : total[2];
         float i = sigmoid_of(upper ? got0 : kept0), f = sigmoid_of(upper ? got1 : kept1);
         float g = tanh_of(upper ? kept0 : got0), o = sigmoid_of(upper ? kept1 : got1);
-        // Gates that are all zero end a state, and in the backward pass every gradient.
-        if (resets >> e & 1) i = f = g = o = 0.0f;
+        // Gates that are all zero end a state, and in the backward pass every gradient. A state
+        // begins anew with f = -0, which no sigmoid gives: the backward pass knows it by that.
+        if (resets >> e & 1) {
+          if (ANEW) f = -0.0f, c[e] = 0.0f;
+          else i = f = g = o = 0.0f;
+        }
         if (watch.over) o = __int_as_float(0x7fffffff);
         new_h[e] = next_h(i, f, g, o, c[e], tanh_of);
         new_gates[e] = make_uint2(packed(i, f), packed(g, o));
       }
-      resets = next_resets;
-
       // Four threads have the four units of a lane: each ends up with all four of some octet,
       // 8 bytes of the operand that the slice is.
       unsigned quads[OCTETS][2];
@@ -327,15 +335,22 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) lstm_forward(const Forw
       unsigned char *slice = memory + OUTGOING + (exchange + 1) % 2 * SLICE;
 #pragma unroll
       for (int e = 0; e < OCTETS; e++)
-        if (row % 4 == e)
-          *(uint2 *)(slice + (warp / 2 * OCTETS + e) * 128 + column * 16 + warp % 2 * 8) =
-              make_uint2(quads[e][0], quads[e][1]);
+        if (row % 4 == e) {
+          uint2 quad = make_uint2(quads[e][0], quads[e][1]);
+          if (ANEW) {  // the others get zeros where a state begins, so h is not written from there
+            const long long place = (long long)(t + 1) * B + first + e * 8 + column;
+            if (e * 8 + column < count) *(uint2 *)(p.y + place * H + own + warp * 4) = quad;
+            if (next_resets >> e & 1) quad = make_uint2(0, 0);
+          }
+          *(uint2 *)(slice + (warp / 2 * OCTETS + e) * 128 + column * 16 + warp % 2 * 8) = quad;
+        }
       publish_to_async();
       stages_arrived<STAGES - 2>();
       __syncthreads();
       if (!last) send_slice(exchange + 1);
 
-      if (has_piece && slice_lane < count)
+      resets = next_resets;
+      if (!ANEW && has_piece && slice_lane < count)
         *(uint4 *)(y + (long long)(t + 1) * B * H) = *(const uint4 *)(slice + slice_at);
       half *step_gates = kept_gates + 4 * (long long)t * kept_step;
       half *step_cells = kept_cells + (long long)(t + 1) * kept_step;

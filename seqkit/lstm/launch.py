@@ -1,7 +1,7 @@
 """The two kernels of the persistent layer: how they share a layer out, compiled and launched."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,12 +83,14 @@ class LayerKernels:
         hidden: H, a multiple of 64.
         dtype: of the layers: fp16, and without clusters also bf16.
         grid: whether the groups of blocks are no clusters, but exchange through L2.
+        anew: whether a reset is before its step, which then begins with zeros. Else it is after it.
     """
 
     device: torch.device
     hidden: int
     dtype: torch.dtype
     grid: bool
+    anew: bool = False
 
     @property
     def blocks(self) -> int:
@@ -132,10 +134,7 @@ class LayerKernels:
         Raises:
             KernelError: the GPU cannot compile the kernels.
         """
-        expected = self._expected_tiling(lanes)
-        if self.grid or expected is None:
-            return expected
-        return self._cheapest(lanes, _clusters_at_once(self, expected.lanes))
+        return _tiling(self, lanes, card(self.device), TILES)
 
     def _expected_tiling(self, lanes: int) -> Tiling | None:
         """The tiling if no multiprocessor is left over, which is nearly always so."""
@@ -191,6 +190,15 @@ class LayerKernels:
 
 
 @functools.cache
+def _tiling(kernels: LayerKernels, lanes: int, about: Card, tiles: Sequence[int]) -> Tiling | None:
+    """`LayerKernels.tiling` on the card that the device is, in tiles of these sizes."""
+    expected = kernels._expected_tiling(lanes)
+    if kernels.grid or expected is None:
+        return expected
+    return kernels._cheapest(lanes, _clusters_at_once(kernels, expected.lanes))
+
+
+@functools.cache
 def _clusters_at_once(kernels: LayerKernels, tile: int) -> int:
     """The clusters that a GPU runs at the same time; 0 if none.
 
@@ -209,7 +217,7 @@ def _compiled(name: str, tile: int, kernels: LayerKernels, about: Card) -> Kerne
     constants = {"H": kernels.hidden, "LANES": tile, "PATIENCE": _PATIENCE, "GRID": kernels.grid}
     # Hopper's products of four warps are only there if the code is for no other card.
     constants["WGMMA"] = about.architecture == "sm_90a"
-    constants["BF16"] = kernels.dtype == torch.bfloat16
+    constants |= {"BF16": kernels.dtype == torch.bfloat16, "ANEW": kernels.anew}
     kernel = Kernel(
         f"lstm_{name}",
         sources=_sources(name),

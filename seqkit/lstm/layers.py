@@ -41,6 +41,8 @@ class Layers:
             parameter; the parameter's come first.
         failed: of a persistent kernel, (1,), int32: not zero once its blocks have waited for each
             other in vain. From then on it computes NaN.
+        anew: of a persistent kernel: whether resets are before their steps, which then begin with a
+            state of zeros. Else the outputs of these steps are zero, too, and the state after them.
         side_stream: where the gradients of a persistent kernel's matrices are made, beside the
             rest; it has to be joined before they are used.
     """
@@ -49,6 +51,7 @@ class Layers:
     kernel: str
     weights: tuple[LayerWeights, ...]
     failed: Tensor | None = None
+    anew: bool = False
     side_stream: SideStream | None = None
 
     @classmethod
@@ -65,7 +68,7 @@ class Layers:
 
         `separators`: whether resets will be given.
         """
-        layers, failed = list(self.weights), None
+        layers, failed = list(self.weights), self.failed
         if self.kernel == "stacked":
             layers = pack(layers, self.cell, False)
         elif self.kernel == "layerwise":
@@ -75,7 +78,8 @@ class Layers:
             w = layers[0].w
             if missing := -w.shape[1] % TENSOR_CORE:
                 layers[0] = layers[0]._replace(w=F.pad(w, (0, missing)))
-            failed = torch.zeros(1, dtype=torch.int32, device=w.device)
+            if failed is None:
+                failed = torch.zeros(1, dtype=torch.int32, device=w.device)
         return replace(self, weights=tuple(layers), failed=failed)
 
     def tensors(self) -> list[Tensor]:
@@ -106,7 +110,7 @@ class Layers:
             x: inputs (T, B, X); or symbols (T, B), int64, if it `reads_symbols`.
             h, c: the state before, (L, B, H), in any dtype.
             masks: (L, B, H), factors of each layer's outputs, the same at all T steps.
-            resets: (T, B), true where the outputs and the state after the step are zero.
+            resets: (T, B), true where the outputs and the state after the step are zero: see `anew`
 
         Returns:
             The outputs (T, B, H) of every layer, of one call for all only the top's; and the state
@@ -128,17 +132,17 @@ class Layers:
         else:
             outputs, last = [], list[tuple[Tensor, Tensor]]()
             for index, weights in enumerate(self.weights):
-                out = self._layer(weights, x, h[index], c[index], resets)
+                out = self.layer(weights, x, h[index], c[index], resets)
                 x = out.y if masks is None else out.y * masks[index]
                 outputs.append(x)
                 last.append((out.h, out.c))
             h, c = map(torch.stack, zip(*last, strict=True))
         return outputs, h.to(given), c.to(given)
 
-    def _layer(
+    def layer(
         self, weights: LayerWeights, x: Tensor, h: Tensor, c: Tensor, resets: Tensor | None
     ) -> Outputs:
-        """One layer, whose state is (B, H)."""
+        """Run T steps of one of the layers, whose state is (B, H), as `__call__` does."""
         if self.kernel == "unrolled":
             return unrolled(self.cell, weights, x, h, c, resets=resets)
         if self.failed is None:
@@ -169,9 +173,10 @@ class _PersistentLayer(torch.autograd.Function):
         # A row of w.T is what a symbol adds to the gates: no product is needed.
         inputs = F.linear(x, w) if symbols is None else w.T.contiguous()
         resets = None if resets is None else resets.contiguous()
-        h0, c0 = h.contiguous(), c.contiguous()
+        h0, c0, u = _aligned(h), _aligned(c), _aligned(u)
         steps, (lanes, hidden) = len(x), h0.shape
-        kernels = LayerKernels(h0.device, hidden, h0.dtype, layers.kernel == "grid")
+        grid = layers.kernel == "grid"
+        kernels = LayerKernels(h0.device, hidden, h0.dtype, grid, layers.anew)
         if (tiling := kernels.tiling(lanes)) is None:
             raise KernelError(f"the GPU does not hold the weights of {hidden} units")
         places = tiling.tiles * tiling.lanes * hidden
@@ -183,7 +188,7 @@ class _PersistentLayer(torch.autograd.Function):
         arguments |= {"y": y, "c_last": c_last, "gates": gates, "cells": cells}
         arguments |= {"error": layers.failed, "steps": steps, "lanes": lanes}
         kernels.launch("forward", arguments, tiling)
-        ctx.save_for_backward(x, w, u, y, gates, cells)
+        ctx.save_for_backward(x, w, u, y, gates, cells, resets if layers.anew else None)
         ctx.kernels, ctx.tiling, ctx.layers = kernels, tiling, layers
         ctx.set_materialize_grads(False)
         # Copied, because a state that is carried on must not keep the outputs of all steps alive.
@@ -194,9 +199,9 @@ class _PersistentLayer(torch.autograd.Function):
     def backward(
         ctx: Any, dy: Tensor | None, dh: Tensor | None, dc: Tensor | None
     ) -> tuple[Tensor | None, ...]:
-        x, w, u, y, gates, cells = ctx.saved_tensors
-        dy = torch.zeros_like(y[1:]) if dy is None else dy.contiguous()
-        dh_last, dc_last = (None if value is None else value.contiguous() for value in (dh, dc))
+        x, w, u, y, gates, cells, begun = ctx.saved_tensors
+        dy = torch.zeros_like(y[1:]) if dy is None else _aligned(dy)
+        dh_last, dc_last = (None if value is None else _aligned(value) for value in (dh, dc))
         steps, lanes, hidden = dy.shape
         dgates = dy.new_empty(steps, lanes, 4 * hidden)
         dh0, dc0 = torch.empty_like(dy[0]), torch.empty_like(dy[0])
@@ -208,10 +213,17 @@ class _PersistentLayer(torch.autograd.Function):
         ctx.kernels.launch("backward", arguments, ctx.tiling)
         dx = dgates @ w if ctx.needs_input_grad[2] else None
         bias = dbias.sum(0).to(w.dtype)
+        before = y[:-1] if begun is None else y[:-1].masked_fill(begun[..., None], 0)
         stream = ctx.layers.side_stream
-        with contextlib.nullcontext() if stream is None else stream.running(dgates, y, x):
-            dw, du = _weight_gradients(dgates, x, y[:-1], w.shape[1])
+        with contextlib.nullcontext() if stream is None else stream.running(dgates, before, x):
+            dw, du = _weight_gradients(dgates, x, before, w.shape[1])
         return None, None, dx, dh0, dc0, dw, du, bias, bias
+
+
+def _aligned(values: Tensor) -> Tensor:
+    """The values in C order at an address that a kernel reads 16 bytes from."""
+    values = values.contiguous()
+    return values.clone() if values.data_ptr() % 16 else values
 
 
 def _weight_gradients(

@@ -56,10 +56,10 @@ def filled(struct: np.dtype[np.void], values: Mapping[str, Value]) -> np.ndarray
     members = struct.names or ()
     if others := {*members} ^ values.keys():
         raise TypeError(f"{', '.join(sorted(others))}: a kernel takes {', '.join(members)}")
-    return np.array(tuple(_number(struct[name], values[name]) for name in members), struct)
+    return np.array(tuple(_number(struct, name, values[name]) for name in members), struct)
 
 
-def _number(kind: np.dtype[Any], value: Value) -> Any:
+def _number(struct: np.dtype[np.void], name: str, value: Value) -> Any:
     """A value of a member as NumPy takes it."""
     match value:
         case Tensor():
@@ -67,7 +67,7 @@ def _number(kind: np.dtype[Any], value: Value) -> Any:
         case None:
             return 0
         case dict():
-            return filled(kind, value)
+            return filled(struct[name], value)
         case _:
             return value
 
