@@ -5,7 +5,8 @@
     layers = Layers.of(modules, "lstm", way.kernel, way.dtype).packed(separators=False)
     outputs, h, c = layers(x, h, c)
 
-`cells` has the equations. The last names compile, record and time whatever runs on a GPU.
+`LSTM` is `torch.nn.LSTM` by the faster way: docs/how/layer.md. `cells` has the equations. The last
+names compile, record and time whatever runs on a GPU.
 """
 
 from seqkit.lstm import cells
@@ -13,10 +14,12 @@ from seqkit.lstm.choice import DTYPES, Execution, Task, fastest
 from seqkit.lstm.fused_calls import TENSOR_CORE
 from seqkit.lstm.graph import GraphedCall, SideStream, milliseconds
 from seqkit.lstm.layers import Layers, make_layers
+from seqkit.lstm.module import LSTM
 from seqkit.lstm.nvrtc import Kernel, KernelError
 
 __all__ = [
     "DTYPES",
+    "LSTM",
     "TENSOR_CORE",
     "Execution",
     "GraphedCall",
