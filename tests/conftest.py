@@ -192,12 +192,6 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
             del sys.modules[module]
 
 
-def install(write: Write, package: str, groups: str) -> None:
-    """What pip leaves of a package that is called so and has these entry points."""
-    write(f"{package}-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {package}\n")
-    write(f"{package}-1.0.dist-info/entry_points.txt", groups)
-
-
 def completed(
     line: Sequence[str],
     cwd: Path | str | None = None,

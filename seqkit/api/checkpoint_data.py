@@ -84,8 +84,8 @@ def _own_data(saved: Checkpoint, catalogue: Catalogue) -> DataConfig:
         elif data.dataset not in catalogue.names("datasets"):
             plugins = ",".join(saved.settings.plugins) or "MODULE"
             raise DataError(
-                f"data.dataset={data.dataset} was not found: install the package that it is from, "
-                f"or give plugins={plugins}, as in the training"
+                f"data.dataset={data.dataset} was not found: give plugins={plugins}, as in the "
+                "training"
             )
     except (SeqkitError, OSError, ValueError) as error:  # gone by now, a name with a NUL
         known = f"the checkpoint's own data: {error}"

@@ -260,7 +260,7 @@ def load(
         checkpoint: a run's folder, of which the best checkpoint is taken, or a file; or the name of
             a ready-made model, shakespeare or etude, if no file or run is called so.
         device: auto, cpu, cuda or cuda:N.
-        plugins: modules that bring the codec, where it is none of an installed package.
+        plugins: modules that bring the codec, where it is none of seqkit's.
 
     Raises:
         ConfigError: an argument of a wrong type, or a plug-in that cannot be used.

@@ -6,10 +6,8 @@ itself: that state is put back.
 
 import contextlib
 import dataclasses
-import importlib.util
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +32,7 @@ _TURN = threading.RLock()
 def recipe_files(config_dirs: Sequence[Path]) -> dict[str, Path]:
     """The file of each recipe by its name; of several with one name that of the first folder.
 
-    The folders of `--config-dir` come first, each with its `recipe` and `recipes`, then seqkit's,
-    then those that packages name in the group `seqkit.recipes` of their entry points.
+    The folders of `--config-dir` come first, each with its `recipe` and `recipes`, then seqkit's.
 
     Raises:
         ConfigError: a folder of `--config-dir` is not there.
@@ -46,11 +43,6 @@ def recipe_files(config_dirs: Sequence[Path]) -> dict[str, Path]:
             raise ConfigError(f"--config-dir {folder}: no such folder")
         folders += [folder / "recipe", folder / "recipes", folder]
     folders.append(disk.config_dir("recipes"))
-    for point in entry_points(group="seqkit.recipes"):
-        top, *inner = point.value.split(".")  # package.folder, of which nothing is imported
-        spec = importlib.util.find_spec(top)
-        places = (spec.submodule_search_locations or ()) if spec else ()
-        folders += [Path(place, *inner) for place in places]
     files = [file for folder in folders for file in folder.glob("*.yaml") if file.is_file()]
     return dict(sorted({file.stem: file for file in reversed(files)}.items()))
 

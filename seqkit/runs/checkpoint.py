@@ -262,12 +262,7 @@ def _codec(path: Path, record: dict[str, Any], catalogue: Catalogue) -> Codec:
     try:
         return codecs.from_spec(record["codec"], catalogue)
     except ConfigError as error:
-        name = record["codec"]["name"]
-        if name in catalogue.names("codecs"):
-            raise UnreadableError(f"{path}: {error}") from error
         plugins = record["config"].get("plugins") or ()
         hint = f"plugins={','.join(plugins)}, as in its training" if plugins else "plugins=MODULE"
-        raise UnreadableError(
-            f"{path}: its codec {name} was not found: install the package that it is from, "
-            f"or give {hint}"
-        ) from error
+        fault = f"{path}: its codec {record['codec']['name']} was not found: give {hint}"
+        raise UnreadableError(fault) from error

@@ -94,7 +94,7 @@ def test_the_command_line_of_doctor_names_the_module(recipe: str, module: str, r
 @pytest.mark.parametrize(
     ("used", "code", "said"),
     [
-        ("data.codec=shifted", 4, "codec shifted was not found: install the package that it is "),
+        ("data.codec=shifted", 4, "codec shifted was not found: give plugins="),
         ("data.dataset=rain", 2, "no data set named rain"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Recipes of one's own and of packages: found in their order, faults named."""
+"""Recipes of one's own: found in their order, faults named."""
 
 from pathlib import Path
 
@@ -8,7 +8,6 @@ from seqkit.compose.recipes import described
 from seqkit.config import Config
 from seqkit.foundation.errors import ConfigError
 from tests.compose.conftest import composed
-from tests.conftest import Write, install
 
 
 @pytest.mark.parametrize(
@@ -92,15 +91,3 @@ def test_a_recipe_that_builds_on_itself_is_named(name: str, text: str, tmp_path:
     (tmp_path / f"{name}.yaml").write_text(text)
     with pytest.raises(ConfigError, match=f"recipe={name}: its defaults lead back"):
         composed([f"recipe={name}"], [tmp_path])
-
-
-def test_packages_bring_recipes_after_seqkits_own(write: Write, tmp_path: Path) -> None:
-    install(write, "of_rain", "[seqkit.recipes]\nx = of_rain.recipes\n")
-    write("of_rain/__init__.py", "1 / 0\n")  # never imported
-    write("of_rain/recipes/rain.yaml", "# Rain\ndefaults: [shakespeare]\nseed: 7\n")
-    write("of_rain/recipes/shakespeare.yaml", "seed: 8\n")
-    assert described([])["rain"] == "Rain"
-    assert composed(["recipe=rain"], []).seed == 7
-    assert composed(["recipe=shakespeare"], []).seed is None
-    (tmp_path / "rain.yaml").write_text("seed: 9\n")
-    assert composed(["recipe=rain"], [tmp_path]).seed == 9

@@ -1,13 +1,11 @@
-"""What can be named: seqkit's own, installed packages', the user's; each fault with its name."""
-
-import sys
+"""What can be named: seqkit's own, and the user's; each fault with its name."""
 
 import pytest
 
 from seqkit.data import etude
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError
-from tests.conftest import Write, install
+from tests.conftest import Write
 
 DATASETS = """
 class Squares:
@@ -47,25 +45,9 @@ def test_a_module_with_a_fault_is_refused_at_once(write: Write, text: str, said:
         Catalogue(["mine"])
 
 
-def test_an_installed_package_is_imported_when_it_is_used(write: Write) -> None:
-    groups = "[seqkit.datasets]\nsquares = pkg_a\nfaulty = pkg_a.faulty\n"
-    install(write, "pkg_a", groups)
-    write("pkg_a/__init__.py", "def locate(folders): ...\n")
-    write("pkg_a/faulty.py", "1 / 0\n")
-    catalogue = Catalogue()
-    assert {"squares", "faulty", "etude"} <= set(catalogue.names("datasets"))
-    assert "pkg_a" not in sys.modules
-    assert callable(catalogue.find("datasets", "squares").locate)
-    said = "the data set faulty of the package pkg_a cannot be loaded: ZeroDivisionError"
-    with pytest.raises(ConfigError, match=said):
-        catalogue.find("datasets", "faulty")
-
-
 def test_of_several_with_one_name_the_first_counts(write: Write) -> None:
-    install(write, "pkg_d", "[seqkit.datasets]\nsquares = pkg_d\netude = pkg_d\n")
-    write("pkg_d/__init__.py", "locate = 3\n")
-    write("mine.py", DATASETS)
+    write("mine.py", DATASETS + "DATASETS['etude'] = Squares()")
     write("yours.py", DATASETS)
     found = Catalogue(["yours", "mine"]).find("datasets", "squares")
     assert type(found).__module__ == "yours"
-    assert Catalogue().find("datasets", "etude") is etude.ETUDE
+    assert Catalogue(["mine"]).find("datasets", "etude") is etude.ETUDE
