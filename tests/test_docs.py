@@ -103,8 +103,7 @@ def test_the_example_of_a_data_set_of_ones_own_works(
     commands = re.findall(r"^    python -m seqkit (.*squares.*|evaluate .*plugins.*)$", PAGE, re.M)
     assert len(commands) == 2
     try:
-        trained = run.ok(*commands[0].split(), *SMALL, "train.max_steps=2")
-        assert "squares: licence: CC0" in trained.err
+        run.ok(*commands[0].split(), *SMALL, "train.max_steps=2")
         assert run.json(*commands[1].split(), "device=cpu")["symbols"] > 1000
     finally:
         sys.modules.pop("my_data", None)

@@ -26,8 +26,6 @@ _FACTS = {
     "data": ("data", "name"),
     "labels": ("data", "labels"),
     "sha256": ("data", "sha256"),
-    "licence": ("data", "licence"),
-    "source": ("data", "citation"),
     "device": ("device",),
     "precision": ("dtype",),
 }

@@ -118,7 +118,6 @@ class _Running:
                 device=training.device_words,
                 precision=training.trainer.execution.precision,
                 run_dir=training.folder.path,
-                credit=corpus.credit,
             )
         )
 

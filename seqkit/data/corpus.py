@@ -124,8 +124,6 @@ class Corpus:
     validation_start: int | None = None
     test_start: int | None = None
     readings: tuple[Symbols, ...] = ()
-    licence: str = ""
-    citation: str = ""
     stand_in: Path | None = None
 
     def record(self) -> dict[str, Any]:
@@ -133,15 +131,7 @@ class Corpus:
         record: dict[str, Any] = {"name": self.name, "sha256": self.sha256, "bytes": self.bytes}
         if self.labels is not None:
             record["labels"] = self.labels.summary
-        credit = {"licence": self.licence, "citation": self.citation}
-        return record | {key: value for key, value in credit.items() if value}
-
-    @property
-    def credit(self) -> str:
-        """Licence and citation in one line; empty without them."""
-        licence = f"licence: {self.licence}" if self.licence else ""
-        source = f"source: {self.citation}" if self.citation else ""
-        return "; ".join(" ".join(part.split()) for part in (licence, source) if part)
+        return record
 
     @property
     def picks_documents(self) -> bool:

@@ -279,8 +279,6 @@ def _corpus_of(
         notes=(*facts["notes"], *source.notes(codec)),
         files=tuple((name, count) for name, count, _ in files),
         whole_documents=(source.is_sound or source.config.cuts_files) and len(starts) > 1,
-        licence=located.licence,
-        citation=located.citation,
         stand_in=located.path if located.stands_in else None,
         validation_start=begins.get(1),
         test_start=begins.get(2),

@@ -29,15 +29,12 @@ class Located:
     stands_in: it is a sample in the place of the data set, which could not be had.
     validation, test: patterns for the files of its own validation and test part, such as
         "*_[0-4].wav"; one with a / is for the path within the folder, such as "test/*".
-    licence, citation: kept in checkpoints, and shown when a training starts.
     """
 
     path: Path
     name: str
     validation: str = ""
     test: str = ""
-    licence: str = ""
-    citation: str = ""
     others: tuple[Path, ...] = ()
     stands_in: bool = False
 

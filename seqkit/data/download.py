@@ -29,7 +29,7 @@ class Download:
         in the order of the names: archives are packed anew now and then.
     member: the folder in the archive, below the archive's only top folder.
     sample: a file that stands in when the download fails.
-    validation, test, licence, citation: as in `Located`.
+    validation, test: as in `Located`.
     """
 
     name: str
@@ -40,8 +40,6 @@ class Download:
     sample: Path | None = None
     validation: str = ""
     test: str = ""
-    licence: str = ""
-    citation: str = ""
 
     def locate(self, folders: Folders) -> Located:
         """The user's own folder, the cache, the network, and last the sample.
@@ -63,7 +61,7 @@ class Download:
                 read = f"a small sample is read, {self.sample.name}"
                 folders.notice(f"{failed}: {read}. For the real data {advice}.")
                 return Located(self.sample, self.sample.name, stands_in=True)
-        return Located(path, self.name, self.validation, self.test, self.licence, self.citation)
+        return Located(path, self.name, self.validation, self.test)
 
     def _fetch(self, path: Path) -> None:
         """Download to a path, whole or not at all. Raises OutputError, and one of `_FAILURES`."""
@@ -124,10 +122,8 @@ TINY_SHAKESPEARE = Download(
     url="https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt",
     sha256="86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed",
     sample=Path(__file__).with_name("verse.txt"),
-    licence="public domain",
-    citation="Karpathy, char-rnn, 2015",
 )
-"""1.1 million characters of the plays, the field's first text to try."""
+"""1.1 million characters of the plays, the field's first text to try (Karpathy, char-rnn, 2015)."""
 SPOKEN_DIGITS = Download(
     name="spoken_digits",
     file="fsdd/recordings",
@@ -136,7 +132,8 @@ SPOKEN_DIGITS = Download(
     member="recordings",
     sha256="1801eae019c063377d98f831d3f93574f259475df7332bb0e3d1b080fb5e6959",
     test="*_[0-4].wav",  # the official one: DIGIT_SPEAKER_INDEX.wav with an index of 0 to 4
-    licence="CC BY-SA 4.0",
-    citation="Jackson et al., Free Spoken Digit Dataset, doi:10.5281/zenodo.1342401",
 )
-"""The Free Spoken Digit Dataset: 3000 clips, 22 minutes, six speakers, 8 kHz."""
+"""The Free Spoken Digit Dataset: 3000 clips, 22 minutes, six speakers, 8 kHz.
+
+Jackson et al., doi:10.5281/zenodo.1342401, under CC BY-SA 4.0.
+"""

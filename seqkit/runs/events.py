@@ -28,8 +28,6 @@ class Started:
     device: str
     precision: str
     run_dir: Path
-    credit: str = ""
-    """Licence and citation of the data, if it has any."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ def describe(event: Event) -> str | None:
             return (
                 f"{verb}: {event.symbols:,} symbols of {data}, {event.vocabulary} distinct; "
                 f"{event.parameters:,} parameters; {event.device}, {event.precision}; "
-                f"into {event.run_dir}" + (f"\n{data}: {event.credit}" if event.credit else "")
+                f"into {event.run_dir}"
             )
         case Validated():
             best = _share(event.scored, event.total)

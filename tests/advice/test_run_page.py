@@ -37,7 +37,7 @@ def hostile(leave: Leave) -> Path:
     run = leave(
         [3.0, 2.0, 1.9], [2.5, 2.1],
         device=HOSTILE, dtype=HOSTILE, versions={"torch": HOSTILE, "seqkit": ["a"]},
-        data={"name": HOSTILE, "sha256": HOSTILE, "licence": LONG[:900_000], "kind": "text"},
+        data={"name": HOSTILE, "sha256": LONG[:900_000], "kind": "text"},
     )  # fmt: skip
     files = RunFiles(run)
     text = HOSTILE.replace("\0", "")
