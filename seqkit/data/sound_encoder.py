@@ -83,7 +83,7 @@ def _conversions(
     recording: SoundReader, rate: int, channels: int, config: DataConfig
 ) -> Counter[tuple[str, str]]:
     """In what a recording is brought to another form."""
-    made = [recording.told] if recording.told else []
+    made = list[str]()
     if recording.sample_rate != rate:
         made.append(f"resampled from {recording.sample_rate} Hz to {rate} Hz")
     if recording.channels < channels:

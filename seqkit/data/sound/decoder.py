@@ -6,9 +6,8 @@ import itertools
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING
 
-import numpy as np
 import soundfile
 
 from seqkit.data import files
@@ -22,7 +21,6 @@ _BY_SOUNDFILE = (b"RIFF", b"RF64", b"fLaC", b"FORM", b".snd")
 _UNTOLD = 1 << 40  # frames; libsndfile reports more if no header says how many
 _OPEN = 0x7EF00000  # bytes; a header says more if the sound was still to come
 _SLACK = 64  # bytes, of headers, that some recorders count twice
-_PCM = (1, 0xFFFE)  # the formats of WAVs whose samples are whole numbers, the second if need be
 _FORMATS = (
     "aac,ac3,aiff,amr,asf,au,avi,caf,eac3,flac,loas,matroska,mov,mp3,mpeg,mpegts,ogg,tta,voc,w64,"
     "wav,wv"
@@ -48,66 +46,12 @@ class Seekable(io.BufferedReader):
             return -1
 
 
-def opened(path: Path, file: IO[bytes]) -> "tuple[soundfile.SoundFile | Padded | Decoder, str]":
-    """The sound of an open file, from its beginning, and what its header says wrongly, if it does.
-
-    Raises BadFileError.
-    """
+def opened(path: Path, file: IO[bytes]) -> "soundfile.SoundFile | Decoder":
+    """The sound of an open file, from its beginning. Raises BadFileError."""
     begin, size = file.read(files.HEAD), file.seek(0, io.SEEK_END)
     file.seek(0)
     _check(path, begin, size)
-    wav, said = _wav(begin), ""
-    if wav and (wav.begin + wav.size > size if wav.size else size > wav.begin):
-        said = "cut off, as the length in its header is wrong: read as far as it goes"
-    if wav and wav.bits == 24 and 0 < wav.block == 4 * wav.channels:
-        return Padded(file, wav, size), said
-    return _by_soundfile(file) or Decoder(path, file), said
-
-
-class _Wav(NamedTuple):
-    """What the header of a WAV says: bytes of a frame, bits of a sample, bytes of all of them."""
-
-    channels: int
-    rate: int
-    block: int
-    bits: int
-    begin: int
-    size: int
-
-
-def _wav(begin: bytes) -> _Wav | None:
-    """The header of a WAV whose samples are whole numbers; None for all else."""
-    place, form = 12, (0,) * 6
-    if begin[:4] + begin[8:12] == b"RIFFWAVE":
-        with contextlib.suppress(struct.error):  # its end is missing
-            while True:
-                name, size = struct.unpack_from("<4sI", begin, place)
-                place += 8
-                if name == b"fmt ":
-                    form = struct.unpack_from("<HHIIHH", begin, place)
-                if name == b"data" and form[0] in _PCM:
-                    return _Wav(form[1], form[2], form[4], form[5], place, min(size, _OPEN))
-                place += size + size % 2
-    return None
-
-
-class Padded:
-    """Samples of 24 bits in four bytes, of which the low three count, read as a SoundFile is."""
-
-    def __init__(self, file: IO[bytes], wav: _Wav, size: int) -> None:
-        """A WAV of `size` bytes."""
-        self.samplerate, self.channels = wav.rate, wav.channels
-        left = size - wav.begin
-        self.frames = min(wav.size or left, left) // wav.block
-        self._file = file
-        file.seek(wav.begin)
-
-    def blocks(self, most: int, dtype: str, always_2d: bool) -> Iterator[Frames]:
-        """The samples in blocks (n, C), n at `most`."""
-        for begin in range(0, self.frames, most):
-            count = min(most, self.frames - begin) * self.channels
-            padded = np.frombuffer(self._file.read(4 * count), "<i4").reshape(-1, self.channels)
-            yield ((padded << 8) / 2.0**31).astype(dtype)
+    return _by_soundfile(file) or Decoder(path, file)
 
 
 def _by_soundfile(file: IO[bytes]) -> "soundfile.SoundFile | None":
@@ -124,7 +68,7 @@ def _by_soundfile(file: IO[bytes]) -> "soundfile.SoundFile | None":
 
 
 def _check(path: Path, begin: bytes, size: int) -> None:
-    """Refuse text, and a WAV or AIFF whose end is missing, which would be read as if whole."""
+    """Refuse what would be read as if it were right: text, a missing end, samples of odd width."""
     if not begin:
         raise BadFileError(path, "cannot be read as sound: it is empty")
     what = files.meant(begin)
@@ -135,6 +79,14 @@ def _check(path: Path, begin: bytes, size: int) -> None:
     if begin.startswith((b"RIFF", b"FORM")) and size + _SLACK - 8 < promised < _OPEN:
         fault = f"truncated: the header promises {promised + 8} bytes, {size} are there"
         raise BadFileError(path, fault)
+    form = begin.find(b"fmt ")
+    if begin.startswith(b"RIFF") and 0 < form < len(begin) - 24:
+        channels, block, bits = (
+            struct.unpack_from("<H", begin, form + at)[0] for at in (10, 20, 22)
+        )
+        if bits == 24 and block == 4 * channels > 0:  # which libsndfile reads as silence
+            hint = "write it anew with 16 bits, or 24 in three bytes"
+            raise BadFileError(path, "its samples are 24 bits in four bytes", hint)
 
 
 class Decoder:

@@ -15,7 +15,7 @@ import soundfile
 
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Frames, Wave
-from seqkit.data.sound.decoder import Decoder, Padded, Seekable, opened
+from seqkit.data.sound.decoder import Decoder, Seekable, opened
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import shared_cores
 from seqkit.foundation.wording import counted
@@ -53,8 +53,6 @@ class SoundReader:
             self.sample_rate, self.channels = sound.samplerate, sound.channels
             self.promised: int = sound.frames
             """How many frames the header says there are; 0 if it does not."""
-            self.told: str
-            """What the header says wrongly, and what was done; empty if it does not."""
         if self.sample_rate < _LEAST_RATE:
             fault = f"its header says {self.sample_rate} Hz: give it its true sample rate"
             raise BadFileError(path, fault)
@@ -129,15 +127,14 @@ class SoundReader:
             raise BadFileError(self.path, fault)
 
     @contextlib.contextmanager
-    def _sound(self) -> Iterator["soundfile.SoundFile | Padded | Decoder"]:
+    def _sound(self) -> Iterator["soundfile.SoundFile | Decoder"]:
         """The file from its beginning. Raises BadFileError, also for what fails as it is read."""
         try:
             if self._content is None and not stat.S_ISREG(self.path.stat().st_mode):
                 raise BadFileError(self.path, "no file of sound")  # a pipe might never open
             raw = io.FileIO(self.path) if self._content is None else io.BytesIO(self._content)
             with Seekable(raw) as file:
-                sound, self.told = opened(self.path, file)
-                yield sound
+                yield opened(self.path, file)
         except soundfile.SoundFileError as error:
             raise BadFileError(self.path, f"truncated or damaged: {error}") from error
         except OSError as error:
