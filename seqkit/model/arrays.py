@@ -79,7 +79,11 @@ class NetworkArrays:
         return self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
 
     def gate_table(self, name: str) -> Floats | None:
-        """One of `CharRNN.gate_tables`; None if it reads nothing of that name."""
+        """What each row of an embedding adds to the bottom layer's gates, (rows, G·H).
+
+        Biases are left out. One-hot symbols (V, G·H) stand under `embedding`, too. None if the
+        network reads nothing of that name.
+        """
         if self.config.input != "embedding":
             return self.layer(0)[0].T if name == "embedding" else None
         if f"{name}.weight" not in self.weights:

@@ -85,19 +85,6 @@ class CharRNN(nn.Module):
         """Where it is."""
         return self.head.weight.device
 
-    def gate_tables(self) -> dict[str, Tensor]:
-        """What each row of its tables adds to the bottom layer's gates, (rows, G·H), by name.
-
-        Biases are left out. One-hot symbols (V, G·H) stand under `embedding`, too.
-        """
-        w, size = self.runnable_weights().layers.weights[0].w, self.config.embedding_size
-        if self.embedding is None:
-            return {"embedding": w.T}
-        found = {"embedding": self.embedding.weight @ w[:, :size].T}
-        if self.labels is not None:
-            found["labels"] = self.labels.weight @ w[:, size:].T
-        return found
-
     def copied(self) -> "CharRNN":
         """A network with the same weights in memory of its own, which takes no gradients."""
         network = copy.deepcopy(self).requires_grad_(False)

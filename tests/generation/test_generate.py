@@ -16,6 +16,7 @@ from seqkit.generation.generate import Trained, feed_prompt
 from seqkit.generation.sampler import Blocks, Request, Sampling
 from seqkit.model.char_rnn import CharRNN
 from seqkit.symbols import Integers
+from tests.generation.engines.networks import stepped
 
 CODEC = MuLaw(7, 40)
 
@@ -48,13 +49,14 @@ def test_a_prompt_is_read_as_if_it_were_generated(
     model: CharRNN, by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(generate, "_BLOCK", 2)
-    score = TorchEngine(model, 7).score if by == "step" else partial(score_by_network, model, 7)
+    step = partial(stepped, TorchEngine(model, 7))
+    score = step if by == "step" else partial(score_by_network, model, 7)
     begin, prompt = (model.zero_state(1), 2), np.array([1, 4, 0, 6, 4], np.uint8)
     logits, state = feed_prompt(score, begin, prompt, nothing(1))
     _, begun = feed_prompt(score, begin, prompt[:0], nothing(1))
     symbols = prompt.astype(np.int64)[:, None]
-    stepped, after = TorchEngine(model, 7).score(symbols, begun, nothing(1))
-    np.testing.assert_allclose(logits, stepped[-1], atol=1e-6)
+    wanted, after = step(symbols, begun, nothing(1))
+    np.testing.assert_allclose(logits, wanted[-1], atol=1e-6)
     torch.testing.assert_close(state.c, after.c)
 
 

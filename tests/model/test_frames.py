@@ -11,6 +11,7 @@ from seqkit.config import ModelConfig
 from seqkit.generation.engines.pytorch import PreparedStep
 from seqkit.lstm import cells
 from seqkit.model.char_rnn import CharRNN
+from tests.generation.engines.networks import stepped
 
 N, B, P, V, H, LABELS = 5, 3, 4, 7, 6, 5
 
@@ -135,7 +136,7 @@ def test_a_prepared_step_gives_the_same(kind: str) -> None:
         begun, before = model(symbols[:6], model.zero_state(B), labels=known[:6])
         wanted, end = model(symbols[6:], before, labels=known[6:])
     step = PreparedStep(model, V)
-    logits, after = step.score(symbols[6:].numpy(), before, labels.numpy())
+    logits, after = stepped(step, symbols[6:].numpy(), before, labels.numpy())
     assert np.allclose(logits, wanted, atol=1e-5)
     for one, other in zip(after, end, strict=True):
         assert one.shape == other.shape

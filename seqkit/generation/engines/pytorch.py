@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from seqkit.foundation.machine import shared_cores
 from seqkit.generation.sampler import Drawing, draw, guided
 from seqkit.lstm import cells
+from seqkit.model.arrays import NetworkArrays
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.frames import rows_of
 from seqkit.model.state import State, fed_of
@@ -42,11 +43,12 @@ class PreparedStep:
         assert len(model.config.labels) <= 1
         self._cell = model.config.cell
         self._skips = model.config.skip_connections
-        self._dtype = dtype
+        self._dtype, self._device = dtype, model.device
         layers = model.runnable_weights().layers.weights
-        tables = model.gate_tables()
-        self._table = self._prepared(tables["embedding"])
-        self._labels = self._prepared(tables["labels"]) if "labels" in tables else None
+        table, labels = map(NetworkArrays.of(model).gate_table, ("embedding", "labels"))
+        assert table is not None
+        self._table = self._prepared(torch.from_numpy(table))
+        self._labels = None if labels is None else self._prepared(torch.from_numpy(labels))
         self._transposed = model.config.hidden_size >= _TRANSPOSED
         self._inputs = [self._columns(layer.w) for layer in layers]
         self._hidden = [self._columns(layer.u) for layer in layers]
@@ -68,7 +70,7 @@ class PreparedStep:
             self._frame.append(self._prepared(rows))
 
     def _prepared(self, tensor: Tensor) -> Tensor:
-        return tensor.to(self._dtype).contiguous()
+        return tensor.to(self._device, self._dtype).contiguous()
 
     def _columns(self, weight: Tensor) -> Tensor:
         """What rows are multiplied by."""
@@ -77,7 +79,7 @@ class PreparedStep:
     @torch.inference_mode()
     def split(self, state: State) -> Carried:
         """The state in the form that a step takes."""
-        state = state.on(self._table.device)
+        state = state.on(self._device)
         h, c = (self._prepared(values) for values in state[:2])
         layers = [*chain.from_iterable(zip(h.unbind(), c.unbind(), strict=True))]
         if self.places == 1:
@@ -90,15 +92,6 @@ class PreparedStep:
     def fed(self, state: State) -> int:
         """How many inputs of the step under way were fed."""
         return fed_of(state.frame, self.places)
-
-    def _joined(self, carried: Carried, fed: int) -> State:
-        """What `split` made this of, after so many inputs of a step; 0: all."""
-        count = 2 * len(self._hidden)
-        h, c = (torch.stack(carried[first:count:2]).float() for first in (0, 1))
-        frame = h.new_zeros(h.shape[1], 0)
-        if self.places > 1:
-            frame = carried[-1][:, : (fed - 1) % self.places].float()
-        return State(h, c, frame[None])
 
     @torch.inference_mode()
     def __call__(
@@ -160,19 +153,9 @@ class PreparedStep:
             after += [x, c]
         return after
 
-    def score(self, symbols: Integers, state: State, labels: Integers) -> tuple[Floats, State]:
-        """See Engine: feed symbols (N, S) step by step."""
-        chosen = self.on_device(labels)
-        fed, carried, rows = self.fed(state), self.split(state), []
-        for each in self.on_device(symbols):
-            logits, carried = self(each, carried, chosen, fed)
-            fed = (fed + 1) % self.places
-            rows.append(logits)
-        return torch.stack(rows).cpu().numpy(), self._joined(carried, fed).arrays()
-
     def on_device(self, numbers: Integers) -> Tensor:
         """Symbols or labels where the step runs."""
-        return torch.from_numpy(numbers).to(self._table.device)
+        return torch.from_numpy(numbers).to(self._device)
 
 
 class TorchEngine(PreparedStep):
@@ -208,8 +191,6 @@ class TorchEngine(PreparedStep):
 
     def score(self, symbols: Integers, state: State, labels: Integers) -> tuple[Floats, State]:
         """See Engine."""
-        if self._model.device.type == "cpu":
-            return super().score(symbols, state, labels)
         return score_by_network(self._model, self._size, symbols, state, labels)
 
 
@@ -217,7 +198,7 @@ class TorchEngine(PreparedStep):
 def score_by_network(
     network: CharRNN, size: int, symbols: Integers, state: State, labels: Integers
 ) -> tuple[Floats, State]:
-    """What `Engine.score` does, in one call of a network on a GPU; `size` is the codec's V."""
+    """What `Engine.score` does, in one call of a network; `size` is the codec's V."""
     fed, begin = torch.from_numpy(symbols).to(network.device), state.on(network.device)
     known = torch.from_numpy(labels).to(network.device).expand(len(fed), -1)[..., None]
     logits, after = network(fed, begin, labels=known)

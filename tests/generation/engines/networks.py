@@ -1,5 +1,7 @@
 """Networks and comparisons that the tests of all engines share."""
 
+from functools import partial
+
 import numpy as np
 import torch
 
@@ -78,6 +80,21 @@ def labels_of(model: CharRNN, streams: int) -> Integers:
     return np.random.default_rng(8).integers(0, max(model.config.label_rows, 1), streams)
 
 
+def stepped(
+    step: PreparedStep, symbols: Integers, state: State, labels: Integers
+) -> tuple[Floats, State]:
+    """What `Engine.score` gives, step by step."""
+    chosen, fed, carried, rows = step.on_device(labels), step.fed(state), step.split(state), []
+    for each in step.on_device(symbols):
+        logits, carried = step(each, carried, chosen, fed)
+        fed = (fed + 1) % step.places
+        rows.append(logits)
+    count = len(carried) - 2 * (step.places > 1)
+    h, c = (torch.stack(carried[first:count:2]).float() for first in (0, 1))
+    frame = carried[-1][:, : (fed - 1) % step.places]  # none of a symbol a step
+    return torch.stack(rows).cpu().numpy(), State(h, c, frame.float()[None]).arrays()
+
+
 def differences(
     engine: Engine | PreparedStep, model: CharRNN, size: int, streams: int, steps: int, fed: int = 0
 ) -> tuple[float, float]:
@@ -88,7 +105,8 @@ def differences(
     symbols = np.random.default_rng(1).integers(0, size, (steps, streams))
     state = random_state(model, streams, fed)
     labels = labels_of(model, streams)
-    logits, after = engine.score(symbols, state, labels)
+    score = partial(stepped, engine) if isinstance(engine, PreparedStep) else engine.score
+    logits, after = score(symbols, state, labels)
     with torch.inference_mode(), exact_fp32:
         device = state.h.device
         given = torch.from_numpy(symbols).to(device)

@@ -1,5 +1,7 @@
 """Replayed graphs make the same steps and draws as the steps themselves."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,7 @@ from tests.generation.engines.networks import (
     in_frames,
     network,
     random_state,
+    stepped,
 )
 
 
@@ -30,7 +33,7 @@ def test_it_needs_a_gpu() -> None:
 @pytest.mark.parametrize("precision", ["fp32", "fp16"])
 def test_symbols_are_drawn_by_the_rule(sampling: Sampling, precision: str) -> None:
     model = network(2, 64, 33, device="cuda")
-    score = PreparedStep(model, 33, DTYPES[precision]).score
+    score = partial(stepped, PreparedStep(model, 33, DTYPES[precision]))
     check_draws(CudaGraphEngine(model, 33, 3, precision), model, 3, 300, sampling, score)
 
 
