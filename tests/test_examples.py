@@ -152,6 +152,14 @@ def test_training_loop(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFix
     assert float(lines[2].split()[-1]) < losses[0] / 2
 
 
+def test_forecast(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["--steps", "12", "--hidden-size", "8"]
+    lines = script(monkeypatch, capfd, "forecast.py", *words).splitlines()
+    theirs, ours = (float(line.split()[-1]) for line in lines)
+    assert theirs < 0.123
+    assert abs(ours - theirs) < 0.01  # on a CPU the same
+
+
 @pytest.mark.thorough
 def test_search(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     words = ["text.txt", "--trials", "2", *SMALL, "train.max_steps=2"]
