@@ -232,6 +232,5 @@ class Trainer:
         try:
             self.progress, self._time.elapsed = read_numbers(values)
             self._step.restore(tensors)
-            self._validation.restore(self.progress)
         except (ConfigError, TypeError, ValueError) as error:
             raise CheckpointError(f"the training state does not fit this run: {error}") from error

@@ -76,13 +76,6 @@ class Validation:
         weights, temperature = self._chosen
         return calibrated(self._weights.models()[weights], temperature)
 
-    def restore(self, progress: TrainingProgress) -> None:
-        """At the best step, take again what its validation chose."""
-        weights, temperature = progress.best_weights, progress.best_temperature
-        at_best = progress.step == progress.best_step
-        if at_best and weights in self._weights.models() and temperature:
-            self._chosen = weights, temperature
-
     def validate(self, progress: TrainingProgress) -> Validated:
         """Validate the weights as they are, and note in `progress` what was found.
 

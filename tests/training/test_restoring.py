@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from seqkit.foundation.errors import CheckpointError
-from seqkit.training.events import Event, Stepped, Validated
+from seqkit.training.events import Event, Stepped
 from seqkit.training.trainer import Trainer
 from tests.training.test_trainer import trainer
 
@@ -68,22 +68,6 @@ def test_a_restored_training_goes_on_to_the_last_bit(
     precision: str, step: int, settings: dict[str, object]
 ) -> None:
     check_resume(precision, step, "cpu", **settings)
-
-
-def test_a_training_restored_at_its_best_step_evaluates_what_was_chosen_there() -> None:
-    made = trainer(average=0.9, calibrate=True)
-    for event in made.run():
-        if isinstance(event, Validated) and event.step:
-            break
-    values, tensors = made.state()
-    assert made.progress.best_step == made.progress.step
-    assert made.progress.best_temperature != 1
-    resumed = trainer(average=0.9, calibrate=True)
-    resumed.model.load_state_dict(made.model.state_dict())
-    resumed.restore(values, {name: tensor.clone() for name, tensor in tensors.items()})
-    chosen = resumed.evaluation_model().state_dict()
-    for name, value in made.evaluation_model().state_dict().items():
-        assert torch.equal(value, chosen[name]), name
 
 
 @pytest.mark.gpu
