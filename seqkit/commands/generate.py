@@ -13,7 +13,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.run_folders import samples_folder
 from seqkit.foundation.stdout import Product
 from seqkit.generation import listening
-from seqkit.generation.generate import generate, require_streams
+from seqkit.generation.generate import generate
 from seqkit.runs.named_checkpoint import load_checkpoint
 
 
@@ -34,7 +34,6 @@ def _run(keys: Keys, catalogue: Catalogue, console: Console, interrupts: Interru
     saved = load_checkpoint(keys.checkpoint, catalogue, console)
     chosen = device.find_device(keys.device, for_all=True)
     many = "takes" if keys.takes > 1 else "streams"
-    require_streams(saved.model, getattr(keys, many), chosen, many)  # even names take memory
     medium, source, request = saved.asked(keys)
     listening.check(request.takes, request.length, saved.codec, saved.recording)
     prompt = medium.read_prompt(source, console.notice)

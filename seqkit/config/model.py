@@ -196,12 +196,13 @@ class SampleKeys:
         "for a line end, a tab and a backslash; the word document: where the model ends its "
         "document (model.ends)",
     )
-    streams: int = option(1, "samples to generate side by side", minimum=1)
+    streams: int = option(1, "samples to generate side by side", minimum=1, maximum=10_000)
     takes: int = option(
         1,
         "of sound: make so many side by side, and keep the one that is most like the recording "
         "that the model learnt and copies it least",
         minimum=1,
+        maximum=1000,
     )
     temperature: float | None = option(
         None,

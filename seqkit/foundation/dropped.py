@@ -76,7 +76,7 @@ KEYS: dict[str, str] = {
     "to": "hf upload, of huggingface_hub, shares a checkpoint",
 }
 """By the key, or by key=value where one value of a key is gone."""
-URL = "no checkpoint is fetched: hf download USER/NAME FILE fetches one; give checkpoint=FILE"
+URL = "download the file, and give checkpoint=FILE: hf download fetches one from Hugging Face's hub"
 """Of a URL, such as hf://USER/NAME, in the place of a checkpoint."""
 OF_NETWORK = ("model.cell_clip", "model.conditions", "model.lookback")
 """Keys with which, unless they are 0, a network gives other numbers: it is not read."""

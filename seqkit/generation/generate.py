@@ -6,12 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from seqkit.config import ModelConfig
 from seqkit.data.codecs import Codec, Spectral
 from seqkit.data.labels import Labels
 from seqkit.evaluation.recording import Recording
-from seqkit.foundation import machine
-from seqkit.foundation.device import Device
 from seqkit.generation import listening
 from seqkit.generation.engines import choose_engine
 from seqkit.generation.labelled import choice_of
@@ -24,10 +21,6 @@ REMEMBERED = 100_000
 """Symbols of a prompt that are read, the last ones: far more than a state remembers."""
 Scoring = Callable[[Integers, State, Integers], tuple[Floats, State]]
 _BLOCK = 512  # symbols of a prompt that are read at a time
-# Bytes for each stream, measured: of each unit of each layer (the state, before and after a step),
-# of each unit (gates), and of each symbol (logits, and probabilities in float64).
-_ON_CPU = (44, 20, 20)
-_ON_GPU = (16, 0, 8)
 
 
 @dataclass(frozen=True)
@@ -69,11 +62,10 @@ def generate(
         watch: hands on what is drawn, and may end it, before loops and takes are made of it.
 
     Raises:
-        ConfigError, DeviceError: the engine that was asked for cannot run, or not so many streams;
-            or there is no such label; or nothing is new.
+        ConfigError, DeviceError: the engine that was asked for cannot run, or there is no such
+            label; or nothing is new.
     """
     network, codec = trained.model, trained.codec
-    require_streams(network.config, request.streams, network.device)
     choice = choice_of(trained.labels, request, notice)
     fits, engine = _engine(trained, request, choice.weights, notice)
     most = REMEMBERED // network.config.frame * network.config.frame
@@ -149,11 +141,3 @@ def _keeping(trained: Trained, kept: tuple[object, Engine], blocks: Blocks) -> I
     with contextlib.suppress(GeneratorExit):
         yield from blocks
     trained.engines[:] = [kept]
-
-
-def require_streams(model: ModelConfig, streams: int, device: Device, key: str = "streams") -> None:
-    """Refuse streams that cannot fit; `key` asks for them. Raises DeviceError."""
-    each_layer, each_unit, each_symbol = _ON_GPU if device.type == "cuda" else _ON_CPU
-    of_units = (each_layer * model.num_layers + each_unit) * model.hidden_size
-    needed = streams * (of_units + each_symbol * model.vocabulary_size)
-    machine.require_memory(needed, f"{key}={streams}", "Give fewer.", device)

@@ -115,7 +115,7 @@ REFUSED = [
     (f"{PERSISTENT} model.hidden_size=1088", 2, "not lstm with 1088"),
     (f"{PERSISTENT} model.hidden_size=64 model.cell=gru", 2, "not gru with 64"),
     ("recipe=shakespeare data.path=text.txt model.hidden_size=300000", 5, "needs at least"),
-    ("generate checkpoint={run} streams=1000000000", 5, "streams=1000000000 needs at least"),
+    ("generate checkpoint={run} streams=1000000000", 2, "streams=1000000000"),
     # Places where nothing can be written.
     ("recipe=shakespeare data.path=text.txt run_dir=text.txt", 6, "is a file"),
     ("recipe=shakespeare data.path=text.txt run_dir=text.txt/run", 6, "is a file"),
