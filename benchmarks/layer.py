@@ -184,7 +184,7 @@ def row_of_errors(shape: Shape) -> dict[str, Any]:
         gradients = torch.autograd.grad(y, [*leaves, *module.parameters()], dy.to(y.dtype))
         names = ["y", "h", "c", "dx", "dh0", "dc0", *(f"d{name}" for name in weights)]
         pairs = zip(names, (*out, *gradients), exact[over], strict=True)
-        errors = {name: float((a - b).norm() / (b.norm() + 1e-12)) for name, a, b in pairs}
+        errors = {name: ((a - b).norm() / (b.norm() + 1e-12)).item() for name, a, b in pairs}
         found[kind if over is None else f"{kind}, resets"] = errors
     return found
 

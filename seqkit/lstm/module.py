@@ -123,7 +123,7 @@ class LSTM(nn.LSTM):
 
     def _call(self, input: Tensor, resets: Tensor | None) -> _Call | None:
         """The call, if our kernels could take its input; None if they could not."""
-        weights = cast(Tensor, self.weight_ih_l0)
+        weights = cast(Tensor, self._flat_weights[0])
         autocast = torch.is_autocast_enabled("cuda") and input.dtype in _CAST
         dtype = torch.get_autocast_dtype("cuda") if autocast else input.dtype
         if input.dim() != 3 or not input.numel() or dtype not in _CAST[1:]:
