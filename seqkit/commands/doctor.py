@@ -87,8 +87,6 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     session = Session(catalogue, console.notice, console.progress)
     wrong, corpus = list[faults.Fault](), load_corpus(config.data, session, readings=True)
     require_cut(config.data, corpus.name, len(corpus.files), len(corpus.whole.starts))
-    if config.data.kind == config.data.codec == "auto" and corpus.codec.kind == "bytes":
-        wrong.append(faults.Fault("neither text nor a known format of sound: bytes are learnt"))
     if config.data.kind == "auto":  # the command line to copy says what was found
         config.data.kind = corpus.codec.kind
     faults.require_enough(corpus, config.data.split, config.train, config.recipe)

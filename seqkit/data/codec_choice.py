@@ -12,7 +12,6 @@ from seqkit.data import codecs
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, SoundCodec, Spectral, TextCodec
 from seqkit.data.codecs.spectral import LENGTHS, choose
 from seqkit.data.datasets import Source
-from seqkit.data.files import head, is_text
 from seqkit.data.sound import Frames
 from seqkit.data.sound.reader import SoundReader
 from seqkit.data.sound_encoder import SHORTEST, SILENT, frames_of
@@ -80,16 +79,13 @@ def _of_text(source: Source, progress: Progress, codec: Characters | None) -> Te
 
 
 def kind_of_text(source: Source) -> type[TextCodec]:
-    """The class of codecs for the files, as the keys ask for it, or by their content."""
+    """The class of codecs for the files, as the keys ask for it."""
     config = source.config
     if config.codec != "auto":
         kind = codecs.find(config.codec, source.catalogue)
         assert issubclass(kind, TextCodec)
         return kind
-    raw = config.kind == "bytes"
-    if config.kind == "auto":
-        raw = not any(is_text(head(file), config.encoding) for file in source.files.values())
-    return Bytes if raw else Characters
+    return Bytes if config.kind == "bytes" else Characters
 
 
 def _of_sound(source: Source, progress: Progress) -> SoundCodec:

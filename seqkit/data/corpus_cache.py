@@ -276,7 +276,7 @@ def _corpus_of(
         source.bytes,
         skipped=facts["skipped"] + bad * source.is_sound,
         unreadable_files=bad,
-        notes=(*facts["notes"], *source.notes(codec)),
+        notes=(*facts["notes"], *source.notes),
         files=tuple((name, count) for name, count, _ in files),
         whole_documents=(source.is_sound or source.config.cuts_files) and len(starts) > 1,
         stand_in=located.path if located.stands_in else None,

@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 
 from seqkit.config import DataConfig
-from seqkit.data.codecs import Codec
 from seqkit.data.file_search import Search, is_folder
 from seqkit.data.files import stamp
 from seqkit.foundation.catalogue import Catalogue
@@ -181,12 +180,10 @@ class Source:
         listing = "".join(f"{sha256}  {name}\n" for name, sha256 in of_files.items())
         return hashlib.sha256(listing.encode("utf-8", "surrogateescape")).hexdigest()
 
-    def notes(self, codec: Codec) -> list[str]:
+    @property
+    def notes(self) -> list[str]:
         """What the user is told of the choice of files."""
-        notes, search = list[str](), self.search
-        if codec.kind == "bytes" and (self.config.kind, self.config.codec) == ("auto", "auto"):
-            notes.append("not text: read as bytes, as with data.kind=bytes")
+        search = self.search
         of_folder = not self.is_sound and any(map(is_folder, self.located.paths))
-        if of_folder or search.left_out or search.errors:
-            notes.append(search.note(len(self.documents)))
-        return notes
+        told = of_folder or search.left_out or search.errors
+        return [search.note(len(self.documents))] if told else []

@@ -13,20 +13,15 @@ from pathlib import Path
 
 from seqkit.config import DataConfig
 from seqkit.data import files
-from seqkit.data.files import COLUMN_HINT, POINTER, SOUND_HINT, TABLE, TEXT_HINT, BadFileError
+from seqkit.data.files import SOUND_HINT, TEXT_HINT, BadFileError
 from seqkit.data.sound import reader
 from seqkit.data.text_encoder import check_plain
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.run_folders import is_run
 from seqkit.foundation.wording import composed
 
-_REASONS = {TABLE: "Parquet or Arrow", POINTER: "pointers of Git LFS"}
-_HINTS = {  # where nothing is taken, by the reason for which files are left out
-    _REASONS[TABLE]: f"{COLUMN_HINT} of these",
-    _REASONS[POINTER]: "`git lfs pull` fetches the files",
-    "not sound": TEXT_HINT,
-    "sound": SOUND_HINT,
-}
+_HINTS = {"not sound": TEXT_HINT, "sound": SOUND_HINT}
+"""Where nothing is taken, by the reason for which files are left out."""
 _WORDS = {"audio": "file of sound", "text": "file of text", "bytes": "file"}
 Entry = tuple[int, Path]
 """The number of a path of data, from 1, and a file at or below it."""
@@ -114,36 +109,27 @@ class Search:
                 yield from ((number, file) for file in self._below(path))
 
     def _below(self, folder: Path) -> Iterator[Path]:
-        """All files below a folder, but for what seqkit made and what is hidden.
-
-        Links come last, but for those to folders that lead back: up, or to what was read already.
-        """
-        top, seen, linked = Path(os.path.realpath(folder)), set[str](), list[Path]()
+        """All files below a folder, but for runs and what is hidden; links are followed once."""
+        top, seen = Path(os.path.realpath(folder)), set[str]()
 
         def refused(error: OSError) -> None:
             self._refuse(BadFileError.of(Path(error.filename), error))
 
-        for name, folders, files_in in os.walk(folder, onerror=refused, followlinks=True):
+        for name, folders, names in os.walk(folder, onerror=refused, followlinks=True):
             place, real, reason = Path(name), os.path.realpath(name), ""
             if real in seen or (place != folder and top.is_relative_to(real)):
                 reason = "linked in a circle or twice"
-            elif is_run(place):
+            elif place != folder and is_run(place):
                 reason = "holding a run"
             if reason:
                 self.left_out[reason] += 1
                 folders.clear()
                 continue
             seen.add(real)
-            hidden = {each for each in (*folders, *files_in) if each.startswith(".")}
+            hidden = {each for each in (*folders, *names) if each.startswith(".")}
             self.left_out.update(["hidden"] * len(hidden))
-            folders[:] = {*folders} - hidden
-            folders.sort(key=lambda each: ((place / each).is_symlink(), each))
-            for file in (each for each in files_in if each not in hidden):
-                if (place / file).is_symlink():
-                    linked.append(place / file)
-                else:
-                    yield place / file
-        yield from linked
+            folders[:] = sorted({*folders} - hidden)
+            yield from (place / each for each in names if each not in hidden)
 
     def _kind_of(self, paths: Sequence[Path], found: Sequence[Entry]) -> str:
         """Whether data.kind=auto takes the paths for sound or for text.
@@ -200,12 +186,7 @@ class Search:
             return f"not {self.config.pattern}"
         if name and self.kind == "audio" and not self.config.pattern and not _is_named_sound(file):
             return "not sound"
-        try:
-            status = file.stat()
-        except OSError as error:
-            if file.is_symlink() and not isinstance(error, PermissionError):
-                return "linked to nothing"
-            raise
+        status = file.stat()
         if not stat.S_ISREG(status.st_mode):  # not to be opened: it might never end
             return "neither file nor folder"
         if not status.st_size and self.kind != "audio":
@@ -214,11 +195,9 @@ class Search:
             file.open("rb").close()
             return ""
         begin = files.head(file)
-        if name and not self.config.pattern and not name.lower().endswith(".txt"):
-            if (what := files.meant(begin)) in _REASONS:
-                return _REASONS[what]
-            if not files.is_text(begin, self.config.encoding):
-                return "sound" if _is_named_sound(file) else "not text"
+        by_content = name and not self.config.pattern and not name.lower().endswith(".txt")
+        if by_content and not files.is_text(begin, self.config.encoding):
+            return "sound" if _is_named_sound(file) else "not text"
         check_plain(file, begin, self.config.encoding)
         return ""
 

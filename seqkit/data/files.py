@@ -3,7 +3,6 @@
 import codecs
 import difflib
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +19,6 @@ HEAD = 1 << 15
 """Bytes that are looked at to tell what a file holds."""
 SOUND_HINT = "recipe=my_sound learns from sound, recipe=wav_generation from 20 minutes or more"
 TEXT_HINT = "recipe=shakespeare learns from text"
-COLUMN_HINT = "docs/reference/data.md has how to learn from a column"
 Watch = Callable[[int], None]
 """Told how many bytes were read, each time."""
 Sink = OutputFile | BytesIO
@@ -30,29 +28,17 @@ _BLOCK = 1 << 22  # bytes
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _UTF32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _TEXT_BYTES = bytes({*b"\a\b\t\n\v\f\r\x1a\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
-TABLE = f"a Parquet or Arrow file: {COLUMN_HINT} of it"
-_MIDI = "a MIDI file, which has notes and no sound: render it to a WAV with a synthesizer first"
-PLAYLIST = "a playlist: give data.path=FILE for each recording, or their folder"
-POINTER = "a pointer of Git LFS: `git lfs pull` fetches the file itself"
-_PACKED = (
-    "a document, an archive or a picture: save its text as plain text, or read it as it is: "
-    "data.kind=bytes"
-)
+_PLAYLIST = "a playlist: give data.path=FILE for each recording, or their folder"
+_POINTER = "a pointer of Git LFS: `git lfs pull` fetches the file itself"
+_DOCUMENT = "a document: save its text as plain text, or read it as it is: data.kind=bytes"
 _BEGINNINGS = {
-    TABLE: (b"ARROW1\0\0", b"PAR1"),
-    PLAYLIST: (b"#EXTM3U", b"[playlist]"),
-    _MIDI: (b"MThd",),
-    POINTER: (b"version https://git-lfs.github.com/",),
-    _PACKED: (
-        *(b"PK\x03\x04", b"%PDF-", b"{\\rtf", b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ\0", b"GIF8"),
-        *(b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
-        *(b"SQLite format 3\0", b"\x89HDF\r\n\x1a\n", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"),
-        b"\x28\xb5\x2f\xfd",
-    ),
+    b"#EXTM3U": _PLAYLIST,
+    b"[playlist]": _PLAYLIST,
+    b"version https://git-lfs.github.com/": _POINTER,
+    b"%PDF-": _DOCUMENT,
+    b"{\\rtf": _DOCUMENT,
 }
-"""How files begin that might pass for text, by what they are, and what to do with them."""
-_TAR = slice(257, 262)
-_NO_TEXT = re.compile("[\0-\6\x0e-\x19\x1c-\x1f\ufffd]")
+"""How files begin that pass for text and are none, and what to do with them."""
 _NULS, _FEW = 0.8, 8  # of every second byte of UTF-16, and in all
 
 
@@ -140,9 +126,7 @@ def digest_of(file: Path, count: Watch) -> str:
 
 def meant(begin: bytes) -> str:
     """What a file that begins so is, if not text, and what to do; empty if that is not known."""
-    if begin[_TAR] == b"ustar":
-        return _PACKED
-    return next((what for what, starts in _BEGINNINGS.items() if begin.startswith(starts)), "")
+    return next((what for start, what in _BEGINNINGS.items() if begin.startswith(start)), "")
 
 
 def wide_encoding(begin: bytes) -> str:
@@ -155,9 +139,8 @@ def wide_encoding(begin: bytes) -> str:
     if begin.startswith(_UTF16_MARKS):
         return "utf-16"
     for first, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
-        nuls, whole = begin[first::2].count(0), len(begin) // 2
-        text = begin[: 2 * whole].decode(encoding, "replace").rstrip("\ufffd")
-        if nuls > max(_NULS * whole, _FEW) and not _NO_TEXT.search(text):
+        high, low = begin[first::2], begin[1 - first :: 2]
+        if 0 not in low and high.count(0) > max(_NULS * len(high), _FEW):
             return encoding
     return ""
 
@@ -170,8 +153,6 @@ def encoding_with_mark(encoding: str) -> str:
 
 def is_text(begin: bytes, encoding: str) -> bool:
     """Whether a file that begins so looks like text, in this encoding or in another one."""
-    if meant(begin):
-        return False
     try:
         if "\0" not in codecs.getincrementaldecoder(encoding)().decode(begin):
             return True

@@ -73,8 +73,8 @@ def _text_blocks(file: Path, config: DataConfig, count: Watch) -> Iterator[str]:
 def check_plain(file: Path, begin: bytes, encoding: str) -> None:
     """Raise BadFileError for what may happen to be text, too, but is meant to be something else.
 
-    That is sound (silence is text), documents, archives and pictures, and UTF-16 or UTF-32 that is
-    read otherwise. `begin` is how the file begins.
+    That is sound (silence is text), documents, playlists, and UTF-16 or UTF-32 that is read
+    otherwise. `begin` is how the file begins.
     """
     wide = files.wide_encoding(begin)
     is_sound = b"\0" in begin and reader.is_sound(file)
@@ -93,7 +93,10 @@ def _advice(file: Path) -> str:
         return f"it looks like text in {wide.upper()}: give data.encoding={wide}"
     if reader.is_sound(file):
         return f"it is sound; {SOUND_HINT}"
-    return f"give its encoding, data.encoding={_ENCODINGS}, or read any file with data.kind=bytes"
+    return (
+        f"give its encoding, data.encoding={_ENCODINGS}, save a document as plain text, or read "
+        "any file with data.kind=bytes"
+    )
 
 
 def pieces_of(file: Path, kind: str, config: DataConfig, count: Watch) -> Iterator[str | bytes]:

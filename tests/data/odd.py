@@ -189,7 +189,7 @@ FILES = (
     refused("pointer.wav", lambda: LFS, "git lfs pull"),
     refused("samples.pcm", lambda: PCM, "rate"),
     refused("samples.wav", lambda: PCM, "samples.wav"),
-    refused("melody.mid", lambda: b"MThd\0\0\0\6\0\1\0\1\1\xe0MTrk" + bytes(500), "MIDI"),
+    refused("melody.mid", lambda: b"MThd\0\0\0\6\0\1\0\1\1\xe0MTrk" + bytes(500), "melody.mid"),
     refused("playlist.m3u", lambda: b"#EXTM3U\n#EXTINF:123,Song\nsong.mp3\n", "playlist"),
     refused("zipped.wav", lambda: archive(a="x" * 1000), "zipped.wav"),
     text("plain.txt", TEXT.encode),

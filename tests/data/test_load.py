@@ -15,9 +15,6 @@ from tests.data.conftest import WORDS, load
 def test_what_a_file_holds_tells_how_it_is_read(text: Path, sound: Path) -> None:
     assert load(text).codec.name == "characters"
     assert load(sound).codec.name == "mu_law"
-    raw = text.with_name("raw")
-    raw.write_bytes(bytes(range(256)))
-    assert load(raw).codec.name == "bytes"
 
 
 @pytest.mark.parametrize(

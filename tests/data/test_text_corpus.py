@@ -39,9 +39,8 @@ def test_any_file_can_be_read_as_bytes(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(data)
     corpus = load(tmp_path / "a.bin", kind="bytes")
     assert corpus.codec.decode(corpus.whole.symbols) == data
-    automatic = load(tmp_path / "a.bin", kind="auto")
-    assert automatic.codec.to_spec() == {"name": "bytes"}
-    assert automatic.notes == ("not text: read as bytes, as with data.kind=bytes",)
+    with pytest.raises(DataError, match=r"read any file with data\.kind=bytes"):
+        load(tmp_path / "a.bin", kind="auto")
 
 
 def test_a_given_codec_is_kept_and_unknown_characters_follow_the_rule(tmp_path: Path) -> None:

@@ -71,9 +71,8 @@ def _check(path: Path, begin: bytes, size: int) -> None:
     """Refuse what would be read as if it were right: text, a missing end, samples of odd width."""
     if not begin:
         raise BadFileError(path, "cannot be read as sound: it is empty")
-    what = files.meant(begin)
-    if what in (files.PLAYLIST, files.POINTER) or files.is_text(begin, "utf-8"):
-        hint = what or files.TEXT_HINT
+    if files.is_text(begin, "utf-8"):
+        hint = files.meant(begin) or files.TEXT_HINT
         raise BadFileError(path, "cannot be read as sound: it is text", hint)
     promised = int.from_bytes(begin[4:8], "little" if begin.startswith(b"RIFF") else "big")
     if begin.startswith((b"RIFF", b"FORM")) and size + _SLACK - 8 < promised < _OPEN:
@@ -81,9 +80,7 @@ def _check(path: Path, begin: bytes, size: int) -> None:
         raise BadFileError(path, fault)
     form = begin.find(b"fmt ")
     if begin.startswith(b"RIFF") and 0 < form < len(begin) - 24:
-        channels, block, bits = (
-            struct.unpack_from("<H", begin, form + at)[0] for at in (10, 20, 22)
-        )
+        channels, block, bits = struct.unpack_from("<H8xHH", begin, form + 10)
         if bits == 24 and block == 4 * channels > 0:  # which libsndfile reads as silence
             hint = "write it anew with 16 bits, or 24 in three bytes"
             raise BadFileError(path, "its samples are 24 bits in four bytes", hint)
