@@ -70,13 +70,11 @@ def _prediction(
 
 def _score_fields(score: Score, part: Part, corpus: Corpus) -> dict[str, Any]:
     """A score in nats and in bits, by symbol and by byte of text."""
-    codec, nats = corpus.codec, score.interval
+    codec = corpus.codec
     size = None if codec.kind == "audio" else baselines.text_bytes(part.symbols, codec)
     return {
         "loss": score.loss,
-        "loss_interval": nats,
         "bits_per_symbol": score.bits_per_symbol,
-        "bits_interval": nats and [bound / math.log(2) for bound in nats],
         "symbols": score.symbols,
         "bytes": size,
         "loss_per_byte": size and score.nats / size,
@@ -86,15 +84,5 @@ def _score_fields(score: Score, part: Part, corpus: Corpus) -> dict[str, Any]:
 
 def _table(result: dict[str, Any]) -> str:
     """A line for each field that there is."""
-    known = {name: value for name, value in result.items() if value is not None}
-    return "\n".join(f"{name:16} {_shown(value)}" for name, value in known.items())
-
-
-def _shown(value: Any) -> str:
-    match value:
-        case float():
-            return f"{value:.4f}"
-        case [low, high]:
-            return f"{low:.4f} to {high:.4f} (95 %)"
-        case _:
-            return str(value)
+    rounded = {k: f"{v:.4f}" if isinstance(v, float) else v for k, v in result.items()}
+    return "\n".join(f"{name:16} {value}" for name, value in rounded.items() if value is not None)

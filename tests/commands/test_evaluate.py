@@ -47,9 +47,6 @@ def test_every_protocol_tells_what_it_measured(run: Run, trained: Path, text_fil
         assert (score["protocol"], score["part"]) == (name, None)
         assert (score["symbols"], score["skipped"]) == (len(text_file.read_bytes()), 0)
         assert score["window"] == (256 if name == "windowed" else None)
-        low, high = score["loss_interval"]
-        assert low < score["loss"] < high
-        assert score["bits_interval"] == pytest.approx([low / math.log(2), high / math.log(2)])
         assert score["xz_bits"] == scores["streaming"]["xz_bits"]
     assert scores["dynamic"]["loss"] < 0.9 * scores["streaming"]["loss"]
 

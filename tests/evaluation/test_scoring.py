@@ -1,4 +1,4 @@
-"""Every symbol is scored once, by each protocol as one would by hand; intervals tell the spread."""
+"""Every symbol is scored once, by each protocol as one would by hand."""
 
 import dataclasses
 import math
@@ -10,9 +10,8 @@ import torch
 from seqkit.config import ModelConfig
 from seqkit.data.corpus import Part
 from seqkit.evaluation import dynamic, scoring
-from seqkit.evaluation.scoring import Score, Scored
+from seqkit.evaluation.scoring import Scored
 from seqkit.model.char_rnn import CharRNN
-from seqkit.symbols import Floats
 
 V, START = 6, 2
 RNG = np.random.default_rng(5)
@@ -80,25 +79,3 @@ def test_the_end_of_a_document_is_no_symbol_that_could_have_followed(model: Char
     settings = dynamic.Learning(rate=0.0)
     learnt = dynamic.evaluate(Scored(with_ends, data, START), settings)
     assert learnt.loss == pytest.approx(expected, rel=1e-5)
-
-
-def interval_of(nats: Floats) -> list[float]:
-    """The interval of a part of 32 blocks with these nats, 1000 symbols each."""
-    found = Score((1000 * nats).astype(np.float64), np.full(32, 1000)).interval
-    assert found is not None
-    return found
-
-
-def test_blocks_of_known_spread() -> None:
-    means = RNG.normal(2.0, 0.3, 32)
-    low, high = interval_of(means)
-    error = means.std() / 32**0.5
-    assert low == pytest.approx(means.mean() - 1.96 * error, abs=0.15 * error)
-    assert high == pytest.approx(means.mean() + 1.96 * error, abs=0.15 * error)
-
-
-def test_neighbours_that_are_alike_make_it_wider() -> None:
-    steps = RNG.normal(size=3200)
-    smooth = np.convolve(steps, np.ones(60) / 60**0.5, "same")  # the same spread, correlated
-    widths = [np.ptp(interval_of(nats.reshape(32, -1).mean(1))) for nats in (2 + steps, 2 + smooth)]
-    assert widths[1] > 3 * widths[0]
