@@ -34,8 +34,8 @@ def asked_for(
     """
     if asked.path:
         paths = stdin.on_disk(asked.path, session.notice, session.progress)
-        data = saved.as_read(dataclasses.replace(asked, path=paths))
-        data = dataclasses.replace(data, max_vocabulary=0)
+        data = dataclasses.replace(asked, path=paths, max_vocabulary=0)
+        data = data.read_as(saved.settings.data)
     else:
         if asked != DataConfig():
             session.notice("without data.path the data are read as the checkpoint's own were")

@@ -200,7 +200,7 @@ def write_sample(training: Training, step: int, notice: Notice) -> Sampled | Non
     """
     closing, folder = training.closing, training.folder
     try:
-        length = min(closing.medium.glimpse, closing.length)
+        length = min(closing.medium.glimpse, closing.request.length)
         request = dataclasses.replace(closing.request, length=length, streams=1)
         if closing.medium.printed:  # so short a text is there before another engine is set up
             request = dataclasses.replace(request, engine="torch", precision="auto")

@@ -72,12 +72,13 @@ def _print_sample(training: Training, console: Console) -> None:
         return
     codec = training.corpus.codec
     if codec.kind == "audio":  # text is seen as it is made
-        seconds = closing.length / codec.symbol_rate
+        seconds = closing.request.length / codec.symbol_rate
         console.notice(f"making the closing sample, {seconds:.3g} s of sound")
     with ended_by_signals() as interrupts, device.memory_errors(SMALLER):
         with console.progress("setting up"):
             blocks = closing_sample(training, console.notice)
-        sample = Sample(medium, closing.prompt, closing.length, console, interrupts, streams)
+        length = closing.request.length
+        sample = Sample(medium, closing.prompt, length, console, interrupts, streams)
         blocks = sample.watched(blocks)
         if medium.printed:
             sample.document = training.config.data.document

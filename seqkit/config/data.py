@@ -1,6 +1,6 @@
 """Keys that say where the symbols come from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from seqkit.foundation.settings import option
 
@@ -101,3 +101,7 @@ class DataConfig:
     def cuts_files(self) -> bool:
         """Whether text is cut into documents within files."""
         return self.document != "file"
+
+    def read_as(self, own: "DataConfig") -> "DataConfig":
+        """The keys with which other data are read as those of `own` were."""
+        return self if self.cuts_files else replace(self, document=own.document)

@@ -15,7 +15,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from seqkit.config import Config, DataConfig, ModelConfig, SampleKeys
+from seqkit.config import Config, ModelConfig, SampleKeys
 from seqkit.data import codecs
 from seqkit.data.codecs import Codec
 from seqkit.data.labels import Labels
@@ -93,11 +93,6 @@ class Checkpoint:
     def asked(self, keys: SampleKeys) -> Asked:
         """The sample that keys ask it for. Raises as `asked_of`."""
         return asked_of(keys, self.codec, self.model, self.sampling)
-
-    def as_read(self, data: DataConfig) -> DataConfig:
-        """The keys with which other data is read as the training's own was."""
-        own = self.settings.data.document
-        return dataclasses.replace(data, document=own) if data.document == "file" else data
 
     def save(
         self,

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit.config import Config
-from seqkit.data import stdin
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus
 from seqkit.data.load import Known
@@ -19,6 +18,7 @@ from seqkit.foundation.session import Notice, Session
 from seqkit.runs import named_checkpoint, resume
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
+from seqkit.stages import settings
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Claim:
     def is_over(self) -> bool:
         """Whether the run came to its end, and no more is asked for."""
         finished = self.saved and self.folder.finished_at == self.saved.metrics.get("step")
-        return bool(finished) and not resume.MAY_CHANGE & {*self.changed}
+        return bool(finished) and not settings.MAY_CHANGE & {*self.changed}
 
     def over(self, config: Config, changed: Sequence[str]) -> str:
         """What is said of a run that came to its end. Raises ConfigError for other settings."""
@@ -47,7 +47,7 @@ class Claim:
         keys = ("max_steps", "max_minutes", "patience", "max_epochs")
         ends = " and ".join(f"train.{key}" for key in keys if getattr(config.train, key))
         said = f"this run is finished, at step {self.saved.metrics.get('step')}"
-        if differs := resume.allowed(config, self.saved, changed):
+        if differs := settings.allowed(config, self.saved, changed):
             raise ConfigError(f"{differs}; {said}")
         return f"{self.folder.path}: {said}; a larger {ends} extends it"
 
@@ -61,7 +61,7 @@ class Claim:
             return
         if saved.data.get("sha256") != corpus.sha256:
             changed += (f"the data itself (the run learns from {saved.data.get('name')})",)
-        if differs := resume.allowed(config, saved, changed):
+        if differs := settings.allowed(config, saved, changed):
             notice(f"going on though {differs}")
 
 
@@ -104,76 +104,40 @@ def claimed(config: Config, session: Session) -> Iterator[Claim]:
                 read = *config.data.path, *prompts, config.init_from
                 folder.check_new(read, overwrite=config.overwrite)
         if goes_on:
-            config = _filled_up(config, saved, session)
-            changed = resume.differences(config, saved.settings)
-            resume.allowed(config, saved, changed)  # refused before data
+            config = settings.filled_up(config, saved, session.notice)
+            changed = settings.differences(config, saved.settings)
+            settings.allowed(config, saved, changed)  # refused before data
             yield Claim(folder, config, saved, changed)
         else:
             yield Claim(folder, config)
 
 
-def _filled_up(config: Config, saved: Checkpoint, session: Session) -> Config:
-    """The config, with where and how the run reads its data if it does not say so itself."""
-    data, stored = config.data, saved.settings
-    if not data.path and stored.data.path:
-        session.notice(f"the run goes on with its own data: {' and '.join(stored.data.path)}")
-        data = dataclasses.replace(data, path=stored.data.path)
-    data = dataclasses.replace(data, pattern=data.pattern or stored.data.pattern)
-    if stored.init_from:
-        data = saved.as_read(data)
-    origin = config.init_from or stored.init_from
-    return dataclasses.replace(config, data=data, init_from=origin)
+def settled(claim: Claim, session: Session) -> tuple[Config, Known, Checkpoint | None]:
+    """Find out where the data are, and read the weights to start from.
 
-
-@dataclass(frozen=True)
-class Settled:
-    """What a training is by, before its data are read.
-
-    config: what is asked for, as a run keeps it.
-    known: what the checkpoint to start from decides on how they are read.
-    other: the checkpoint of another training whose weights it starts from, if any.
-    """
-
-    config: Config
-    known: Known
-    other: Checkpoint | None = None
-
-
-def settled(claim: Claim, session: Session) -> Settled:
-    """Find out what a run is by: where its data are, and what its weights to start from decide.
+    Returns:
+        The config as the run keeps it; what the checkpoint to start from decides on how data are
+        read; and this one, if it is of another training.
 
     Raises:
         SeqkitError: standard input cannot be read, or the weights to start from.
     """
-    saved, ranks, other = claim.saved, session.ranks, None
+    saved, ranks, origin = claim.saved, session.ranks, None
     with ranks.turn(ranks.rank.local_number == 0):  # the others find what it left in the cache
-        config = _located(claim.config, session)
+        config = settings.located(claim.config, session)
         if saved is None and config.init_from is not None:
-            other = named_checkpoint.load_checkpoint(config.init_from, session.catalogue, session)
-            data = other.as_read(config.data)
+            origin = named_checkpoint.load_checkpoint(config.init_from, session.catalogue, session)
+            data = config.data.read_as(origin.settings.data)
             if data.document != config.data.document:
                 told = f"data.document={data.document}, as in the training of the checkpoint"
                 session.notice(told)
             config = dataclasses.replace(config, data=data)
-    start, known = saved or other, Known()
+    start, known = saved or origin, Known()
     if start is not None:
         data = config.data
         # New characters get symbols, if there is a limit up to that; or else data.unknown counts.
         grows = data.unknown == "error" or data.max_vocabulary > 0
         grows = grows and saved is None and isinstance(start.codec, Characters)
-        read = other.settings.data if other else None  # a resumed run's were compared before
+        read = origin.settings.data if origin else None  # a resumed run's were compared before
         known = Known(start.codec, start.labels, read, grow=grows, samples=saved is None)
-    return Settled(config, known, other)
-
-
-def _located(config: Config, session: Session) -> Config:
-    """The config as a run keeps it: absolute paths, and a file in place of standard input."""
-    prompt = [] if config.prompt_file is None else [config.prompt_file]
-    files = stdin.on_disk([*config.data.path, *prompt], session.notice, session.progress)
-    config = dataclasses.replace(
-        config,
-        data=dataclasses.replace(config.data, path=files[: len(config.data.path)]),
-        prompt_file=str(Path(files[-1]).absolute()) if prompt else None,
-        prompt_audio=config.prompt_audio and str(Path(config.prompt_audio).absolute()),
-    )
-    return resume.as_kept(config)
+    return config, known, origin

@@ -8,13 +8,13 @@ from torch import Tensor
 
 from seqkit.config import ARITHMETIC_KEYS, ModelConfig, TrainConfig, check_model
 from seqkit.data.codecs import Characters
-from seqkit.data.corpus import Corpus, Part
+from seqkit.data.corpus import Corpus
 from seqkit.data.lanes import Lanes
 from seqkit.foundation import device, machine
 from seqkit.foundation.errors import ConfigError, DeviceError
 from seqkit.foundation.session import Notice, Session
 from seqkit.foundation.wording import counted
-from seqkit.lstm import DTYPES, TENSOR_CORE, Execution, KernelError, Task, fastest
+from seqkit.lstm import DTYPES, Execution, KernelError, Task, fastest
 from seqkit.model.arrays import count_parameters
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
@@ -29,8 +29,16 @@ _KEPT = {"lstm": 9, "gru": 5, "rnn_tanh": 2, "rnn_relu": 2}
 _LOGIT_BYTES = 10  # logits, their log_softmax, and the gradients of both
 
 
-def shape_of(wanted: ModelConfig, start: Checkpoint | None, corpus: Corpus) -> ModelConfig:
-    """The network to train: as it is wanted, or that of the weights to start from."""
+def shape_of(wanted: ModelConfig, start: Checkpoint | None, data: TrainingData) -> ModelConfig:
+    """The network to train: as it is wanted, or that of the weights to start from.
+
+    Raises ConfigError where the data do not fit it, or have no ends to learn.
+    """
+    if wanted.ends and len(data.unabridged.starts) == 1:
+        raise ConfigError(
+            "model.ends=true: the training part is one document, or the beginning of one, and "
+            "ends nowhere: give a folder in which each document is a file"
+        )
     if start is not None:
         model = dataclasses.replace(
             start.model,
@@ -38,13 +46,13 @@ def shape_of(wanted: ModelConfig, start: Checkpoint | None, corpus: Corpus) -> M
         )
         check_model(model)
         return model
-    size = corpus.codec.size + bool(wanted.ends)
+    corpus, codec = data.corpus, data.corpus.codec
+    size = codec.size + bool(wanted.ends)
     asked = wanted.vocabulary_size or size
     if asked < size or (wanted.ends and asked > size):
         raise ConfigError(
             f"model.vocabulary_size={asked}: the data has {size} symbols to predict: leave it out"
         )
-    codec = corpus.codec
     frame = codec.phases if codec.kind == "audio" else 1
     if wanted.symbols_per_step not in (0, 1, frame):
         raise ConfigError(
@@ -61,34 +69,31 @@ def shape_of(wanted: ModelConfig, start: Checkpoint | None, corpus: Corpus) -> M
     return shape
 
 
-def require_ends(wanted: ModelConfig, part: Part) -> None:
-    """Raise ConfigError where ends of documents are to be learnt of a part that has none."""
-    if wanted.ends and len(part.starts) == 1:
-        raise ConfigError(
-            "model.ends=true: the training part is one document, or the beginning of one, and "
-            "ends nowhere: give a folder in which each document is a file"
-        )
-
-
-def as_asked(
-    wanted: ModelConfig, model: ModelConfig, start: Checkpoint | None, notice: Notice
+def keys_of(
+    shape: ModelConfig, wanted: ModelConfig, start: Checkpoint | None, notice: Notice
 ) -> ModelConfig:
-    """The network that is trained, with keys as its data have them left out if they were."""
-    of_data = {key: getattr(wanted, key) and getattr(model, key) for key in _OF_DATA}
-    asked = dataclasses.replace(model, **of_data)
-    if start is not None and asked != wanted:
+    """The keys by which a run has its network: what its data decide is left out if it was."""
+    of_data = {key: getattr(wanted, key) and getattr(shape, key) for key in _OF_DATA}
+    keys = dataclasses.replace(shape, **of_data)
+    if start is not None and keys != wanted:
         notice("the model is that of the checkpoint, whatever the recipe and model.* say")
-    return asked
+    return keys
 
 
 def lay_out(
-    data: TrainingData, model: ModelConfig, train: TrainConfig, seed: int, session: Session
+    data: TrainingData,
+    model: ModelConfig,
+    train: TrainConfig,
+    seed: int,
+    session: Session,
+    chosen: torch.device,
 ) -> Lanes:
-    """The part to learn in lanes, of which this process shows its share.
+    """The part to learn in lanes, of which this process shows its share on a device.
 
     Raises:
         ConfigError: windows that cut a frame, or more processes than lanes.
         DataError: it is too little for two windows.
+        DeviceError: a step takes more memory than there is.
     """
     rank, several = session.ranks.rank, len(data.unabridged.starts) > 1
     shift_seed = seed if train.shift_lanes else None
@@ -101,6 +106,10 @@ def lay_out(
         session.notice(
             f"the data is short: {counted(lanes.batch_size, 'lane')} in place of {wanted}"
         )
+    precision, *_ = device.candidate_precisions(train.precision, chosen)
+    places = lanes.widest * lanes.sequence_length
+    needed = footprint(model, places, precision, averaged=train.average > 0)
+    machine.require_memory(needed, "this training", SMALLER, chosen)
     return lanes
 
 
@@ -132,15 +141,6 @@ def execution(
         chosen = choose_execution(task, precisions, timed=not train.deterministic)
     if chosen != before and (before or on_gpu):
         session.notice(f"kernels: {chosen}")
-    if on_gpu and task.hidden_size % TENSOR_CORE and task.backend != "unrolled":
-        session.notice(
-            f"model.hidden_size={task.hidden_size}: the fast kernels of this GPU take multiples of "
-            f"{TENSOR_CORE}"
-        )
-    if on_gpu and task.backend == "auto" and not chosen.persistent and task.own_kernels:
-        widest = dataclasses.replace(chosen, kernel=task.own_kernels[-1])
-        if reason := task.refusal(widest):
-            session.notice(f"cuDNN runs the layers: the persistent kernel {reason}")
     if task.widens(chosen):
         session.notice(
             f"this PyTorch computes wrong gradients for layers of {task.hidden_size} units in bf16 "
@@ -184,16 +184,6 @@ def task_of(model: CharRNN, lanes: Lanes) -> Task:
         resets=lanes.has_separators,
         within=config.skip_connections or any(config.unit_dropout),
     )
-
-
-def require_memory(
-    model: ModelConfig, train: TrainConfig, lanes: Lanes, chosen: torch.device
-) -> None:
-    """Refuse a training that cannot fit into the device's memory. Raises DeviceError."""
-    precision, *_ = device.candidate_precisions(train.precision, chosen)
-    places = lanes.widest * lanes.sequence_length
-    needed = footprint(model, places, precision, averaged=train.average > 0)
-    machine.require_memory(needed, "this training", SMALLER, chosen)
 
 
 def footprint(model: ModelConfig, places: int, precision: str, *, averaged: bool) -> int:

@@ -8,7 +8,6 @@ Each stage is a function of values that came before it, which it leaves as they 
 import contextlib
 import dataclasses
 import functools
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -29,20 +28,18 @@ from seqkit.generation.engines import check_engine
 from seqkit.generation.medium import Medium
 from seqkit.generation.sampler import Request
 from seqkit.model.char_rnn import CharRNN
-from seqkit.runs import resume
 from seqkit.runs.asked import asked_of
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as load_checkpoint
 from seqkit.runs.folder import RunFolder
-from seqkit.stages import network
+from seqkit.stages import network, settings
 from seqkit.stages.claim import Claim, claimed, settled
 from seqkit.stages.data import read_data, recording_to_keep
 from seqkit.symbols import Symbols
-from seqkit.training.schedule import Clock
 from seqkit.training.step import Plan
 from seqkit.training.trainer import Trainer
 
-_OWN_KEYS = resume.PLACE_KEYS | {"checkpoint", "out", "run_dir", "runs", "quiet"}
+_OWN_KEYS = settings.PLACE_KEYS | {"checkpoint", "out", "run_dir", "runs", "quiet"}
 """Keys in which processes may differ: the same data may lie elsewhere, and rank 0 alone writes."""
 _DOCUMENTS = 10  # in the closing sample, where files hold many
 
@@ -54,11 +51,6 @@ class ClosingSample:
     medium: Medium
     prompt: Symbols
     request: Request
-
-    @property
-    def length(self) -> int:
-        """Symbols of each stream."""
-        return self.request.length
 
 
 @dataclass(frozen=True)
@@ -194,37 +186,33 @@ def _check_alike(config: Config, ranks: Ranks) -> None:
 
 def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training:
     """The training of a run: its data, its network, and what trains it."""
-    ranks, saved, by = session.ranks, claim.saved, settled(claim, session)
-    config, train, seed, notice = by.config, by.config.train, by.config.fixed_seed, session.notice
-    goes_on = saved is not None
-    data = read_data(config.data, by.known, train, session, recipe=config.recipe, goes_on=goes_on)
+    ranks, notice, saved = session.ranks, session.notice, claim.saved
+    config, known, origin = settled(claim, session)
+    train, seed, goes_on = config.train, config.fixed_seed, saved is not None
+    data = read_data(config.data, known, train, session, recipe=config.recipe, goes_on=goes_on)
     corpus, start = data.corpus, saved
-    if by.other is not None:
-        start = network.grown(by.other, corpus, bool(config.model.ends), seed, notice)
+    if origin is not None:
+        start = network.grown(origin, corpus, bool(config.model.ends), seed, notice)
     claim.compare(config, corpus, notice)
-    model = network.shape_of(config.model, start, corpus)
-    network.require_ends(config.model, data.unabridged)
-    closing = _closing(config, corpus, model, chosen, session)
-    lanes = network.lay_out(data, model, train, seed, session)
-    network.require_memory(model, train, lanes, chosen)
-    # This takes a while: all is checked.
-    kept = saved and saved.recording
-    recording = kept or ranks.shared(lambda: recording_to_keep(data, session))
-    asked = network.as_asked(config.model, model, start, notice)
+    shape = network.shape_of(config.model, start, data)
+    closing = _closing(config, corpus, shape, chosen, session)
+    lanes = network.lay_out(data, shape, train, seed, session, chosen)
+    # All is checked, and the rest takes a while.
+    recording = None if saved is None else saved.recording
+    recording = recording or ranks.shared(lambda: recording_to_keep(data, session))
     with device.memory_errors(network.SMALLER):
-        built = network.build(model, start, seed, chosen)
-        execution = ranks.shared(lambda: network.execution(train, built, lanes, session, saved))
-        now = ranks.clock if train.max_minutes else time.monotonic
-        clock = Clock(train.max_minutes, now)
+        model = network.build(shape, start, seed, chosen)
+        execution = ranks.shared(lambda: network.execution(train, model, lanes, session, saved))
         plan = Plan(config.optimizer, train, seed, execution)
-        trainer = Trainer(built, lanes, data.validation, plan, clock, ranks)
+        trainer = Trainer(model, lanes, data.validation, plan, ranks=ranks)
         if saved is not None:
             tensors = {name: torch.tensor(own) for name, own in saved.training_tensors.items()}
             trainer.restore(saved.training or {}, tensors)
     path = [str(corpus.stand_in)] if corpus.stand_in else config.data.path  # with which it goes on
-    kept_keys = dataclasses.replace(config.data, path=path)
+    keys = dataclasses.replace(config.data, path=path)
+    model_keys = network.keys_of(shape, config.model, start, notice)
     return Training(
-        config=dataclasses.replace(config, model=asked, data=kept_keys),
+        config=dataclasses.replace(config, model=model_keys, data=keys),
         folder=claim.folder,
         saved=saved,
         changed=claim.changed,

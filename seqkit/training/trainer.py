@@ -51,7 +51,7 @@ class Trainer:
         lanes: the training part; with several processes, the share of this one.
         validation: the validation part; empty for none.
         plan: how the network is trained.
-        clock: for train.max_minutes; by default that of the machine.
+        clock: for train.max_minutes; by default that of all processes.
         ranks: the processes that train together; all of them have to call the same methods.
         """
         train = plan.train
@@ -61,7 +61,8 @@ class Trainer:
         limits = [train.max_steps] if train.max_steps is not None else []
         limits += [train.max_epochs * lanes.steps] if train.max_epochs else []
         self._limit = min(limits, default=None)  # None: only time ends the training
-        self._time = clock or Clock(train.max_minutes)
+        now = ranks.clock if train.max_minutes else time.monotonic
+        self._time = clock or Clock(train.max_minutes, now)
         self._rate = 0.0  # of the last update
         self._plan, self.execution = plan, plan.execution
         self._step = TrainingStep(model, lanes, plan, ranks)
