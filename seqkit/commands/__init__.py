@@ -21,7 +21,6 @@ _SAMPLING = (
 )
 _RUN = ("recipe", "run_dir", "runs", "resume", "init_from", "overwrite")
 _OUTPUT = ("out", "overwrite")
-_SWEEP = ("gpus", "jobs", "launcher")
 _OF_RUN = {"run_dir": "the folder of a run"}
 
 
@@ -45,7 +44,7 @@ COMMANDS = {
     "train": Command(
         "learn from text or sound and give a sample (the default)",
         "recipe=shakespeare data.path=my.txt run_dir=runs/a",
-        (*_SAMPLING, *_RUN, *_SWEEP, "data", "device", "model", "optimizer", "train"),
+        (*_SAMPLING, *_RUN, "data", "device", "launcher", "model", "optimizer", "train"),
         shared=True,
     ),
     "generate": Command(

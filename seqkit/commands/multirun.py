@@ -5,14 +5,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from seqkit import compose
 from seqkit.commands.interrupts import Interrupts
-from seqkit.config import Keys
-from seqkit.foundation import disk, machine
+from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DeviceError
@@ -70,17 +69,17 @@ def run(words: Sequence[str], config_dirs: list[Path]) -> int:
         Catalogue(config.plugins)  # which refuses a faulty plug-in
     if not all(config.recipe for config in configs):
         raise ConfigError("no recipe: a sweep needs one, also to go on: give recipe=NAME")
-    slots = min(sweep.gpus or sweep.jobs or 1, len(lines))
-    start = _starter(sweep, slots)
+    gpus = _gpus() if sweep.launcher == "local" else []
     first = configs[0]
     folder = _folder(first.run_dir, RunFolder.timed(Path(first.runs), first.recipe or ""))
     options = [f"--config-dir={place}" for place in config_dirs]
-    jobs = _jobs(lines, [*options, *(["device=cuda"] if sweep.gpus else [])], folder)
+    jobs = _jobs(lines, [*options, *(["device=cuda"] if gpus else [])], folder)
     console = Console(first.quiet)
-    console.notice(f"{counted(len(jobs), 'job')} into {folder}, {slots} at once")
+    at_once = f", {len(gpus)} at once" if gpus else ""
+    console.notice(f"{counted(len(jobs), 'job')} into {folder}{at_once}")
     with Interrupts(at_once=False) as interrupts:
         try:
-            _run_all(jobs, slots, start, console, interrupts)
+            _run_all(jobs, gpus or [None], console, interrupts)
         finally:
             console.notice("\n".join(["", *aligned([_HEAD, *(job.row for job in jobs)])]))
             console.notice(f"compare them with: {command_line('compare', f'runs={folder}')}")
@@ -115,47 +114,40 @@ def _jobs(lines: Sequence[Sequence[str]], options: Sequence[str], folder: Path) 
     return jobs
 
 
-def _starter(sweep: Keys, slots: int) -> Callable[[Job, int], subprocess.Popen[bytes]]:
-    """Returns what starts a job in a place. Raises ConfigError, DeviceError where nothing can."""
-    if sweep.launcher == "serial" and (sweep.gpus or sweep.jobs):
-        raise ConfigError("several jobs at once: give launcher=local, too")
-    environment, gpus = dict(os.environ), list[str]()
-    if slots > 1 and not machine.are_given():
-        environment["OMP_NUM_THREADS"] = str(max(1, machine.own_cores() // slots))
-    if sweep.gpus:
-        import torch
+def _gpus() -> list[str]:
+    """The GPUs of this machine, or of CUDA_VISIBLE_DEVICES. Raises DeviceError: there is none."""
+    import torch
 
-        present = torch.cuda.device_count()
-        gpus = environment.get(_GPUS, ",".join(map(str, range(present)))).split(",")
-        if present < slots:
-            raise DeviceError(f"gpus={sweep.gpus}: there are {present}: give fewer")
+    present = torch.cuda.device_count()
+    if not present:
+        raise DeviceError("launcher=local runs a job on each GPU, and there is none: leave it out")
+    return os.environ.get(_GPUS, ",".join(map(str, range(present)))).split(",")[:present]
 
-    def start(job: Job, slot: int) -> subprocess.Popen[bytes]:
-        with disk.reopen(job.log) as log:
-            return subprocess.Popen(
-                job.command,
-                env={**environment, _GPUS: gpus[slot]} if gpus else environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log.fileno(),
-                stderr=log.fileno(),
-                process_group=0,  # a Ctrl-C reaches it through this program, and once
-            )
 
-    return start
+def _start(job: Job, gpu: str | None) -> "subprocess.Popen[bytes]":
+    with disk.reopen(job.log) as log:
+        return subprocess.Popen(
+            job.command,
+            env=None if gpu is None else {**os.environ, _GPUS: gpu},
+            stdin=subprocess.DEVNULL,
+            stdout=log.fileno(),
+            stderr=log.fileno(),
+            process_group=0,  # a Ctrl-C reaches it through this program, and once
+        )
 
 
 def _run_all(
     jobs: Sequence[Job],
-    slots: int,
-    start: Callable[[Job, int], subprocess.Popen[bytes]],
+    slots: Sequence[str | None],
     console: Console,
     interrupts: Interrupts,
 ) -> None:
-    """Run jobs in so many places, or as many as come before a signal.
+    """Run jobs, one at once on each GPU or by itself, or as many as come before a signal.
 
     After a second signal, and after a failure of a start, those that are going end at once.
     """
-    waiting, going, stopping = [*jobs], dict[int, tuple[Job, subprocess.Popen[bytes]]](), False
+    waiting, stopping = [*jobs], False
+    going = dict[str | None, tuple[Job, subprocess.Popen[bytes]]]()
     with console.progress("multirun", len(jobs), unit="jobs") as bar:
         try:
             while going or (waiting and not stopping):
@@ -163,13 +155,13 @@ def _run_all(
                     stopping = True
                     for _, process in going.values():
                         process.send_signal(interrupts.received)
-                for slot in range(slots):
+                for slot in slots:
                     if slot in going and (code := going[slot][1].poll()) is not None:
                         _end(going.pop(slot)[0], code, console)
                     if slot not in going and waiting and not stopping:
                         job = waiting.pop(0)
                         console.notice(f"[{job.folder.name}] begins: {job.differing}")
-                        going[slot] = job, start(job, slot)
+                        going[slot] = job, _start(job, slot)
                 bar.update(len(jobs) - len(waiting) - len(going))
                 time.sleep(_LOOK)
         finally:

@@ -30,7 +30,7 @@ _KIN = (("prompt", "prompt_file", "prompt_audio"), ("length", "seconds"))
 """Keys of which one replaces the others."""
 _OF_A_COMMAND = ("json", "out", "overwrite", "plugins", "quiet", "resume", "run_dir")
 """Keys that hold for one command line, and not for the next."""
-_OF_SWEEP = ("gpus", "jobs", "launcher")  # keys of the sweep itself
+_OF_SWEEP = "launcher"  # the key of the sweep itself
 _LISTS = [name for name, item in schema.options() if typing.get_origin(item.type) is list]
 _BETWEEN = re.compile(r",(?![^\[]*\])")  # commas that are in no brackets
 
@@ -72,7 +72,7 @@ def compose_training(arguments: Sequence[str], config_dirs: list[Path]) -> Confi
     asked = compose(arguments, config_dirs)
     for key, _, value in (argument.partition("=") for argument in arguments):
         _refuse_checkpoint(key, value)
-        if key in _OF_SWEEP:
+        if key == _OF_SWEEP:
             raise ConfigError(f"{key}={value}: a key of --multirun, for several trainings")
     if asked.recipe or not asked.run_dir or asked.resume == "never":
         return asked
@@ -109,7 +109,7 @@ def sweep(arguments: Sequence[str]) -> tuple[list[list[str]], list[str]]:
     own, paths, choices = list[str](), list[str](), dict[str, list[str]]()
     for key, value in _separate(arguments):
         _refuse_checkpoint(key, value)
-        if key in _OF_SWEEP:
+        if key == _OF_SWEEP:
             own.append(f"{key}={value}")
         elif key == _REPEATED:
             paths.append(f"{key}={value}")

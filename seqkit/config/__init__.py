@@ -76,17 +76,9 @@ class CommandKeys:
     port: int = option(
         8000, "play: the port to listen at; 0 for any that is free", minimum=0, maximum=65535
     )
-    gpus: int | None = option(
-        None,
-        "--multirun: so many jobs at once, each on a GPU of its own (launcher=local)",
-        minimum=1,
-    )
-    jobs: int | None = option(
-        None, "--multirun: so many jobs at once, on CPUs (launcher=local)", minimum=1
-    )
     launcher: str = option(
         "serial",
-        "--multirun: one job after the other (serial), or several at once (local)",
+        "--multirun: one job after the other (serial), or one at once on each GPU (local)",
         choices=("serial", "local"),
     )
 

@@ -16,6 +16,8 @@ KEYS: dict[str, str] = {
     "data=audio": "give data.kind=audio",
     "data=bytes": "give data.kind=bytes",
     "data=text": "give data.kind=text",
+    "gpus": "launcher=local runs a job on each GPU that CUDA_VISIBLE_DEVICES names",
+    "jobs": "xargs -P 4 -n 1 starts python -m seqkit for several values at once",
     "like": "nothing sings a MIDI file any more; prompt_audio=FILE begins a sound",
     "launcher=slurm": "a job script of Slurm calls python -m seqkit, with a run_dir of its own",
     **{

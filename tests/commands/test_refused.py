@@ -53,7 +53,7 @@ REFUSED = [
     ("--multirun recipe=shakespeare model.num_layers=1,0", 2, "model.num_layers=0"),
     ("--multirun generate checkpoint=x", 2, "--multirun"),
     ("--multirun run_dir=s seed=1,2", 2, "no recipe: a sweep needs one"),
-    ("--multirun recipe=shakespeare jobs=2", 2, "several jobs at once: give launcher=local"),
+    ("--multirun recipe=shakespeare jobs=2", 2, "jobs=2: that is gone: xargs -P 4"),
     ("--multirun recipe=shakespeare launcher=locl", 2, "choose one of serial, local"),
     ("--multirun recipe=shakespeare model.num_layer=1,2", 2, "mean model.num_layers?"),
     ("--multirun recipe=shakespeare model.dropout=0.1,7", 2, "at most 0.95"),

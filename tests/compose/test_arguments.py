@@ -140,8 +140,8 @@ def test_without_a_recipe_all_keys_have_their_defaults() -> None:
 
 def test_every_combination_is_a_run_and_so_is_each_path() -> None:
     words = ["recipe=shakespeare", "model.num_layers=1,2", "data.split=[1,0,0],[0.8,0.2,0]"]
-    lines, own = compose.sweep([*words, "jobs=2", "data.path=a,b.txt", "data.path=c"])
-    assert (len(lines), own) == (8, ["jobs=2"])
+    lines, own = compose.sweep([*words, "launcher=local", "data.path=a,b.txt", "data.path=c"])
+    assert (len(lines), own) == (8, ["launcher=local"])
     assert len(compose.sweep([*words, "model.num_layers=3"])[0]) == 2  # the last one counts
     assert [*words[:1], "model.num_layers=2", "data.split=[1,0,0]", "data.path=a,b.txt"] in lines
     assert [*words[:1], "model.num_layers=1", "data.split=[0.8,0.2,0]", "data.path=c"] in lines
