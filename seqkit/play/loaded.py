@@ -1,4 +1,4 @@
-"""A model that is served: what it makes and scores, in pieces that take a moment."""
+"""A model that is served: what it makes, in pieces that take a moment."""
 
 import codecs
 import json
@@ -22,7 +22,7 @@ from seqkit.runs.checkpoint import Checkpoint
 from seqkit.symbols import Integers, Symbols, checked_symbols
 
 _READ = {False: 4_000, True: 16_000}  # symbols of a prompt of text and of sound, the last ones
-_PIECE, _MOMENT = 256, 0.02  # characters or frames, and seconds
+_MOMENT = 0.02  # seconds
 _MOST = 5_000_000  # symbols of a sample
 _LONGEST = 120  # seconds of a recording
 Pieces = Generator[tuple[bytes, int], None, None]
@@ -66,13 +66,6 @@ class Loaded:
         else:
             yield from ((to_bytes(codec.decode(piece)), len(piece)) for piece in drawn)
 
-    def scored(self, body: bytes) -> Pieces:
-        """What was sent, as lines of JSON. Raises ConfigError, DataError at the first piece."""
-        symbols = self.model.encode(self._content(body))
-        begins = range(0, len(symbols), _PIECE)
-        pieces = (symbols[begin : begin + _PIECE] for begin in begins)
-        yield from self._lines(pieces, None, True)
-
     def _symbols(self, body: bytes) -> Symbols | Integers:
         """The last ones of what was sent, which may be symbols of sound as a list of JSON.
 
@@ -99,8 +92,8 @@ class Loaded:
     def _lines(
         self,
         pieces: Iterable[Symbols | Integers],
-        state: ModelState | None = None,
-        nats: bool = True,
+        state: ModelState | None,
+        nats: bool,
     ) -> Pieces:
         """Symbols, after a state, as lines of JSON."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")

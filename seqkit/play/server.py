@@ -1,4 +1,4 @@
-"""The server: the page, and samples and scores, which are streamed as they are made.
+"""The server: the page, and samples, which are streamed as they are made.
 
 One thread computes. All that ask have places, and those that have one take turns piece by piece: so
 nobody waits for the end of somebody else's sample, and what nobody reads takes no turn. Only those
@@ -71,7 +71,6 @@ class Server:
         routes = [
             Route("/", self._page),
             Route("/generate", self._generate, methods=["POST"]),
-            Route("/score", self._score, methods=["POST"]),
         ]
         handlers = dict.fromkeys((HTTPException, SeqkitError, Exception), self._refuse)
         return Starlette(routes=routes, exception_handlers=handlers)
@@ -100,13 +99,6 @@ class Server:
         rate = live and (loaded.model.sample_rate or _CHARACTERS)
         pieces = self._in_turn(loaded.generated(body, keys, as_json, nats), rate)
         return _Streamed(pieces, media_type=kind, headers={"Seed": str(keys["seed"])})
-
-    async def _score(self, request: Request) -> Response:
-        keys = _keys(request)
-        loaded, body = await self._sent(request, keys)
-        if keys:
-            raise ConfigError(f"{min(keys)}: score takes checkpoint and token alone")
-        return _Streamed(self._in_turn(loaded.scored(body)), media_type="application/jsonl")
 
     async def _loaded(self, keys: dict[str, Any]) -> tuple[str, Loaded]:
         """The model that keys ask for, by default the first one."""

@@ -48,7 +48,7 @@ def test_text_is_what_the_command_writes(server: Server, run: Run, trained: Path
     )
 
 
-def test_lines_hold_symbols_and_what_score_says_of_them(server: Server, trained: Path) -> None:
+def test_lines_hold_symbols_and_their_nats(server: Server, trained: Path) -> None:
     answer = server.ask(body=PROMPT.encode(), length=900, seed=3, json="true", nats="true")
     text = "".join(str(one["text"]) for one in lines(answer))
     assert text.encode() == server.ask(body=PROMPT.encode(), length=900, seed=3).body
@@ -57,11 +57,7 @@ def test_lines_hold_symbols_and_what_score_says_of_them(server: Server, trained:
     )
     model: Any = seqkit.load(trained, device="cpu")
     assert symbols.tolist() == model.codec.encode(text).tolist()
-    scored = lines(server.ask("score", (PROMPT + text).encode()))
-    assert "".join(one["text"] for one in scored) == PROMPT + text
-    expected = model.nats(PROMPT + text)
-    assert np.allclose(np.concatenate([one["nats"] for one in scored]), expected, atol=1e-4)
-    assert np.allclose(nats, expected[len(PROMPT) :], atol=1e-4)
+    assert np.allclose(nats, model.nats(PROMPT + text)[len(PROMPT) :], atol=1e-4)
 
 
 def test_sound_is_a_wav_and_goes_on_from_a_recording(server: Server) -> None:
@@ -80,9 +76,7 @@ def test_sound_is_a_wav_and_goes_on_from_a_recording(server: Server) -> None:
         after = server.ask(body=body, checkpoint="etude", seconds=0.2, seed=1, live="true")
         expected = voice.generate(tone, seconds=0.2, seed=1, include_prompt=False) * 32768
         assert np.array_equal(np.frombuffer(after.body[44:], "<i2"), np.round(expected))
-        scored = lines(server.ask("score", body, checkpoint="etude"))
-        symbols = np.concatenate([one["symbols"] for one in scored])
-        assert np.array_equal(symbols, voice.codec.encode(tone))
+    symbols = voice.codec.encode(tone)
     keys: Any = {"checkpoint": "etude", "seconds": 0.2, "seed": 1, "json": "true"}
     for given in (body, json.dumps(symbols.tolist()).encode()):
         answer = lines(server.ask(body=given, **keys))
@@ -168,7 +162,7 @@ def test_what_is_sent_is_bounded(server: Server) -> None:
 def test_others_are_not_let_in(
     headers: dict[str, str], token: str | None, told: str, server: Server
 ) -> None:
-    for path, body in (("generate", b""), ("score", b"a"), ("", None)):
+    for path, body in (("generate", b""), ("", None)):
         answer = server.ask(path, body, token=token, headers=headers)
         assert answer.status == 403
         assert told in answer.error
