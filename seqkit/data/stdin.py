@@ -8,11 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from seqkit.foundation import disk
 from seqkit.foundation.console import Notice, Progress, unseen
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.machine import HangingError, call_with_timeout
 
 STDIN = {"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}
 """Its names among paths."""
-_TIMEOUT = 10.0  # seconds until the first byte has come
 _BLOCK = 1 << 20  # bytes
 
 
@@ -21,7 +19,7 @@ def on_disk(paths: Sequence[str], notice: Notice, progress: Progress = unseen) -
 
     Raises:
         ConfigError: a path is a URL.
-        DataError: standard input is empty or closed, or nothing comes.
+        DataError: standard input is empty or closed.
         OutputError: the cache cannot be written.
     """
     for path in paths:
@@ -32,22 +30,18 @@ def on_disk(paths: Sequence[str], notice: Notice, progress: Progress = unseen) -
 
 
 def blocks() -> Iterator[bytes]:
-    """The bytes of standard input as they come.
-
-    Raises:
-        DataError: it is empty or closed, or nothing comes for 10 seconds at the start.
-    """
+    """The bytes of standard input as they come. Raises DataError where it is empty or closed."""
     try:
-        handle, block = call_with_timeout(_TIMEOUT, _opened)
-        with os.fdopen(handle, "rb", buffering=0) as stream:
+        with open(0, "rb", buffering=0, closefd=False) as stream:
+            mode = os.fstat(0).st_mode
+            if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):  # /dev/zero has no end
+                raise DataError("stdin is a terminal or a device: write to it through a pipe")
+            block = stream.read(_BLOCK)
             if not block:
                 raise DataError("stdin: empty: nothing was written to it")
             while block:
                 yield block
                 block = stream.read(_BLOCK)
-    except HangingError as error:
-        said = f"nothing came in {_TIMEOUT:g} s: is anything written to it?"
-        raise DataError(f"stdin: {said}") from error
     except OSError as error:
         raise DataError(f"stdin: cannot be read: {disk.describe(error)}") from error
 
@@ -73,13 +67,3 @@ def keep(name: str, blocks: Iterable[bytes], notice: Notice, progress: Progress 
             disk.rename(temporary, kept)
     notice(f"{name}: {size:,} bytes read, and kept as {kept}")
     return str(kept)
-
-
-def _opened() -> tuple[int, bytes]:
-    """A handle of its own for standard input, and its first bytes. Raises DataError, OSError."""
-    handle = os.dup(0)
-    mode = os.fstat(handle).st_mode
-    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):  # /dev/zero has no end
-        os.close(handle)
-        raise DataError("stdin is a terminal or a device: write to it through a pipe")
-    return handle, os.read(handle, _BLOCK)
