@@ -40,7 +40,7 @@ def asked_for(
         if asked != DataConfig():
             session.notice("without data.path the data are read as the checkpoint's own were")
         data = _own_data(saved, session.catalogue)
-    known = Known(saved.codec, saved.labels, saved.settings.data, samples=False)
+    known = Known(saved.codec, saved.labels, samples=False)
     corpus = load_corpus(data, session, known)
     if not asked.path and corpus.sha256 != saved.data.get("sha256"):
         raise DataError(

@@ -1,7 +1,7 @@
 """Files as one row of symbols in the cache, which is mapped into memory.
 
 `KEY.npy` has the symbols, `KEY.npz` where documents start and what is told of them; it is written
-last. Neither has its name before it is whole. What cannot be written there stays in memory.
+last. Neither has its name before it is whole.
 """
 
 import contextlib
@@ -25,13 +25,13 @@ from seqkit.data.codec_choice import choose_codec, kind_of_text, nothing_left
 from seqkit.data.codecs import Codec, Spectral
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Source
-from seqkit.data.files import BadFileError, Findings, Sink, digest_of
+from seqkit.data.files import BadFileError, Findings, digest_of
 from seqkit.data.sound.reader import SoundReader
 from seqkit.data.sound_encoder import encode_sound, frames_of
 from seqkit.data.text_encoder import UNKNOWN, encode_text, pieces_of
 from seqkit.foundation import disk
 from seqkit.foundation.console import Progress
-from seqkit.foundation.errors import DataError, OutputError
+from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.session import Session
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
@@ -59,7 +59,7 @@ def load(
     Args:
         source: the files, and the keys by which they are read.
         cache: the folder for encoded data.
-        session: is shown how far they were read, and told where the cache cannot be written to.
+        session: is shown how far they were read.
         codec: encode with this one; by default one as configured, which fits them.
         grow: give that codec symbols for what is new in a text.
         readings: read sound in frames again and again, each time a part of a frame later.
@@ -67,13 +67,15 @@ def load(
     Raises:
         DataError: a file cannot be read, or changed; or nothing is left.
         ConfigError: keys that do not fit the codec.
+        OutputError: the cache cannot be written to.
     """
+    progress = session.progress
     try:
         if codec is None or grow:
-            codec = _fitted(source, cache / "corpora", session.progress, codec)
+            codec = _fitted(source, cache / "corpora", progress, codec)
         else:
-            codec = choose_codec(source, session.progress, codec)
-        corpus = _corpus_of(source, codec, *_row(source, cache, session, codec))
+            codec = choose_codec(source, progress, codec)
+        corpus = _corpus_of(source, codec, *_row(source, cache, progress, codec))
     except BadFileError as error:
         if len(source.files) == 1 or source.config.on_bad_file == "skip":
             raise
@@ -83,28 +85,21 @@ def load(
     count = int(_READ_AGAIN * codec.symbol_rate / len(corpus.whole))
     count = min(max(count, 1), _READINGS)
     skipped = [codec.hop * number // count for number in range(1, count)]
-    rows = tuple(_row(source, cache, session, codec, each)[0] for each in skipped)
+    rows = tuple(_row(source, cache, progress, codec, each)[0] for each in skipped)
     return dataclasses.replace(corpus, readings=rows)
 
 
 def _row(
-    source: Source, cache: Path, session: Session, codec: Codec, skipped: int = 0
+    source: Source, cache: Path, progress: Progress, codec: Codec, skipped: int = 0
 ) -> tuple[Symbols, Integers, Facts]:
     """The symbols of all files, and what `encode` returns; see there for `skipped`."""
-    folder, progress = cache / "corpora", session.progress
     keys = _OF_SOUND if source.is_sound else _OF_TEXT
     settings = {key: getattr(source.config, key) for key in keys} | {"skipped": skipped}
-    place = folder / _digest(source, settings, codec.kind, *_parts_of(codec))
-    kept = _kept(place, progress)
+    place = cache / "corpora" / _digest(source, settings, codec.kind, *_parts_of(codec))
+    kept = _kept(place)
     if kept is None:
-        try:
-            kept = _written(place, source, codec, progress, skipped)
-            evict(cache)
-        except OutputError as error:
-            session.notice(f"{error}; the data stay in memory")
-            memory = io.BytesIO()
-            found = encode(source, codec, memory, progress, skipped)
-            kept = np.frombuffer(memory.getbuffer(), symbol_dtype(codec.size)), *found
+        kept = _written(place, source, codec, progress, skipped)
+        evict(cache)
     return kept
 
 
@@ -147,8 +142,7 @@ def _fitted(source: Source, folder: Path, progress: Progress, codec: Codec | Non
         if known := _read(memory):
             return codecs.from_spec(known[1]["codec"], source.catalogue)
     spec = codecs.spec_of(choose_codec(source, progress, codec, grow=True))
-    with contextlib.suppress(OutputError):
-        _save(memory, np.zeros(0, np.int64), {"codec": spec})
+    _save(memory, np.zeros(0, np.int64), {"codec": spec})
     return codecs.from_spec(spec, source.catalogue)
 
 
@@ -168,18 +162,13 @@ def _parts_of(codec: Codec) -> list[Any]:
         return [codec.to_spec(), codecs.fingerprint(type(codec))]
 
 
-def _kept(place: Path, progress: Progress) -> tuple[Symbols, Integers, Facts] | None:
+def _kept(place: Path) -> tuple[Symbols, Integers, Facts] | None:
     """What the cache has of a corpus; None if it is not there, or damaged."""
-    known, file = _read(place), place.with_suffix(".npy")
-    if known is None:
-        return None
+    known = _read(place)
     try:
-        symbols = np.asarray(np.load(file, mmap_mode="r"))
-        with progress("checking the cache", file.stat().st_size, unit="B") as bar:
-            whole = digest_of(file, bar.add) == known[1]["digest"]
-    except (DataError, OSError, EOFError, ValueError):
+        return known and (np.asarray(np.load(place.with_suffix(".npy"), mmap_mode="r")), *known)
+    except (OSError, EOFError, ValueError):
         return None
-    return (symbols, *known) if whole else None
 
 
 def _written(
@@ -195,7 +184,7 @@ def _written(
         header["shape"] = ((stream.tell() - begin) // dtype.itemsize,)
         stream.seek(0)
         np.lib.format.write_array_header_1_0(stream, header)
-    _save(place, starts, facts | {"digest": digest_of(file, lambda size: None)})
+    _save(place, starts, facts)
     return np.asarray(np.load(file, mmap_mode="r")), starts, facts
 
 
@@ -217,7 +206,7 @@ def _read(place: Path) -> tuple[Integers, Facts] | None:
 
 
 def encode(
-    source: Source, codec: Codec, stream: Sink, progress: Progress, skipped: int = 0
+    source: Source, codec: Codec, stream: OutputFile, progress: Progress, skipped: int = 0
 ) -> tuple[Integers, Facts]:
     """Write the symbols of all documents to a stream, one after the other.
 

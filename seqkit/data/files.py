@@ -6,12 +6,10 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from io import BytesIO
 from pathlib import Path
 
 from seqkit.data.codecs import Codec
 from seqkit.foundation import disk
-from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.wording import counted, first_of
 
@@ -21,8 +19,6 @@ SOUND_HINT = "recipe=my_sound learns from sound, recipe=wav_generation from 20 m
 TEXT_HINT = "recipe=shakespeare learns from text"
 Watch = Callable[[int], None]
 """Told how many bytes were read, each time."""
-Sink = OutputFile | BytesIO
-"""What symbols are written to: a file, or memory."""
 
 _BLOCK = 1 << 22  # bytes
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)

@@ -27,14 +27,12 @@ class Known:
 
     codec: encode with this one; by default with one as configured.
     labels: all that there may be.
-    config: of its training, where keys must not ask for another gain.
     grow: give the codec symbols for what is new in a text.
     samples: whether a sample may stand in for a data set that cannot be had.
     """
 
     codec: Codec | None = None
     labels: Labels | None = None
-    config: DataConfig | None = None
     grow: bool = False
     samples: bool = True
 
@@ -53,7 +51,7 @@ def load_corpus(
     known = known or Known()
     codec, catalogue = known.codec, session.catalogue
     if codec is not None and codec.kind == "audio":
-        check_same(data, codec, known.config)
+        check_same(data, codec)
     folders = Folders(disk.cache_dir(), session.notice, session.progress, known.samples)
     source = find(data, codec, catalogue, folders)
     corpus = corpus_cache.load(source, folders.cache, session, codec, known.grow, readings)
@@ -122,23 +120,14 @@ def require_cut(data: DataConfig, name: str, files: int, documents: int) -> None
         )
 
 
-def check_same(data: DataConfig, codec: SoundCodec, trained: DataConfig | None) -> None:
-    """Refuse keys that ask for another codec than the checkpoint's; defaults ask for nothing.
+def check_same(data: DataConfig, codec: SoundCodec) -> None:
+    """Raise ConfigError for keys that ask for another codec than the checkpoint's.
 
-    Args:
-        data: what the user asks for.
-        codec: the checkpoint's. Its gain is not looked at: a factor of 1 is none, or that of a peak
-            at full scale.
-        trained: the keys of its training, which may name the gain.
-
-    Raises:
-        ConfigError: something else is asked for.
+    Defaults ask for nothing, and data.gain says nothing of data that are read by a checkpoint.
     """
     settings: dict[str, Any] = {"sample_rate": codec.sample_rate, "channels": codec.channels}
     if isinstance(codec, Quantiser):
         settings["levels"] = codec.levels
-    if trained is not None:
-        settings["gain"] = trained.gain
     for key, value in settings.items():
         asked, default = getattr(data, key), getattr(DataConfig(), key)
         if asked not in (value, default):

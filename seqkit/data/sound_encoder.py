@@ -10,9 +10,10 @@ import numpy as np
 from seqkit.config import DataConfig
 from seqkit.data import codecs
 from seqkit.data.codecs import Quantiser, SoundCodec
-from seqkit.data.files import Findings, Sink, Watch
+from seqkit.data.files import Findings, Watch
 from seqkit.data.sound import Frames
 from seqkit.data.sound.reader import SoundReader
+from seqkit.foundation.disk import OutputFile
 from seqkit.symbols import Integers
 
 SHORTEST = 0.02
@@ -27,7 +28,7 @@ def encode_sound(
     file: Path,
     codec: SoundCodec,
     config: DataConfig,
-    stream: Sink,
+    stream: OutputFile,
     count: Watch,
     skipped: int = 0,
 ) -> tuple[Integers, Findings]:

@@ -20,13 +20,13 @@ from seqkit.data.files import (
     SOUND_HINT,
     BadFileError,
     Findings,
-    Sink,
     Watch,
     blocks,
     encoding_with_mark,
     head,
 )
 from seqkit.data.sound import reader
+from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.wording import unescaped
 from seqkit.symbols import Integers, Symbols, symbol_dtype
@@ -109,7 +109,7 @@ def pieces_of(file: Path, kind: str, config: DataConfig, count: Watch) -> Iterat
 
 
 def encode_text(
-    file: Path, codec: TextCodec, config: DataConfig, stream: Sink, count: Watch
+    file: Path, codec: TextCodec, config: DataConfig, stream: OutputFile, count: Watch
 ) -> tuple[Integers, Findings]:
     """Write the symbols of a file.
 

@@ -138,6 +138,5 @@ def settled(claim: Claim, session: Session) -> tuple[Config, Known, Checkpoint |
         # New characters get symbols, if there is a limit up to that; or else data.unknown counts.
         grows = data.unknown == "error" or data.max_vocabulary > 0
         grows = grows and saved is None and isinstance(start.codec, Characters)
-        read = origin.settings.data if origin else None  # a resumed run's were compared before
-        known = Known(start.codec, start.labels, read, grow=grows, samples=saved is None)
+        known = Known(start.codec, start.labels, grow=grows, samples=saved is None)
     return config, known, origin

@@ -23,7 +23,6 @@ WORDS = "sing a song of sixpence\n"
 def load(
     path: Path | list[Path],
     given: Codec | None = None,
-    trained: DataConfig | None = None,
     told: list[str] | None = None,
     plugins: tuple[str, ...] = (),
     **settings: Any,
@@ -32,7 +31,7 @@ def load(
     paths = path if isinstance(path, list) else [path]
     data = DataConfig(path=[*map(str, paths)], **settings)
     session = Session(Catalogue(plugins), ([] if told is None else told).append)
-    return load_corpus(data, session, Known(given, config=trained))
+    return load_corpus(data, session, Known(given))
 
 
 @pytest.fixture
