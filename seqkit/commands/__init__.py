@@ -55,8 +55,8 @@ COMMANDS = {
             *("include_prompt", "loop", "streams", "takes", "until"),
         ),
         meanings={
-            "out": "the file for the text, or for the sound (.wav, .flac, .ogg, .mp3 or .aiff); "
-            "- for stdout; with several streams NAME_1 and so on, or of documents a line for each",
+            "out": "the file for the text, or for the sound (.wav); - for stdout; "
+            " with several streams NAME_1 and so on, or of documents a line for each",
         },
     ),
     "evaluate": Command(

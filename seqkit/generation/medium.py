@@ -139,7 +139,7 @@ class Text:
     def check_files(self, files: list[Path]) -> None:
         """Refuse files of a kind that is not written: of sound. Raises ConfigError."""
         for file in files:
-            if file.suffix.lower() in writer.WRITTEN:
+            if file.suffix.lower() == writer.SUFFIX:
                 hint = f"give {file.with_suffix('.txt')}"
                 raise ConfigError(f"{file}: this model writes text, no sound: {hint}")
 
@@ -239,7 +239,7 @@ class Sound:
     def check_files(self, files: list[Path]) -> None:
         """Raises ConfigError for what is not written so."""
         for file in files:
-            if problem := writer.refusal(file, self._codec.sample_rate):
+            if problem := writer.refusal(file):
                 raise ConfigError(f"{file}: {problem}")
 
     def decode(self, symbols: npt.ArrayLike) -> Wave | Frames:
@@ -270,7 +270,7 @@ class Sound:
 
     @contextmanager
     def open(self, file: Path, overwrite: bool) -> Iterator[Callable[[npt.ArrayLike], object]]:
-        """A WAV is whole at every moment; others once closed. See `writer.create` for failures."""
+        """It is whole at every moment. See `writer.create` for failures."""
         codec, read = self._codec, self._reader()
         with writer.create(file, codec.sample_rate, overwrite, codec.channels) as output:
             yield lambda symbols: output.write(read(symbols, False))

@@ -2,7 +2,6 @@
 
 import dataclasses
 import secrets
-from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from seqkit.config import TEMPERATURE, ModelConfig, SampleConfig, SampleKeys, check_sample
@@ -155,12 +154,10 @@ def _extra(keys: SampleKeys, codec: Codec, length: int) -> int:
     if not isinstance(codec, Spectral):
         raise ConfigError("loop=true: only a model of data.codec=spectral, as my_sound's, loops")
     begins_with_prompt = keys.prompt_audio and keys.include_prompt
-    of_mp3 = Path(keys.out or "").suffix.lower() == ".mp3"
     too_short = length < listening.SHORTEST_LOOP * codec.symbol_rate
     for is_there, fault in (
         (keys.until, "it lasts as long as seconds says: leave until out"),
         (begins_with_prompt, "a prompt is no part of a loop: give include_prompt=false"),
-        (of_mp3, "an MP3 has silence at its ends: give a .wav, .flac or .ogg"),
         (too_short, f"too short: give seconds={listening.SHORTEST_LOOP:g} or more"),
     ):
         if is_there:

@@ -58,10 +58,10 @@ def test_sound(run: Run, tmp_path: Path) -> None:
     done = run.ok(*words, f"data.path={folder}", f"run_dir={place}")
     assert Path(os.fsdecode(done.out.rstrip(b"\n"))) == place / "samples" / "final.wav"
     assert (place / "samples" / "final.png").exists()
-    flac = folder / f"{ODD}.flac"
-    more = ["seconds=0.1", f"prompt_audio={folder / ODD}.wav", f"out={flac}", "device=cpu"]
+    made = folder / f"{ODD}_made.wav"
+    more = ["seconds=0.1", f"prompt_audio={folder / ODD}.wav", f"out={made}", "device=cpu"]
     run.ok("generate", f"checkpoint={place}", *more)
-    assert flac.exists()
+    assert made.exists()
 
 
 READ_AS_OUT = {

@@ -16,7 +16,7 @@ _LIGHT = [
     ["generate", "checkpoint=shakespeare", "length=9", "sample.engine=wasm"],
     ["generate", "checkpoint=RUN", "length=70", "sample.precision=int8"],
     ["generate", "checkpoint=etude", "seconds=0.3", "out=a.wav"],
-    ["generate", "checkpoint=etude", "seconds=0.2", "prompt_audio=a.wav", "out=b.flac"],
+    ["generate", "checkpoint=etude", "seconds=0.2", "prompt_audio=a.wav", "out=b.wav"],
     ["inspect", "checkpoint=RUN"],
     ["compare", "runs=RUN"],
     ["report", "run_dir=RUN"],

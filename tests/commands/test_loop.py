@@ -35,7 +35,7 @@ def test_the_best_loop_of_some_takes(looping: Path, run: Run, tmp_path: Path) ->
 def test_what_is_no_loop_is_refused(looping: Path, trained: Path, run: Run) -> None:
     for model, words, said in (
         (trained, "length=9", "only a model of data.codec=spectral"),
-        (looping, "out=a.mp3", "give a .wav"),
+        (looping, "out=a.mp3", "sound is written as .wav"),
     ):
         told = run.fails_in_a_line(2, "generate", f"checkpoint={model}", "loop=true", words)
         assert said in told

@@ -29,8 +29,7 @@ def test_files_are_as_long_as_asked_and_repeat(learnt: Path, run: Run, tmp_path:
     sounds = []
     for name, amount in (
         ("a.wav", "seconds=0.5"),
-        ("b.flac", "length=2000"),
-        ("c.ogg", "length=2000"),
+        ("b.wav", "length=2000"),
     ):
         result = run(
             "generate", f"checkpoint={learnt / 'run'}", amount, "seed=1", f"out={tmp_path / name}"
@@ -38,11 +37,10 @@ def test_files_are_as_long_as_asked_and_repeat(learnt: Path, run: Run, tmp_path:
         assert (result.code, result.out) == (0, b""), result.err
         assert "x real time" in result.err
         sounds.append(reader.read_whole(tmp_path / name))
-    assert [rate for _, rate in sounds] == [RATE] * 3
-    files = [soundfile.info(tmp_path / name) for name in ("a.wav", "b.flac", "c.ogg")]
-    assert [file.frames for file in files] == [2000] * 3
+    assert [rate for _, rate in sounds] == [RATE] * 2
+    files = [soundfile.info(tmp_path / name) for name in ("a.wav", "b.wav")]
+    assert [file.frames for file in files] == [2000] * 2
     np.testing.assert_allclose(sounds[0][0], sounds[1][0], atol=1e-4)
-    assert np.corrcoef(sounds[0][0], sounds[2][0][:2000])[0, 1] > 0.9
     refused = run.fails(6, "generate", f"checkpoint={learnt / 'run'}", f"out={tmp_path / 'a.wav'}")
     assert "overwrite=true" in refused
 
@@ -88,25 +86,20 @@ def test_a_recording_is_continued_after_its_own_sound(
 
 
 @pytest.mark.parametrize(
-    ("sent", "code", "kind"),
-    [(signal.SIGINT, 130, "wav"), (signal.SIGTERM, 75, "flac"), (signal.SIGHUP, 75, "ogg")],
+    ("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75), (signal.SIGHUP, 75)]
 )
 def test_interrupted_sound_is_whole(
-    sent: signal.Signals, code: int, kind: str, learnt: Path, tmp_path: Path
+    sent: signal.Signals, code: int, learnt: Path, tmp_path: Path
 ) -> None:
-    out = tmp_path / f"long.{kind}"
+    out = tmp_path / "long.wav"
     command = ["generate", f"checkpoint={learnt / 'run'}", "seconds=3000", f"out={out}"]
     with spawn([python(), "-m", "seqkit", *command]) as making:
         try:
-            least = 4096 if kind == "wav" else -1  # bytes: what is encoded is in memory
-            while not (out.exists() and out.stat().st_size > least):
+            while not (out.exists() and out.stat().st_size > 4096):
                 assert making.poll() is None
                 time.sleep(0.02)
-            if kind == "wav":
-                with wave.open(str(out)) as growing:  # whole while it is made
-                    assert growing.getnframes() > 0
-            else:
-                time.sleep(3)  # so that some of it is made
+            with wave.open(str(out)) as growing:  # whole while it is made
+                assert growing.getnframes() > 0
             making.send_signal(sent)
             making.send_signal(sent)  # more of them disturb nothing
             said = making.communicate(timeout=600)[1]

@@ -120,14 +120,14 @@ def test_blocks_sound_like_the_whole(tmp_path: Path) -> None:
     assert np.array_equal(first, second[:3000])
 
 
-@pytest.mark.parametrize("suffix", [".wav", ".flac", ".ogg", ".mp3", ".aiff", ".aif"])
-def test_files_of_every_kind_hold_the_sound(suffix: str, tmp_path: Path) -> None:
+def test_a_file_holds_the_sound(tmp_path: Path) -> None:
     codec = MuLaw(256, 16000)
     wave = 0.5 * np.sin(2 * np.pi * np.arange(48000) / 80).astype(np.float32)
     symbols = codec.encode(wave)
-    medium = medium_of(codec)
-    file = tmp_path / f"a{suffix}"
+    medium, file = medium_of(codec), tmp_path / "a.wav"
     medium.check_files([file])
+    with pytest.raises(ConfigError, match=r"a\.mp3: sound is written as \.wav: `ffmpeg -i"):
+        medium.check_files([file.with_suffix(".mp3")])
     with medium.open(file, overwrite=False) as write:
         for piece in np.array_split(symbols, 7):
             write(piece)

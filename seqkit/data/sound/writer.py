@@ -1,13 +1,11 @@
-"""Files of sound, written while the sound is made."""
+"""WAVs of 16 bits, written while the sound is made."""
 
 import contextlib
-import io
 import struct
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import soundfile
 
 from seqkit.data.sound import Frames, Wave
 from seqkit.foundation import disk
@@ -15,17 +13,10 @@ from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import OutputError
 from seqkit.symbols import Floats
 
-_FORMATS = {
-    **{".wav": "WAV", ".flac": "FLAC", ".ogg": "OGG", ".mp3": "MP3"},
-    **{".aiff": "AIFF", ".aif": "AIFF"},
-}
-WRITTEN = tuple(_FORMATS)
-"""Endings of the files that can be written."""
+SUFFIX = ".wav"
 MOST_SAMPLES = (2**32 - 64) // 2
 """Samples of 16 bits that a WAV can hold, those of all channels counted."""
 
-_FRAMES = 1 << 13  # given to an encoder at a time: libvorbis puts them on its stack
-_OGG_RATE = 192_000  # hertz; with more, libvorbis ends the process
 _HEADER = 44  # bytes of a WAV's
 _UNKNOWN = 0xFFFFFFFF  # the size in the header of a WAV that goes on until the stream ends
 
@@ -33,31 +24,24 @@ _UNKNOWN = 0xFFFFFFFF  # the size in the header of a WAV that goes on until the 
 @contextlib.contextmanager
 def create(
     path: Path, sample_rate: int, overwrite: bool = False, channels: int = 1
-) -> Iterator["_Wav | _Encoded"]:
-    """A new file of C channels: WAV, FLAC or AIFF (16 bit), OGG or MP3 by its ending.
+) -> Iterator["_Wav"]:
+    """A new WAV of C channels, which can be played after every `write`.
 
     What it gives has `write`, for samples (n, C) that are appended; what exceeds ±1 is clipped.
 
     A file that it replaces stays until the block has ended, and for good if that fails. Where there
-    is none, a WAV can be played after every `write`, the others, which are in memory until then,
-    once the block has ended; if that fails, what was written stays, unless that is nothing, or not
-    all could be.
+    is none, what was written stays if the block fails, unless that is nothing, or not all could be.
 
     Raises:
         OutputError: the file cannot be written, or exists and `overwrite` is false.
     """
-    if problem := refusal(path, sample_rate):
-        raise OutputError(f"cannot write {path}: {problem}")
-    kind = _Wav if path.suffix.lower() == ".wav" else _Encoded
     replaces = begun = False
     with contextlib.suppress(OSError):
         replaces = overwrite and path.stat().st_size > 0
     new_file = disk.atomic_write(path) if replaces else disk.create(path, overwrite)
     try:
-        with (
-            new_file as stream,
-            contextlib.closing(kind(stream, path, sample_rate, channels)) as output,
-        ):
+        with new_file as stream:
+            output = _Wav(stream, path, sample_rate, channels)
             try:
                 yield output
             finally:
@@ -68,13 +52,10 @@ def create(
         raise
 
 
-def refusal(path: Path, sample_rate: int) -> str | None:
-    """Why a file cannot be written at a rate in hertz, by its ending; None if it can."""
-    suffix = path.suffix.lower()
-    if suffix not in WRITTEN:
-        return f"sound is written as {', '.join(WRITTEN)}"
-    if suffix == ".ogg" and sample_rate > _OGG_RATE:
-        return f"OGG takes at most {_OGG_RATE} Hz: write a WAV or FLAC"
+def refusal(path: Path) -> str | None:
+    """Why a file cannot be written, by its ending; None if it can."""
+    if path.suffix.lower() != SUFFIX:
+        return f"sound is written as {SUFFIX}: `ffmpeg -i FILE.wav {path.name}` makes others of it"
     return None
 
 
@@ -123,27 +104,3 @@ class _Wav:
         self._stream.flush()
         self._size = size
         self.begun = size > 0
-
-    def close(self) -> None:
-        self._stream.flush()
-
-
-class _Encoded:
-    """Encodes in memory: before its end there is no file that can be played anyway."""
-
-    def __init__(self, stream: OutputFile, path: Path, sample_rate: int, channels: int) -> None:
-        self._stream, self._memory, self.begun = stream, io.BytesIO(), False
-        form = _FORMATS[path.suffix.lower()]
-        try:
-            self._file = soundfile.SoundFile(self._memory, "w", sample_rate, channels, format=form)
-        except soundfile.SoundFileError as error:  # a rate that the format has not
-            raise OutputError(f"cannot write {path}: {error}") from error
-
-    def write(self, frames: Frames) -> None:
-        for begin in range(0, len(frames), _FRAMES):
-            self._file.write(np.clip(frames[begin : begin + _FRAMES], -1, 1))
-            self.begun = True
-
-    def close(self) -> None:
-        self._file.close()
-        self._stream.write(self._memory.getbuffer())

@@ -15,40 +15,20 @@ from tests.conftest import fill_disk
 from tests.data.sound.test_reader import RATE, tone
 
 
-@pytest.mark.parametrize("suffix", writer.WRITTEN)
-def test_what_is_written_is_read(suffix: str, tmp_path: Path) -> None:
-    path = tmp_path / f"a{suffix}"
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.wav"
     with writer.create(path, RATE) as output:
         for piece in np.array_split(tone(), 5):
             output.write(piece)
-            if suffix == ".wav":  # whole at every moment
-                assert soundfile.info(path).frames * 2 + 44 == path.stat().st_size
-                reader.read_whole(path)
+            assert soundfile.info(path).frames * 2 + 44 == path.stat().st_size
+            reader.read_whole(path)
     wave, rate = reader.read_whole(path)
     assert rate == RATE
-    np.testing.assert_allclose(
-        wave[: len(tone())], tone(), atol=0.05 if suffix in (".ogg", ".mp3") else 1e-4
-    )
+    np.testing.assert_allclose(wave, tone(), atol=1e-4)
     with pytest.raises(OutputError, match="exists"), writer.create(path, RATE):
         pass
     with writer.create(path, RATE, overwrite=True):
         pass
-
-
-def test_a_long_wave_goes_to_ogg_in_pieces(tmp_path: Path) -> None:
-    long = np.append(np.zeros(3_000_000, np.float32), tone())  # silence is encoded quickly
-    with writer.create(tmp_path / "long.ogg", 8000) as output:
-        output.write(long)
-    wave, _ = reader.read_whole(tmp_path / "long.ogg")
-    assert wave.size == long.size
-    assert np.abs(wave - long).max() < 0.05
-    for name, rate, said in (
-        ("high.ogg", 384_000, "192000 Hz"),
-        ("a.mp3", 4000, "sample rates of"),
-    ):
-        with pytest.raises(OutputError, match=said), writer.create(tmp_path / name, rate):
-            pass
-        assert not (tmp_path / name).exists()
 
 
 def test_the_header_is_the_standard_one(tmp_path: Path) -> None:
@@ -63,34 +43,29 @@ def test_the_header_is_the_standard_one(tmp_path: Path) -> None:
     assert (tmp_path / "a.wav").read_bytes() == expected.getvalue()
 
 
-@pytest.mark.parametrize("suffix", writer.WRITTEN)
 @pytest.mark.parametrize("left", [20_000, 60])
-def test_a_full_disk_is_told(
-    suffix: str, left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_told(left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill_disk(monkeypatch, left)
     noise = np.random.default_rng(1).uniform(-1, 1, 10_000).astype(np.float32)
-    path = tmp_path / f"a{suffix}"
+    path = tmp_path / "a.wav"
     with (
-        pytest.raises(OutputError, match=rf"a\{suffix}: no space left"),
+        pytest.raises(OutputError, match=r"a\.wav: no space left"),
         writer.create(path, RATE) as output,
     ):
         try:
             for _ in range(100):
                 output.write(noise)
-        except OutputError:
-            if suffix == ".wav":  # what was there before is still whole
-                assert soundfile.info(path).frames in (0, 10_000)
+        except OutputError:  # what was there before is still whole
+            assert soundfile.info(path).frames in (0, 10_000)
             raise
     assert not path.exists()
 
 
-@pytest.mark.parametrize("suffix", [".wav", ".flac"])
 @pytest.mark.parametrize("failure", [OutputError, KeyboardInterrupt, None])
 def test_what_is_replaced_stays_until_the_new_file_is_whole(
-    suffix: str, failure: type[BaseException] | None, tmp_path: Path
+    failure: type[BaseException] | None, tmp_path: Path
 ) -> None:
-    path = tmp_path / f"a{suffix}"
+    path = tmp_path / "a.wav"
     path.write_bytes(b"old")
     with (
         pytest.raises(failure) if failure else contextlib.nullcontext(),
