@@ -4,16 +4,15 @@ import math
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from seqkit.config import DataConfig, TrainConfig
-from seqkit.data.codecs import Characters, Codec, Quantiser, SoundCodec, Spectral
+from seqkit.data.codecs import Characters, Codec, Quantiser, SoundCodec
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.files import encoding_with_mark
-from seqkit.data.sound import Wave
-from seqkit.data.sound.part import wave_without_silence, without_silence
+from seqkit.data.sound.part import without_silence
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.wording import character_name, counted, duration, first_of, percent
 from seqkit.symbols import Integers
@@ -30,7 +29,6 @@ _RARE, _KNOWN, _LOST = 0.5, 0.9, 0.02  # of the vocabulary, and of all symbols
 _QUIET = 0.03  # of full scale: the 256 levels of mu-law come to 95 within it
 _LEAST = 10.0  # seconds from which a model makes anything like it
 _SILENCE = 0.5
-_OFFSET = 0.05  # of the swing
 _SAMPLES = 1 << 16  # samples read at a time
 _LOWEST = -120.0  # decibels; what is quieter counts as this
 _TRIM = 40  # decibels, of `data.trim_silence`
@@ -176,51 +174,27 @@ def decibels(amplitude: float) -> float:
     return max(_LOWEST, 20 * float(np.log10(max(amplitude, 1e-9))))
 
 
-@dataclass(frozen=True)
-class Levels:
-    """Statistics of a wave.
+class Levels(NamedTuple):
+    """How loud a sound is.
 
-    silence: the share that `data.trim_silence=40` leaves out, the offset taken away.
-    peak: the largest distance from 0.
-    swing: half the distance from the lowest to the highest sample, which no offset changes.
-    offset: the mean, the constant (DC) on which the sound rides.
-
-    Magnitudes tell of silence alone: the others are None then.
+    silence: the share that `data.trim_silence=40` leaves out.
+    peak: the largest distance from 0, before the gain; None of frames, whose phases take long.
     """
 
     silence: float
-    peak: float | None = None
-    swing: float | None = None
-    offset: float | None = None
+    peak: float | None
 
 
-def levels_of(wave: Wave, sample_rate: int) -> Levels:
-    """The levels of samples (N,), of which there are `sample_rate` in a second."""
-    offset = float(wave.mean(dtype=np.float64))
-    begins = np.zeros(1, np.int64)
-    loud = wave_without_silence(wave - np.float32(offset), begins, sample_rate, _TRIM)
-    return Levels(
-        silence=1 - len(loud) / len(wave),
-        peak=float(np.abs(wave).max()),
-        swing=float(np.ptp(wave)) / 2,
-        offset=offset,
-    )
-
-
-def levels_before_gain(part: Part, codec: SoundCodec) -> Levels:
-    """The levels of a corpus before the gain, without what a quantiser adds to an offset.
-
-    Of more than 4.2 million samples some blocks are read that lie evenly among them.
-    """
+def levels_of(part: Part, codec: SoundCodec) -> Levels:
+    """The levels of a corpus; of over 4.2 million samples those of blocks evenly among them."""
     size = codec.symbols_of(_SAMPLES)
     begins = range(0, len(part), size * -(-codec.samples_of(len(part)) // _MOST))
     blocks = [part.symbols[begin : begin + size] for begin in begins]
-    if isinstance(codec, Spectral):  # to find phases takes longer than all else
-        read = Part.of(np.concatenate(blocks), frame=codec.phases)
-        return Levels(silence=1 - len(without_silence(read, codec, _TRIM)) / len(read))
-    wave = np.concatenate([codec.decode(block) for block in blocks])
-    silence = codec.silence if isinstance(codec, Quantiser) else 0.0
-    return levels_of(wave - np.float32(silence), codec.sample_rate)
+    read = Part.of(np.concatenate(blocks), frame=codec.phases)
+    silence = 1 - len(without_silence(read, codec, _TRIM)) / len(read)
+    if not isinstance(codec, Quantiser):
+        return Levels(silence, None)
+    return Levels(silence, float(np.abs(codec.decode(read.symbols)).max()))
 
 
 def sound_faults(
@@ -230,15 +204,13 @@ def sound_faults(
 
     `levels` are those that it has.
     """
-    levels = levels or levels_before_gain(part, codec)
-    seconds = len(part) / codec.symbol_rate
-    swing, offset = levels.swing, levels.offset or 0.0
-    if swing == 0:
-        constant = f"the sound is a constant, {offset:.3g}"
-        return [Fault(f"{constant}: there is nothing to learn from it")]
-    loudest, left = 1.0, duration(seconds * (1 - levels.silence))
-    if swing is not None and isinstance(codec, Quantiser):
-        loudest = swing * codec.gain
+    if part.is_constant:
+        return [Fault(CONSTANT)]
+    levels = levels or levels_of(part, codec)
+    seconds, loudest = len(part) / codec.symbol_rate, 1.0
+    left = duration(seconds * (1 - levels.silence))
+    if levels.peak is not None and isinstance(codec, Quantiser):
+        loudest = levels.peak * codec.gain
     return told(
         (
             seconds < _LEAST,
@@ -256,10 +228,5 @@ def sound_faults(
             f"{levels.silence:.0%} of the sound is silence, which the model will make, too: leave "
             f"it out with data.trim_silence={_TRIM}; {left} are left",
             {"trim_silence": float(_TRIM)},
-        ),
-        (
-            swing is not None and abs(offset) > _OFFSET * swing,
-            f"the sound has a constant offset (DC) of {offset:.3g}, beside a swing of "
-            f"{swing or 0:.3g}: a high-pass filter at 20 Hz takes it out",
         ),
     )

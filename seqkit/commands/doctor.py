@@ -145,13 +145,12 @@ def _examined(
 def _of_sound(
     data: DataConfig, corpus: Corpus, codec: SoundCodec
 ) -> tuple[dict[str, Any], list[faults.Fault]]:
-    levels = faults.levels_before_gain(corpus.whole, codec)
+    levels = faults.levels_of(corpus.whole, codec)
     facts = {
         "seconds": len(corpus.whole) / codec.symbol_rate,
         "sample_rate": codec.sample_rate,
         "levels": codec.levels if isinstance(codec, Quantiser) else None,
         "peak": levels.peak,
-        "offset": levels.offset,
         "silence": levels.silence,
     }
     return {"sound": facts}, faults.sound_faults(corpus.whole, codec, data, levels)

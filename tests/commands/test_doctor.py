@@ -108,12 +108,11 @@ def test_a_run_is_judged_as_on_its_page(trained: Path, run: Run) -> None:
 
 @pytest.mark.thorough
 def test_a_training_tells_the_faults_of_sound(run: Run, tmp_path: Path) -> None:
-    soundfile.write(tmp_path / "a.wav", 0.02 * NOISE[:8000] + 0.1, 8000)
+    soundfile.write(tmp_path / "a.wav", 0.02 * NOISE[:8000], 8000)
     words = ["recipe=wav_generation", f"data.path={tmp_path / 'a.wav'}", *SMALL]
     done = run.ok(*words, f"run_dir={tmp_path / 'run'}", "train.max_steps=1")
     assert "the sound is short, 1.0 s" in done.err
     assert "the sound is quiet" in done.err
-    assert "DC" not in done.err  # the two worst are enough
     again = run(f"run_dir={tmp_path / 'run'}", "resume=auto", "train.max_steps=2")
     assert "the sound is short" not in again.err
 
