@@ -119,8 +119,7 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
 
 
 def closing_file(training: Training) -> Path:
-    """Where the closing sample goes if it is not printed. Raises OutputError as `check_own`."""
-    training.folder.check_own()
+    """Where the closing sample goes if it is not printed."""
     return training.folder.samples / f"final{training.closing.medium.suffix}"
 
 
@@ -207,7 +206,6 @@ def write_sample(training: Training, step: int, notice: Notice) -> Sampled | Non
         blocks = sample(training, training.trainer.evaluation_model(), request, notice)
         pieces = [closing.prompt.astype(np.int64), *(block[:, 0] for block in blocks)]
         symbols = np.concatenate(pieces)
-        folder.check_own()
         file = save_sample(closing.medium, symbols, folder.samples / f"step_{step:07}")
         preview = closing.medium.preview(symbols, file)
     except Exception as error:

@@ -15,9 +15,7 @@ from seqkit.foundation.errors import (
 )
 from seqkit.foundation.machine import shared_cores
 from seqkit.foundation.session import Notice
-from seqkit.foundation.wording import counted
 from seqkit.runs import resume
-from seqkit.runs.checkpoint_bytes import peek
 from seqkit.runs.events import (
     Diverged,
     Event,
@@ -65,7 +63,7 @@ def run_training(
         if reason := trainer.prepare():
             notice(reason)
         with Saver(training.folder) as saver:
-            initialise_run_folder(training, saver, notice)
+            initialise_run_folder(training, saver)
             running = _Running(training, saver, observers, notice, stop)
             running.start()
             running.train()
@@ -158,11 +156,8 @@ class _Running:
                 step=progress.step,
                 seconds=training.trainer.elapsed,
                 best_loss=progress.best_loss,
-                scored=training.trainer.scored,
-                total=len(training.validation),
                 run_dir=training.folder.path,
                 plugins=training.session.catalogue.modules,
-                lines=training.config.data.document == "line",
             )
         )
 
@@ -197,7 +192,7 @@ class _Running:
         return describe(stopped)
 
 
-def initialise_run_folder(training: Training, saver: Saver, notice: Notice) -> None:
+def initialise_run_folder(training: Training, saver: Saver) -> None:
     """Put the run's folder in order, and save the state, from which on it is a run.
 
     However a training ends from then on, the run goes on with the settings that it has now.
@@ -214,13 +209,7 @@ def initialise_run_folder(training: Training, saver: Saver, notice: Notice) -> N
     if training.ranks.leads:
         folder.write(folder.config, to_yaml(training.config).encode("utf-8", "surrogateescape"))
         folder.is_begun = True
-        if damaged := folder.reopen(training.trainer.progress.step):
-            lines = counted(damaged, "damaged line")
-            notice(f"{folder.metrics}: {lines} left out")
-    best, progress = folder.checkpoint("best"), training.trainer.progress
-    if progress.best_loss is not None and not training.ranks.shared(lambda: peek(best) is not None):
-        progress.forget_best()
-        notice(f"{best} is missing or damaged: the next validation chooses it anew")
+        folder.reopen(training.trainer.progress.step)
 
 
 def _save(training: Training, saver: Saver) -> None:

@@ -10,7 +10,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +64,11 @@ class RunFolder(RunFiles):
         if not os.access(there, os.W_OK):
             raise OutputError(f"run_dir={self.path}: no folder can be made in {there}")
 
-    def check_new(self, read: Iterable[str | None], *, overwrite: bool) -> None:
-        """Look whether a run may begin here, which reads some files.
+    def check_new(self, *, overwrite: bool) -> None:
+        """Look whether a run may begin here.
 
-        Raises OutputError where it would replace another one unasked, where the folder is
-        somebody's, and where what the run reads lies in it, perhaps by a link.
+        Raises OutputError where it would replace another one unasked, and where the folder is
+        somebody's.
         """
         if self._timed:
             return
@@ -83,10 +83,6 @@ class RunFolder(RunFiles):
                 f"run_dir={self.path}: this folder holds other things ({first_of(others)}): give a "
                 f"new or an empty one, such as run_dir={self.path / 'run'}"
             )
-        real = os.path.realpath(self.path)
-        for path in filter(None, read):
-            if os.path.lexists(path) and Path(os.path.realpath(path)).is_relative_to(real):
-                raise OutputError(f"{path} lies in {self.path}, the run's own folder: give another")
 
     def _others(self) -> list[str]:
         """What is here, if there is no run; hidden files and empty folders may be."""
@@ -140,18 +136,6 @@ class RunFolder(RunFiles):
         for folder in (self.path, self.samples):
             disk.clear_halves(folder.absolute())
 
-    def check_own(self) -> None:
-        """Raise OutputError where this folder is not this training's any more."""
-        if self._handle is None:
-            return
-        with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(self._handle), self.lock.stat()):
-                return
-        raise OutputError(
-            f"{self.lock} is no longer the file that this training holds: its folder was moved or "
-            "replaced. This one ends, so that it does not mix with another"
-        )
-
     def clear(self) -> None:
         """Remove what an earlier run left, and nothing else."""
         if self.holds_run:
@@ -160,7 +144,6 @@ class RunFolder(RunFiles):
 
     def write(self, file: Path, content: bytes) -> None:
         """Write one of its files anew: it is whole afterwards, or as it was. Raises OutputError."""
-        self.check_own()
         with disk.atomic_write(file) as stream:
             stream.write(content)
 
@@ -176,31 +159,23 @@ class RunFolder(RunFiles):
             raise OutputError(f"{file}: cannot be read: {error}") from error
         self.write_json(file, {**known, **later})
 
-    def reopen(self, step: int) -> int:
-        """Take back what was recorded after `step`, to go on from there.
-
-        Returns:
-            How many lines in the middle of metrics.jsonl were damaged, and are left out.
-        """
-        kept, damaged = [], 0
+    def reopen(self, step: int) -> None:
+        """Take back what was recorded after `step`, to go on from there; and damaged lines."""
+        kept = []
         try:
             lines = self.metrics.read_bytes().splitlines() if self.metrics.exists() else []
         except OSError as error:
             raise OutputError(f"{self.metrics}: cannot be read: {disk.describe(error)}") from error
-        for number, line in enumerate(lines, 1):
-            try:
+        for line in lines:
+            with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
                 if json.loads(line)["step"] <= step:
                     kept.append(line + b"\n")
-            except (ValueError, KeyError, TypeError, RecursionError):
-                damaged += number < len(lines)  # a kill leaves half a line at the end
         if lines:
             self.write(self.metrics, b"".join(kept))
         disk.remove(self.summary)
-        return damaged
 
     def append(self, file: Path, line: str) -> None:
         """Add a line to metrics.jsonl or the log. Raises as `write`."""
-        self.check_own()
         disk.append(file, f"{line}\n")
 
     def save(self, saved: Checkpoint) -> None:
@@ -209,22 +184,19 @@ class RunFolder(RunFiles):
         The new file is whole before the others are touched. One of the two is always there.
 
         Raises:
-            OutputError: it cannot be written, or this folder is another training's by now.
+            OutputError: it cannot be written.
         """
-        self.check_own()
         saved.save(self.checkpoint("last"), self._keep_last)
 
     def _keep_last(self) -> None:
-        self.check_own()
         last = self.checkpoint("last")
         if last.exists():
             disk.rename(last, self.checkpoint("previous"))
 
     def save_best(self, saved: Checkpoint) -> None:
         """Keep what generation needs of the best checkpoint. Raises as `save`."""
-        self.check_own()
         best = dataclasses.replace(saved, training=None, training_tensors={})
-        best.save(self.checkpoint("best"), self.check_own)
+        best.save(self.checkpoint("best"))
 
 
 def make_numbered(base: Path) -> Path:

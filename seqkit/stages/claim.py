@@ -100,9 +100,7 @@ def claimed(config: Config, session: Session) -> Iterator[Claim]:
             if goes_on:
                 saved = resume.find_last(folder, session.catalogue, session.notice)
             elif ranks.leads:
-                prompts = config.prompt_file, config.prompt_audio
-                read = *config.data.path, *prompts, config.init_from
-                folder.check_new(read, overwrite=config.overwrite)
+                folder.check_new(overwrite=config.overwrite)
         if goes_on:
             config = settings.filled_up(config, saved, session.notice)
             changed = settings.differences(config, saved.settings)

@@ -133,11 +133,6 @@ class TrainingProgress:
         self.without_improvement = 0 if improved else self.without_improvement + 1
         return improved
 
-    def forget_best(self) -> None:
-        """Take the next validation for the best: the checkpoint of the one so far is lost."""
-        self.best_loss, self.best_step = None, 0
-        self.without_improvement = 0
-
 
 Record = TypeVar("Record")
 _MOST = 2.0**53  # steps, symbols, seconds: beyond it a float does not count on

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from seqkit.foundation.catalogue import Catalogue
-from seqkit.runs.checkpoint import load as read_checkpoint
-from tests.conftest import TINY, Run, same, summary_of
+from tests.conftest import TINY, Run, same
 
 pytestmark = pytest.mark.faults
 
@@ -46,32 +44,13 @@ def test_checkpoints_of_another_program_make_no_run(
     assert {file: file.read_bytes() for file in folder.rglob("*.*")} == before
 
 
-@pytest.mark.thorough(keep=1)
-@pytest.mark.parametrize("how", ["missing", "damaged"])
-def test_a_best_that_is_lost_is_made_anew(
-    how: str, run: Run, text_file: Path, tmp_path: Path
-) -> None:
-    folder = f"run_dir={tmp_path / 'a'}"
-    words = [*TINY, f"data.path={text_file}", folder, "train.validate_every=1", "train.average=0"]
-    run.ok(*words, "train.max_steps=4")
-    best = tmp_path / "a" / "checkpoints" / "best.safetensors"
-    content = best.read_bytes()
-    best.unlink() if how == "missing" else best.write_bytes(content[:-1])
-    more = run.ok(folder, "resume=auto", "train.max_steps=5")
-    assert f"{best} is missing or damaged: the next validation chooses it anew\n" in more.err
-    found = read_checkpoint(best, Catalogue()).metrics
-    summary = summary_of(tmp_path / "a")
-    assert found["best_step"] == summary["best_step"] == found["step"]
-
-
 def test_damaged_metrics_are_cut_back(run: Run, tiny: list[str], tmp_path: Path) -> None:
     run.ok(*tiny, "train.max_steps=3")
     file = tmp_path / "a" / "metrics.jsonl"
     first, *rest = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(b"".join([first, b'{"step": "\n', b"[" * 100_000 + b"\n", *rest, b"\xff\xfe"]))
     (tmp_path / "a" / "summary.json").write_text('{"steps": Infinity}')
-    again = run.ok(*tiny, "train.max_steps=5", "resume=auto")
-    assert f"{file}: 2 damaged lines left out\n" in again.err
+    run.ok(*tiny, "train.max_steps=5", "resume=auto")
     lines = file.read_bytes().splitlines(keepends=True)
     assert lines[: 1 + len(rest)] == [first, *rest]
     assert json.loads(lines[-1])["step"] == 5

@@ -14,7 +14,6 @@ from seqkit.foundation.errors import OutputError
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder, is_locked, take_lock
-from tests.conftest import SENTENCE, TINY, Run
 
 pytestmark = pytest.mark.faults
 
@@ -55,26 +54,6 @@ def test_only_what_a_run_left_is_cleared(tmp_path: Path) -> None:
     folder.clear()
     assert {*(tmp_path / "samples").iterdir()} == {tmp_path / name for name in mine}
     assert not folder.holds_run
-
-
-def test_what_a_training_reads_is_not_replaced(run: Run, tmp_path: Path) -> None:
-    folder, text = tmp_path / "y", tmp_path / "text.txt"
-    text.write_text(SENTENCE * 40)
-    words = [*TINY, f"data.path={text}", "train.max_steps=2"]
-    run.ok(*words, f"run_dir={folder}")
-    before = {file: file.read_bytes() for file in folder.rglob("*.safetensors")}
-    (tmp_path / "linked").symlink_to(folder)
-    for run_dir in (folder, tmp_path / "linked"):
-        refused = run.fails_in_a_line(
-            6, *words, f"run_dir={run_dir}", f"init_from={folder}", "overwrite=true"
-        )
-        assert f"{folder} lies in {run_dir}, the run's own folder" in refused
-    own = folder / "samples" / "own.txt"
-    own.write_text(SENTENCE * 40)
-    assert f"{own} lies in" in run.fails(
-        6, *TINY, f"data.path={own}", f"run_dir={folder}", "overwrite=true"
-    )
-    assert {file: file.read_bytes() for file in folder.rglob("*.safetensors")} == before
 
 
 def test_without_locks_a_folder_has_no_owner(
