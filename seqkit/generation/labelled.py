@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -110,24 +109,19 @@ def _parsed(labels: Labels, asked: str) -> dict[int, int]:
             meanings.setdefault(value, []).append((label, number))
             meanings[f"{name}:{value}"] = [(label, number)]
         meanings.setdefault(f"{name}:none", [(label, 0)])
-    known = "|".join(map(re.escape, sorted(meanings, key=len, reverse=True)))  # the longest counts
-    piece, names = re.compile(rf"\s*({known})\s*(?:,|$)"), [*labels.values]
-    parsed, rest = dict[int, int](), composed(asked)
-    while rest:
-        if (found := piece.match(rest)) is None:
-            first = rest.partition(",")[0].strip()
-            name, _, value = first.partition(":")
-            value = value if name in labels.values else first
+    parsed, names, whole = dict[int, int](), [*labels.values], composed(asked)
+    pieces = [whole] if whole in meanings else whole.split(",") if whole else []
+    for piece in map(str.strip, pieces):
+        if piece not in meanings:
+            name, _, value = piece.partition(":")
+            value = value if name in labels.values else piece
             hint = nearest(value, [*itertools.chain(*labels.values.values())])
-            if re.fullmatch(r".*:\s*[\d.]+", first):
-                hint = "; values are not mixed by numbers: give one."
             raise ConfigError(f"label={asked}: no label {value}{hint} It knows {labels.summary}")
-        (label, number), *others = meanings[found[1]]
+        (label, number), *others = meanings[piece]
         if others:
-            value = labels.values[names[label]][number - 1]
-            choices = " or ".join(f"{names[each]}:{value}" for each, _ in meanings[found[1]])
+            choices = " or ".join(f"{names[each]}:{piece}" for each, _ in meanings[piece])
             raise ConfigError(f"label={asked}: several labels have that value: give {choices}")
         if label in parsed:
             raise ConfigError(f"label={asked}: give one {names[label]}: labels are not mixed")
-        parsed[label], rest = number, rest[found.end() :]
+        parsed[label] = number
     return parsed

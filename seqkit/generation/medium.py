@@ -13,9 +13,7 @@ import numpy.typing as npt
 
 from seqkit.data import stdin
 from seqkit.data.codecs import (
-    Characters,
     Codec,
-    Quantiser,
     SoundCodec,
     Spectral,
     TextCodec,
@@ -27,13 +25,10 @@ from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.settings import check_type
 from seqkit.foundation.stdout import to_bytes
-from seqkit.foundation.wording import counted
 from seqkit.generation.sampler import Prompt
 from seqkit.symbols import Symbols
 
 _LENGTH, _SECONDS = 500, 5.0  # symbols of text and seconds of sound, by default
-_NAMED = 20  # characters that the model never saw
-_OVER = 1.001  # a size that counts as clipped; up to there it is the rounding of resampling
 _NOTHING: Symbols = np.zeros(0, np.uint8)
 Notice = Callable[[str], object]
 
@@ -68,7 +63,7 @@ class Text:
     ) -> Symbols:
         """The symbols (N,) of what was given as `name`: str, or bytes for a model of bytes.
 
-        What was left out, replaced or clipped for it is told.
+        What was left out or replaced for it is told.
 
         Raises:
             ConfigError: something else, or an unknown character with unknown=error.
@@ -81,10 +76,6 @@ class Text:
             return self._codec.encode(content)
         except UnknownSymbolError as error:
             fault = f"{name}: {error}: the model never saw it"
-            if isinstance(self._codec, Characters) and isinstance(content, str):
-                unknowns = self._codec.unknown_in(content)
-                others = "".join(one for one in unknowns if one != error.character)[:_NAMED]
-                fault += f", nor any of {others!r}" if others else ""
             if unknown == "error":
                 hint = ": sample.unknown=skip leaves it out, sample.unknown=nearest replaces it"
                 raise ConfigError(fault + hint if name == "prompt" else fault) from error
@@ -208,13 +199,7 @@ class Sound:
                 f"{name}: expected a wave {shapes} of finite floats, "
                 f"got {type(content).__name__} with {wave.dtype} of {wave.shape}"
             )
-        wave = wave.astype(np.float32)
-        if isinstance(codec, Quantiser):
-            size, full = np.abs(wave), 1 / codec.gain
-            if clipped := int(np.count_nonzero(size > _OVER * full)):
-                count = f"clipped {counted(clipped, 'sample')} over {full:.3g}"
-                notice(f"{name}: {count}; the largest is {size.max():.3g}")
-        return codec.encode(wave)
+        return codec.encode(wave.astype(np.float32))
 
     def read_prompt(self, prompt: Prompt, notice: Notice) -> Symbols:
         """Raises ConfigError for a text, DataError for a recording that cannot be read."""

@@ -9,8 +9,6 @@ from seqkit.foundation.wording import command_line, counted, duration, percent, 
 from seqkit.training import events as training
 from seqkit.training.events import Trained, Validated
 
-_LINES = 20  # to ask for of a model of lines
-
 
 @dataclass(frozen=True)
 class Started:
@@ -70,11 +68,6 @@ class Finished:
     run_dir: Path
     plugins: tuple[str, ...] = ()
     """The modules that have to be given again."""
-    scored: int = 0
-    total: int = 0
-    """Symbols of the validation part, as in `Validated`."""
-    lines: bool = False
-    """Whether a sample is a line, of which one asks for several."""
 
 
 Event = training.Event | Started | Sampled | Stopped | Diverged | Finished
@@ -92,7 +85,8 @@ def describe(event: Event) -> str | None:
                 f"into {event.run_dir}"
             )
         case Validated():
-            best = _share(event.scored, event.total)
+            share = percent(event.scored / event.total)
+            best = f", on {share} of the validation part" * (event.scored < event.total)
             best += "" if event.improved else f" (best {event.best_loss:.4f})"
             best += ", average of the weights" if event.weights == "average" else ""
             best += f", temperature {event.temperature:g}" if event.temperature != 1 else ""
@@ -111,20 +105,13 @@ def describe(event: Event) -> str | None:
             loss = ""
             if event.best_loss is not None:
                 loss = f"; best validation loss {event.best_loss:.4f}"
-                loss += _share(event.scored, event.total)
-            words = ["generate", f"checkpoint={event.run_dir}"]
-            words += [f"streams={_LINES}"] * event.lines
+            words = "generate", f"checkpoint={event.run_dir}"
             return (
                 f"finished: {counted(event.step, 'step')} in {duration(event.seconds)}{loss}; "
                 f"generate with: {command_line(*words, plugins=event.plugins)}"
             )
         case _:
             return None
-
-
-def _share(scored: int, total: int) -> str:
-    """What is said after a loss on the validation part, if not all of it was scored."""
-    return "" if scored >= total else f", on {percent(scored / total)} of the validation part"
 
 
 def go_on_with(run_dir: Path, plugins: tuple[str, ...], rank: Rank) -> str:

@@ -23,7 +23,7 @@ from seqkit.evaluation.recording import Recording
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.session import Notice, Session
-from seqkit.foundation.wording import duration, first_of
+from seqkit.foundation.wording import duration
 
 _MOST = 600  # seconds of a recording
 _MOST_FAULTS = 2  # of the data, the worst, that a training tells; `doctor` tells all
@@ -105,16 +105,11 @@ def _tell_faults(corpus: Corpus, data: DataConfig, notice: Notice) -> None:
 
 
 def _with_counts(corpus: Corpus, training: Part, notice: Notice) -> Corpus:
-    """The corpus with its labels counted in the training part; what that lacks is told."""
+    """The corpus with its labels counted in the training part."""
     if corpus.labels is None or training.labels is None:
         return corpus
     labels = corpus.labels.counted(training.labels)
     notice(f"labels (data.label): {labels.summary}")
-    learnt = {pair for combination in labels.counts for pair in labels.named(combination).items()}
-    missing = [v for name, each in labels.values.items() for v in each if (name, v) not in learnt]
-    if missing:
-        shown = first_of(missing)
-        notice(f"the training part has no document labelled {shown}: these are not learnt")
     return dataclasses.replace(corpus, labels=labels)
 
 
