@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 
 from seqkit.config import DataConfig
-from seqkit.data import stdin
+from seqkit.data import files
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.file_search import Search
 from seqkit.data.load import Known, load_corpus
@@ -33,7 +33,7 @@ def asked_for(
         ConfigError: keys that do not fit the checkpoint.
     """
     if asked.path:
-        paths = stdin.on_disk(asked.path, session.notice, session.progress)
+        paths = files.on_disk(asked.path, session.notice, session.progress)
         data = dataclasses.replace(asked, path=paths, max_vocabulary=0)
         data = data.read_as(saved.settings.data)
     else:

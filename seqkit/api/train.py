@@ -12,7 +12,7 @@ from seqkit import compose
 from seqkit.api.model import Model, load
 from seqkit.api.run_files import save_closing_sample
 from seqkit.api.run_training import run_training
-from seqkit.data import stdin
+from seqkit.data import files
 from seqkit.foundation import device, disk, processes
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import CheckpointError, ConfigError
@@ -127,7 +127,7 @@ def _places(data: Any, text: str | None) -> list[str]:
         if not text.strip():
             raise ConfigError("text is empty: there is nothing to learn from")
         content = text.encode(errors="replace")
-        return [stdin.keep("text", [content], _LOG.info)]
+        return [files.keep("text", [content], _LOG.info)]
     places = [] if data is None else [data] if isinstance(data, str | os.PathLike) else data
     check_list("data", places, str | os.PathLike)
     for path in map(os.fspath, places):

@@ -10,7 +10,7 @@ from seqkit import compose
 from seqkit.advice import faults, recommend, verdict
 from seqkit.commands import outputs
 from seqkit.config import Config, DataConfig
-from seqkit.data import stdin
+from seqkit.data import files
 from seqkit.data.codecs import Quantiser, SoundCodec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders
@@ -81,7 +81,7 @@ def _of_run(path: Path, catalogue: Catalogue) -> dict[str, Any]:
 def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str, Any]:
     if not (config.data.path or config.data.dataset):
         raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or run_dir=FOLDER of a run")
-    config.data.path = stdin.on_disk(config.data.path, console.notice, console.progress)
+    config.data.path = files.on_disk(config.data.path, console.notice, console.progress)
     given, config = config.recipe, _with_recipe(config, catalogue, console)
     chosen = device.find_device(config.device, for_all=True)
     session = Session(catalogue, console.notice, console.progress)

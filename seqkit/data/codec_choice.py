@@ -1,7 +1,7 @@
 """The codec of files: passes over them before they are encoded."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any
 
@@ -10,18 +10,26 @@ import numpy as np
 from seqkit.config import HIGHEST_RATE
 from seqkit.data import codecs
 from seqkit.data.codecs import Bytes, Characters, Codec, Quantiser, SoundCodec, Spectral, TextCodec
-from seqkit.data.codecs.spectral import LENGTHS, choose
+from seqkit.data.codecs.spectral.codec import excerpt
+from seqkit.data.codecs.spectral.transform import OVERLAP, Transform
 from seqkit.data.datasets import Source
+from seqkit.data.encoders import SHORTEST, SILENT, frames_of, pieces_of
 from seqkit.data.sound import Frames
 from seqkit.data.sound.reader import SoundReader
-from seqkit.data.sound_encoder import SHORTEST, SILENT, frames_of
-from seqkit.data.text_encoder import pieces_of
 from seqkit.foundation.console import Progress
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.wording import first_of
+from seqkit.symbols import Floats
 
 _FULL_RATE = 48_000  # hertz, beyond which nothing is heard
 _FITTED = 1 << 26  # samples that a codec is fitted to
+_LENGTHS = (0.5, 1, 2)  # of the windows that are tried, in those of the middle one
+_MIDDLE = 0.046  # seconds, the length of the middle one of three
+_HEARD = ((1 / 8, 16), (1 / 2, 48), (2, 160))  # windows of that length, and bands
+_TRIED = 4096  # frames that a codec is fitted to, to try a length
+_RANGE = 60.0  # decibels that are heard below the loudest
+_BETTER = 0.77  # of the error of the middle length; from 0.8 on a guitar would flicker
+_MEL = 700.0  # hertz, below which bands are as wide as each other
 
 
 def choose_codec(
@@ -138,8 +146,8 @@ def _spectral(source: Source, progress: Progress) -> Spectral:
     peak = float(np.abs(samples).max(initial=0))
     if peak < SILENT:
         raise nothing_left(source, dict.fromkeys(source.documents, "silent"))
-    with progress("fitting the codec", len(LENGTHS) + 1, unit="fits") as bar:
-        return Spectral.fit(samples, rate, choose(samples, rate, bar.add))
+    with progress("fitting the codec", len(_LENGTHS) + 1, unit="fits") as bar:
+        return Spectral.fit(samples, rate, choose_window(samples, rate, bar.add))
 
 
 def _all_frames(
@@ -161,3 +169,49 @@ def _most(numbers: Iterable[int]) -> int:
     """The number that there is most often, the largest of several."""
     counts = Counter(numbers)
     return max(counts, key=lambda number: (counts[number], number))
+
+
+def choose_window(
+    samples: Frames, sample_rate: int, done: Callable[[int], object] = lambda count: None
+) -> int:
+    """The length N of the windows for samples (n, C), n > 0; `done` is told of each tried.
+
+    Long ones are for tones, short ones for speech and drums. Of each length a codec is fitted to
+    frames of all the recording. The error is the mean difference in decibels between some seconds
+    of it and what the codec makes of these, as few bands in short windows hear it (attacks), as
+    many bands in long ones (partials), and as between the two. The middle length is taken unless
+    another one is clearly better.
+    """
+    middle: int = max(2 ** round(np.log2(sample_rate * _MIDDLE)), 64)
+    part = excerpt(samples, sample_rate)
+    errors = {}
+    for share in _LENGTHS:
+        size = round(share * middle)
+        codec = Spectral.fit(samples, sample_rate, size, _TRIED)
+        errors[size] = error(part, codec.unlimited()(codec.encode(part), True), sample_rate, middle)
+        done(1)
+    best = min(errors, key=errors.__getitem__)
+    return best if errors[best] < _BETTER * errors[middle] else middle
+
+
+def error(samples: Frames, made: Frames, sample_rate: int, middle: int) -> float:
+    """The decibels by which sounds (n, C) differ, heard around windows of `middle` samples."""
+    differences = []
+    for share, bands in _HEARD:
+        size = round(share * middle)
+        wanted = _levels(samples, size, sample_rate, bands)
+        heard = _levels(made[: len(samples)], size, sample_rate, bands)
+        differences.append(np.abs(wanted - heard).mean())
+    return float(np.mean(differences))
+
+
+def _levels(samples: Frames, size: int, sample_rate: int, bands: int) -> Floats:
+    """Decibels (F, C, bands) above what is not heard."""
+    transform = Transform(size)
+    spectra = transform.at(samples, np.arange(0, len(samples), size // OVERLAP))
+    top = np.log1p(sample_rate / 2 / _MEL)
+    hertz = _MEL * np.expm1(np.arange(bands) * top / bands)
+    edges = np.unique(np.rint(hertz * size / sample_rate).astype(int))
+    powers = np.add.reduceat(spectra.real**2 + spectra.imag**2, edges, -1)
+    least = powers.max(initial=0) * 10 ** (-_RANGE / 10) + 1e-12
+    return np.asarray(10 * np.log10(powers + least))

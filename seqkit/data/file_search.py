@@ -13,9 +13,9 @@ from pathlib import Path
 
 from seqkit.config import DataConfig
 from seqkit.data import files
+from seqkit.data.encoders import check_plain
 from seqkit.data.files import SOUND_HINT, TEXT_HINT, BadFileError
 from seqkit.data.sound import reader
-from seqkit.data.text_encoder import check_plain
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.run_folders import is_run
 from seqkit.foundation.wording import composed

@@ -1,18 +1,26 @@
-"""Files: what they hold, what the first bytes and the status tell, and which cannot be read."""
+"""Files: what they hold, what the first bytes and the status tell, and which cannot be read.
+
+Standard input is read once, to its end, into a file of the cache.
+"""
 
 import codecs
 import difflib
 import hashlib
+import os
+import stat
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from seqkit.data.codecs import Codec
 from seqkit.foundation import disk
-from seqkit.foundation.errors import DataError
+from seqkit.foundation.console import Notice, Progress, unseen
+from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.wording import counted, first_of
 
+STDIN = {"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}
+"""The names of standard input among paths."""
 HEAD = 1 << 15
 """Bytes that are looked at to tell what a file holds."""
 SOUND_HINT = "recipe=my_sound learns from sound, recipe=wav_generation from 20 minutes or more"
@@ -21,6 +29,7 @@ Watch = Callable[[int], None]
 """Told how many bytes were read, each time."""
 
 _BLOCK = 1 << 22  # bytes
+_STDIN_BLOCK = 1 << 20  # bytes, as much as a pipe holds
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _UTF32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _TEXT_BYTES = bytes({*b"\a\b\t\n\v\f\r\x1a\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
@@ -187,3 +196,58 @@ class Findings:
             parts.append(f"{len(those)} left out ({why}): {first_of(those)}")
         told = f"{len(files) - len(self.left_out)} of {counted(len(files), 'file')} of sound read"
         return ["; ".join([told, *parts])] if parts else []
+
+
+def on_disk(paths: Sequence[str], notice: Notice, progress: Progress = unseen) -> list[str]:
+    """The paths, with a file of the cache in the place of standard input.
+
+    Raises:
+        ConfigError: a path is a URL.
+        DataError: standard input is empty or closed.
+        OutputError: the cache cannot be written.
+    """
+    for path in paths:
+        if "://" in path and not os.path.lexists(path):
+            raise ConfigError(f"{path}: download it, or write it to standard input, data.path=-")
+    kept = keep("stdin", stdin_blocks(), notice, progress) if STDIN & {*paths} else ""
+    return [kept if path in STDIN else path for path in paths]
+
+
+def stdin_blocks() -> Iterator[bytes]:
+    """The bytes of standard input as they come. Raises DataError where it is empty or closed."""
+    try:
+        with open(0, "rb", buffering=0, closefd=False) as stream:
+            mode = os.fstat(0).st_mode
+            if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):  # /dev/zero has no end
+                raise DataError("stdin is a terminal or a device: write to it through a pipe")
+            block = stream.read(_STDIN_BLOCK)
+            if not block:
+                raise DataError("stdin: empty: nothing was written to it")
+            while block:
+                yield block
+                block = stream.read(_STDIN_BLOCK)
+    except OSError as error:
+        raise DataError(f"stdin: cannot be read: {disk.describe(error)}") from error
+
+
+def keep(name: str, pieces: Iterable[bytes], notice: Notice, progress: Progress = unseen) -> str:
+    """Write what can be read once to a file of the cache, called so: its path. Raises OutputError.
+
+    `notice` is told.
+    """
+    streams = (disk.cache_dir() / "streams").absolute()
+    notice(f"reading {name}")
+    digest, size = hashlib.sha256(), 0
+    with disk.scratch(streams / name) as (file, temporary):
+        with progress(f"reading {name}", unit="B") as bar:
+            for block in pieces:
+                size += file.write(block)
+                digest.update(block)
+                bar.add(len(block))
+        file.sync()
+        kept = streams / digest.hexdigest() / name
+        if not kept.exists():  # read again, it stays the file that was encoded
+            disk.make_folder(kept.parent)
+            disk.rename(temporary, kept)
+    notice(f"{name}: {size:,} bytes read, and kept as {kept}")
+    return str(kept)

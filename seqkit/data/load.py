@@ -10,9 +10,9 @@ from seqkit.data import codecs, corpus_cache, datasets, labels
 from seqkit.data.codecs import Codec, Quantiser, SoundCodec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located, Source
+from seqkit.data.encoders import check_encoding
 from seqkit.data.file_search import Search
 from seqkit.data.labels import Labels
-from seqkit.data.text_encoder import check_encoding
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError, DataError

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from seqkit.data import stdin
+from seqkit.data import files
 from seqkit.data.codecs import (
     Codec,
     SoundCodec,
@@ -19,8 +19,8 @@ from seqkit.data.codecs import (
     TextCodec,
     UnknownSymbolError,
 )
+from seqkit.data.encoders import SILENT
 from seqkit.data.sound import Frames, Wave, reader, writer
-from seqkit.data.sound_encoder import SILENT
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.settings import check_type
@@ -103,8 +103,8 @@ class Text:
 
     def _read(self, file: str) -> str | bytes:
         try:
-            if file in stdin.STDIN:
-                content = b"".join(stdin.blocks())
+            if file in files.STDIN:
+                content = b"".join(files.stdin_blocks())
             elif Path(file).is_char_device():
                 raise OSError(0, "it is no file")  # /dev/zero has no end
             else:

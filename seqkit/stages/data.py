@@ -14,11 +14,11 @@ from seqkit.config import DataConfig, TrainConfig
 from seqkit.data.codecs import SoundCodec, Spectral, UnknownSymbolError
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Folders, Source
+from seqkit.data.encoders import SHORTEST, SILENT
 from seqkit.data.load import Known, find, load_corpus, require_cut
 from seqkit.data.sound import Wave, jumps
 from seqkit.data.sound.part import wave_without_silence, without_silence
 from seqkit.data.sound.reader import SoundReader
-from seqkit.data.sound_encoder import SHORTEST, SILENT
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import disk
 from seqkit.foundation.errors import ConfigError, DataError

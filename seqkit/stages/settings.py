@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from seqkit.config import ARITHMETIC_KEYS, Config, as_data_asks, values_of
-from seqkit.data import stdin
+from seqkit.data import files
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.session import Notice, Session
 from seqkit.runs import named_checkpoint
@@ -24,9 +24,9 @@ MAY_CHANGE = PLACE_KEYS | {
 def located(config: Config, session: Session) -> Config:
     """The config as a run keeps it, with a file in the place of standard input."""
     prompt = [] if config.prompt_file is None else [config.prompt_file]
-    files = stdin.on_disk([*config.data.path, *prompt], session.notice, session.progress)
-    data = replace(config.data, path=files[: len(config.data.path)])
-    return as_kept(replace(config, data=data, prompt_file=files[-1] if prompt else None))
+    paths = files.on_disk([*config.data.path, *prompt], session.notice, session.progress)
+    data = replace(config.data, path=paths[: len(config.data.path)])
+    return as_kept(replace(config, data=data, prompt_file=paths[-1] if prompt else None))
 
 
 def filled_up(config: Config, saved: Checkpoint, notice: Notice) -> Config:

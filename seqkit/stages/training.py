@@ -15,7 +15,7 @@ import torch
 
 from seqkit.config import Config, ModelConfig, values_of
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.stdin import STDIN
+from seqkit.data.files import STDIN
 from seqkit.evaluation import baselines
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device

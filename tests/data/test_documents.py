@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from seqkit.data import files
-from seqkit.data.text_encoder import split_documents
+from seqkit.data.encoders import split_documents
 from tests.data.conftest import load
 
 

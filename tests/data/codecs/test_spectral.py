@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seqkit.data.codecs.spectral import CODES, SIZE, Spectral, choose
+from seqkit.data.codec_choice import choose_window
+from seqkit.data.codecs.spectral import CODES, SIZE, Spectral
 from seqkit.data.codecs.spectral.books import Books
 from seqkit.data.codecs.spectral.codec import SILENCE, limited
 from seqkit.data.codecs.spectral.layout import steadied
@@ -160,7 +161,7 @@ def test_phases_are_as_consistent_as_many_rounds_of_griffin_and_lims(
 @pytest.mark.parametrize("rate", [8000, 192_000])
 def test_any_rate_does(rate: int) -> None:
     samples = tones(0.4, rate)
-    size = choose(samples, rate)
+    size = choose_window(samples, rate)
     made = again(samples, rate, size)
     assert abs(decibels(made) - decibels(samples)) < 1
     assert 0.02 < size / rate < 0.14
@@ -239,7 +240,7 @@ def test_channels_are_as_wide_as_they_were(share: float | None) -> None:
 
 
 def test_windows_are_long_for_tones_and_short_for_drums() -> None:
-    assert choose(chords(), 44_100) > choose(drums(), 44_100)
+    assert choose_window(chords(), 44_100) > choose_window(drums(), 44_100)
 
 
 def test_books_are_small_and_the_same_after_a_checkpoint() -> None:

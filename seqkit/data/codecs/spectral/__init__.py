@@ -3,10 +3,9 @@
     samples -> `transform` -> `layout` -> rows of numbers -> `books` -> codes
     codes -> `books` -> rows of numbers -> `layout` -> magnitudes -> `transform` -> samples
 
-`codec` joins them, and `choice` finds how long the windows of a recording should be.
+`codec` joins them.
 """
 
-from seqkit.data.codecs.spectral.choice import LENGTHS, choose
 from seqkit.data.codecs.spectral.codec import CODES, SIZE, Spectral
 
-__all__ = ["CODES", "LENGTHS", "SIZE", "Spectral", "choose"]
+__all__ = ["CODES", "SIZE", "Spectral"]
