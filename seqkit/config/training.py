@@ -46,6 +46,7 @@ class TrainConfig:
         "minutes of wall time after which the training ends, in place of a recipe's max_steps; "
         "0: no limit",
         minimum=0,
+        maximum=1e9,
     )
     patience: int = option(
         0, "end after this many validations in a row without improvement; 0: never", minimum=0

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from seqkit.lstm.fused_calls import TENSOR_CORE, has_wrong_gradients
+from seqkit.lstm.fused_calls import TENSOR_CORE
 from seqkit.lstm.graph import GraphedCall, milliseconds
 from seqkit.lstm.launch import LayerKernels
 from seqkit.lstm.layers import PERSISTENT, Layers, make_layers
@@ -150,11 +150,6 @@ class Task:
             fits = 0 <= idle < _MOST_IDLE and execution.lanes % TENSOR_CORE == 0
         known = fits and execution.kernel in self.kernels
         return known and not (execution.persistent and self.refusal(execution))
-
-    def widens(self, execution: Execution) -> bool:
-        """Whether they run in fp32, because PyTorch differentiates them wrongly in bf16 here."""
-        shape = self.cell, self.hidden_size, self.device, execution.dtype
-        return execution.kernel != "unrolled" and has_wrong_gradients(*shape)
 
 
 def fastest(task: Task, precisions: Sequence[str], *, timed: bool = True) -> Execution:

@@ -141,11 +141,6 @@ def execution(
         chosen = choose_execution(task, precisions, timed=not train.deterministic)
     if chosen != before and (before or on_gpu):
         session.notice(f"kernels: {chosen}")
-    if task.widens(chosen):
-        session.notice(
-            f"this PyTorch computes wrong gradients for layers of {task.hidden_size} units in bf16 "
-            "on this processor: they run in fp32, which is right and slower"
-        )
     return chosen
 
 

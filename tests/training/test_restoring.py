@@ -102,7 +102,6 @@ def test_a_tensor_of_the_state_that_is_another_or_missing_is_refused(name: str) 
         ("progress.symbols", "x"),
         ("progress.reported_symbols", "x"),
         ("progress.reported_step", [1]),
-        ("progress.step", -1),
         ("progress.step", 10**30),
         ("progress.best_loss", float("nan")),
         ("time.seconds", float("-inf")),
@@ -117,5 +116,5 @@ def test_a_number_of_the_state_that_is_none_is_refused(place: str, value: object
     values, tensors = saved()
     record, _, name = place.partition(".")
     values[record] = values[record] | {name: value} if name else value
-    with pytest.raises(CheckpointError, match=rf"does not fit this run: {place}="):
+    with pytest.raises(CheckpointError, match=rf"does not fit this run: {place}[= ]"):
         trainer(average=0.9).restore(values, tensors)
