@@ -1,7 +1,6 @@
 """What data are like, and what is wrong with them: faults that are told, and too little of them."""
 
 import math
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -11,20 +10,15 @@ import numpy as np
 from seqkit.config import DataConfig, TrainConfig
 from seqkit.data.codecs import Characters, Codec, Quantiser, SoundCodec
 from seqkit.data.corpus import Corpus, Part
-from seqkit.data.files import encoding_with_mark
 from seqkit.data.sound.part import without_silence
 from seqkit.foundation.errors import DataError
-from seqkit.foundation.wording import character_name, counted, duration, first_of, percent
+from seqkit.foundation.wording import duration, percent
 from seqkit.symbols import Integers
 
 CONSTANT = "the content is one symbol, again and again: there is nothing to learn from it"
 _BLOCK = 1 << 15  # symbols counted at a time; larger ones fragment the process's memory
 _FEW = 10  # times that a symbol has to occur at least to be learnt
-_ODD = {"Cc", "Cf", "Co", "Cs", "Cn", "Zs", "Zl", "Zp"}
-"""Unicode's categories of controls, of invisible, private and unassigned characters, and spaces."""
-_USUAL = " \n\t\u200c\u200d"  # the last two, ZWNJ and ZWJ, join letters of Persian, Hindi, emoji
 _SHORT, _SHORT_LIST = 100_000, 20_000  # symbols, below which much is learnt by heart
-_RETURN, _MARK = "U+000D CR", "U+FEFF ZERO WIDTH NO-BREAK SPACE"
 _RARE, _KNOWN, _LOST = 0.5, 0.9, 0.02  # of the vocabulary, and of all symbols
 _QUIET = 0.03  # of full scale: the 256 levels of mu-law come to 95 within it
 _LEAST = 10.0  # seconds from which a model makes anything like it
@@ -89,30 +83,12 @@ def text_facts(part: Part, codec: Codec) -> dict[str, Any]:
     names = vocabulary or [f"0x{symbol:02x}" for symbol in range(codec.size)]
     order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].tolist()
     frequent = {names[symbol]: int(counts[symbol]) for symbol in order}
-    odd = {_code(name): n for name, n in frequent.items() if vocabulary and _is_odd(name)}
-    marked = int((part.symbols[part.starts] == vocabulary.find("\ufeff")).sum())
-    return {
-        "vocabulary": {"size": codec.size, "counts": frequent, "odd": odd},
-        "marked": marked,
-    }
+    return {"vocabulary": {"size": codec.size, "counts": frequent}}
 
 
-def _is_odd(character: str) -> bool:
-    """Whether it is seldom meant: a control, an invisible or private one, an odd space."""
-    is_lost = character == "\ufffd"  # it stands for one that could not be read
-    return is_lost or (unicodedata.category(character) in _ODD and character not in _USUAL)
-
-
-def _code(character: str) -> str:
-    return f"U+{ord(character):04X} {character_name(character)}".strip()
-
-
-def text_faults(
-    facts: Mapping[str, Any], kind: str, encoding: str = "utf-8", *, is_list: bool = False
-) -> list[Fault]:
-    """The faults of a text, or of bytes, read in an encoding, the worst first."""
-    noun, marked = "text" if kind == "text" else "content", facts["marked"]
-    counts, odd = facts["vocabulary"]["counts"], dict(facts["vocabulary"]["odd"])
+def text_faults(facts: Mapping[str, Any], kind: str, *, is_list: bool = False) -> list[Fault]:
+    """The faults of a text, or of bytes, the worst first."""
+    noun, counts = "text" if kind == "text" else "content", facts["vocabulary"]["counts"]
     occurring, symbols = len(counts), sum(counts.values())
     if occurring == 1:
         return [Fault(CONSTANT)]
@@ -122,9 +98,7 @@ def text_faults(
     known = sum(n for name, n in counts.items() if name.isascii())  # by the model shakespeare
     helps = short and kind == "text" and known >= _KNOWN * symbols
     start = " or start with init_from=shakespeare:" if helps else ""
-    without_mark, returns = encoding_with_mark(encoding), odd.pop(_RETURN, 0)
-    if marked:
-        odd.pop(_MARK)
+    returns = counts.get("\r", 0)
     rare = [n for n in counts.values() if n < _FEW]
     most, lost = max(1, occurring - len(rare)), sum(rare) / symbols
     remedy, fewer = "give more of it", dict[str, Any]()
@@ -147,18 +121,6 @@ def text_faults(
             returns,
             f"{returns:,} line ends have a CR, as on Windows or old Macs, which the model would "
             "learn as a character: take them out, as with tr -d '\\r'",
-        ),
-        (
-            marked,
-            f"{counted(marked, 'file')} with a byte order mark (U+FEFF) at the beginning, "
-            "which the model would learn as a character: read it with "
-            f"data.encoding={without_mark}",
-            {"encoding": without_mark},
-        ),
-        (
-            odd,
-            f"{counted(len(odd), 'odd character')}, such as {first_of([*odd], 1)}: take them "
-            "out if they mean nothing",
         ),
         (
             kind == "text" and len(rare) > _RARE * occurring and not helps,  # or they are known

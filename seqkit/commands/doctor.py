@@ -35,7 +35,6 @@ from seqkit.runs import checkpoint
 from seqkit.runs.record import read
 
 _COUNTS = 12  # symbols that are listed with their counts
-_ODD = 8
 _NAME = 16  # columns
 
 
@@ -126,7 +125,7 @@ def _examined(
         with progress("counting"):
             found, is_list = faults.text_facts(corpus.whole, codec), data.document == "line"
         about = {"text": found}
-        told = faults.text_faults(found, codec.kind, data.encoding, is_list=is_list)
+        told = faults.text_faults(found, codec.kind, is_list=is_list)
     judged = validation if len(validation) else corpus.whole  # as the run's report does
     with progress("baselines"):
         beside = baselines.baselines(judged, codec, baselines.SAMPLE)
@@ -218,8 +217,6 @@ def _rows(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "vocabulary", f"{vocabulary['size']:,} symbols"
         most = [(name.replace(" ", "space"), n) for name, n in vocabulary["counts"].items()]
         yield "most frequent", "  ".join(f"{name} {rounded(n)}" for name, n in most[:_COUNTS])
-        for name, count in [*vocabulary["odd"].items()][:_ODD]:
-            yield "odd", f"{name}: {count:,}"
     if sound := facts.get("sound"):
         yield "length", f"{duration(sound['seconds'])} at {sound['sample_rate']} Hz"
         if sound["peak"] is not None:
