@@ -133,14 +133,15 @@ def save_closing_sample(training: Training, notice: Notice) -> None:
 
 
 def finish_closing_sample(training: Training, notice: Notice) -> None:
-    """Judge it, if it is sound, draw it, and show it in the report."""
+    """Judge and draw it, if it is sound, and show it in the report."""
     codec, recording = training.corpus.codec, training.recording
+    if codec.kind != "audio":
+        return
     try:
-        if codec.kind == "audio":
-            if recording is not None:
-                _judge(closing_file(training), codec, recording, training, notice)
-            for file in (closing_file(training), training.folder.samples / "data.wav"):
-                draw(file, notice)
+        if recording is not None:
+            _judge(closing_file(training), codec, recording, training, notice)
+        for file in (closing_file(training), training.folder.samples / "data.wav"):
+            draw(file, notice)
         run_page.write(training.folder.path, "finished")
     except SeqkitError as error:
         notice(f"not all is in the report: {error}")
