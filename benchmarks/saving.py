@@ -46,7 +46,7 @@ def report(keys: Sequence[str], rounds: int = 7) -> str:
         with set_up(config, Session(Catalogue(config.plugins), _tell)) as training:
             assert training is not None
             training.trainer.prepare()
-            training.folder.make()
+            training.claim.folder.make()
             return _measured(training, rounds)
 
 
@@ -65,7 +65,7 @@ def _measured(training: Training, rounds: int) -> str:
 
     steps(_FIRST)
     kept = [torch.empty_like(own, device="cpu", pin_memory=own.is_cuda) for own in _all(training)]
-    with Saver(training.folder) as saver:
+    with Saver(training.claim.folder) as saver:
         until_written()  # takes the memory that is kept
         save = statistics.median(_seconds(until_written, training) for _ in range(rounds))
         each = _seconds(lambda: steps(_FIRST), training) / _FIRST
@@ -78,8 +78,8 @@ def _measured(training: Training, rounds: int) -> str:
             saver.wait()
             added.append(_seconds(among_steps, training) - alone)
             saver.wait()
-    file = training.folder.checkpoint("last")
-    assert find_last(training.folder, Catalogue(), _tell) is not None
+    file = training.claim.folder.checkpoint("last")
+    assert find_last(training.claim.folder, Catalogue(), _tell) is not None
     wait, copy, lost = map(statistics.median, (waits, copies, added))
     return (
         f"{file.stat().st_size / 1e6:.1f} MB: written after {save:.3f} s; no step can run for "
@@ -91,7 +91,7 @@ def _measured(training: Training, rounds: int) -> str:
 def _state(training: Training) -> Checkpoint:
     """What a training saves, without its settings."""
     values, tensors = training.trainer.state()
-    model, codec = training.trainer.model, training.corpus.codec
+    model, codec = training.trainer.model, training.data.corpus.codec
     weights = dict(model.state_dict())
     return Checkpoint(model.config, codec, weights, {}, {}, {}, {}, values, tensors)
 

@@ -41,9 +41,11 @@ def about_run(training: Training) -> dict[str, Any]:
     Raises:
         OutputError: it cannot be written.
     """
-    corpus = training.corpus
+    corpus = training.data.corpus
     if corpus.codec.kind == "audio":
-        save_sample(training.closing.medium, _excerpt(training), training.folder.samples / "data")
+        save_sample(
+            training.closing.medium, _excerpt(training), training.claim.folder.samples / "data"
+        )
     return {
         **_of_both(training),
         "local_processes": training.ranks.rank.local_size,
@@ -52,7 +54,7 @@ def about_run(training: Training) -> dict[str, Any]:
             **corpus.record(),
             "kind": corpus.codec.kind,
             "symbols": len(corpus.whole),
-            "training_symbols": len(training.unabridged),
+            "training_symbols": len(training.data.unabridged),
             "vocabulary": corpus.codec.size,
         },
         "baselines": training.baselines,
@@ -61,7 +63,7 @@ def about_run(training: Training) -> dict[str, Any]:
 
 def summary(training: Training) -> dict[str, Any]:
     """summary.json, see docs/reference/files.md."""
-    progress, corpus = training.trainer.progress, training.corpus
+    progress, corpus = training.trainer.progress, training.data.corpus
     return {
         **_of_both(training),
         "recipe": training.config.recipe,
@@ -70,7 +72,7 @@ def summary(training: Training) -> dict[str, Any]:
         "train_seconds": progress.seconds,
         "elapsed_seconds": training.trainer.elapsed,
         "best_validation_loss": progress.best_loss,
-        "validation_symbols": len(training.validation),
+        "validation_symbols": len(training.data.validation),
         "validation_symbols_scored": training.trainer.scored,
         "best_step": progress.best_step if progress.best_loss is not None else None,
         "best_weights": progress.best_weights,
@@ -94,8 +96,8 @@ def _of_both(training: Training) -> dict[str, Any]:
 
 def _excerpt(training: Training) -> Symbols:
     """The loudest second, symbols (n,), of the first minute that it is validated on."""
-    part = training.validation if len(training.validation) else training.corpus.whole
-    codec, length = training.corpus.codec, min(training.closing.medium.glimpse, len(part))
+    part = training.data.validation if len(training.data.validation) else training.data.corpus.whole
+    codec, length = training.data.corpus.codec, min(training.closing.medium.glimpse, len(part))
     assert codec.kind == "audio"
     begins = range(0, length * min(len(part) // length, _SOUGHT), length)
     pieces = [part.symbols[begin : begin + length] for begin in begins]
@@ -104,11 +106,11 @@ def _excerpt(training: Training) -> Symbols:
 
 def sample(training: Training, model: CharRNN, request: Request, notice: Notice) -> Blocks:
     """What a model of a training makes of the prompt: blocks (N, S)."""
-    if training.corpus.labels is not None:  # each sample has labels that are drawn anew
+    if training.data.corpus.labels is not None:  # each sample has labels that are drawn anew
         seed = request.sampling.seed + training.trainer.progress.step
         sampling = dataclasses.replace(request.sampling, seed=seed)
         request = dataclasses.replace(request, sampling=sampling)
-    trained = Trained(model, training.corpus.codec, labels=training.corpus.labels)
+    trained = Trained(model, training.data.corpus.codec, labels=training.data.corpus.labels)
     return generate(trained, training.closing.prompt, request, notice)
 
 
@@ -120,7 +122,7 @@ def closing_sample(training: Training, notice: Notice) -> Blocks:
 
 def closing_file(training: Training) -> Path:
     """Where the closing sample goes if it is not printed."""
-    return training.folder.samples / f"final{training.closing.medium.suffix}"
+    return training.claim.folder.samples / f"final{training.closing.medium.suffix}"
 
 
 def save_closing_sample(training: Training, notice: Notice) -> None:
@@ -134,15 +136,15 @@ def save_closing_sample(training: Training, notice: Notice) -> None:
 
 def finish_closing_sample(training: Training, notice: Notice) -> None:
     """Judge and draw it, if it is sound, and show it in the report."""
-    codec, recording = training.corpus.codec, training.recording
+    codec, recording = training.data.corpus.codec, training.recording
     if codec.kind != "audio":
         return
     try:
         if recording is not None:
             _judge(closing_file(training), codec, recording, training, notice)
-        for file in (closing_file(training), training.folder.samples / "data.wav"):
+        for file in (closing_file(training), training.claim.folder.samples / "data.wav"):
             draw(file, notice)
-        run_page.write(training.folder.path, "finished")
+        run_page.write(training.claim.folder.path, "finished")
     except SeqkitError as error:
         notice(f"not all is in the report: {error}")
 
@@ -156,12 +158,12 @@ def _judge(
     said = recording.judged(frames[first : first + _JUDGED * rate].mean(1), rate)
     notice(f"the closing sample {said.words}")
     if said.is_like is False:
-        words = "doctor", f"run_dir={training.folder.path}"
+        words = "doctor", f"run_dir={training.claim.folder.path}"
         notice(f"what to try: {command_line(*words, plugins=training.config.plugins)}")
     known = {} if said.distances is None else said.distances._asdict()
     passages = said.copied._asdict() if said.copied else {}
     kept = {"is_like": said.is_like, "heard": said.words, **known, **passages}
-    training.folder.complete(training.folder.summary, {"likeness": kept})
+    training.claim.folder.complete(training.claim.folder.summary, {"likeness": kept})
 
 
 def draw(file: Path, notice: Callable[[str], None]) -> None:
@@ -198,7 +200,7 @@ def write_sample(training: Training, step: int, notice: Notice) -> Sampled | Non
 
     One that fails is told, and ends no training.
     """
-    closing, folder = training.closing, training.folder
+    closing, folder = training.closing, training.claim.folder
     try:
         length = min(closing.medium.glimpse, closing.request.length)
         request = dataclasses.replace(closing.request, length=length, streams=1)
@@ -222,7 +224,7 @@ def report(training: Training, state: State, notice: Notice) -> None:
 
     Where a finished run stands badly, that is told. What fails is told, and ends no training.
     """
-    folder, step = training.folder, training.trainer.progress.step
+    folder, step = training.claim.folder, training.trainer.progress.step
     try:
         if state == "running":
             folder.write_json(folder.about, {**about_run(training), "ended": None})

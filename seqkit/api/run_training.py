@@ -62,7 +62,7 @@ def run_training(
     with device.memory_errors(SMALLER):
         if reason := trainer.prepare():
             notice(reason)
-        with Saver(training.folder) as saver:
+        with Saver(training.claim.folder) as saver:
             initialise_run_folder(training, saver)
             running = _Running(training, saver, observers, notice, stop)
             running.start()
@@ -93,7 +93,7 @@ class _Running:
             if isinstance(event, CheckpointDue):  # rank 0 saves the state of these lanes, too
                 training.trainer.state()
             return
-        record(training.folder, event)
+        record(training.claim.folder, event)
         self._keep(event)
         for observer in self._observers:
             observer(event)
@@ -104,7 +104,7 @@ class _Running:
 
     def start(self) -> None:
         """Tell that the training begins, or goes on."""
-        training, corpus = self._training, self._training.corpus
+        training, corpus = self._training, self._training.data.corpus
         self._tell(
             Started(
                 step=training.trainer.progress.step,
@@ -115,7 +115,7 @@ class _Running:
                 parameters=training.parameters,
                 device=training.device_words,
                 precision=training.trainer.execution.precision,
-                run_dir=training.folder.path,
+                run_dir=training.claim.folder.path,
             )
         )
 
@@ -150,13 +150,13 @@ class _Running:
         """Write summary.json, and tell that the training is over."""
         training, progress = self._training, self._training.trainer.progress
         if training.ranks.leads:
-            training.folder.write_json(training.folder.summary, summary(training))
+            training.claim.folder.write_json(training.claim.folder.summary, summary(training))
         self._tell(
             Finished(
                 step=progress.step,
                 seconds=training.trainer.elapsed,
                 best_loss=progress.best_loss,
-                run_dir=training.folder.path,
+                run_dir=training.claim.folder.path,
                 plugins=training.session.catalogue.modules,
             )
         )
@@ -172,7 +172,7 @@ class _Running:
             case Validated(improved=True):
                 saver.save_best(training.best())
             case CheckpointDue():
-                if not len(training.validation):  # before the last, which a kill may leave alone
+                if not len(training.data.validation):  # first: a kill may leave it alone
                     saver.save_best(training.best())
                 saver.save(training.checkpoint())
             case Stepped():
@@ -187,7 +187,7 @@ class _Running:
         training = self._training
         _save(training, self._saver)
         step, plugins = training.trainer.progress.step, training.session.catalogue.modules
-        stopped = Stopped(step, reason, training.folder.path, plugins, training.ranks.rank)
+        stopped = Stopped(step, reason, training.claim.folder.path, plugins, training.ranks.rank)
         self._tell(stopped)
         return describe(stopped)
 
@@ -197,14 +197,14 @@ def initialise_run_folder(training: Training, saver: Saver) -> None:
 
     However a training ends from then on, the run goes on with the settings that it has now.
     """
-    folder, saved = training.folder, training.saved
+    folder, saved = training.claim.folder, training.claim.saved
     if training.ranks.leads:
         folder.make()
         if saved is None:
             folder.clear()  # a run that overwrite=true replaces
         else:
             resume.set_aside(folder, saved)
-    if saved is None or training.changed:
+    if saved is None or training.claim.changed:
         _save(training, saver)
     if training.ranks.leads:
         folder.write(folder.config, to_yaml(training.config).encode("utf-8", "surrogateescape"))
@@ -222,7 +222,7 @@ def _save(training: Training, saver: Saver) -> None:
 
 def advice(training: Training) -> str:
     """What is left of a training that ended at once, and how to go on."""
-    folder = training.folder
+    folder = training.claim.folder
     if not folder.is_begun:
         return NOT_BEGUN.capitalize()
     again = go_on_with(folder.path, training.session.catalogue.modules, training.ranks.rank)

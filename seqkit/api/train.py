@@ -115,7 +115,7 @@ def train(
         if not training.closing.medium.printed:
             with device.memory_errors(SMALLER):
                 save_closing_sample(training, _LOG.info)
-        return Run(training.folder.path.absolute(), tuple(config.plugins))
+        return Run(training.claim.folder.path.absolute(), tuple(config.plugins))
 
 
 def _places(data: Any, text: str | None) -> list[str]:

@@ -70,7 +70,7 @@ def _print_sample(training: Training, console: Console) -> None:
     if medium.printed and stdout.stream() is None:
         console.notice("stdout is closed: no closing sample is printed")
         return
-    codec = training.corpus.codec
+    codec = training.data.corpus.codec
     if codec.kind == "audio":  # text is seen as it is made
         seconds = closing.request.length / codec.symbol_rate
         console.notice(f"making the closing sample, {seconds:.3g} s of sound")

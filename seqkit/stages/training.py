@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 
 from seqkit.config import Config, ModelConfig, values_of
-from seqkit.data.corpus import Corpus, Part
+from seqkit.data.corpus import Corpus
 from seqkit.data.files import STDIN
 from seqkit.evaluation import baselines
 from seqkit.evaluation.recording import Recording
@@ -31,10 +31,9 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.asked import asked_of
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as load_checkpoint
-from seqkit.runs.folder import RunFolder
 from seqkit.stages import network, settings
 from seqkit.stages.claim import Claim, claimed, settled
-from seqkit.stages.data import read_data, recording_to_keep
+from seqkit.stages.data import TrainingData, read_data, recording_to_keep
 from seqkit.symbols import Symbols
 from seqkit.training.step import Plan
 from seqkit.training.trainer import Trainer
@@ -57,20 +56,13 @@ class ClosingSample:
 class Training:
     """All that a training needs, set up and checked; nothing is written yet.
 
-    saved: the state that it goes on from; None if it starts.
-    changed: in what it differs from its run so far.
-    validation: the validation part; it may be empty.
-    unabridged: the training part, silence included.
+    config: the settings that the run keeps, the claim's with what the data decide.
     recording: what its sounds are compared with, if there is enough of it.
     """
 
     config: Config
-    folder: RunFolder
-    saved: Checkpoint | None
-    changed: tuple[str, ...]
-    corpus: Corpus
-    validation: Part
-    unabridged: Part
+    claim: Claim
+    data: TrainingData
     recording: Recording | None
     closing: ClosingSample
     trainer: Trainer
@@ -99,13 +91,14 @@ class Training:
     @functools.cached_property
     def baselines(self) -> dict[str, float]:
         """What the validation part, or all data without one, takes without training, in bits."""
-        part = self.validation if len(self.validation) else self.corpus.whole
-        return baselines.baselines(part, self.corpus.codec, baselines.SAMPLE)
+        corpus, validation = self.data.corpus, self.data.validation
+        part = validation if len(validation) else corpus.whole
+        return baselines.baselines(part, corpus.codec, baselines.SAMPLE)
 
     @functools.cached_property
     def chosen(self) -> Checkpoint:
         """The best checkpoint of a training that is over, read once. Raises CheckpointError."""
-        return load_checkpoint(find_checkpoint(self.folder.path), self.session.catalogue)
+        return load_checkpoint(find_checkpoint(self.claim.folder.path), self.session.catalogue)
 
     def checkpoint(self) -> Checkpoint:
         """The run as it is now, with all that resuming needs."""
@@ -121,10 +114,10 @@ class Training:
         progress = self.trainer.progress
         return Checkpoint(
             model=model.config,
-            codec=self.corpus.codec,
+            codec=self.data.corpus.codec,
             weights=dict(model.state_dict()),
             config=dataclasses.asdict(self.config),
-            data=self.corpus.record(),
+            data=self.data.corpus.record(),
             metrics={
                 "step": progress.step,
                 "symbols": progress.symbols,
@@ -136,7 +129,7 @@ class Training:
             },
             versions=device.versions(),
             recording=self.recording,
-            labels=self.corpus.labels,
+            labels=self.data.corpus.labels,
         )
 
 
@@ -168,7 +161,7 @@ def set_up(config: Config, session: Session) -> Iterator[Training | None]:
                 training = _assembled(claim, chosen, session)
             ended = training.trainer.finished and claim.folder.finished_at is not None
             if claim.saved is not None and ended:
-                session.notice(claim.over(training.config, training.changed))
+                session.notice(claim.over(training.config, training.claim.changed))
                 yield None
             else:
                 yield training
@@ -211,19 +204,8 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
     path = [str(corpus.stand_in)] if corpus.stand_in else config.data.path  # with which it goes on
     keys = dataclasses.replace(config.data, path=path)
     model_keys = network.keys_of(shape, config.model, start, notice)
-    return Training(
-        config=dataclasses.replace(config, model=model_keys, data=keys),
-        folder=claim.folder,
-        saved=saved,
-        changed=claim.changed,
-        corpus=corpus,
-        validation=data.validation,
-        unabridged=data.unabridged,
-        recording=recording,
-        closing=closing,
-        trainer=trainer,
-        session=session,
-    )
+    config = dataclasses.replace(config, model=model_keys, data=keys)
+    return Training(config, claim, data, recording, closing, trainer, session)
 
 
 def _closing(
