@@ -5,7 +5,7 @@ import importlib
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
@@ -21,7 +21,6 @@ _SAMPLING = (
 )
 _RUN = ("recipe", "run_dir", "runs", "resume", "init_from", "overwrite")
 _OUTPUT = ("out", "overwrite")
-_OF_RUN = {"run_dir": "the folder of a run"}
 
 
 @dataclass(frozen=True)
@@ -30,14 +29,12 @@ class Command:
 
     One that is `shared` runs in all processes that torchrun starts, others in the first alone.
     `example`: what follows the program's name in its --help's example.
-    `meanings`: what its --help says of keys that mean less here than in general, or something else.
     """
 
     summary: str
     example: str
     reads: tuple[str, ...]
     shared: bool = False
-    meanings: Mapping[str, str] = field(default_factory=dict)
 
 
 COMMANDS = {
@@ -54,10 +51,6 @@ COMMANDS = {
             *(*_SAMPLING, *_OUTPUT, "checkpoint", "device", "label", "label_strength"),
             *("include_prompt", "loop", "streams", "takes", "until"),
         ),
-        meanings={
-            "out": "the file for the text, or for the sound (.wav); - for stdout; "
-            " with several streams NAME_1 and so on, or of documents a line for each",
-        },
     ),
     "evaluate": Command(
         "measure how well a checkpoint predicts text or sound",
@@ -81,13 +74,11 @@ COMMANDS = {
         "write the page that shows a run, report.html, anew",
         "report run_dir=runs/a",
         ("run_dir",),
-        meanings=_OF_RUN,
     ),
     "doctor": Command(
         "look at data before a training, or at a run after it, and say what to do",
         "doctor data.path=my.txt",
         (*_OUTPUT, "data", "device", "json", "recipe", "run_dir", "train.max_minutes"),
-        meanings=_OF_RUN,
     ),
     "inspect": Command(
         "show what a checkpoint holds",
@@ -98,19 +89,11 @@ COMMANDS = {
         "write a checkpoint as a page that runs it, or with 8-bit weights",
         "export checkpoint=runs/a out=a.html",
         (*_OUTPUT, "checkpoint"),
-        meanings={
-            "out": "the file: NAME.html for a page that runs the model in a browser, "
-            "NAME.safetensors for 8-bit weights"
-        },
     ),
     "play": Command(
         "open models to a browser and to plain HTTP, on this machine",
         "play checkpoint=etude",
         ("checkpoint", "device", "port", "runs", "sample"),
-        meanings={
-            "checkpoint": "offer this one alone, named as elsewhere; by default all runs in runs=, "
-            "and the ready-made models",
-        },
     ),
 }
 _EVERYWHERE = ("plugins", "quiet")
@@ -179,13 +162,13 @@ def overview(config_dirs: list[Path]) -> str:
 
 def keys(command: str) -> str:
     """The keys that a command reads."""
-    meanings, rows = COMMANDS[command].meanings, {}
+    rows = {}
     for name, item in options():
         if reads(command, name):
             default = default_of(item)
             allowed = f" ({values})" if (values := allowed_values(item)) else ""
             shown = "" if default in (None, "", []) else f" [{default}]"
-            rows[name] = meanings.get(name, item.metadata["help"]) + allowed + shown
+            rows[name] = item.metadata["help"] + allowed + shown
     usage = f"usage: python -m seqkit {command} key=value ..."
     example = f"example: python -m seqkit {COMMANDS[command].example}"
     return f"{usage}\n{example}\n\n{COMMANDS[command].summary}\n\n{_table(rows, 26)}"

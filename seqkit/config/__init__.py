@@ -59,7 +59,8 @@ class CommandKeys:
     quiet: bool = option(False, "no progress and no notices on stderr")
     checkpoint: str | None = option(
         None,
-        "a run's folder, a checkpoint file, or a ready-made model (shakespeare, etude)",
+        "a run's folder, a checkpoint file, or a ready-made model (shakespeare, etude); play "
+        "offers all in runs= and the ready-made ones by default",
     )
     protocol: str = option(
         "streaming",

@@ -216,7 +216,11 @@ class SampleKeys:
         above=0,
         maximum=1,
     )
-    out: str | None = option(None, "write the result to this file")
+    out: str | None = option(
+        None,
+        "the file for the result, or - for stdout; of sound it is a .wav, of several streams "
+        "NAME_1 and so on; export makes a page (.html) or 8-bit weights (.safetensors)",
+    )
     sample: SampleConfig = field(default_factory=SampleConfig)
 
 
