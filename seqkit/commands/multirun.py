@@ -15,15 +15,14 @@ from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.foundation.wording import aligned, command_line, counted, duration
+from seqkit.foundation.wording import command_line, counted
 from seqkit.runs import record
 from seqkit.runs.folder import RunFolder, make_numbered
 
 _LOOK = 0.1  # seconds between two looks at the jobs
 _GPUS = "CUDA_VISIBLE_DEVICES"
 _ERROR = "seqkit: error: "
-_OUTCOMES = {None: "not started", 0: "finished", 75: "stopped", 130: "stopped"}
-_HEAD = ("run", "best loss", "time", "outcome", "keys")
+_OUTCOMES = {0: "finished", 75: "stopped", 130: "stopped"}
 
 
 @dataclass
@@ -41,18 +40,9 @@ class Job:
         """The file for notices, failures and the closing sample."""
         return self.folder.with_name(f"{self.folder.name}.log")
 
-    @property
-    def row(self) -> tuple[str, ...]:
-        """Its line of the table."""
-        left = record.read(self.folder)
-        loss = f"{left.best[1]:.4f}" if left.best else "-"
-        seconds = "-" if left.seconds is None else duration(left.seconds)
-        outcome = _OUTCOMES.get(self.code, f"failed, exit code {self.code}")
-        return self.folder.name, loss, seconds, outcome, self.differing
-
 
 def run(words: Sequence[str], config_dirs: list[Path]) -> int:
-    """Train once for every combination, and show a table on stderr; stdout stays empty.
+    """Train once for every combination, and tell on stderr how each ended; stdout stays empty.
 
     A job that fails ends no other. After a signal all save their state and end.
 
@@ -81,7 +71,6 @@ def run(words: Sequence[str], config_dirs: list[Path]) -> int:
         try:
             _run_all(jobs, gpus or [None], console, interrupts)
         finally:
-            console.notice("\n".join(["", *aligned([_HEAD, *(job.row for job in jobs)])]))
             console.notice(f"compare them with: {command_line('compare', f'runs={folder}')}")
     if interrupts.received is None:
         return next((job.code for job in jobs if job.code), 0)
@@ -176,11 +165,12 @@ def _run_all(
 def _end(job: Job, code: int, console: Console) -> None:
     """Note and say how a job ended, of a failure what its log says last."""
     job.code = code if code >= 0 else DeviceError.exit_code  # killed, as when memory runs out
-    number, loss, seconds, outcome, _ = job.row
+    number, best = job.folder.name, record.read(job.folder).best
     if job.code in _OUTCOMES:
-        console.notice(f"[{number}] {outcome}, validation loss {loss}, {seconds}")
+        loss = f", validation loss {best[1]:.4f}" if best else ""
+        console.notice(f"[{number}] {_OUTCOMES[job.code]}{loss}: {job.differing}")
         return
     lines = job.log.read_text(errors="replace").splitlines() if job.log.exists() else []
     said = [line.removeprefix(_ERROR) for line in lines if line.startswith(_ERROR)]
     why = f"killed by signal {-code}" if code < 0 else [f"see {job.log}", *said][-1]
-    Console().notice(f"[{number}] {outcome}: {why}")
+    Console().notice(f"[{number}] failed, exit code {job.code}: {why}")
