@@ -63,7 +63,6 @@ def render(record: Record) -> bytes:
         "state": record.state,
         "written": time.strftime("%Y-%m-%d %H:%M"),
         "verdict": verdict.judge(record),
-        "problems": [_short(problem) for problem in record.problems],
         "losses": _url("image/svg+xml", losses) if losses else "",
         "samples": [_shown(*samples[place]) for place in places],
         "sample_count": len(samples),

@@ -30,8 +30,6 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
         for folder in folders:
             records.append(read(folder))
             bar.add(1)
-    for problem in [problem for record in records for problem in record.problems]:
-        console.notice(visible_line(problem))
     # Those on the same data stand together, the best first.
     records.sort(key=lambda run: (_data(run), math.inf if run.loss is None else run.loss))
     differing = _differing(records)
@@ -84,7 +82,6 @@ def _row(record: Record, differing: Sequence[str]) -> dict[str, Any]:
         "data": record.text("data", "name") or None,
         "data_sha256": record.text("data", "sha256") or None,
         "settings": {name: keys.get(name) for name in differing},
-        "problems": record.problems,
     }
 
 

@@ -57,12 +57,12 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
 def _of_run(path: Path, catalogue: Catalogue) -> dict[str, Any]:
     """What is to be said of the run in a folder. Raises CheckpointError if there is none."""
     require_run(path)
-    record = read(path)
+    record, problems = read(path), list[str]()
     for file in filter(Path.exists, map(RunFiles(path).checkpoint, SAVED)):
         try:
             checkpoint.load(file, catalogue)
         except CheckpointError as error:
-            record.problems.append(str(error))
+            problems.append(str(error))
     step, loss = record.best or (None, None)
     return {
         "run_dir": str(path),
@@ -73,7 +73,7 @@ def _of_run(path: Path, catalogue: Catalogue) -> dict[str, Any]:
         "best_step": step,
         "baselines": verdict.baselines(record),
         **{name: words or None for name, words in verdict.judge(record)._asdict().items()},
-        "problems": record.problems,
+        "problems": problems,
     }
 
 

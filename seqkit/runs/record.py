@@ -4,14 +4,13 @@ import contextlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from seqkit.config import values_of
-from seqkit.foundation import disk
 from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.run_folders import RunFiles
@@ -62,7 +61,6 @@ class Record:
     settings: these as YAML.
     facts: the object of summary.json over that of about.json, see docs/reference/files.md.
     samples: steps and files; `final` is the closing sample of sound, and `data` the data's own.
-    problems: what could not be read, in words.
     """
 
     path: Path
@@ -78,7 +76,6 @@ class Record:
     samples: Sequence[tuple[int, Path]]
     final: Path | None
     data: Path | None
-    problems: list[str] = field(default_factory=list)
 
     @property
     def best(self) -> tuple[int, float] | None:
@@ -127,10 +124,10 @@ class Record:
 
 def read(path: Path, state: State | None = None) -> Record:
     """The run in a folder; its state, if it is not given, is found out."""
-    files, problems = RunFiles(path), list[str]()
-    train, validation = _metrics(files.metrics, problems)
+    files = RunFiles(path)
+    train, validation = _metrics(files.metrics)
     every = train + validation
-    about, summary = (_object(file, problems) for file in (files.about, files.summary))
+    about, summary = (_object(file) for file in (files.about, files.summary))
     if state is None:
         how = _part(about, "ended").get("how")
         left: State = how if how in ("stopped", "diverged") else "ended"
@@ -158,28 +155,14 @@ def read(path: Path, state: State | None = None) -> Record:
         samples=sorted((int(match[1]), file) for match, file in samples),
         final=extra.get("final.wav"),
         data=extra.get("data.wav"),
-        problems=problems,
     )
 
 
-def _content(file: Path, problems: list[str]) -> bytes:
-    """What a file holds; nothing if it is not there, or cannot be read."""
-    try:
-        return file.read_bytes()
-    except FileNotFoundError:
-        pass  # no summary: the run is not finished
-    except OSError as error:
-        problems.append(f"{file}: cannot be read: {disk.describe(error)}")
-    return b""
-
-
-def _object(file: Path, problems: list[str]) -> dict[str, Any]:
+def _object(file: Path) -> dict[str, Any]:
     """The JSON object in a file; empty if it is not there or damaged."""
-    content, found = _content(file, problems), None
-    with contextlib.suppress(ValueError, RecursionError):
-        found = json.loads(content)
-    if content and not isinstance(found, dict):
-        problems.append(f"{file}: damaged and left out: it holds no JSON object")
+    found = None
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        found = json.loads(file.read_bytes())
     return found if isinstance(found, dict) else {}
 
 
@@ -188,19 +171,16 @@ def _part(whole: Mapping[str, Any], name: str) -> dict[str, Any]:
     return part if isinstance(part, dict) else {}
 
 
-def _metrics(file: Path, problems: list[str]) -> tuple[list[_Line], list[_Line]]:
-    """The reports and the validations in a file. What cannot be read is told in `problems`."""
-    lines, damaged = _content(file, problems).splitlines(), 0
+def _metrics(file: Path) -> tuple[list[_Line], list[_Line]]:
+    """The reports and the validations in a file; lines that are damaged are left out."""
     known: dict[str, list[_Line]] = {"train": [], "validate": []}
+    lines = list[bytes]()
+    with contextlib.suppress(OSError):
+        lines = file.read_bytes().splitlines()
     for line in lines:
-        try:
+        with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
             event, numbers = _parsed(line)
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            damaged += 1
-        else:
             known.get(event, []).append(numbers)  # a later seqkit may know other events
-    if damaged:
-        problems.append(f"{file}: {damaged} of {len(lines)} lines are damaged and left out")
     return known["train"], known["validate"]
 
 
