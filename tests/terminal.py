@@ -7,11 +7,11 @@ import re
 import struct
 import subprocess
 import termios
+import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from seqkit.foundation.wording import columns_of
 from tests.conftest import environment
 
 _ROWS = 24
@@ -48,7 +48,8 @@ class Screen:
             elif character == "\r":
                 self._cell -= self._cell % self.columns  # the row's beginning, not the line's
             else:
-                cells = [character, ""][: columns_of(character)]
+                wide = unicodedata.east_asian_width(character) in "WF"
+                cells = [character, ""][: 0 if unicodedata.combining(character) else 1 + wide]
                 line += [" "] * (self._cell - len(line))
                 line[self._cell : self._cell + len(cells)] = cells
                 self._cell += len(cells)

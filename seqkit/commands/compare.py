@@ -1,5 +1,6 @@
 """`compare`: runs side by side, the best first."""
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +10,7 @@ from seqkit.foundation import stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.run_folders import find_runs
-from seqkit.foundation.wording import aligned, duration, first_of, json_text, visible_line
+from seqkit.foundation.wording import aligned, duration, first_of, visible_line
 from seqkit.runs.record import Record, read
 
 _SECTIONS = ("data", "model", "optimizer", "train")
@@ -42,7 +43,7 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
         )
     if keys.json:
         found = {"runs": rows, "differing": differing, "left_out": [*map(str, others)]}
-        stdout.write(json_text(found))
+        stdout.write(json.dumps(found))
     else:
         stdout.write(_table(rows, differing))
 

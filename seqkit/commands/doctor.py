@@ -1,6 +1,7 @@
 """`doctor`: what some data are like and what to train on them, or how a run went."""
 
 import dataclasses
+import json
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -27,7 +28,6 @@ from seqkit.foundation.wording import (
     command_line,
     counted,
     duration,
-    json_text,
     rounded,
     visible_line,
 )
@@ -50,7 +50,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
         facts, shown = _of_run(Path(config.run_dir), catalogue), _shown_run
     else:
         facts, shown = _of_data(config, catalogue, console), _shown_data
-    text = json_text(facts) if config.json else shown(facts)
+    text = json.dumps(facts) if config.json else shown(facts)
     outputs.write_result(out, text, overwrite=config.overwrite)
 
 

@@ -1,5 +1,6 @@
 """`evaluate`: how well a checkpoint predicts a text, or sound."""
 
+import json
 import math
 from typing import Any
 
@@ -15,7 +16,6 @@ from seqkit.foundation import device
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.session import Session
-from seqkit.foundation.wording import json_text
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
 
@@ -28,7 +28,7 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
     chosen = torch.device(device.find_device(keys.device, for_all=True))
     session = Session(catalogue, console.notice, console.progress)
     result = _prediction(keys, saved, chosen, session)
-    text = json_text(result) if keys.json else _table(result)
+    text = json.dumps(result) if keys.json else _table(result)
     outputs.write_result(out, text, overwrite=keys.overwrite)
 
 

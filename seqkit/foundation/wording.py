@@ -1,14 +1,11 @@
 """What people read: numbers, texts of users with nothing hidden in them, command lines, pages."""
 
-import json
-import os
 import re
 import shlex
 import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from unicodedata import east_asian_width
 
 from seqkit.foundation.processes import ALONE, Rank
 
@@ -37,21 +34,11 @@ def composed(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-def columns_of(text: str) -> int:
-    """How many columns of a terminal a text takes: two for each wide character of East Asia."""
-    widths = ((unicodedata.combining(c) == 0) * (1 + (east_asian_width(c) in "WF")) for c in text)
-    return sum(widths)
-
-
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows with as many cells each as lines, every column as wide as its widest cell."""
-    widths = [max(map(columns_of, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell + " " * (width - columns_of(cell)) for cell, width in zip(row, widths, strict=True)
-        ).rstrip()
-        for row in rows
-    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (map(str.ljust, row, widths) for row in rows)
+    return ["  ".join(cells).rstrip() for cells in lines]
 
 
 def duration(seconds: float) -> str:
@@ -109,17 +96,6 @@ def character_name(character: str) -> str:
     return _CONTROLS.get(character, unicodedata.name(character, ""))
 
 
-def json_text(value: object, indent: int | None = None) -> str:
-    """JSON in ASCII that every parser takes.
-
-    Half a surrogate pair, as a file name that is no UTF-8 has it, is not JSON to many of them: it
-    is written out as in `visible`.
-    """
-    raw = json.dumps(value, ensure_ascii=False)
-    whole = re.sub("[\ud800-\udfff]", lambda half: _written_out(half[0]).replace("\\", r"\\"), raw)
-    return json.dumps(json.loads(whole), indent=indent)
-
-
 def page(template: Path, values: Mapping[str, Any]) -> bytes:
     """The page that one of Jinja's templates makes of values, each escaped, as UTF-8.
 
@@ -155,7 +131,7 @@ def _written_out(character: str) -> str:
 
 
 def command_line(*words: str, plugins: Sequence[str] = (), rank: Rank = ALONE) -> str:
-    """`python -m seqkit` with these words, each quoted so that it arrives letter for letter.
+    """`python -m seqkit` with these words, each quoted so that a shell reads it letter for letter.
 
     `plugins` are modules that have to be given, too. For a process that is one of several the line
     is torchrun's, which starts as many. Of several machines one does not know how many processes
@@ -167,17 +143,4 @@ def command_line(*words: str, plugins: Sequence[str] = (), rank: Rank = ALONE) -
     elif rank.size > 1:
         launcher = "on each machine, torchrun …"
     modules = [f"plugins={','.join(plugins)}"] if plugins else []
-    return " ".join([launcher, "-m seqkit", *map(_quoted, (*words, *modules))])
-
-
-def _quoted(word: str) -> str:
-    """A word as shells read it; what a terminal would not show is written as $'…' has it."""
-    if word.isprintable():
-        return shlex.quote(word)
-    letters = (
-        letter
-        if letter.isprintable() and letter not in "'\\"
-        else "".join(f"\\{byte:03o}" for byte in os.fsencode(letter))
-        for letter in word
-    )
-    return f"$'{''.join(letters)}'"
+    return " ".join([launcher, "-m seqkit", *map(shlex.quote, (*words, *modules))])

@@ -17,7 +17,7 @@ from typing import Any
 from seqkit.foundation import disk
 from seqkit.foundation.errors import OutputError
 from seqkit.foundation.run_folders import RunFiles, is_run
-from seqkit.foundation.wording import first_of, json_text
+from seqkit.foundation.wording import first_of
 from seqkit.runs.checkpoint import Checkpoint
 
 _PATIENCE = 0.2  # seconds for which another process may hold the lock only to look at it
@@ -149,7 +149,7 @@ class RunFolder(RunFiles):
 
     def write_json(self, file: Path, values: dict[str, Any]) -> None:
         """Write about.json, or summary.json, which marks the run as finished. Raises as `write`."""
-        self.write(file, (json_text(values, indent=2) + "\n").encode())
+        self.write(file, (json.dumps(values, indent=2) + "\n").encode())
 
     def complete(self, file: Path, later: dict[str, Any]) -> None:
         """Put what is known last into one of these. Raises OutputError, also if it is gone."""
