@@ -50,7 +50,7 @@ def _own_settings() -> Iterator[None]:
         if "torch" in sys.modules:
             import torch
 
-            stack.enter_context(exact_fp32)
+            stack.enter_context(exact_fp32())
             stack.enter_context(torch.inference_mode(False))
         yield
 

@@ -155,33 +155,14 @@ def set_fp32(lstm: str, products: str) -> tuple[str, str]:
     return before
 
 
-class _ExactFp32(contextlib.AbstractContextManager[None]):
-    """Lets fp32 mean fp32 on GPUs in a block: PyTorch's LSTM would use TF32.
-
-    That is a setting of the whole process. Blocks may overlap in several threads: the last one to
-    end leaves it as the first one found it.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._blocks = 0
-        self._before = _EXACT
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._blocks:
-                self._before = set_fp32(*_EXACT)
-            self._blocks += 1
-
-    def __exit__(self, *raised: object) -> None:
-        with self._lock:
-            self._blocks -= 1
-            if not self._blocks:
-                set_fp32(*self._before)
-
-
-exact_fp32 = _ExactFp32()
-"""The one of this process."""
+@contextlib.contextmanager
+def exact_fp32() -> Iterator[None]:
+    """Let fp32 mean fp32 on GPUs in a block, for the whole process: an LSTM would use TF32."""
+    before = set_fp32(*_EXACT)
+    try:
+        yield
+    finally:
+        set_fp32(*before)
 
 
 def describe(device: Device, rank: Rank = ALONE) -> str:
@@ -246,7 +227,7 @@ def settings_of_training(device: Device, deterministic: bool) -> Iterator[None]:
     if deterministic or before:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     current = torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext()
-    with current, exact_fp32, torch.inference_mode(False):
+    with current, exact_fp32(), torch.inference_mode(False):
         if changes:
             torch.use_deterministic_algorithms(True)
         if device.type == "cpu":

@@ -24,7 +24,6 @@ from seqkit.foundation.device import HOST, Device
 from seqkit.foundation.errors import DeviceError
 from seqkit.foundation.wording import byte_count
 
-_CACHE = ("inactive_file", "active_file")  # of memory.stat: what the kernel can give back
 FEW = 4
 """Threads for small operations: what takes seconds in these can take minutes in 32."""
 _EVERY = 0.25  # seconds between looks at the machine
@@ -73,11 +72,10 @@ def require_memory(needed: int, purpose: str, advice: str, device: Device = HOST
         )
 
 
-def free_bytes(device: Device, root: Path = Path("/")) -> int | None:
+def free_bytes(device: Device) -> int | None:
     """What can still be allocated on a device; None where that is not known.
 
-    Swap counts as free. Without Linux's /proc (macOS) all the memory that there is does. `root` is
-    where the system's files are looked for.
+    Swap counts as free. Only Linux tells how much of a host's memory is.
     """
     if device.type == "cuda":
         import torch
@@ -85,22 +83,11 @@ def free_bytes(device: Device, root: Path = Path("/")) -> int | None:
         kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return int(torch.cuda.mem_get_info(device)[0] + kept)
     try:
-        fields = _fields(root / "proc/meminfo")
-        free, swap = (1024 * fields[name] for name in ("MemAvailable:", "SwapFree:"))
-    except (OSError, KeyError):
-        with contextlib.suppress(OSError, ValueError):
-            return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
         return None
-    return max(0, swap + min([free, *_left_by_groups(root)]))
-
-
-def _left_by_groups(root: Path) -> Iterator[int]:
-    """The bytes that each group with a limit leaves."""
-    for group in _groups(root):
-        with contextlib.suppress(OSError, ValueError, KeyError):  # the word max: no limit
-            most, used = (int((group / f"memory.{of}").read_text()) for of in ("max", "current"))
-            statistics = _fields(group / "memory.stat")
-            yield most - used + sum(statistics[name] for name in _CACHE)
+    free = (line.split() for line in lines if line.startswith(("MemAvailable:", "SwapFree:")))
+    return sum(1024 * int(words[1]) for words in free)
 
 
 def _groups(root: Path) -> Iterator[Path]:
@@ -114,12 +101,6 @@ def _groups(root: Path) -> Iterator[Path]:
             if line.startswith("0::"):
                 group = PurePosixPath(line.removeprefix("0::").lstrip("/"))
                 yield from (root / "sys/fs/cgroup" / level for level in (group, *group.parents))
-
-
-def _fields(file: Path) -> dict[str, int]:
-    """The lines `name number …` of a file. Raises OSError."""
-    lines = (line.split() for line in file.read_text().splitlines())
-    return {words[0]: int(words[1]) for words in lines if len(words) > 1}
 
 
 @contextlib.contextmanager

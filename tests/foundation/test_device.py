@@ -1,6 +1,5 @@
 """What is set up for the whole process."""
 
-from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -25,15 +24,10 @@ def precisions() -> tuple[str, str]:
     return rnn.fp32_precision, torch.backends.cuda.matmul.fp32_precision
 
 
-@pytest.mark.parametrize("first_to_end", [0, 1])
-def test_fp32_is_exact_until_the_last_block_ends_and_then_as_it_was(first_to_end: int) -> None:
+def test_fp32_is_exact_in_a_block_and_then_as_it_was() -> None:
     before = precisions()
-    blocks = ExitStack(), ExitStack()
-    for block in blocks:
-        block.enter_context(exact_fp32)
-    blocks[first_to_end].close()
-    assert precisions() == ("ieee", "ieee")
-    blocks[1 - first_to_end].close()
+    with exact_fp32():
+        assert precisions() == ("ieee", "ieee")
     assert precisions() == before
 
 

@@ -107,7 +107,7 @@ def differences(
     labels = labels_of(model, streams)
     score = partial(stepped, engine) if isinstance(engine, PreparedStep) else engine.score
     logits, after = score(symbols, state, labels)
-    with torch.inference_mode(), exact_fp32:
+    with torch.inference_mode(), exact_fp32():
         device = state.h.device
         given = torch.from_numpy(symbols).to(device)
         known = torch.from_numpy(np.tile(labels, (steps, 1))[..., None]).to(device)
