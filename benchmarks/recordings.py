@@ -71,6 +71,7 @@ def made(clones: Path, source: Source) -> tuple[npt.NDArray[np.float32], int]:
 
 def main(clones: Path, out: Path) -> None:
     """Write NAME.flac of each."""
+    out.mkdir(parents=True, exist_ok=True)
     for name, source in SOURCES.items():
         wave, rate = made(clones, source)
         soundfile.write(out / f"{name}.flac", wave, rate, subtype="PCM_16")
