@@ -112,24 +112,18 @@ class Model(Generic[Content]):
 
     def _begin(self, state: ModelState | None) -> ModelState:
         """A given state, checked; else zeros and the codec's start symbol."""
-        config, codec = self._checkpoint.model, self.codec
-        whole, places = (config.num_layers, config.hidden_size), config.frame
+        config, size = self._checkpoint.model, self.codec.size
+        start = _kept(zero_state(config, 1), self.codec.start)
         if state is None:
-            return _kept(zero_state(config, 1), codec.start)
+            return start
         check_type("state", state, ModelState)
-        frame = "frame", "(n,)", (min(np.size(state.frame), places - 1),)
-        for name, letters, shape in (*((n, "(L, H)", whole) for n in "hc"), frame):
-            if (actual := np.shape(getattr(state, name))) != shape:
-                fault = f"state.{name}: expected {letters} = {shape}, got {actual}"
-                raise ConfigError(f"{fault}: it is another model's")
-        if not 0 <= state.symbol < codec.size:
-            raise ConfigError(
-                f"state.symbol={state.symbol}: this model has {codec.size} symbols, from 0: "
-                "it is another model's"
-            )
         parts = state.h, state.c, state.frame
-        h, c, known = (np.array(values, np.float32, order="C") for values in parts)
-        return ModelState(h, c, int(state.symbol), known)
+        h, c, frame = (np.array(part, np.float32, order="C") for part in parts)
+        fits = h.shape == c.shape == start.h.shape and frame.shape < (config.frame,)
+        if not (fits and frame.ndim == 1 and 0 <= state.symbol < size):
+            shapes = f"h and c (L, H) = {start.h.shape}, and {size} symbols"
+            raise ConfigError(f"state: it is another model's: this one has {shapes}")
+        return ModelState(h, c, int(state.symbol), frame)
 
     @property
     def labels(self) -> dict[str, list[str]]:

@@ -1,7 +1,6 @@
 """What of a recording is kept to compare sounds with, and what is said of them."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -32,7 +31,6 @@ _ENOUGH = 0.99  # of the seconds of a verdict: a loop is a little shorter than a
 _LARGEST = Distances(*[math.inf] * 9)._replace(pitch=0.9, frames=0.9, pulse=0.9)
 """Limits at most: three of the distances are never above 1."""
 _WELL = 0.9  # of its limits, within which a sound is like the recording, another one mostly, too
-_TOLD = 8  # sounds whose distances are told, the best ones
 _SLACK = 1.5  # times the distances of the recording's halves, or pieces, which are enough, too
 _DIGITS = 6  # of a distance at most
 _SAME_HIGHS = 1.0  # decibels
@@ -143,18 +141,6 @@ class Recording:
         if said.distances is None or said.copied is None:
             return math.inf, math.inf
         return max(self.worst(said.distances), _WELL), said.copied.longest_passage
-
-    def best_of(self, sounds: Mapping[str, Judgement]) -> tuple[str, str]:
-        """The name of the best of some sounds, and what ranks them, in words, the best first."""
-        ranked = sorted(sounds.items(), key=lambda sound: self.place(sound[1]))
-        found = [
-            f"{name}: {self.worst(said.distances):.2f}, {said.copied.longest_passage:.1f} s"
-            for name, said in ranked[:_TOLD]
-            if said.distances and said.copied
-        ]
-        more = " …" * (len(ranked) > _TOLD)
-        means = "largest distance ÷ limit, longest passage copied"
-        return ranked[0][0], f"{means}: {'; '.join(found)}{more}"
 
     def fidelity(self, wave: Wave, sample_rate: int) -> tuple[float, float]:
         """Precision and recall of a sound's moments, see `likeness`. Raises as `measure`."""

@@ -69,16 +69,15 @@ def best(
 ) -> Blocks:
     """Hand on the best (N, 1) of takes that come in blocks (N, S), once all of them are made.
 
-    `notice` is told which one is best, and how far all are from the recording.
+    `notice` is told which one is best, and how far it is from the recording.
     """
     sounds = streams_of(blocks, codec)
     if not sounds:
         return
     judged = [recording.judged(codec.decode(s), codec.sample_rate) for s in sounds]
-    takes = {f"take {number}": said for number, said in enumerate(judged, 1)}
-    kept, shown = recording.best_of(takes)
-    notice(f"{kept} of {len(sounds)} {takes[kept].words}; {shown}")
-    yield sounds[[*takes].index(kept)].astype(np.int64)[:, None]
+    kept = min(range(len(sounds)), key=lambda take: recording.place(judged[take]))
+    notice(f"take {kept + 1} of {len(sounds)} {judged[kept].words}")
+    yield sounds[kept].astype(np.int64)[:, None]
 
 
 def looped(blocks: Blocks, codec: Spectral, length: int) -> Blocks:

@@ -62,8 +62,6 @@ def test_the_take_that_is_most_like_the_recording_is_kept(own: Recording) -> Non
         (line,) = told
         number = order.index(2) + 1
         assert line.startswith(f"take {number} of 4 ")
-        assert f"; largest distance ÷ limit, longest passage copied: take {number}: 0." in line
-        assert line.count("; take ") == 3
 
 
 def test_a_short_take_is_the_last_choice(own: Recording) -> None:
@@ -71,5 +69,4 @@ def test_a_short_take_is_the_last_choice(own: Recording) -> None:
     made[500:, 1] = ENDED  # too short to compare
     found, told = kept(own, made)
     assert np.array_equal(found[:, 0], made[:, 0])
-    assert "copied: take 1: " in told[0]
-    assert "; take 2" not in told[0]
+    assert told[0].startswith("take 1 of 2 ")
