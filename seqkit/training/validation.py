@@ -1,5 +1,6 @@
 """A validation: which weights, at which temperature, predict the validation part best."""
 
+import bisect
 import functools
 import math
 from collections.abc import Iterable, Sequence
@@ -135,15 +136,25 @@ class Validation:
                 kept = parts = [*parts]
             else:
                 kept = [*run(scoring.spread(self._part, min(_ENOUGH, most)))]
-            tried.append(min(_TEMPERATURES, key=functools.partial(_nats_of_all, kept)))
+            tried.append(self._best_temperature(kept))
         totals = torch.zeros(len(tried), dtype=torch.float64)
         for part in parts:
             totals += torch.tensor([_nats(part, t) for t in tried], dtype=torch.float64)
         return dict(zip(tried, (totals / self.scored).tolist(), strict=True))
 
+    def _best_temperature(self, parts: Sequence[Chunk]) -> float:
+        """From the last one downhill: nats are convex in the inverse of the temperature."""
 
-def _nats_of_all(chunks: Sequence[Chunk], temperature: float) -> float:
-    return math.fsum(_nats(chunk, temperature) for chunk in chunks)
+        @functools.cache
+        def nats(place: int) -> float:
+            return math.fsum(_nats(part, _TEMPERATURES[place]) for part in parts)
+
+        place = bisect.bisect_left(_TEMPERATURES[:-1], self._chosen[1])
+        while place and nats(place - 1) < nats(place):
+            place -= 1
+        while place + 1 < len(_TEMPERATURES) and nats(place + 1) < nats(place):
+            place += 1
+        return _TEMPERATURES[place]
 
 
 def _nats(chunk: Chunk, temperature: float) -> float:
