@@ -3,13 +3,13 @@
 import functools
 import itertools
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
+from torch._compile import _disable_dynamo
 from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence
 
@@ -22,28 +22,10 @@ from seqkit.lstm.nvrtc import KernelError
 State = tuple[Tensor, Tensor]
 """h and c, each (L, B, H)."""
 
-_CAST = (torch.float32, torch.float16, torch.bfloat16)  # what autocast makes 16 bits of
+_OURS = (torch.float16, torch.bfloat16)  # in which our kernels run
+_CAST = (torch.float32, *_OURS)  # of which autocast makes these
 _GAIN = 0.98  # our kernels have to take less of cuDNN's time, so that noise does not choose
-_TURNS, _WARM, _MILLISECONDS = 3, 3, 30.0  # of a trial: turns, calls before them, a turn's length
-
-
-class _Call(NamedTuple):
-    """All that the time of a call depends on."""
-
-    kernel: str
-    steps: int
-    lanes: int
-    input_size: int
-    hidden_size: int
-    num_layers: int
-    bias: bool
-    batch_first: bool
-    dropout: float
-    device: torch.device
-    dtype: torch.dtype  # in which it runs
-    weights: torch.dtype
-    learns: bool
-    resets: bool
+_TURNS, _WARM, _MILLISECONDS = 3, 2, 30.0  # of a trial: turns, calls before each, its length
 
 
 class LSTM(nn.LSTM):
@@ -56,6 +38,8 @@ class LSTM(nn.LSTM):
     sequences, inputs of two dimensions, and sizes that the kernels do not take
     (docs/how/kernel.md). Its gradients cannot be differentiated again.
     """
+
+    _flat_weights: list[Tensor]  # type: ignore[assignment]
 
     def __init__(
         self,
@@ -74,9 +58,8 @@ class LSTM(nn.LSTM):
     ) -> None:
         """A module as `torch.nn.LSTM` makes it.
 
-        Args:
-            kernel: `auto` takes the faster one, `cudnn` is always PyTorch's call, and `persistent`
-                is always the kernels of our own where the call is in 16 bits on a GPU.
+        `kernel`: `auto` takes the faster one, `cudnn` is always PyTorch's call, and `persistent` is
+        always the kernels of our own where the call is in 16 bits on a GPU.
 
         Raises:
             ValueError: two directions, projections, or no such kernel.
@@ -88,7 +71,9 @@ class LSTM(nn.LSTM):
         sizes = input_size, hidden_size, num_layers, bias, batch_first, dropout
         super().__init__(*sizes, device=device, dtype=dtype)
         self.kernel = kernel
+        self._shapes = [part.shape for part in self._flat_weights]
 
+    @_disable_dynamo  # torch.compiler.disable, but the first call imports the compiler, not this
     def forward(  # type: ignore[override]
         self,
         input: Tensor | PackedSequence,
@@ -114,136 +99,139 @@ class LSTM(nn.LSTM):
         if resets is not None:
             _check(resets, input)
         if self.kernel != "cudnn" and isinstance(input, Tensor) and input.is_cuda:
-            call = self._call(input, resets)
-            if call is not None and (kernel := self._kernel(call, input, hx)) is not None:
-                return self._persistent(kernel, call, input, hx, resets)
+            autocast = torch.is_autocast_enabled("cuda") and input.dtype in _CAST
+            dtype = torch.get_autocast_dtype("cuda") if autocast else input.dtype
+            if kernel := self._kernel(dtype, input, hx, resets is not None):
+                return self._run(kernel, input.to(dtype), hx, resets)
         if resets is None:
             return super().forward(input, hx)
         return self._in_windows(cast(Tensor, input), hx, resets)
 
-    def _call(self, input: Tensor, resets: Tensor | None) -> _Call | None:
-        """The call, if our kernels could take its input; None if they could not."""
-        weights = cast(Tensor, self._flat_weights[0])
-        autocast = torch.is_autocast_enabled("cuda") and input.dtype in _CAST
-        dtype = torch.get_autocast_dtype("cuda") if autocast else input.dtype
-        if input.dim() != 3 or not input.numel() or dtype not in _CAST[1:]:
-            return None
-        lanes, steps, width = input.shape if self.batch_first else input.transpose(0, 1).shape
-        learns = torch.is_grad_enabled() and (weights.requires_grad or input.requires_grad)
+    def _kernel(self, dtype: torch.dtype, x: Tensor, hx: State | None, anew: bool) -> str | None:
+        """Which kernel of our own runs a call in a dtype; None if PyTorch's call does."""
+        weights = self._flat_weights[0]
+        learns = torch.is_grad_enabled() and (weights.requires_grad or x.requires_grad)
         dropout = self.dropout if self.training else 0.0
-        sizes = steps, lanes, width, self.hidden_size, self.num_layers
-        kind = bool(self.bias), self.batch_first, dropout, input.device, dtype
-        return _Call(self.kernel, *sizes, *kind, weights.dtype, learns, resets is not None)
-
-    def _kernel(self, call: _Call, input: Tensor, hx: State | None) -> str | None:
-        """Which kernel of our own runs the call; None if PyTorch's call does."""
+        sizes = self.hidden_size, self.num_layers, self.bias, self.batch_first, dropout
+        # All that the time of a call depends on.
+        call = self.kernel, x.shape, x.device, dtype, weights.dtype, *sizes, learns, anew
         choices = _choices()
-        if choices.get(call, "") is None:
+        kernel = choices.get(call, "")
+        if kernel is None or dtype not in _OURS or x.dim() != 3 or not x.numel():
             return None
         self._update_flat_weights()
-        if not self._fits(call, hx):
+        if not self._fits(dtype, x, hx):
             return None  # PyTorch takes it, or says why not
-        if call not in choices:
+        if kernel == "":
             if torch.cuda.is_current_stream_capturing():
-                if call.kernel == "auto":
+                if self.kernel == "auto":
                     return None
                 raise KernelError("call the layer once at this shape before it is captured")
-            choices[call] = _chosen(call)
-        return choices[call]
+            kernel = choices[call] = self._chosen(dtype, x, learns, anew)
+        return kernel
 
-    def _fits(self, call: _Call, hx: State | None) -> bool:
-        """Whether weights and state have the shapes, devices and dtypes that they should have."""
-        rows, hidden = 4 * call.hidden_size, call.hidden_size
-        shapes = [(rows, hidden), (rows, hidden), (rows,), (rows,)][: 4 if call.bias else 2]
-        shapes *= call.num_layers
-        shapes[0] = rows, self.input_size
-        weights = cast(list[Tensor], self._flat_weights)
-        autocast = torch.is_autocast_enabled("cuda")
-        state = [] if hx is None else [*hx]
-        size = call.num_layers, call.lanes, hidden
+    def _fits(self, dtype: torch.dtype, x: Tensor, hx: State | None) -> bool:
+        """Whether all tensors have the shapes, devices and dtypes that they should have."""
+        weights, state = self._flat_weights, [] if hx is None else [*hx]
+        size = self.num_layers, x.shape[0 if self.batch_first else 1], self.hidden_size
+        tensors = [x, *weights, *state]
+        dtypes = {part.dtype for part in tensors}
         return (
-            call.input_size == self.input_size
-            and [part.shape for part in weights] == shapes
-            and {part.dtype for part in weights} == {call.weights}
-            and (call.weights in _CAST if autocast else call.weights == call.dtype)
+            x.shape[-1] == self.input_size
+            and [part.shape for part in weights] == self._shapes
             and all(part.shape == size for part in state)
-            and all(part.dtype in (_CAST if autocast else [call.dtype]) for part in state)
-            and {part.device for part in (*weights, *state)} == {call.device}
+            and {part.device for part in tensors} == {x.device}
+            and (dtypes <= {*_CAST} if torch.is_autocast_enabled("cuda") else dtypes == {dtype})
         )
 
-    def _persistent(
-        self, kernel: str, call: _Call, input: Tensor, hx: State | None, resets: Tensor | None
+    def _chosen(self, dtype: torch.dtype, x: Tensor, learns: bool, anew: bool) -> str | None:
+        """The kernel of our own for a call, or None where PyTorch's takes about as long or less."""
+        hidden, lanes = self.hidden_size, x.shape[0 if self.batch_first else 1]
+        refusal: str | None = f"H is no multiple of 64 up to {PERSISTENT['grid']}"
+        for name, widest in PERSISTENT.items():
+            if hidden % 64 or hidden > widest:
+                continue
+            refusal = LayerKernels(x.device, hidden, dtype, name == "grid", anew).refusal(lanes)
+            if refusal:
+                continue
+            if self.kernel == "persistent":
+                return name
+            # In a thread of its own, which has none of this one's hooks, modes and autocast.
+            with ThreadPoolExecutor(1) as pool:
+                trial = pool.submit(self._is_faster, dtype, x, learns, anew)
+                return name if trial.result() else None
+        if self.kernel == "persistent":
+            raise KernelError(f"the persistent kernel does not run here: {refusal}")
+        return None
+
+    def _is_faster(self, dtype: torch.dtype, x: Tensor, learns: bool, anew: bool) -> bool:
+        """Time a kernel of our own and PyTorch's call in turns, on weights that have no hooks."""
+        device, weights = x.device, self._flat_weights[0].dtype
+        sizes = self.input_size, self.hidden_size, self.num_layers, self.bias, self.batch_first
+        dropout = self.dropout if self.training else 0.0
+        times: dict[str, list[float]] = {"persistent": [], "cudnn": []}
+        with torch.cuda.device(device), torch.random.fork_rng([device]):
+            layer = LSTM(*sizes, dropout, device=device, dtype=weights)
+            x = torch.randn_like(x, dtype=weights)
+            resets = torch.zeros_like(x[..., 0], dtype=torch.bool) if anew else None
+
+            def run() -> None:
+                with torch.set_grad_enabled(learns):
+                    with torch.autocast("cuda", dtype, enabled=weights != dtype):
+                        y, _ = layer(x, resets=resets)
+                    if learns:
+                        torch.autograd.grad(y, [*layer.parameters()], torch.ones_like(y))
+
+            try:
+                for kernel, found in [*times.items()] * _TURNS:
+                    layer.kernel = kernel
+                    warm = milliseconds(run, _WARM, device)[-1]
+                    count = max(1, min(20, int(_MILLISECONDS / warm)))
+                    found.extend(milliseconds(run, count, device))
+            except (KernelError, torch.OutOfMemoryError):
+                return False
+        ours, theirs = map(statistics.median, times.values())
+        return ours < _GAIN * theirs
+
+    def _run(
+        self, kernel: str, x: Tensor, hx: State | None, resets: Tensor | None
     ) -> tuple[Tensor, State]:
-        """The call by a kernel of our own."""
-        failed = _failed(call.device)
-        if failed[0]:
+        """The call by a kernel of our own, in the dtype of x."""
+        failed = _failed(x.device)
+        if failed.item():
             failed.zero_()
             raise KernelError('blocks of a kernel waited in vain, results are NaN: kernel="cudnn"')
-        flat: Sequence[Tensor] = cast(list[Tensor], self._flat_weights)
-        if call.weights != call.dtype:
-            flat = _Cast.apply(call.dtype, *flat)
-        count = 4 if call.bias else 2
-        each = [tuple(flat[i : i + count]) for i in range(0, len(flat), count)]
-        if not call.bias:
-            zeros = flat[0].new_zeros(4 * call.hidden_size)
-            each = [(*part, zeros, zeros) for part in each]
-        weights = tuple(LayerWeights(*part) for part in each)
+        flat = [part.to(x.dtype) for part in self._flat_weights]
+        biases = [] if self.bias else 2 * [flat[0].new_zeros(4 * self.hidden_size)]
+        count = len(flat) // self.num_layers
+        each = (flat[i : i + count] + biases for i in range(0, len(flat), count))
+        weights = tuple(LayerWeights(*parts) for parts in each)
         layers = Layers("lstm", kernel, weights, failed, resets is not None).packed(False)
-        x = (input.transpose(0, 1) if self.batch_first else input).to(call.dtype)
-        if resets is not None and self.batch_first:
-            resets = resets.T
-        if hx is None:
-            zeros = x.new_zeros(call.lanes, call.hidden_size)
-            states = [(zeros, zeros)] * call.num_layers
-        else:
-            states = [*zip(*(part.to(call.dtype).unbind() for part in hx), strict=True)]
+        if self.batch_first:
+            x, resets = x.transpose(0, 1), None if resets is None else resets.T
+        zeros = x.new_zeros(self.num_layers, x.shape[1], self.hidden_size)
+        h, c = (part.to(x.dtype).unbind() for part in hx or (zeros, zeros))
         last = []
-        for index, state in enumerate(states):
-            if index and call.dropout:
-                x = F.dropout(x, call.dropout)
-            x, *after = layers.layer(layers.weights[index], x, *state, resets)
+        for index, part in enumerate(layers.weights):
+            x = F.dropout(x, self.dropout, self.training and index > 0)
+            x, *after = layers.layer(part, x, h[index], c[index], resets)
             last.append(after)
-        h, c = map(torch.stack, zip(*last, strict=True))
-        return x.transpose(0, 1) if self.batch_first else x, (h, c)
+        state = [torch.stack(part) if index else part[0][None] for part in zip(*last, strict=True)]
+        return x.transpose(0, 1) if self.batch_first else x, (state[0], state[1])
 
     def _in_windows(self, input: Tensor, hx: State | None, resets: Tensor) -> tuple[Tensor, State]:
         """The call by PyTorch's, once from each step with resets to the next."""
         time = 1 if self.batch_first else 0
         x, resets = input.movedim(time, 0), resets.movedim(time, 0)
         steps = [0, *resets[1:].any(1).nonzero()[:, 0].add(1).tolist(), len(x)]
-        if hx is None:
-            h = x.new_zeros(self.num_layers, x.shape[1], self.hidden_size)
-            hx = h, h
-        outputs = []
+        zeros = x.new_zeros(self.num_layers, x.shape[1], self.hidden_size)
+        hx, outputs = hx or (zeros, zeros), []
         for begin, end in itertools.pairwise(steps):
             over = resets[begin, :, None]
             hx = hx[0].masked_fill(over, 0), hx[1].masked_fill(over, 0)
             y, hx = super().forward(x[begin:end].movedim(0, time), hx)
             outputs.append(y)
         return torch.cat(outputs, time), hx
-
-
-class _Cast(torch.autograd.Function):
-    """Weights in another dtype, by one launch, and their gradients in the first by another."""
-
-    @staticmethod
-    def forward(ctx: Any, dtype: torch.dtype, *weights: Tensor) -> tuple[Tensor, ...]:
-        ctx.dtype = weights[0].dtype
-        return _copied(weights, dtype)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        return None, *_copied(gradients, ctx.dtype)
-
-
-def _copied(parts: Sequence[Tensor], dtype: torch.dtype) -> tuple[Tensor, ...]:
-    """The tensors in a dtype, one after the other in one buffer."""
-    sizes = [part.numel() for part in parts]
-    pieces = torch.empty(sum(sizes), dtype=dtype, device=parts[0].device).split_with_sizes(sizes)
-    copies = [piece.view(part.shape) for piece, part in zip(pieces, parts, strict=True)]
-    torch._foreach_copy_(copies, [*parts])
-    return tuple(copies)
 
 
 def _check(resets: Tensor, input: Tensor | PackedSequence) -> None:
@@ -258,7 +246,7 @@ def _check(resets: Tensor, input: Tensor | PackedSequence) -> None:
 
 
 @functools.cache
-def _choices() -> dict[_Call, str | None]:
+def _choices() -> dict[Hashable, str | None]:
     """What runs each call that there has been in this process: a kernel, or None for PyTorch."""
     return {}
 
@@ -266,67 +254,5 @@ def _choices() -> dict[_Call, str | None]:
 @functools.cache
 def _failed(device: torch.device) -> Tensor:
     """`Layers.failed` of a GPU, in the host's memory, where a look at it waits for nothing."""
-    return torch.zeros(1, dtype=torch.int32, pin_memory=True)
-
-
-def _chosen(call: _Call) -> str | None:
-    """The kernel of our own for a call, or None where PyTorch's takes about as long or less.
-
-    Raises:
-        KernelError: one of our own is asked for, and none runs here.
-    """
-    hidden, refusal = call.hidden_size, f"H is no multiple of 64 up to {PERSISTENT['grid']}"
-    for name, widest in PERSISTENT.items():
-        if hidden % 64 or hidden > widest:
-            continue
-        kernels = LayerKernels(call.device, hidden, call.dtype, name == "grid", call.resets)
-        if reason := kernels.refusal(call.lanes):
-            refusal = reason
-            continue
-        if call.kernel == "persistent":
-            return name
-        # In a thread of its own, which has none of this one's hooks, modes and autocast.
-        with ThreadPoolExecutor(1) as pool:
-            return name if pool.submit(_is_faster, name, call).result() else None
-    if call.kernel == "persistent":
-        raise KernelError(f"the persistent kernel does not run here: {refusal}")
-    return None
-
-
-def _is_faster(name: str, call: _Call) -> bool:
-    """Time a kernel of our own and PyTorch's call in turns."""
-    device = call.device
-    times: list[list[float]] = [[], []]
-    with torch.cuda.device(device), torch.random.fork_rng([device]):
-        try:
-            runs = [_trial(kernel, call) for kernel in (name, None)]
-            warm = [milliseconds(run, _WARM, device)[-1] for run in runs]
-            count = max(1, min(20, int(_MILLISECONDS / max(warm))))
-            for turn in range(2 * _TURNS):
-                times[turn % 2] += milliseconds(runs[turn % 2], count, device)
-        except (KernelError, torch.OutOfMemoryError):
-            return False
-    ours, theirs = map(statistics.median, times)
-    return ours < _GAIN * theirs
-
-
-def _trial(kernel: str | None, call: _Call) -> Callable[[], None]:
-    """The call with random weights and inputs, by a kernel of our own or by PyTorch."""
-    sizes = call.input_size, call.hidden_size, call.num_layers, call.bias, call.batch_first
-    layer = LSTM(*sizes, call.dropout, device=call.device, dtype=call.weights, kernel="cudnn")
-    places = (call.lanes, call.steps) if call.batch_first else (call.steps, call.lanes)
-    x = torch.randn(*places, call.input_size, device=call.device, dtype=call.weights)
-    dy = torch.ones(*places, call.hidden_size, device=call.device, dtype=call.dtype)
-    resets = torch.zeros(places, dtype=torch.bool, device=call.device) if call.resets else None
-
-    def run() -> None:
-        with torch.set_grad_enabled(call.learns):
-            with torch.autocast("cuda", call.dtype, enabled=call.weights != call.dtype):
-                if kernel:
-                    y, _ = layer._persistent(kernel, call, x, None, resets)
-                else:
-                    y, _ = layer(x, resets=resets)
-            if call.learns:
-                torch.autograd.grad(y, [*layer.parameters()], dy)
-
-    return run
+    with torch.inference_mode(False):  # whose tensors can be written to in that mode alone
+        return torch.zeros(1, dtype=torch.int32, pin_memory=True)
