@@ -1,5 +1,6 @@
 """What people read: numbers, texts of users with nothing hidden in them, command lines, pages."""
 
+import os
 import re
 import shlex
 import unicodedata
@@ -131,7 +132,7 @@ def _written_out(character: str) -> str:
 
 
 def command_line(*words: str, plugins: Sequence[str] = (), rank: Rank = ALONE) -> str:
-    """`python -m seqkit` with these words, each quoted so that a shell reads it letter for letter.
+    """`python -m seqkit` with these words, each quoted so that it arrives letter for letter.
 
     `plugins` are modules that have to be given, too. For a process that is one of several the line
     is torchrun's, which starts as many. Of several machines one does not know how many processes
@@ -143,4 +144,17 @@ def command_line(*words: str, plugins: Sequence[str] = (), rank: Rank = ALONE) -
     elif rank.size > 1:
         launcher = "on each machine, torchrun …"
     modules = [f"plugins={','.join(plugins)}"] if plugins else []
-    return " ".join([launcher, "-m seqkit", *map(shlex.quote, (*words, *modules))])
+    return " ".join([launcher, "-m seqkit", *map(_quoted, (*words, *modules))])
+
+
+def _quoted(word: str) -> str:
+    """A word as shells read it; what a terminal would not show is written as $'…' has it."""
+    if word.isprintable():
+        return shlex.quote(word)
+    letters = (
+        letter
+        if letter.isprintable() and letter not in "'\\"
+        else "".join(f"\\{byte:03o}" for byte in os.fsencode(letter))
+        for letter in word
+    )
+    return f"$'{''.join(letters)}'"

@@ -25,6 +25,7 @@ def test_a_text_and_a_run(run: Run, tmp_path: Path) -> None:
     for steps in (2, 3):
         done = run.ok(*words, f"train.max_steps={steps}", f"data.pattern={ODD}*")
         assert r"of caf\xe9, " in done.err
+        assert rf"generate $'checkpoint={tmp_path}/run_caf\351'" in done.err  # for the shell
     settings = yaml.safe_load((place / "config.yaml").read_bytes())
     assert settings["run_dir"] == str(place)
     assert settings["data"]["path"] == [str(folder)]

@@ -39,6 +39,7 @@ def test_what_has_no_shape_of_its_own_is_written_out(text: str, shown: str) -> N
 )
 def test_a_shell_reads_what_was_meant(word: str) -> None:
     line = command_line(f"run_dir={word}")
+    assert line.isprintable()
     script = line.replace("python -m seqkit", "printf %s", 1)
     done = subprocess.run(["bash", "-c", script], capture_output=True, check=True)
     assert done.stdout == os.fsencode(f"run_dir={word}")
