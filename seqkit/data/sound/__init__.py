@@ -1,4 +1,4 @@
-"""Sound: as numbers, in files, in pictures."""
+"""Sound: as numbers, and in files."""
 
 import numpy as np
 import numpy.typing as npt
