@@ -56,7 +56,9 @@ def _data(record: Record) -> str:
 def _differing(records: Sequence[Record]) -> list[str]:
     """The keys that shape a training and differ between runs."""
     known = [record.keys for record in records if record.keys]
-    names = known[0] if known else {}
+    names = dict(known[0]) if known else {}
+    if any(settings["data.path"] for settings in known):  # which comes before it
+        names.pop("data.dataset")
     return [
         name
         for name in names

@@ -7,11 +7,10 @@ from pathlib import Path
 from seqkit.config import RUNS, Keys
 from seqkit.foundation import device, stdout
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.console import Console, Notice
+from seqkit.foundation.console import Console
 from seqkit.foundation.errors import CheckpointError, ConfigError
-from seqkit.foundation.run_folders import find_checkpoint, find_runs, runs_below
+from seqkit.foundation.run_folders import find_runs, runs_below
 from seqkit.runs import named_checkpoint
-from seqkit.runs.checkpoint_bytes import peek
 from seqkit.runs.named_checkpoint import load_checkpoint
 
 _HERE = "127.0.0.1"
@@ -29,7 +28,7 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
         from seqkit.play.server import Gate, Impatient, Server
     except ImportError as error:
         raise ConfigError("play needs starlette and uvicorn: pip install 'seqkit[play]'") from error
-    names = _offered(keys.checkpoint, keys.runs, console.notice)
+    names = _offered(keys.checkpoint, keys.runs)
     chosen = device.find_device(keys.device, for_all=True)
 
     def load(name: str) -> Loaded:
@@ -61,16 +60,12 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
         uvicorn.Server(settings).run([listener])
 
 
-def _offered(checkpoint: str | None, runs: str, notice: Notice) -> list[str]:
+def _offered(checkpoint: str | None, runs: str) -> list[str]:
     """The checkpoints that can be chosen. Raises ConfigError if `runs` is given and names none."""
     if checkpoint is not None:
         return [checkpoint]
     found = runs_below(Path(runs)) if runs == RUNS else find_runs(runs)[0]
-    damaged = [run for run in found if peek(find_checkpoint(run)) is None]
-    for run in damaged:
-        notice(f"not offered: {run}: its checkpoint is damaged")
-    names = [str(run) for run in found if run not in damaged]
-    return [*names, *named_checkpoint.ready_made()]
+    return [*map(str, found), *named_checkpoint.ready_made()]
 
 
 def _listening(port: int) -> socket.socket:
