@@ -2,60 +2,48 @@
 
 import json
 import math
-from typing import Any
-
-import torch
+from collections.abc import Mapping
 
 from seqkit.api import checkpoint_data
 from seqkit.commands import outputs
 from seqkit.config import Keys
-from seqkit.data.corpus import Corpus, Part
 from seqkit.evaluation import baselines, dynamic, scoring, streaming
-from seqkit.evaluation.scoring import Score
+from seqkit.evaluation.scoring import Score, Scored
 from seqkit.foundation import device
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.session import Session
-from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.named_checkpoint import load_checkpoint
 
 
 def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
-    """Print the loss of `data.path`, or of a part of the checkpoint's own data."""
+    """Print the loss of `data.path`, or of a part of the checkpoint's own data, and baselines."""
     read = keys.checkpoint, *keys.data.path
     out = outputs.result_file(keys.out, read, overwrite=keys.overwrite)
     saved = load_checkpoint(keys.checkpoint, catalogue, console)
-    chosen = torch.device(device.find_device(keys.device, for_all=True))
-    session = Session(catalogue, console.notice, console.progress)
-    result = _prediction(keys, saved, chosen, session)
-    text = json.dumps(result) if keys.json else _table(result)
-    outputs.write_result(out, text, overwrite=keys.overwrite)
-
-
-def _prediction(
-    keys: Keys, saved: Checkpoint, chosen: torch.device, session: Session
-) -> dict[str, Any]:
-    """How well the part of a corpus is predicted, and baselines."""
+    chosen, progress = device.find_device(keys.device, for_all=True), console.progress
+    session = Session(catalogue, console.notice, progress)
     part, corpus = checkpoint_data.asked_for(
         keys.data, keys.part, saved, session, as_validated=True
     )
     with (
         device.memory_errors("Try device=cpu."),
-        session.progress("evaluate", len(part), unit="symbols") as bar,
+        progress("evaluate", len(part), unit="symbols") as bar,
     ):
-        scored = scoring.Scored(saved.build(chosen), part, saved.codec.start, bar.update)
-        match keys.protocol:
-            case "windowed":
-                score = scoring.evaluate(scored, scoring.windowed(part, keys.window))
-            case "dynamic":
-                score = dynamic.evaluate(scored)
-            case _:
-                score = streaming.evaluate(scored)
+        scored = Scored(saved.build(chosen), part, saved.codec.start, bar.update)
+        score = _score(scored, keys)
     scoring.require_numbers(score.nats, learning=keys.protocol == "dynamic")
-    with session.progress("baselines"):
+    with progress("baselines"):
         beside = baselines.baselines(part, corpus.codec)
-    return {
-        **_score_fields(score, part, corpus),
+        codec = corpus.codec
+        size = None if codec.kind == "audio" else baselines.text_bytes(part.symbols, codec)
+    result = {
+        "loss": score.loss,
+        "bits_per_symbol": score.bits_per_symbol,
+        "symbols": score.symbols,
+        "bytes": size,
+        "loss_per_byte": size and score.nats / size,
+        "bits_per_byte": size and score.nats / math.log(2) / size,
         "skipped": corpus.skipped,
         "unreadable_files": corpus.unreadable_files,
         "protocol": keys.protocol,
@@ -66,23 +54,21 @@ def _prediction(
         "data_sha256": corpus.sha256,
         **beside,
     }
+    text = json.dumps(result) if keys.json else _table(result)
+    outputs.write_result(out, text, overwrite=keys.overwrite)
 
 
-def _score_fields(score: Score, part: Part, corpus: Corpus) -> dict[str, Any]:
-    """A score in nats and in bits, by symbol and by byte of text."""
-    codec = corpus.codec
-    size = None if codec.kind == "audio" else baselines.text_bytes(part.symbols, codec)
-    return {
-        "loss": score.loss,
-        "bits_per_symbol": score.bits_per_symbol,
-        "symbols": score.symbols,
-        "bytes": size,
-        "loss_per_byte": size and score.nats / size,
-        "bits_per_byte": size and score.nats / math.log(2) / size,
-    }
+def _score(scored: Scored, keys: Keys) -> Score:
+    match keys.protocol:
+        case "windowed":
+            return scoring.evaluate(scored, scoring.windowed(scored.part, keys.window))
+        case "dynamic":
+            return dynamic.evaluate(scored)
+        case _:
+            return streaming.evaluate(scored)
 
 
-def _table(result: dict[str, Any]) -> str:
+def _table(result: Mapping[str, object]) -> str:
     """A line for each field that there is."""
     rounded = {k: f"{v:.4f}" if isinstance(v, float) else v for k, v in result.items()}
     return "\n".join(f"{name:16} {value}" for name, value in rounded.items() if value is not None)
