@@ -35,8 +35,8 @@ _ADVICE = {
     "with doctor.",
     "has little text": "It has levelled off: more steps bring little, and a larger network would "
     "learn so short a text by heart. Give more text.",
-    "levelled off": "It has levelled off: more steps bring little. Try a larger network, such as "
-    "model.hidden_size={wider}.",
+    "levelled off": "It has levelled off: more steps bring little. A larger network may bring more "
+    "in as many steps, such as model.hidden_size={wider}.",
 }
 """What is advised of the first that `_seen` tells; the first two show while a run is going, too."""
 _ENDED = {
@@ -197,7 +197,7 @@ def _longer(record: Record) -> Iterator[str]:
     if minutes:
         spent = (record.number("elapsed_seconds") or 0.0) / 60
         yield f"train.max_minutes={math.ceil(2 * max(minutes, spent))}"
-    if epochs and 2 * (record.passes or math.inf) >= epochs:
+    if epochs and 2 * record.step >= epochs * (record.number("epoch_steps") or 0):
         yield f"train.max_epochs={2 * epochs}"
     if steps:
         yield f"train.max_steps={2 * max(steps, record.step)}"

@@ -48,6 +48,7 @@ def about_run(training: Training) -> dict[str, Any]:
         **_of_both(training),
         "local_processes": training.ranks.rank.local_size,
         "total_steps": training.trainer.total_steps,
+        "epoch_steps": training.trainer.epoch_steps,
         "data": {
             **corpus.record(),
             "kind": corpus.codec.kind,

@@ -31,7 +31,7 @@ from seqkit.foundation.wording import (
     rounded,
     visible_line,
 )
-from seqkit.runs import checkpoint
+from seqkit.runs import checkpoint, resume
 from seqkit.runs.record import read
 
 _COUNTS = 12  # symbols that are listed with their counts
@@ -63,6 +63,12 @@ def _of_run(path: Path, catalogue: Catalogue) -> dict[str, Any]:
             checkpoint.load(file, catalogue)
         except CheckpointError as error:
             problems.append(str(error))
+    judged = verdict.judge(record)
+    try:
+        if judged.command:
+            resume.find_last(RunFiles(path), catalogue, problems.append)
+    except CheckpointError as error:
+        judged = judged._replace(advice=str(error), command="")
     step, loss = record.best or (None, None)
     return {
         "run_dir": str(path),
@@ -72,7 +78,7 @@ def _of_run(path: Path, catalogue: Catalogue) -> dict[str, Any]:
         "best_validation_loss": loss,
         "best_step": step,
         "baselines": verdict.baselines(record),
-        **{name: words or None for name, words in verdict.judge(record)._asdict().items()},
+        **{name: words or None for name, words in judged._asdict().items()},
         "problems": problems,
     }
 

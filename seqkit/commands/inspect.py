@@ -1,5 +1,6 @@
 """`inspect`: what a checkpoint holds."""
 
+import dataclasses
 import json
 from typing import Any
 
@@ -25,7 +26,7 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
         "data": saved.data,
         "versions": saved.versions,
         "training_state": saved.training is not None,
-        "config": saved.config,
+        "config": dataclasses.asdict(saved.settings),
     }
     text = json.dumps(summary)
     if not keys.json:

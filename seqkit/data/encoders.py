@@ -6,6 +6,7 @@ What is no text is named with its place.
 import codecs as encodings
 import contextlib
 import io
+import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -222,6 +223,10 @@ def _hint(character: str, encoding: str) -> str:
     if character == "\ufeff":
         without = encoding_with_mark(encoding)
         return f"a byte order mark, which data.encoding={without} leaves out"
+    if unicodedata.combining(character):
+        return (
+            "an accent apart from its letter: data.unknown=nearest composes both, if that is known"
+        )
     return "see data.unknown=skip or data.unknown=nearest"
 
 

@@ -57,7 +57,7 @@ class RunFiles:
 
 
 def find_checkpoint(place: Path) -> Path:
-    """The checkpoint that a key means: a file, or a run folder's best one.
+    """The checkpoint that a key means: a file, or the best one of a run or its `checkpoints`.
 
     Raises:
         CheckpointError: there is none.
@@ -67,8 +67,9 @@ def find_checkpoint(place: Path) -> Path:
             return place
         if not place.is_dir():
             raise CheckpointError(f"{place}: {NO_CHECKPOINT}")
+        run = place.parent if place.name == FOLDER and is_run(place.parent) else place
         for name in SAVED:
-            if (file := RunFiles(place).checkpoint(name)).is_file():
+            if (file := RunFiles(run).checkpoint(name)).is_file():
                 return file
         instead = _runs_in(place)
     except OSError as error:

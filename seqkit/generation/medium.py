@@ -4,6 +4,7 @@ A medium knows what symbols are to a person: how long a sample is, how a prompt 
 the result goes.
 """
 
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -78,6 +79,8 @@ class Text:
             fault = f"{name}: {error}: the model never saw it"
             if unknown == "error":
                 hint = ": sample.unknown=skip leaves it out, sample.unknown=nearest replaces it"
+                if unicodedata.combining(error.character):
+                    hint += ", here with the letter before it"
                 raise ConfigError(fault + hint if name == "prompt" else fault) from error
         assert isinstance(content, str)  # no byte is unknown
         notice(f"{fault}: {'left out' if unknown == 'skip' else 'replaced by the nearest one'}")
@@ -208,8 +211,12 @@ class Sound:
         if prompt.audio is None:
             return _NOTHING
         name = f"prompt_audio={prompt.audio}"
-        recording, channels = reader.SoundReader(Path(prompt.audio)), self._codec.channels
-        wave = np.concatenate([*recording.resampled(self._codec.sample_rate, channels)])
+        channels = self._codec.channels
+        try:
+            recording = reader.SoundReader(Path(prompt.audio))
+            wave = np.concatenate([*recording.resampled(self._codec.sample_rate, channels)])
+        except files.BadFileError as error:  # its hint is for trainings
+            raise DataError(f"{name}: {error.reason}: give a recording") from error
         if np.abs(wave).max(initial=0) < SILENT:
             notice(f"{name}: it is silent, as the mean of channels in antiphase is")
         return self.encode(name, wave if channels > 1 else wave[:, 0], notice=notice)

@@ -60,14 +60,13 @@ def sample_keys(keys: GenerateKeys, streams: int) -> SampleKeys:
     """These keys, checked, and so many streams.
 
     Raises:
-        TypeError: there is another among them.
-        ConfigError: a value is of another type, or out of range.
+        ConfigError: there is another among them; a value is of another type, or out of range.
     """
     if others := keys.keys() - GenerateKeys.__annotations__.keys():
         meant = nearest(min(others), [*GenerateKeys.__annotations__])
         if "streams" in others:
             meant = ": generate_many(STREAMS, …) makes several samples"
-        raise TypeError(f"{min(others)} is no argument of generate and stream{meant}")
+        raise ConfigError(f"{min(others)} is no argument of generate and stream{meant}")
     values = {name: value for name, value in keys.items() if value is not None}
     check_type("sample", values.get("sample", SampleConfig()), SampleConfig)
     asked = SampleKeys(**values, streams=streams)  # type: ignore[arg-type]

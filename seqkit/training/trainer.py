@@ -59,7 +59,8 @@ class Trainer:
         self.progress = TrainingProgress()
         self._lanes, self._part, self._ranks = lanes, validation, ranks
         limits = [train.max_steps] if train.max_steps is not None else []
-        limits += [train.max_epochs * lanes.steps] if train.max_epochs else []
+        self.epoch_steps = lanes.steps
+        limits += [train.max_epochs * self.epoch_steps] if train.max_epochs else []
         self._limit = min(limits, default=None)  # None: only time ends the training
         now = ranks.clock if train.max_minutes else time.monotonic
         self._time = clock or Clock(train.max_minutes, now)

@@ -96,7 +96,7 @@ def test_an_unknown_argument_is_told_with_what_was_meant(
     key: str, words: str, text: Model[Any]
 ) -> None:
     unknown: Any = {key: 2}
-    with pytest.raises(TypeError, match=words):
+    with pytest.raises(seqkit.ConfigError, match=words):
         text.generate(**unknown)
 
 
