@@ -1,7 +1,6 @@
 """Lanes: a part of a corpus laid out for training, and the windows that are read from it."""
 
 import itertools
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +17,6 @@ from seqkit.symbols import IGNORED, Symbols
 _FEWEST_STEPS = 8  # in an epoch, if need be with fewer lanes
 _SHIFTS = 1 << 32  # a stream of draws that no sample has
 _BLOCK = 1 << 24  # symbols copied to a device at a time
-_SHARE = 4  # a corpus stays on the GPU if it takes less than this fraction of the free memory
 
 
 class Window(NamedTuple):
@@ -130,7 +128,7 @@ class Lanes:
         self.has_separators = len(part.starts) > 1
         """Whether any window has resets."""
         self._part, self._last = part, len(part) - 1
-        self._symbols: Tensor | None = None  # on another device; here each step reads its own
+        self._symbols: Tensor | None = None  # on a GPU; elsewhere each step reads its own
         self._labels = None if part.labels is None else torch.from_numpy(part.labels)  # (D, K)
         self._device = torch.device("cpu")  # where the windows are made
         self.share_out(0, 1)
@@ -152,20 +150,17 @@ class Lanes:
         drawn = uniforms(self._shift_seed, _SHIFTS, step // self.steps, 1)[0]
         return int(drawn * self._ring) // self._part.frame * self._part.frame
 
-    def window(
-        self, step: int | Tensor, shift: int | Tensor | None = None, symbols: Tensor | None = None
-    ) -> Window:
+    def window(self, step: int | Tensor, shift: int | Tensor | None = None) -> Window:
         """The window of a step, made on the device of `move`; steps run on through the epochs.
 
         Where `step` is an int64 tensor of no dimension, so that a CUDA graph can replay this,
-        `shift` is another: what the method `shift` returns for the step. Where the symbols are
-        elsewhere, `symbols` are those that `fetch` read.
+        `shift` is another: what the method `shift` returns for the step.
         """
         if shift is None:
             shift = self.shift(int(step))
         grid = self._grid
-        places, index, document = self._read_by(grid, step, shift)
-        values = _unsigned(self._at(index) if symbols is None else symbols)
+        places, index, document = self._read_by(step, shift)
+        values = _unsigned(self._at(index))
         places, begins, ends = places[1:], grid.begins, grid.ends
         if document is not None:
             begins, ends = begins[document], ends[document]
@@ -187,19 +182,15 @@ class Lanes:
         fresh = grid.idle | (step % self.steps == 0)
         return Window(inputs, targets, fresh, resets, labels)
 
-    def fetch(self, step: int) -> Tensor:
-        """Read what the window of a step is made of: (T + 1, B), on the host, as it is stored."""
-        _, index, _ = self._read_by(self._host_grid, step, self.shift(step))
-        return self._at(index)
-
     def _read_by(
-        self, grid: _Grid, step: int | Tensor, shift: int | Tensor
+        self, step: int | Tensor, shift: int | Tensor
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """What a step reads: places in the row and in the part (T + 1, B).
 
         And the document of each place but the first, (T, B), if there are several.
         """
         # Of every lane the T places that are predicted, and the one before them.
+        grid = self._grid
         places = torch.add(grid.places, step % self.steps, alpha=self.sequence_length)
         if self._shift_seed is not None:
             places = (places + shift) % self._ring
@@ -238,24 +229,18 @@ class Lanes:
         lane = torch.arange(width)
         begins = (lane + self.shown.start) * self.steps * self.sequence_length
         places = begins + torch.arange(-1, self.sequence_length)[:, None]
-        self._host_grid = _Grid(places, *self._documents, lane >= len(self.shown))
-        self._grid = _Grid(*(values.to(self._device) for values in self._host_grid))
+        grid = places, *self._documents, lane >= len(self.shown)
+        self._grid = _Grid(*(values.to(self._device) for values in grid))
 
-    def move(self, device: torch.device, room: float = math.inf) -> bool:
-        """Make the windows on a device; whether the symbols are there, too.
-
-        They are if they take less than `room` bytes, or else `fetch` reads those of each window.
-        """
+    def move(self, device: torch.device) -> None:
+        """Make the windows on a GPU, and keep the symbols there."""
         self._device = device
-        self._grid = _Grid(*(values.to(device) for values in self._host_grid))
+        self._grid = _Grid(*(values.to(device) for values in self._grid))
         self._labels = None if self._labels is None else self._labels.to(device)
         row = self._part.symbols
-        if row.nbytes >= room:
-            return False
         self._symbols = torch.empty(len(row), dtype=_as_tensor(row[:1]).dtype, device=device)
         for begin in range(0, len(row), _BLOCK):
             self._symbols[begin : begin + _BLOCK] = _as_tensor(row[begin : begin + _BLOCK])
-        return True
 
 
 class Windows:
@@ -266,23 +251,18 @@ class Windows:
         lanes.widen(width)
         self._lanes = lanes
         self._step, self._shift = torch.zeros((2,), dtype=torch.int64, device=device).unbind()
-        self._read: Tensor | None = None  # for the step, of a corpus that stays on the host
-        on_gpu = device.type == "cuda"
-        if on_gpu and not lanes.move(device, torch.cuda.mem_get_info(device)[0] / _SHARE):
-            self._read = lanes.fetch(0).to(device)
+        if device.type == "cuda":
+            lanes.move(device)
 
     def set_step(self, step: int) -> int:
         """Make `current` that of this step from now on; returns how many targets it has."""
         self._step.fill_(step)
         self._shift.fill_(self._lanes.shift(step))
-        if self._read is not None:
-            # The host goes on at once; PyTorch keeps the pinned memory until this is copied.
-            self._read.copy_(self._lanes.fetch(step).pin_memory(), non_blocking=True)
         return self._lanes.count(step)
 
     def current(self) -> Window:
         """The window of the step."""
-        return self._lanes.window(self._step, self._shift, self._read)
+        return self._lanes.window(self._step, self._shift)
 
 
 def _unsigned(values: Tensor) -> Tensor:

@@ -1,7 +1,6 @@
 """Lanes: every symbol is a target once, state and input go on where they should."""
 
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -151,27 +150,3 @@ def test_labels_are_those_of_the_targets(documents: list[int], shift: int | None
         assert torch.equal(labels_of[real], torch.from_numpy(labels)[of_document])
         first = (targets == 0) | (targets == documents[0])
         assert (inputs == torch.where(first, START, targets - 1)).all()
-
-
-@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
-@pytest.mark.parametrize("seed", [None, 3])
-@pytest.mark.parametrize("lengths", [(61,), (7, 23, 1, 300)])
-def test_windows_are_made_of_what_is_read_for_a_step(
-    lengths: tuple[int, ...], seed: int | None, device: str, tmp_path: Path
-) -> None:
-    whole = part(*lengths)
-    np.save(tmp_path / "symbols.npy", whole.symbols)
-    mapped = np.asarray(np.load(tmp_path / "symbols.npy", mmap_mode="r"))
-    own = dataclasses.replace(whole, symbols=mapped)
-    expected, lanes = (Lanes(data, START, 3, 4, seed) for data in (whole, own))
-    for each in (expected, lanes):
-        each.share_out(1, 2)
-        each.widen(5)
-    assert not lanes.move(torch.device(device), room=0)
-    for step in (0, 1, 2, 2, *range(7, 30), 5):
-        read = lanes.fetch(step).to(device)
-        window = lanes.window(torch.tensor(step), torch.tensor(lanes.shift(step)), read)
-        for name in ("inputs", "targets", "fresh", "resets"):
-            found = column(window, name)
-            assert found.device.type == device
-            assert torch.equal(column(expected.window(step), name), found.cpu())
