@@ -6,26 +6,22 @@ enough in them; on a GPU it may be one that was made for that.
 
 from collections.abc import Callable, Collection
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 from seqkit.config import Config, DataConfig, values_of
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders
-from seqkit.data.files import BadFileError
 from seqkit.data.load import find
-from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.device import Device
 from seqkit.foundation.wording import command_line
 
-_FOR_TEXT, _FOR_LITTLE_SOUND, _FOR_MUCH_SOUND = "shakespeare", "my_sound", "wav_generation"
+_FOR_TEXT, _FOR_SOUND = "shakespeare", "my_sound"
 FOR_LINES = "names"
 """The recipe for a list, a document a line."""
-_LITTLE_SOUND = 1200.0  # seconds, up to which a sound is for my_sound
 _MINUTES, _MINUTES_MORE = 6.0, 2.0  # of training, and with weights to start from
 _FOR_GPU = {"text": "shakespeare_large", "bytes": "text_large", "audio": "spoken_digits_large"}
-_ANYWHERE = FOR_LINES, _FOR_LITTLE_SOUND  # as good on a GPU
+_ANYWHERE = FOR_LINES, _FOR_SOUND  # as good on a GPU
 _LARGE_TEXT = 2_000_000  # symbols from which text_large is the better of the two
 _UNITS = {128: (2, 100_000), 256: (15, 1_000_000)}
 """Units of a layer at most, for fewer minutes or symbols than these."""
@@ -40,20 +36,7 @@ def fitting_recipe(data: DataConfig, folders: Folders, catalogue: Catalogue) -> 
         ConfigError: neither path nor data set, or keys that do not fit each other.
         DataError: the data cannot be found.
     """
-    located = find(data, None, catalogue, folders)
-    if not located.is_sound:
-        return _FOR_TEXT
-    seconds = sum(map(_seconds, located.files.values()))
-    return _FOR_LITTLE_SOUND if seconds < _LITTLE_SOUND else _FOR_MUCH_SOUND
-
-
-def _seconds(file: Path) -> float:
-    """How long a recording is, by its header; 0 of one that cannot be read."""
-    try:
-        reader = SoundReader(file)
-        return reader.frames / reader.sample_rate
-    except BadFileError:
-        return 0.0
+    return _FOR_SOUND if find(data, None, catalogue, folders).is_sound else _FOR_TEXT
 
 
 def advise(

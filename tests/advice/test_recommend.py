@@ -38,11 +38,9 @@ def test_a_recipe_is_named_that_fits(tmp_path: Path) -> None:
     text.write_text("sing a song")
     sound.mkdir()
     soundfile.write(sound / "a.wav", np.zeros(900, np.float32), 4000)
-    folders, hour = Folders(tmp_path, lambda text: None), sound / "hour.wav"
+    folders = Folders(tmp_path, lambda text: None)
 
     def fitting(path: Path) -> str:
         return fitting_recipe(DataConfig(path=[str(path)]), folders, Catalogue())
 
     assert (fitting(text), fitting(sound)) == ("shakespeare", "my_sound")
-    soundfile.write(hour, np.zeros(1200 * 1000, np.float32), 1000, "PCM_U8")
-    assert fitting(hour) == fitting(sound) == "wav_generation"
