@@ -93,13 +93,13 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     assert not left, sorted(left)
 
 
-def test_only_the_command_line_knows_hydra_and_one_file_torchaudio() -> None:
+def test_only_the_command_line_knows_hydra_and_two_files_torchaudio() -> None:
     for name, path in modules().items():
         if "hydra" in path.read_text():
             assert name.partition(".")[0] in ("compose", "cli"), name
             assert "hydra._" not in path.read_text(), name  # what may change without notice
         if re.search(r"^ *(import|from) torchaudio\b", path.read_text(), re.MULTILINE):
-            assert name == "data.sound.reader", name
+            assert name in ("data.sound.reader", "data.sound.pictures"), name
 
 
 def test_nothing_is_pickled_evaluated_or_printed_below_the_command_line() -> None:

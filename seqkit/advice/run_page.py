@@ -1,6 +1,7 @@
 """A run's record becomes one file of HTML that loads nothing."""
 
 import base64
+import contextlib
 import io
 import time
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ from seqkit.runs.record import Record, State, read
 _LONGEST = 2000  # characters of a name or a message
 _LONGEST_TEXT = 20_000  # bytes of a sample
 _LONGEST_SOUND = 6.0  # seconds of a sample
-_MOST = 24  # samples on a page: with 6 s of sound each it has about 20 MB
+_MOST = 24  # samples on a page: with 6 s of sound and a picture each it has about 20 MB
 _FACTS = {
     "data": ("data", "name"),
     "labels": ("data", "labels"),
@@ -116,13 +117,16 @@ def _samples(record: Record) -> list[tuple[str, Path]]:
 
 
 def _shown(title: str, file: Path) -> dict[str, str]:
-    """A sample as far as it is shown: its text, or its sound."""
+    """A sample as far as it is shown: its text, or its sound and the picture beside it."""
     if file.suffix == ".wav":
         try:
             wave = writer.whole_wav(*reader.read_whole(file, _LONGEST_SOUND))
         except BadFileError as error:
             return {"title": title, "text": visible(str(error))}
-        return {"title": title, "audio": _url("audio/wav", wave)}
+        picture = ""
+        with contextlib.suppress(OSError):
+            picture = _url("image/png", file.with_suffix(".png").read_bytes())
+        return {"title": title, "audio": _url("audio/wav", wave), "picture": picture}
     try:
         with file.open("rb") as stream:
             content = stream.read(_LONGEST_TEXT + 1)

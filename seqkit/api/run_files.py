@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from seqkit.advice import run_page, verdict
 from seqkit.data.codecs import SoundCodec
+from seqkit.data.sound import pictures
 from seqkit.data.sound.reader import SoundReader
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device
@@ -134,13 +136,15 @@ def save_closing_sample(training: Training, notice: Notice) -> None:
 
 
 def finish_closing_sample(training: Training, notice: Notice) -> None:
-    """Judge it, if it is sound, and show it in the report."""
+    """Judge and draw it, if it is sound, and show it in the report."""
     codec, recording = training.data.corpus.codec, training.recording
     if codec.kind != "audio":
         return
     try:
         if recording is not None:
             _judge(closing_file(training), codec, recording, training, notice)
+        for file in (closing_file(training), training.claim.folder.samples / "data.wav"):
+            draw(file, notice)
         run_page.write(training.claim.folder.path, "finished")
     except SeqkitError as error:
         notice(f"not all is in the report: {error}")
@@ -163,6 +167,17 @@ def _judge(
     training.claim.folder.complete(training.claim.folder.summary, {"likeness": kept})
 
 
+def draw(file: Path, notice: Callable[[str], None]) -> None:
+    """Draw the waveform and the mel spectrogram of a sample of sound beside it.
+
+    A picture that fails is told, and ends no training.
+    """
+    try:
+        pictures.draw_file(file)
+    except Exception as error:
+        notice(f"no picture of {file}: {error}")
+
+
 def record(folder: RunFolder, event: Event) -> None:
     """metrics.jsonl: a line for each report and validation; `log`: what a person is told.
 
@@ -182,7 +197,7 @@ def record(folder: RunFolder, event: Event) -> None:
 
 
 def write_sample(training: Training, step: int, notice: Notice) -> Sampled | None:
-    """samples/: what the network would write, or how it would sound, by now.
+    """samples/: what the network would write, or how it would sound, with its picture, by now.
 
     One that fails is told, and ends no training.
     """
@@ -200,6 +215,8 @@ def write_sample(training: Training, step: int, notice: Notice) -> Sampled | Non
     except Exception as error:
         notice(f"no sample at step {step}: {error}")
         return None
+    if file.suffix == ".wav":
+        draw(file, notice)
     return Sampled(step, file, preview)
 
 

@@ -20,7 +20,7 @@ MARK, HEAD = b'"seqkit":', 256
 READY_MADE = Path(__file__).resolve().parents[1] / "models"
 """The folder of the checkpoints that come with seqkit."""
 _CHECKPOINT = re.compile(r"(best|last|previous|next)[-.].*")
-_SAMPLE = re.compile(r"step_\d+\.(txt|wav)")
+_SAMPLE = re.compile(r"step_\d+\.(txt|wav|png)")
 NO_CHECKPOINT = "no such checkpoint: give a run's folder, a checkpoint file, shakespeare or etude"
 
 
@@ -49,7 +49,7 @@ class RunFiles:
         files = [
             *(file for file in self.checkpoints.glob("*") if _CHECKPOINT.fullmatch(file.name)),
             *(file for file in self.samples.glob("step_*") if _SAMPLE.fullmatch(file.name)),
-            *(self.samples / name for name in ("final.wav", "data.wav")),
+            *(self.samples / name for name in ("final.wav", "final.png", "data.wav", "data.png")),
             *(self.report, self.about, self.metrics, self.summary),
             *(self.log, self.config),
         ]

@@ -54,6 +54,7 @@ def test_sound(run: Run, tmp_path: Path) -> None:
     words = ["recipe=wav_generation", *keys, "seconds=0.1", "train.max_steps=2"]
     done = run.ok(*words, f"data.path={folder}", f"run_dir={place}")
     assert Path(os.fsdecode(done.out.rstrip(b"\n"))) == place / "samples" / "final.wav"
+    assert (place / "samples" / "final.png").exists()
     made = folder / f"{ODD}_made.wav"
     more = ["seconds=0.1", f"prompt_audio={folder / ODD}.wav", f"out={made}", "device=cpu"]
     run.ok("generate", f"checkpoint={place}", *more)

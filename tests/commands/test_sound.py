@@ -16,9 +16,10 @@ from tests.conftest import Run, spawn, summary_of
 from tests.warm_python import python
 
 
-def test_a_run_leaves_sounds(learnt: Path) -> None:
+def test_a_run_leaves_sounds_and_pictures(learnt: Path) -> None:
     names = sorted(file.name for file in (learnt / "run" / "samples").iterdir())
-    assert names == [f"{stem}.wav" for stem in ("data", "final", "step_0000200", "step_0000400")]
+    stems = ("data", "final", "step_0000200", "step_0000400")
+    assert names == [f"{stem}{suffix}" for stem in stems for suffix in (".png", ".wav")]
     assert soundfile.info(learnt / "run" / "samples" / "data.wav").frames == RATE
     report = (learnt / "run" / "report.html").read_text()
     assert report.count("<audio") == 4  # the data's own, two of the training, the closing sample

@@ -1,4 +1,4 @@
-"""Sound: as numbers, and in files."""
+"""Sound: as numbers, in files, in pictures."""
 
 import numpy as np
 import numpy.typing as npt
