@@ -235,6 +235,7 @@ def compile_all() -> None:
         ):
             layer(x)
 
+    LSTM(1, 64)(torch.zeros(1, 1, 1))  # a first call imports what threads had better not
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(first_call, SHAPES))
 
