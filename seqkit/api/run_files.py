@@ -76,8 +76,6 @@ def summary(training: Training) -> dict[str, Any]:
         "validation_symbols": len(training.data.validation),
         "validation_symbols_scored": training.trainer.scored,
         "best_step": progress.best_step if progress.best_loss is not None else None,
-        "best_weights": progress.best_weights,
-        "best_temperature": progress.best_temperature,
         "data": {"name": corpus.name, "sha256": corpus.sha256},
         "temperature": training.closing.request.sampling.temperature,
         "likeness": None,  # until the closing sample is made

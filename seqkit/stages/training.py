@@ -124,8 +124,6 @@ class Training:
                 "train_seconds": progress.seconds,
                 "best_validation_loss": progress.best_loss,
                 "best_step": progress.best_step,
-                "best_weights": progress.best_weights,
-                "best_temperature": progress.best_temperature,
             },
             versions=device.versions(),
             recording=self.recording,

@@ -94,8 +94,6 @@ class TrainingProgress:
     reported_seconds: float = 0.0
     best_loss: float | None = None
     best_step: int = 0
-    best_weights: str | None = None
-    best_temperature: float | None = None
     without_improvement: int = 0
     left_out: int = 0
     """How many updates before the last report, one after the other, were left out."""
@@ -123,12 +121,11 @@ class TrainingProgress:
         counts = self.step, self.symbols, self.seconds
         return Trained(*counts, loss, pace, rate, known, total_steps, left_out)
 
-    def validated(self, loss: float, weights: str, temperature: float) -> bool:
+    def validated(self, loss: float) -> bool:
         """Note what the validation after the last step has found; whether it is the best so far."""
         improved = self.best_loss is None or loss < self.best_loss
         if improved:
             self.best_loss, self.best_step = loss, self.step
-            self.best_weights, self.best_temperature = weights, temperature
         self.without_improvement = 0 if improved else self.without_improvement + 1
         return improved
 
@@ -157,5 +154,5 @@ def _read(kind: type[Record], name: str, values: Any) -> Record:
         value = getattr(record, item.name)
         check_type(f"{name}.{item.name}", value, item.type)
         if isinstance(value, int | float) and not abs(value) <= _MOST:
-            raise ValueError(f"{name}.{item.name} is no number of a training")
+            raise ValueError(f"{name}.{item.name}={str(value)[:40]} is no number of a training")
     return record

@@ -91,7 +91,7 @@ class Validation:
             )
         self._chosen = weights, temperature = min(losses, key=losses.__getitem__)
         loss = losses[self._chosen]
-        improved = progress.validated(loss, weights, temperature)
+        improved = progress.validated(loss)
         assert progress.best_loss is not None
         return Validated(
             step=progress.step,

@@ -36,7 +36,7 @@ def test_moments_of_another_shape_end_in_a_line(changed: Changed, run: Run) -> N
     small = {f"optimizer.1.{name}": torch.zeros(1) for name in ("exp_avg", "exp_avg_sq")}
     folder = changed(lambda last: last.training_tensors.update(small))
     refused = run.fails_in_a_line(4, f"run_dir={folder}", "resume=auto", "train.max_steps=152")
-    assert "optimizer.1.exp_avg is (1,) in float32, and has to be (" in refused
+    assert "optimizer.1.exp_avg is missing, or of another shape" in refused
 
 
 def test_a_number_that_is_none_ends_in_a_line(changed: Changed, run: Run) -> None:

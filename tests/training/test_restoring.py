@@ -36,8 +36,6 @@ def check_resume(precision: str, step: int, device: str, **settings: object) -> 
     after = resumed.evaluation_model().state_dict()
     for name, value in straight.evaluation_model().state_dict().items():
         assert torch.equal(value, after[name]), name
-    assert straight.progress.best_weights == resumed.progress.best_weights
-    assert straight.progress.best_temperature == resumed.progress.best_temperature
 
 
 ALL: dict[str, object] = {
@@ -114,5 +112,5 @@ def test_a_number_of_the_state_that_is_none_is_refused(place: str, value: object
     values, tensors = saved()
     record, _, name = place.partition(".")
     values[record] = values[record] | {name: value} if name else value
-    with pytest.raises(CheckpointError, match=rf"does not fit this run: {place}[= ]"):
+    with pytest.raises(CheckpointError, match=rf"does not fit this run: {place}="):
         trainer(average=0.9).restore(values, tensors)
