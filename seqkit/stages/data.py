@@ -16,8 +16,8 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Folders, Source
 from seqkit.data.encoders import SHORTEST, SILENT
 from seqkit.data.load import Known, find, load_corpus, require_cut
-from seqkit.data.sound import Wave, jumps
-from seqkit.data.sound.part import wave_without_silence, without_silence
+from seqkit.data.sound import Wave
+from seqkit.data.sound.part import paths, wave_without_silence, without_silence
 from seqkit.data.sound.reader import SoundReader
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import disk
@@ -141,7 +141,7 @@ def _of_sound(
         parts.append(without_silence(part, codec, keys.trim_silence))
     training = parts[0].and_then(*parts[1:]) if corpus.readings else kept
     if jump_after and isinstance(codec, Spectral):
-        training = jumps.paths(parts, codec, jump_after)
+        training = paths(parts, codec, jump_after)
     return dataclasses.replace(data, training=training, validation=judged)
 
 

@@ -8,7 +8,7 @@ import pytest
 from seqkit.data.codecs import Spectral
 from seqkit.data.corpus import Part
 from seqkit.data.sound import Frames
-from seqkit.data.sound.jumps import paths
+from seqkit.data.sound.part import paths
 from seqkit.symbols import Integers
 
 RATE, BEAT, SECONDS = 8000, 0.5, 40
