@@ -98,7 +98,7 @@ def text_faults(facts: Mapping[str, Any], kind: str, *, is_list: bool = False) -
     known = sum(n for name, n in counts.items() if name.isascii())  # by the model shakespeare
     helps = short and kind == "text" and known >= _KNOWN * symbols
     start = " or start with init_from=shakespeare:" if helps else ""
-    returns = counts.get("\r", 0)
+    returns, nuls = counts.get("\r", 0), counts.get("\0", 0) if kind == "text" else 0
     rare = [n for n in counts.values() if n < _FEW]
     most, lost = max(1, occurring - len(rare)), sum(rare) / symbols
     remedy, fewer = "give more of it", dict[str, Any]()
@@ -116,6 +116,11 @@ def text_faults(facts: Mapping[str, Any], kind: str, *, is_list: bool = False) -
             f"the {noun} is short, {symbols:,} symbols: below {_SHORT:,} a network learns much of "
             f"it by heart: give more,{start} see docs/reference/writers.md",
             {"init_from": "shakespeare"} if helps else {},
+        ),
+        (
+            nuls,
+            f"{nuls:,} characters are NUL, as of a file that was cut off or is no text: take them "
+            "out, as with tr -d '\\0'",
         ),
         (
             returns,

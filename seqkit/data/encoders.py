@@ -44,6 +44,7 @@ UNKNOWN = {
     "nearest": ("character", "outside the vocabulary replaced by the nearest"),
 }
 """What is told of unknown characters, by `data.unknown`. A codec of one's own does not tell."""
+_NULS, _MANY = 0.1, 32  # of all bytes, and in all
 _FRAMES = 1 << 16  # of sound, read at a time; with those of a training it takes twice as long
 _ENCODINGS = "cp1252 (Western European), cp1251 (Russian), gb18030 (Chinese) …"
 
@@ -88,9 +89,14 @@ def check_plain(file: Path, begin: bytes, encoding: str) -> None:
     wide = files.wide_encoding(begin)
     is_sound = b"\0" in begin and reader.is_sound(file)
     name = encodings.lookup(encoding).name
-    as_told = name.startswith(wide) or (name, wide) == ("utf-16", "utf-16-le")
-    if files.meant(begin) or is_sound or not as_told:
+    as_told = name.startswith(wide) or wide == f"{name}-le"
+    if files.meant(begin) or is_sound or not as_told or (not wide and _is_binary(begin)):
         raise BadFileError(file, f"not {encoding} text", _advice(file))
+
+
+def _is_binary(begin: bytes) -> bool:
+    """Whether a file that begins so has more NULs than a text does."""
+    return begin.count(0) > max(_NULS * len(begin), _MANY)
 
 
 def _advice(file: Path) -> str:
@@ -102,6 +108,8 @@ def _advice(file: Path) -> str:
         return f"it looks like text in {wide.upper()}: give data.encoding={wide}"
     if reader.is_sound(file):
         return f"it is sound; {SOUND_HINT}"
+    if _is_binary(begin):
+        return "many of its bytes are NUL: read any file with data.kind=bytes"
     return (
         f"give its encoding, data.encoding={_ENCODINGS}, save a document as plain text, or read "
         "any file with data.kind=bytes"

@@ -36,15 +36,27 @@ _TEXT_BYTES = bytes({*b"\a\b\t\n\v\f\r\x1a\x1b", *range(0x20, 0x7F), *range(0x80
 _PLAYLIST = "a playlist: give data.path=FILE for each recording, or their folder"
 _POINTER = "a pointer of Git LFS: `git lfs pull` fetches the file itself"
 _DOCUMENT = "a document: save its text as plain text, or read it as it is: data.kind=bytes"
+_PACKED = "a packed file, or a document: unpack it, or save its text as plain text"
+_OTHER = "a file of another program: save its text as plain text"
+_OF_MAC = "what a Mac keeps beside a file: the file itself has no ._ in its name"
 _BEGINNINGS = {
     b"#EXTM3U": _PLAYLIST,
     b"[playlist]": _PLAYLIST,
     b"version https://git-lfs.github.com/": _POINTER,
     b"%PDF-": _DOCUMENT,
     b"{\\rtf": _DOCUMENT,
+    b"%!PS": _DOCUMENT,
+    b"\xd0\xcf\x11\xe0": _DOCUMENT,
+    **dict.fromkeys((b"PK\3\4", b"\x1f\x8b", b"\xfd7zXZ", b"BZh91AY", b"7z\xbc\xaf"), _PACKED),
+    **dict.fromkeys((b"\xff\xd8\xff", b"\x89PNG", b"GIF8"), "a picture"),
+    **dict.fromkeys((b"SQLite format 3", b"PAR1", b"\0\0\0\1Bud1"), _OTHER),
+    b"\0\5\x16\7": _OF_MAC,
+    b"MThd": "notes of MIDI: a synthesiser plays them, and its sound can be learnt",
 }
-"""How files begin that pass for text and are none, and what to do with them."""
-_NULS, _FEW = 0.8, 8  # of every second byte of UTF-16, and in all
+"""How files begin that may pass for text or sound and are neither, and what to do with them."""
+_MARK = codecs.BOM_UTF8
+_HIGH = bytes({*range(0x20)} - {*b"\t\n\r"})  # of UTF-16 in most alphabets, and of no text's bytes
+_MOST, _FEW = 0.8, 8  # of every second byte of UTF-16, and in all
 
 
 class BadFileError(DataError):
@@ -131,21 +143,30 @@ def digest_of(file: Path, count: Watch) -> str:
 
 def meant(begin: bytes) -> str:
     """What a file that begins so is, if not text, and what to do; empty if that is not known."""
+    begin = begin.removeprefix(_MARK)
+    begin = begin.lstrip() or begin
     return next((what for start, what in _BEGINNINGS.items() if begin.startswith(start)), "")
 
 
 def wide_encoding(begin: bytes) -> str:
     """The encoding of text in UTF-16 or UTF-32; empty for all else.
 
-    It begins with a mark, or is UTF-16 in which every second byte is NUL, or nearly.
+    It begins with a mark; or of every four bytes two are NUL; or every second byte, or nearly, is
+    one that text in other encodings has not, as the NULs of Latin letters in UTF-16.
     """
     if begin.startswith(_UTF32_MARKS):  # the one of little end begins with that of UTF-16
         return "utf-32"
     if begin.startswith(_UTF16_MARKS):
         return "utf-16"
+    for first, next_, encoding in ((3, 2, "utf-32-le"), (0, 1, "utf-32-be")):
+        high, low = begin[first::4] + begin[next_::4], begin[3 - first :: 4]
+        if 0 not in low and high.count(0) > max(_MOST * len(high), _FEW):
+            return encoding
     for first, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
         high, low = begin[first::2], begin[1 - first :: 2]
-        if 0 not in low and high.count(0) > max(_NULS * len(high), _FEW):
+        if 0 not in low and len(high) - len(high.translate(None, _HIGH)) > max(
+            _MOST * len(high), _FEW
+        ):
             return encoding
     return ""
 

@@ -83,6 +83,35 @@ def archive(**files: str) -> bytes:
     return out.getvalue()
 
 
+def extensible(form: int, data: bytes, bits: int, each: int, valid: int) -> bytes:
+    """A WAV whose format stands in a longer chunk."""
+    numbers = (0xFFFE, 1, RATE, RATE * each, each, bits, 22, valid, 4, form)
+    identity = bytes.fromhex("000000001000800000aa00389b71")
+    known = struct.pack("<HHIIHHHHIH", *numbers) + identity
+    body = b"WAVE" + chunk(b"fmt ", known) + chunk(b"data", data)
+    return b"RIFF" + struct.pack("<I", len(body)) + body
+
+
+def aifc(kind: bytes, data: bytes, bits: int) -> bytes:
+    """An AIFF-C with samples of a kind."""
+    rate = struct.pack(">HQ", 16383 + 13, RATE << (63 - 13))
+    common = struct.pack(">hIh", 1, 8 * len(data) // bits, bits) + rate + kind + b"\0\0"
+    body = b"AIFCFVER" + struct.pack(">II", 4, 0xA2805140)
+    body += b"COMM" + struct.pack(">I", len(common)) + common
+    body += b"SSND" + struct.pack(">I", 8 + len(data)) + bytes(8) + data
+    return b"FORM" + struct.pack(">I", len(body)) + body
+
+
+def untold(content: bytes, begin: int, size: int, byte: bytes) -> bytes:
+    """A file whose header does not say its length, as of a pipe."""
+    return content[:begin] + size * byte + content[begin + size :]
+
+
+def sizes(*numbers: int) -> bytes:
+    """The chunk of an RF64 or BW64 file that has its sizes."""
+    return chunk(b"ds64", struct.pack("<QQQI", *numbers, 0))
+
+
 IN_4_BYTES = ((tone() * 2**23).astype("<i4") & 0xFFFFFF).tobytes()
 IN_24 = np.frombuffer((tone() * 2**23).astype("<i4").tobytes(), np.uint8).reshape(-1, 4)[:, :3]
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"4d7a" * 16 + b"\nsize 12345\n"
@@ -233,6 +262,85 @@ FILES = (
         "letter.rtf", lambda: b"{\\rtf1\\ansi\\deff0 {\\fonttbl} W\\'e4r ich}" * 40, "plain text"
     ),
     refused("packed.txt.gz", lambda: gzip.compress(TEXT.encode()), "plain text"),
+    # The rest was found in reports on other programs.
+    sound("float_extensible.wav", lambda: extensible(3, tone().astype("<f4").tobytes(), 32, 4, 32)),
+    sound(
+        "24_in_32.wav",
+        lambda: extensible(1, (tone() * 2**31).astype("<i4").tobytes(), 32, 4, 24),
+    ),
+    sound("12_in_16.wav", lambda: riff(bits=12)),
+    sound("block_0.wav", lambda: riff(each=0)),
+    sound("filler.wav", lambda: riff(before=chunk(b"FLLR", bytes(4044)))),
+    sound("zoom.wav", lambda: riff(before=chunk(b"LIST", b"INFO" + bytes(393_160)))),
+    sound("zeros_after.wav", lambda: riff() + bytes(70_000)),
+    sound("two_data.wav", lambda: riff(after=chunk(b"data", PCM))),
+    refused(
+        "unpadded.wav",
+        lambda: riff(before=b"LIST" + struct.pack("<I", 17) + b"INFOISFT\5\0\0\0Lavf\0"),
+        "cannot be read as sound",
+    ),
+    refused("tags_before.wav", lambda: ID3 + riff(), "tail -c +267"),
+    refused("line_before.wav", lambda: b"\n" + riff(), "tail -c +2"),
+    refused("answer.wav", lambda: b"HTTP/1.1 200 OK\r\n\r\n" + riff(), "tail -c +20"),
+    sound(
+        "bw64.wav",
+        lambda: riff(
+            head=b"BW64",
+            size=2**32 - 1,
+            whole=2**32 - 1,
+            before=sizes(len(PCM) + 80, len(PCM), len(PCM) // 2),
+        ),
+    ),
+    refused(
+        "rf64_cut_off.wav",
+        lambda: riff(head=b"RF64", size=2**32 - 1, whole=2**32 - 1, before=sizes(0, 0, 0)),
+        "printf RIFF",
+    ),
+    sound(
+        "rf64_mended.wav",
+        lambda: riff(size=2**32 - 1, whole=2**32 - 1, before=sizes(0, 0, 0)),
+    ),
+    sound("sowt.aifc", lambda: aifc(b"sowt", PCM, 16)),
+    sound("fl32.aifc", lambda: aifc(b"fl32", tone().astype(">f4").tobytes(), 32)),
+    sound("ulaw.aifc", lambda: written("AIFF", "ULAW")),
+    sound("piped.au", lambda: untold(written("AU"), 8, 4, b"\xff")),
+    sound(
+        "piped.caf", lambda: untold(found := written("CAF"), found.index(b"data") + 4, 8, b"\xff")
+    ),
+    sound("piped.flac", lambda: untold(written("FLAC"), 22, 4, b"\0")),
+    Odd("chained.ogg", lambda: 2 * written("OGG", "VORBIS"), 0, "0:24 at"),
+    Odd("joined.mp3", lambda: 2 * written("MP3", "MPEG_LAYER_III"), 0, "0:24 at"),
+    sound("tagged_twice.mp3", lambda: 2 * ID3 + written("MP3", "MPEG_LAYER_III")),
+    sound("junk_before.mp3", lambda: bytes(3000) + written("MP3", "MPEG_LAYER_III")),
+    refused("quota.wav", lambda: b'{"error": {"code": 403}}', "of the server"),
+    refused("packed.wav", lambda: gzip.compress(riff()), "unpack it"),
+    refused("._sound.wav", lambda: b"\0\5\x16\7\0\2\0\0Mac OS X" + bytes(4000), "a Mac keeps"),
+    refused("integers.wav", lambda: floats(0, 0, times=32768), "divide whole numbers by 32768"),
+    refused("utf32_no_mark.txt", lambda: TEXT.encode("utf-32-le"), "data.encoding=utf-32-le"),
+    refused("utf32_big_no_mark.txt", lambda: TEXT.encode("utf-32-be"), "data.encoding=utf-32-be"),
+    refused(
+        "russian_wide.txt",
+        lambda: ("Мороз и солнце; день чудесный\n" * 200).encode("utf-16-le"),
+        "data.encoding=utf-16-le",
+    ),
+    Odd(
+        "mixed_ends.txt",
+        lambda: (TEXT + VERSE * 9).replace("r.\n", "r.\r\n", 300).encode(),
+        0,
+        "a CR",
+    ),
+    refused("half_latin.txt", lambda: TEXT.encode() + TEXT.encode("latin-1"), "byte 37494"),
+    refused("half_pair.txt", lambda: TEXT.encode() + b"\xed\xa0\x80", "byte 37490"),
+    Odd("zeros_after.txt", lambda: TEXT.encode() + bytes(4096), 0, "4,096 characters are NUL"),
+    refused("packed.txt", lambda: gzip.compress(TEXT.encode()), "unpack it"),
+    refused("letter.txt", lambda: archive(word__document="x" * 99), "plain text"),
+    refused("rtf_called.txt", lambda: b"\r\n{\\rtf1 " + b"Wir " * 99 + b"}", "plain text"),
+    refused("old_word.txt", lambda: b"\xd0\xcf\x11\xe0" + bytes(8000), "plain text"),
+    refused("pointer_with_mark.txt", lambda: b"\xef\xbb\xbf" + LFS, "git lfs pull"),
+    refused("store.txt", lambda: b"\0\0\0\1Bud1" + bytes(6140), "another program"),
+    refused("tables.txt", lambda: b"SQLite format 3\0" + bytes(4000), "another program"),
+    refused("picture.txt", lambda: b"\xff\xd8\xff\xe0\0\x10JFIF\0" * 99, "a picture"),
+    text("quoted.csv.txt", lambda: b'id,text\n1,"He said ""no"", twice"\n' * 200),
     text("saved.html", lambda: b"<html><body>" + TEXT.encode() + b"</body></html>"),
     text("chat.jsonl", lambda: b'{"text": "hello"}\n' * 400),
 )

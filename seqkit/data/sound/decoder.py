@@ -3,6 +3,7 @@
 import contextlib
 import io
 import itertools
+import mimetypes
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,7 +52,7 @@ def opened(path: Path, file: IO[bytes]) -> "soundfile.SoundFile | Decoder":
     begin, size = file.read(files.HEAD), file.seek(0, io.SEEK_END)
     file.seek(0)
     _check(path, begin, size)
-    return _by_soundfile(file) or Decoder(path, file)
+    return _by_soundfile(file) or Decoder(path, file, begin)
 
 
 def _by_soundfile(file: IO[bytes]) -> "soundfile.SoundFile | None":
@@ -72,8 +73,15 @@ def _check(path: Path, begin: bytes, size: int) -> None:
     if not begin:
         raise BadFileError(path, "cannot be read as sound: it is empty")
     if files.is_text(begin, "utf-8"):
-        hint = files.meant(begin) or files.TEXT_HINT
+        named = (mimetypes.guess_type(path.name)[0] or "").startswith("audio")
+        hint = "an editor shows it: perhaps an error of the server that it is from"
+        hint = files.meant(begin) or (hint if named else files.TEXT_HINT)
         raise BadFileError(path, "cannot be read as sound: it is text", hint)
+    if what := files.meant(begin):
+        raise BadFileError(path, f"cannot be read as sound: it is {what}")
+    if begin.startswith(b"RF64") and begin[12:16] == b"ds64" and not any(begin[20:36]):
+        hint = f"`printf RIFF | dd conv=notrunc of={path}` lets it be read to its end"
+        raise BadFileError(path, "its sizes were never written, as by a recorder cut off", hint)
     promised = int.from_bytes(begin[4:8], "little" if begin.startswith(b"RIFF") else "big")
     if begin.startswith((b"RIFF", b"FORM")) and size + _SLACK - 8 < promised < _OPEN:
         fault = f"truncated: the header promises {promised + 8} bytes, {size} are there"
@@ -86,11 +94,19 @@ def _check(path: Path, begin: bytes, size: int) -> None:
             raise BadFileError(path, "its samples are 24 bits in four bytes", hint)
 
 
+def _hint(path: Path, begin: bytes) -> str:
+    """What to do about a file that begins so and is not read."""
+    place = begin.find(b"RIFF")
+    if place > 0 and begin[place + 8 :].startswith(b"WAVE"):
+        return f"a WAV begins at its byte {place}: `tail -c +{place + 1} {path} > NEW.wav` takes it"
+    return _BARE if path.suffix.lower() in (".pcm", ".raw", "") else ""
+
+
 class Decoder:
     """The first track of sound of a file, which is read as a SoundFile is."""
 
-    def __init__(self, path: Path, file: IO[bytes]) -> None:
-        """Find the sample rate and the channels. Raises BadFileError."""
+    def __init__(self, path: Path, file: IO[bytes], begin: bytes = b"") -> None:
+        """Find the sample rate and the channels; `begin` is for hints. Raises BadFileError."""
         import av  # here, since it takes a moment that most commands need not
 
         self._path = path
@@ -98,8 +114,7 @@ class Decoder:
             self._container = av.open(file, "r", options={"format_whitelist": _FORMATS})
         except av.FFmpegError as error:
             fault = f"cannot be read as sound, or its end is missing: {error.strerror}"
-            hint = _BARE if path.suffix.lower() in (".pcm", ".raw", "") else ""
-            raise BadFileError(path, fault, hint) from error
+            raise BadFileError(path, fault, _hint(path, begin)) from error
         tracks = [track for track in self._container.streams.audio if track.codec_context]
         if not tracks:
             raise BadFileError(path, "it holds no sound track")
