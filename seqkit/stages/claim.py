@@ -5,7 +5,7 @@ Here all settings are decided: no later stage changes one.
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,17 +41,17 @@ class Claim:
         finished = self.saved and self.folder.finished_at == self.saved.metrics.get("step")
         return bool(finished) and not settings.MAY_CHANGE & {*self.changed}
 
-    def over(self, config: Config, changed: Sequence[str]) -> str:
+    def over(self) -> str:
         """What is said of a run that came to its end. Raises ConfigError for other settings."""
         assert self.saved is not None
         keys = ("max_steps", "max_minutes", "patience", "max_epochs")
-        ends = " and ".join(f"train.{key}" for key in keys if getattr(config.train, key))
+        ends = " and ".join(f"train.{key}" for key in keys if getattr(self.config.train, key))
         said = f"this run is finished, at step {self.saved.metrics.get('step')}"
-        if differs := settings.allowed(config, self.saved, changed):
+        if differs := settings.allowed(self.config, self.saved, self.changed):
             raise ConfigError(f"{differs}; {said}")
         return f"{self.folder.path}: {said}; a larger {ends} extends it"
 
-    def compare(self, config: Config, corpus: Corpus, notice: Notice) -> None:
+    def compare(self, corpus: Corpus, notice: Notice) -> None:
         """Tell in what a run differs from what it was.
 
         Raises ConfigError where it may not go on so; with other data it never may.
@@ -61,7 +61,7 @@ class Claim:
             return
         if saved.data.get("sha256") != corpus.sha256:
             changed += (f"the data itself (the run learns from {saved.data.get('name')})",)
-        if differs := settings.allowed(config, saved, changed):
+        if differs := settings.allowed(self.config, saved, changed):
             notice(f"going on though {differs}")
 
 

@@ -146,7 +146,7 @@ def set_up(config: Config, session: Session) -> Iterator[Training | None]:
     _check_alike(config, ranks)
     with claimed(config, session) as claim:
         if claim.is_over:
-            session.notice(claim.over(claim.config, claim.changed))
+            session.notice(claim.over())
             yield None
             return
         chosen = torch.device(device.find_device(config.device, ranks.rank))
@@ -159,7 +159,7 @@ def set_up(config: Config, session: Session) -> Iterator[Training | None]:
                 training = _assembled(claim, chosen, session)
             ended = training.trainer.finished and claim.folder.finished_at is not None
             if claim.saved is not None and ended:
-                session.notice(claim.over(training.config, training.claim.changed))
+                session.notice(claim.over())
                 yield None
             else:
                 yield training
@@ -184,7 +184,7 @@ def _assembled(claim: Claim, chosen: torch.device, session: Session) -> Training
     corpus, start = data.corpus, saved
     if origin is not None:
         start = network.grown(origin, corpus, bool(config.model.ends), seed, notice)
-    claim.compare(config, corpus, notice)
+    claim.compare(corpus, notice)
     shape = network.shape_of(config.model, start, data)
     closing = _closing(config, corpus, shape, chosen, session)
     lanes = network.lay_out(data, shape, train, seed, session, chosen)
