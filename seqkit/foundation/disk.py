@@ -102,14 +102,27 @@ def atomic_write(path: Path, overwrite: bool = True) -> Iterator[OutputFile]:
         yield stream
         stream.sync()
         with _failures(path):
-            if not overwrite and path.exists():
-                raise exists_error(path)
-            temporary.replace(path)
+            if overwrite:
+                temporary.replace(path)
+            else:
+                _link(temporary, path)
             folder = os.open(path.parent, os.O_RDONLY)
             try:
                 os.fsync(folder)  # makes the new name durable
             finally:
                 os.close(folder)
+
+
+def _link(temporary: Path, path: Path) -> None:
+    """Give a file a second name that nothing has, though somebody else may write it just now."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError as error:
+        raise exists_error(path) from error
+    except OSError:  # a file system without links
+        if path.exists():
+            raise exists_error(path) from None
+        temporary.replace(path)
 
 
 @contextlib.contextmanager
