@@ -27,6 +27,7 @@ from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import nearest
 
 _TURN = threading.RLock()
+_LONGEST, _BRACKETS = 100_000, 500  # bytes of a recipe, and [ and { in it
 
 
 def recipe_files(config_dirs: Sequence[Path]) -> dict[str, Path]:
@@ -81,8 +82,9 @@ def composed(recipe: str, values: Mapping[str, object], config_dirs: Sequence[Pa
         both = "max_steps" in given  # beside the minutes, or nearer: else these replace steps
         try:
             content = hydra.compose("config", [f"recipe={recipe}"])
-            if values.get("train.max_minutes", content.train.max_minutes * (not both)):
-                content.train.max_steps = None
+            minutes = not both and OmegaConf.select(content, "train.max_minutes")
+            if values.get("train.max_minutes", minutes):
+                OmegaConf.update(content, "train.max_steps", None)
             for key, value in values.items():
                 OmegaConf.update(content, key, value)
             found: Any = OmegaConf.to_container(content, resolve=True)
@@ -139,7 +141,15 @@ def _store(name: str, recipes: Mapping[str, Path], above: tuple[str, ...] = ()) 
 def _read(file: Path) -> Any:
     """The keys and values of a recipe. Raises ConfigError."""
     try:
-        content: Any = OmegaConf.to_container(OmegaConf.create(file.read_text("utf-8")))
+        with file.open("rb") as stream:
+            text = stream.read(_LONGEST + 1).decode()
+        small = len(text) <= _LONGEST and sum(map(text.count, "[{")) <= _BRACKETS
+        if not small or any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
+            limits = f"at most {_LONGEST:,} bytes and {_BRACKETS} brackets, and no aliases, as *a"
+            raise ConfigError(f"{file}: a recipe has {limits}")  # others may take all memory
+        content: Any = OmegaConf.to_container(OmegaConf.create(text))
+    except RecursionError as error:
+        raise ConfigError(f"{file}: it is nested too deeply") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{file}: not UTF-8") from error
     except yaml.YAMLError as error:
@@ -155,7 +165,10 @@ def _read(file: Path) -> Any:
         raise ConfigError(f"{file}: expected keys and values")
     if "hydra" in content:  # Hydra's own config, of which nothing is used
         raise ConfigError(f"{file}: unknown key hydra")
-    for entry in content.get("defaults") or []:
+    defaults = content.get("defaults") or []
+    if not isinstance(defaults, list):
+        raise ConfigError(f"{file}: defaults must be a list, of recipes")
+    for entry in defaults:
         for group, choice in entry.items() if isinstance(entry, dict) else ():
             if said := dropped.instead(group.removeprefix("override /"), choice):
                 raise ConfigError(f"{file}: {group}: {choice}: that is gone: {said}")

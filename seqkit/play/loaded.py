@@ -12,9 +12,10 @@ import numpy as np
 from seqkit.api.model import Model, ModelState
 from seqkit.config import SampleConfig
 from seqkit.data.codecs import SoundCodec
+from seqkit.data.files import BadFileError
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation.device import Device
-from seqkit.foundation.errors import ConfigError
+from seqkit.foundation.errors import ConfigError, DataError
 from seqkit.foundation.stdout import to_bytes
 from seqkit.generation.medium import medium_of
 from seqkit.runs.asked import GenerateKeys
@@ -120,7 +121,13 @@ def _gathered(stream: Iterator[Integers]) -> Iterator[Integers]:
 
 def _wave(body: bytes, codec: SoundCodec) -> Any:
     """A recording as the codec takes it, (N,) or (N, 2). Raises ConfigError, DataError."""
-    sound = SoundReader(Path("the recording"), body)
+    try:
+        return _read(SoundReader(Path("the recording"), body), codec)
+    except BadFileError as error:  # its hint is for trainings
+        raise DataError(f"{error.file}: {error.reason}") from error
+
+
+def _read(sound: SoundReader, codec: SoundCodec) -> Any:
     channels = codec.channels if sound.channels == codec.channels else 1
     blocks, left = [], _LONGEST * codec.sample_rate
     for block in sound.resampled(codec.sample_rate, channels):

@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, get_args, get_type_hints
 
+from h11 import LocalProtocolError
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.exceptions import HTTPException
@@ -81,7 +82,7 @@ class Server:
         if isinstance(error, SeqkitError):
             status = 400 if isinstance(error, ConfigError | DataError) else 500
             return JSONResponse({"error": str(error)}, status)
-        if not isinstance(error, ClientDisconnect | TimeoutError):
+        if not isinstance(error, ClientDisconnect | LocalProtocolError | TimeoutError):
             self._notice(f"a fault in the server: {of_plugin(error)}")
         return JSONResponse({"error": "a fault in the server: its stderr has more"}, 500)
 
