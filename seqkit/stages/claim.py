@@ -1,15 +1,16 @@
 """The run that a training works on: its folder, the state it goes on from, and its settings.
 
-Here all settings are decided: no later stage changes one.
+Here all settings are decided, and which of them may differ when a run goes on: no later stage
+changes one.
 """
 
 import contextlib
-import dataclasses
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from seqkit.config import Config
+from seqkit.config import ARITHMETIC_KEYS, Config, as_data_asks, values_of
+from seqkit.data import files
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus
 from seqkit.data.load import Known
@@ -18,7 +19,15 @@ from seqkit.foundation.session import Notice, Session
 from seqkit.runs import named_checkpoint, resume
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
-from seqkit.stages import settings
+
+_FIXED = ("init_from", "data.", "the data itself")  # no run can go on with others
+PLACE_KEYS = {"data.path", "data.pattern"}
+"""Keys that say where the data is: its digest tells whether it is the same."""
+MAY_CHANGE = PLACE_KEYS | {
+    *("train.max_steps", "train.max_epochs", "train.max_minutes", "train.patience"),
+    *("train.validate_every", "train.checkpoint_every", "model.backend"),
+}
+"""Keys that say where, how long and how fast a run trains; all else shapes what it learns."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +48,7 @@ class Claim:
     def is_over(self) -> bool:
         """Whether the run came to its end, and no more is asked for."""
         finished = self.saved and self.folder.finished_at == self.saved.metrics.get("step")
-        return bool(finished) and not settings.MAY_CHANGE & {*self.changed}
+        return bool(finished) and not MAY_CHANGE & {*self.changed}
 
     def over(self) -> str:
         """What is said of a run that came to its end. Raises ConfigError for other settings."""
@@ -47,7 +56,7 @@ class Claim:
         keys = ("max_steps", "max_minutes", "patience", "max_epochs")
         ends = " and ".join(f"train.{key}" for key in keys if getattr(self.config.train, key))
         said = f"this run is finished, at step {self.saved.metrics.get('step')}"
-        if differs := settings.allowed(self.config, self.saved, self.changed):
+        if differs := allowed(self.config, self.saved, self.changed):
             raise ConfigError(f"{differs}; {said}")
         return f"{self.folder.path}: {said}; a larger {ends} extends it"
 
@@ -61,7 +70,7 @@ class Claim:
             return
         if saved.data.get("sha256") != corpus.sha256:
             changed += (f"the data itself (the run learns from {saved.data.get('name')})",)
-        if differs := settings.allowed(self.config, saved, changed):
+        if differs := allowed(self.config, saved, changed):
             notice(f"going on though {differs}")
 
 
@@ -102,9 +111,9 @@ def claimed(config: Config, session: Session) -> Iterator[Claim]:
             elif ranks.leads:
                 folder.check_new(overwrite=config.overwrite)
         if goes_on:
-            config = settings.filled_up(config, saved, session.notice)
-            changed = settings.differences(config, saved.settings)
-            settings.allowed(config, saved, changed)  # refused before data
+            config = filled_up(config, saved, session.notice)
+            changed = differences(config, saved.settings)
+            allowed(config, saved, changed)  # refused before data
             yield Claim(folder, config, saved, changed)
         else:
             yield Claim(folder, config)
@@ -122,14 +131,14 @@ def settled(claim: Claim, session: Session) -> tuple[Config, Known, Checkpoint |
     """
     saved, ranks, origin = claim.saved, session.ranks, None
     with ranks.turn(ranks.rank.local_number == 0):  # the others find what it left in the cache
-        config = settings.located(claim.config, session)
+        config = located(claim.config, session)
         if saved is None and config.init_from is not None:
             origin = named_checkpoint.load_checkpoint(config.init_from, session.catalogue, session)
             data = config.data.read_as(origin.settings.data)
             if data.document != config.data.document:
                 told = f"data.document={data.document}, as in the training of the checkpoint"
                 session.notice(told)
-            config = dataclasses.replace(config, data=data)
+            config = replace(config, data=data)
     start, known = saved or origin, Known()
     if start is not None:
         data = config.data
@@ -138,3 +147,72 @@ def settled(claim: Claim, session: Session) -> tuple[Config, Known, Checkpoint |
         grows = grows and saved is None and isinstance(start.codec, Characters)
         known = Known(start.codec, start.labels, grow=grows, samples=saved is None)
     return config, known, origin
+
+
+def located(config: Config, session: Session) -> Config:
+    """The config as a run keeps it, with a file in the place of standard input."""
+    prompt = [] if config.prompt_file is None else [config.prompt_file]
+    paths = files.on_disk([*config.data.path, *prompt], session.notice, session.progress)
+    data = replace(config.data, path=paths[: len(config.data.path)])
+    return as_kept(replace(config, data=data, prompt_file=paths[-1] if prompt else None))
+
+
+def filled_up(config: Config, saved: Checkpoint, notice: Notice) -> Config:
+    """The config, with where and how the run reads its data if it does not say so itself."""
+    data, stored = config.data, saved.settings
+    if not data.path and stored.data.path:
+        notice(f"the run goes on with its own data: {' and '.join(stored.data.path)}")
+        data = replace(data, path=stored.data.path)
+    data = replace(data, pattern=data.pattern or stored.data.pattern)
+    if stored.init_from:
+        data = data.read_as(stored.data)
+    origin = config.init_from or stored.init_from
+    return replace(config, data=data, init_from=origin)
+
+
+def as_kept(config: Config) -> Config:
+    """The config as a run keeps it: known from every folder, and with what its data ask for."""
+    kept = replace(
+        config,
+        seed=config.fixed_seed,
+        data=replace(config.data, path=[str(Path(path).absolute()) for path in config.data.path]),
+        init_from=config.init_from and named_checkpoint.absolute(config.init_from),
+        prompt_file=config.prompt_file and str(Path(config.prompt_file).absolute()),
+        prompt_audio=config.prompt_audio and str(Path(config.prompt_audio).absolute()),
+    )
+    return as_data_asks(kept)
+
+
+def differences(config: Config, stored: Config) -> tuple[str, ...]:
+    """The keys of data, network and training of which a run has other values than are asked for."""
+    wanted, before = values_of(as_kept(config)), values_of(as_kept(stored))
+    groups = ("data.", "model.", "optimizer.", "train.")
+    compared = [name for name in wanted if name.startswith(groups)]
+    return tuple(name for name in ("seed", "init_from", *compared) if wanted[name] != before[name])
+
+
+def allowed(config: Config, saved: Checkpoint, changed: Sequence[str]) -> str | None:
+    """What differs between a run and what is asked for, in words, where resume=force allows it.
+
+    None where nothing does that shapes what the run learns.
+
+    Raises:
+        ConfigError: the run cannot go on so.
+    """
+    changed = [name for name in changed if name not in MAY_CHANGE]
+    if saved.settings.init_from:  # it brought its own network, whatever was asked for
+        changed = [name for name in changed if not _shapes_network(name)]
+    if not changed:
+        return None
+    differs = f"what you ask for differs from the run in {config.run_dir}: {', '.join(changed)}"
+    fixed = any(name.startswith(_FIXED) or _shapes_network(name) for name in changed)
+    if config.resume == "force" and not fixed:
+        return differs
+    forced = "" if fixed else ", or give resume=force"
+    new = not any(_shapes_network(name) or name == "init_from" for name in changed)
+    forced += f", or a new run init_from={config.run_dir}" * new
+    raise ConfigError(f"{differs}. Leave it as it was{forced}")
+
+
+def _shapes_network(name: str) -> bool:
+    return name.startswith("model.") and name.removeprefix("model.") not in ARITHMETIC_KEYS

@@ -31,14 +31,14 @@ from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.asked import asked_of
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.checkpoint import load as load_checkpoint
-from seqkit.stages import network, settings
-from seqkit.stages.claim import Claim, claimed, settled
+from seqkit.stages import network
+from seqkit.stages.claim import PLACE_KEYS, Claim, claimed, settled
 from seqkit.stages.data import TrainingData, read_data, recording_to_keep
 from seqkit.symbols import Symbols
 from seqkit.training.step import Plan
 from seqkit.training.trainer import Trainer
 
-_OWN_KEYS = settings.PLACE_KEYS | {"checkpoint", "out", "run_dir", "runs", "quiet"}
+_OWN_KEYS = PLACE_KEYS | {"checkpoint", "out", "run_dir", "runs", "quiet"}
 """Keys in which processes may differ: the same data may lie elsewhere, and rank 0 alone writes."""
 _DOCUMENTS = 10  # in the closing sample, where files hold many
 
