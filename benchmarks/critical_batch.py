@@ -34,7 +34,7 @@ from seqkit.data.load import load_corpus
 from seqkit.foundation import device
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError, DivergedError, SeqkitError
-from seqkit.foundation.session import Session
+from seqkit.foundation.ranks import Session
 from seqkit.model.char_rnn import CharRNN
 from seqkit.stages.network import choose_execution, task_of
 from seqkit.training.events import Validated

@@ -23,7 +23,7 @@ from torch import Tensor
 from seqkit.compose import compose
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import SeqkitError
-from seqkit.foundation.session import Session
+from seqkit.foundation.ranks import Session
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.resume import find_last
 from seqkit.runs.saver import Saver

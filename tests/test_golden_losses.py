@@ -23,7 +23,7 @@ from seqkit.config import Config
 from seqkit.data import etude
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.session import Session
+from seqkit.foundation.ranks import Session
 from seqkit.stages.training import set_up
 from seqkit.training.events import Trained, Validated
 

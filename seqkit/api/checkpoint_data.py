@@ -11,7 +11,7 @@ from seqkit.data.load import Known, load_corpus
 from seqkit.data.sound.part import without_silence
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import DataError, SeqkitError
-from seqkit.foundation.session import Session
+from seqkit.foundation.ranks import Session
 from seqkit.runs.checkpoint import Checkpoint
 
 

@@ -16,8 +16,8 @@ from seqkit.data.sound import pictures
 from seqkit.data.sound.reader import SoundReader
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device
+from seqkit.foundation.console import Notice
 from seqkit.foundation.errors import SeqkitError
-from seqkit.foundation.session import Notice
 from seqkit.foundation.wording import command_line
 from seqkit.generation.generate import Trained, generate
 from seqkit.generation.medium import save_sample

@@ -7,6 +7,7 @@ import torch
 from seqkit.api.run_files import record, report, summary, write_sample
 from seqkit.foundation import device
 from seqkit.foundation.config_file import to_yaml
+from seqkit.foundation.console import Notice
 from seqkit.foundation.errors import (
     NOT_BEGUN,
     DataError,
@@ -14,7 +15,6 @@ from seqkit.foundation.errors import (
     StoppedError,
 )
 from seqkit.foundation.machine import shared_cores
-from seqkit.foundation.session import Notice
 from seqkit.runs import resume
 from seqkit.runs.events import (
     Diverged,

@@ -16,8 +16,8 @@ from seqkit.data import files
 from seqkit.foundation import device, disk, processes
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import CheckpointError, ConfigError
+from seqkit.foundation.ranks import Session
 from seqkit.foundation.run_folders import RunFiles
-from seqkit.foundation.session import Session
 from seqkit.foundation.settings import check_list, check_type
 from seqkit.runs.events import Event
 from seqkit.stages.network import SMALLER

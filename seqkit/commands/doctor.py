@@ -22,8 +22,8 @@ from seqkit.foundation import device, disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, Progress
 from seqkit.foundation.errors import CheckpointError, ConfigError
+from seqkit.foundation.ranks import Session
 from seqkit.foundation.run_folders import SAVED, RunFiles, require_run
-from seqkit.foundation.session import Session
 from seqkit.foundation.wording import (
     command_line,
     counted,

@@ -12,7 +12,7 @@ from seqkit.evaluation.scoring import Score, Scored
 from seqkit.foundation import device
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
-from seqkit.foundation.session import Session
+from seqkit.foundation.ranks import Session
 from seqkit.runs.named_checkpoint import load_checkpoint
 
 

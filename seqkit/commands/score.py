@@ -16,7 +16,7 @@ from seqkit.foundation import device
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, unseen
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.session import Session
+from seqkit.foundation.ranks import Session
 from seqkit.foundation.stdout import Product
 from seqkit.runs.named_checkpoint import load_checkpoint
 from seqkit.symbols import Floats

@@ -12,8 +12,7 @@ from seqkit.foundation import device, processes, stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Bar, Console
 from seqkit.foundation.errors import NOT_BEGUN, LostProcessError, StoppedError
-from seqkit.foundation.ranks import joined
-from seqkit.foundation.session import Session
+from seqkit.foundation.ranks import Session, joined
 from seqkit.runs.events import Diverged, Event, Sampled, Stopped, describe, readings
 from seqkit.stages.network import SMALLER
 from seqkit.stages.training import Training, set_up

@@ -31,7 +31,7 @@ from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation import disk
 from seqkit.foundation.console import Progress
 from seqkit.foundation.disk import OutputFile
-from seqkit.foundation.session import Session
+from seqkit.foundation.ranks import Session
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
 _FORMAT = 20  # of the cached files; what is chosen otherwise changes their key, too

@@ -16,7 +16,7 @@ from seqkit.data.labels import Labels
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.session import Session
+from seqkit.foundation.ranks import Session
 
 _WORDS = {"text": "text", "bytes": "bytes", "audio": "sound"}
 

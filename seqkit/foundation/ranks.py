@@ -1,4 +1,4 @@
-"""The processes of one command: how they meet, and what they add up and share.
+"""The processes of one command: how they meet, and what they add up, share and talk to.
 
 Only this file knows torch.distributed. Tensors on a GPU are added up by NCCL, which a CUDA graph
 records; everything else goes over gloo, which fails at once where a process has ended.
@@ -9,6 +9,7 @@ import datetime
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 import torch
@@ -17,7 +18,8 @@ from torch import Tensor
 from torch.distributed.distributed_c10d import PrefixStore, Store
 from torch.distributed.rendezvous import rendezvous
 
-from seqkit.foundation.console import Progress, unseen
+from seqkit.foundation.catalogue import Catalogue
+from seqkit.foundation.console import Notice, Progress, unseen
 from seqkit.foundation.errors import (
     ConfigError,
     InterruptedRunError,
@@ -126,6 +128,22 @@ class Ranks:
 
 
 ALONE = Ranks(Rank())
+
+
+@dataclass(frozen=True)
+class Session:
+    """What reading data and setting up a training share, whatever is read and trained.
+
+    catalogue: where data sets, codecs and recipes are looked for.
+    notice: tells the user.
+    progress: shows how far a long task is.
+    ranks: the processes that train together; all of them walk through the same stages.
+    """
+
+    catalogue: Catalogue
+    notice: Notice
+    progress: Progress = unseen
+    ranks: Ranks = ALONE
 
 
 @contextlib.contextmanager

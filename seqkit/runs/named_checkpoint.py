@@ -19,7 +19,7 @@ from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
-    from seqkit.foundation.session import Session
+    from seqkit.foundation.ranks import Session
 
 
 def ready_made() -> list[str]:

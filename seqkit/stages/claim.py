@@ -14,8 +14,9 @@ from seqkit.data import files
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus
 from seqkit.data.load import Known
+from seqkit.foundation.console import Notice
 from seqkit.foundation.errors import CheckpointError, ConfigError
-from seqkit.foundation.session import Notice, Session
+from seqkit.foundation.ranks import Session
 from seqkit.runs import named_checkpoint, resume
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder

@@ -21,8 +21,9 @@ from seqkit.data.sound.part import paths, wave_without_silence, without_silence
 from seqkit.data.sound.reader import SoundReader
 from seqkit.evaluation.recording import Recording
 from seqkit.foundation import disk
+from seqkit.foundation.console import Notice
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.session import Notice, Session
+from seqkit.foundation.ranks import Session
 from seqkit.foundation.wording import duration
 
 _MOST = 600  # seconds of a recording

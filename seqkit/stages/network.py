@@ -11,8 +11,9 @@ from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus
 from seqkit.data.lanes import Lanes
 from seqkit.foundation import device, machine
+from seqkit.foundation.console import Notice
 from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.foundation.session import Notice, Session
+from seqkit.foundation.ranks import Session
 from seqkit.foundation.wording import counted
 from seqkit.lstm import DTYPES, Execution, KernelError, Task, fastest
 from seqkit.model.arrays import count_parameters

@@ -21,9 +21,8 @@ from seqkit.evaluation.recording import Recording
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import FEW, shared_cores
-from seqkit.foundation.ranks import Ranks
+from seqkit.foundation.ranks import Ranks, Session
 from seqkit.foundation.run_folders import find_checkpoint
-from seqkit.foundation.session import Session
 from seqkit.generation.engines import check_engine
 from seqkit.generation.medium import Medium
 from seqkit.generation.sampler import Request

@@ -14,7 +14,7 @@ from seqkit.data.corpus import Part
 from seqkit.data.load import load_corpus
 from seqkit.data.sound import Wave
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.session import Session
+from seqkit.foundation.ranks import Session
 
 RATE = 8000
 NOISE = np.random.default_rng(0).uniform(-0.5, 0.5, 12 * RATE).astype(np.float32)

@@ -14,7 +14,7 @@ from seqkit.config import Config, DataConfig
 from seqkit.data.datasets import Folders
 from seqkit.data.load import load_corpus
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.session import Session
+from seqkit.foundation.ranks import Session
 
 
 def config_of(recipe: str) -> Config:

@@ -14,7 +14,7 @@ from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders
 from seqkit.data.load import Known, load_corpus
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.session import Session
+from seqkit.foundation.ranks import Session
 from tests.data.stores import Site, site
 
 WORDS = "sing a song of sixpence\n"

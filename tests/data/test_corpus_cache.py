@@ -16,7 +16,7 @@ from seqkit.data.files import BadFileError
 from seqkit.data.load import load_corpus
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import OutputError
-from seqkit.foundation.session import Session
+from seqkit.foundation.ranks import Session
 from tests.data.conftest import WORDS, load
 
 Damage = Callable[[bytes], bytes | None]

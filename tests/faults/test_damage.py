@@ -18,7 +18,7 @@ from seqkit.data.load import load_corpus
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import CheckpointError, ConfigError, DataError
-from seqkit.foundation.session import Session
+from seqkit.foundation.ranks import Session
 from seqkit.runs import checkpoint
 from tests.conftest import Run
 from tests.data.odd import FILES

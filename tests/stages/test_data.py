@@ -11,7 +11,7 @@ from seqkit.data.codecs import Spectral
 from seqkit.data.sound import Wave
 from seqkit.data.sound.reader import read_whole
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.session import Session
+from seqkit.foundation.ranks import Session
 from seqkit.stages.data import TrainingData, read_data, recording_to_keep
 
 

@@ -14,7 +14,7 @@ from seqkit.config import ModelConfig, TrainConfig
 from seqkit.data.corpus import Part
 from seqkit.data.lanes import Lanes
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.session import Session
+from seqkit.foundation.ranks import Session
 from seqkit.lstm import Execution
 from seqkit.model.char_rnn import CharRNN
 from seqkit.stages.network import choose_execution, execution, footprint, task_of, with_vocabulary
