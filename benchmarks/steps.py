@@ -33,11 +33,11 @@ from seqkit import compose
 from seqkit.config import Config
 from seqkit.foundation import device
 from seqkit.foundation.errors import ConfigError, DeviceError, SeqkitError
-from seqkit.foundation.randomness import uniforms_of_streams
 from seqkit.generation.engines import PRECISIONS, build_engine
 from seqkit.generation.sampler import Drawing, Engine, Request
 from seqkit.model.char_rnn import CharRNN
 from seqkit.runs.asked import sampling_of
+from seqkit.symbols import uniforms_of_streams
 
 SHAPES = {
     "text": "model.num_layers=2 model.hidden_size=512 model.vocabulary_size=65 "

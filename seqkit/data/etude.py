@@ -12,8 +12,7 @@ import numpy as np
 from seqkit.data.datasets import Folders, Located
 from seqkit.data.sound.writer import whole_wav
 from seqkit.foundation import disk
-from seqkit.foundation.randomness import uniforms
-from seqkit.symbols import Floats
+from seqkit.symbols import Floats, uniforms
 
 SECONDS = 160.0
 SCALE = (220.0, 246.94, 277.18, 329.63, 369.99, 440.0)

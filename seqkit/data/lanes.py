@@ -9,10 +9,9 @@ from torch import Tensor
 
 from seqkit.data.corpus import Part
 from seqkit.foundation.errors import ConfigError, DataError
-from seqkit.foundation.randomness import uniforms
 from seqkit.foundation.settings import check_type, check_whole_number
 from seqkit.foundation.wording import counted
-from seqkit.symbols import IGNORED, Symbols
+from seqkit.symbols import IGNORED, Symbols, uniforms
 
 _FEWEST_STEPS = 8  # in an epoch, if need be with fewer lanes
 _SHIFTS = 1 << 32  # a stream of draws that no sample has

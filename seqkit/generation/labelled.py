@@ -9,11 +9,10 @@ import numpy as np
 
 from seqkit.data.labels import Labels, distinct
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.randomness import SEEDS, uniforms
 from seqkit.foundation.settings import nearest
 from seqkit.foundation.wording import composed
 from seqkit.generation.sampler import Request
-from seqkit.symbols import Floats, Integers
+from seqkit.symbols import SEEDS, Floats, Integers, uniforms
 
 _STREAM = (1 << 33) + 1  # of draws; no sample has it
 _MOST = 100_000  # rows of a table

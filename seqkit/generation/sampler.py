@@ -12,9 +12,8 @@ from typing import Protocol
 import numpy as np
 
 from seqkit.data.codecs import Codec
-from seqkit.foundation.randomness import uniforms_of_streams
 from seqkit.model.state import State
-from seqkit.symbols import Floats, Integers, Symbols, symbol_dtype
+from seqkit.symbols import Floats, Integers, Symbols, symbol_dtype, uniforms_of_streams
 
 Blocks = Iterator[Integers]
 """Symbols as they are made, in blocks (N, S): the next N of S streams."""

@@ -25,11 +25,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from seqkit.foundation.console import Notice
 from seqkit.foundation.errors import ConfigError, DataError, SeqkitError, of_plugin
-from seqkit.foundation.randomness import SEEDS
 from seqkit.foundation.settings import nearest
 from seqkit.play.loaded import Loaded, Pieces
 from seqkit.play.page import filled
 from seqkit.runs.asked import GenerateKeys
+from seqkit.symbols import SEEDS
 
 _SILENT = 5  # seconds that a connection may take for the head of its first request
 _PATIENCE = 30  # seconds for which a client may neither send nor take anything

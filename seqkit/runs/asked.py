@@ -7,12 +7,12 @@ from typing import NamedTuple, TypedDict
 from seqkit.config import TEMPERATURE, ModelConfig, SampleConfig, SampleKeys, check_sample
 from seqkit.data.codecs import Codec, Spectral
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.randomness import SEEDS
 from seqkit.foundation.settings import check_type, nearest
 from seqkit.foundation.wording import unescaped
 from seqkit.generation import listening
 from seqkit.generation.medium import Medium, medium_of
 from seqkit.generation.sampler import Ending, Prompt, Request, Sampling
+from seqkit.symbols import SEEDS
 
 _COLDEST = 1e-30  # a temperature below it is as good as 0, and its inverse no float32
 _DOCUMENT = "document"

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from seqkit.foundation.randomness import uniforms
 from seqkit.generation.sampler import (
     ENDED,
     Drawing,
@@ -19,7 +18,7 @@ from seqkit.generation.sampler import (
     without_ended,
 )
 from seqkit.model.state import State
-from seqkit.symbols import Floats, Integers
+from seqkit.symbols import Floats, Integers, uniforms
 from tests.generation.engines.networks import probabilities
 
 LOGITS = np.log(np.array([[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]]))

@@ -7,13 +7,12 @@ import torch
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.device import exact_fp32
-from seqkit.foundation.randomness import uniforms
 from seqkit.generation.engines.pytorch import PreparedStep
 from seqkit.generation.generate import Scoring
 from seqkit.generation.sampler import Drawing, Engine, Sampling, draw, sample_blocks, shares_of
 from seqkit.model.char_rnn import CharRNN
 from seqkit.model.state import State
-from seqkit.symbols import Floats, Integers
+from seqkit.symbols import Floats, Integers, uniforms
 
 RULES = [
     Sampling(1.0, seed=3),

@@ -14,11 +14,11 @@ import pytest
 import torch
 
 from seqkit.foundation.errors import ConfigError
-from seqkit.foundation.randomness import uniforms
 from seqkit.generation.engines import wasm
 from seqkit.generation.engines.wasm import WasmEngine
 from seqkit.generation.sampler import Drawing, Sampling
 from seqkit.model.char_rnn import CharRNN
+from seqkit.symbols import uniforms
 from tests.conftest import environment
 from tests.generation.engines.networks import (
     RULES,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seqkit.foundation.randomness import uniforms, uniforms_of_streams
+from seqkit.symbols import uniforms, uniforms_of_streams
 
 
 def test_draws_are_philox_4x64_10() -> None:
