@@ -162,8 +162,6 @@ def _free_text(given: Iterable[tuple[str, str]]) -> dict[str, Any]:
                 f"{key}={value}: the shell left ~ as it is: write $HOME in its place "
                 "(or ./~ for what is called so)"
             )
-        if key == "runs" and key in values:
-            raise ConfigError("runs= is given twice: give their folder, or a glob: runs='runs/*'")
         if not value and key != "prompt":
             raise ConfigError(f"{key}= is empty: give a value, or leave the key out")
         if key == "runs" and key in values:

@@ -107,7 +107,7 @@ def _advice(file: Path) -> str:
     if wide := files.wide_encoding(begin):
         return f"it looks like text in {wide.upper()}: give data.encoding={wide}"
     if reader.is_sound(file):
-        return f"it is sound; {SOUND_HINT}"
+        return f"it is sound: {SOUND_HINT}"
     if _is_binary(begin):
         return "many of its bytes are NUL: read any file with data.kind=bytes"
     return (
