@@ -83,11 +83,11 @@ def free_bytes(device: Device) -> int | None:
         kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return int(torch.cuda.mem_get_info(device)[0] + kept)
     try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-    except OSError:
+        lines = map(str.split, Path("/proc/meminfo").read_text().splitlines())
+        kilobytes = {words[0]: int(words[1]) for words in lines}
+        return 1024 * (kilobytes["MemAvailable:"] + kilobytes["SwapFree:"])
+    except (OSError, KeyError):  # no Linux, or one that does not tell
         return None
-    free = (line.split() for line in lines if line.startswith(("MemAvailable:", "SwapFree:")))
-    return sum(1024 * int(words[1]) for words in free)
 
 
 def _groups(root: Path) -> Iterator[Path]:
