@@ -47,7 +47,7 @@ def fused_layer(
         return _in_pieces(cell, weights, x, h, c, resets)
     width = packed_width(x.shape[-1], resets is not None, x)
     if weights.w.shape[1] != width:
-        weights = pack([weights], cell, resets is not None)[0]
+        weights = pack([weights], resets is not None)[0]
     y, h, c = fused_stack(cell, [weights], _widen(x, width, resets), h[None], c[None])
     return Outputs(y, h[0], c[0])
 
@@ -110,7 +110,7 @@ def packed_width(width: int, separators: bool, like: Tensor) -> int:
     return width + (-width % _BF16_INPUT if like.dtype == torch.bfloat16 else 0)
 
 
-def pack(layers: Sequence[LayerWeights], cell: str, separators: bool) -> list[LayerWeights]:
+def pack(layers: Sequence[LayerWeights], separators: bool) -> list[LayerWeights]:
     """Lay out the weights of the layers that one call runs as it wants them; differentiable.
 
     The bottom w is padded to `packed_width`. With `separators` (one LSTM layer) its first added

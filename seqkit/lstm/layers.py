@@ -70,10 +70,10 @@ class Layers:
         """
         layers, failed = list(self.weights), self.failed
         if self.kernel == "stacked":
-            layers = pack(layers, self.cell, False)
+            layers = pack(layers, False)
         elif self.kernel == "layerwise":
             marked = separators and self.cell == "lstm"
-            layers = [pack([layer], self.cell, marked)[0] for layer in layers]
+            layers = [pack([layer], marked)[0] for layer in layers]
         elif self.kernel in PERSISTENT:
             w = layers[0].w
             if missing := -w.shape[1] % TENSOR_CORE:
