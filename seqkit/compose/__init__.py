@@ -165,7 +165,7 @@ def _free_text(given: Iterable[tuple[str, str]]) -> dict[str, Any]:
         if not value and key != "prompt":
             raise ConfigError(f"{key}= is empty: give a value, or leave the key out")
         if key == "runs" and key in values:
-            raise ConfigError("runs= is there twice: give one folder or glob, as runs='runs/*'")
+            raise ConfigError("runs= is there twice: give their folder, or a glob: runs='runs/*'")
         values[key] = [*values.get(key, []), value] if key == _REPEATED else value
     return values
 

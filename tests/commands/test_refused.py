@@ -71,7 +71,7 @@ REFUSED = [
     ("score checkpoint={sound} out=a.html", 2, "score writes lines of JSON: give out=NAME.jsonl"),
     ("compare", 2, "runs=runs: no run there"),
     ("compare runs=none/*", 2, "runs=none/*: no run there"),
-    ("compare runs=runs runs=more", 2, "runs= is there twice: give one folder or glob"),
+    ("compare runs=runs runs=more", 2, "runs= is there twice: give their folder, or a glob"),
     ("doctor data.kind=text", 2, "no data: give data.path"),
     ("doctor run_dir={run} data.path=text.txt", 2, "or run_dir to look at a run"),
     ("report", 2, "give run_dir=FOLDER"),
