@@ -4,6 +4,7 @@ import contextlib
 import io
 import itertools
 import mimetypes
+import shlex
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,7 +81,8 @@ def _check(path: Path, begin: bytes, size: int) -> None:
     if what := files.meant(begin):
         raise BadFileError(path, f"cannot be read as sound: it is {what}")
     if begin.startswith(b"RF64") and begin[12:16] == b"ds64" and not any(begin[20:36]):
-        hint = f"`printf RIFF | dd conv=notrunc of={path}` lets it be read to its end"
+        command = f"printf RIFF | dd conv=notrunc of={shlex.quote(str(path))}"
+        hint = f"`{command}` lets it be read to its end"
         raise BadFileError(path, "its sizes were never written, as by a recorder cut off", hint)
     promised = int.from_bytes(begin[4:8], "little" if begin.startswith(b"RIFF") else "big")
     if begin.startswith((b"RIFF", b"FORM")) and size + _SLACK - 8 < promised < _OPEN:
@@ -98,7 +100,8 @@ def _hint(path: Path, begin: bytes) -> str:
     """What to do about a file that begins so and is not read."""
     place = begin.find(b"RIFF")
     if place > 0 and begin[place + 8 :].startswith(b"WAVE"):
-        return f"a WAV begins at its byte {place}: `tail -c +{place + 1} {path} > NEW.wav` takes it"
+        command = f"tail -c +{place + 1} {shlex.quote(str(path))} > NEW.wav"
+        return f"a WAV begins at its byte {place}: `{command}` takes it"
     return _BARE if path.suffix.lower() in (".pcm", ".raw", "") else ""
 
 

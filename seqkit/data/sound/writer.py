@@ -1,6 +1,7 @@
 """WAVs of 16 bits, written while the sound is made."""
 
 import contextlib
+import shlex
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,7 +56,8 @@ def create(
 def refusal(path: Path) -> str | None:
     """Why a file cannot be written, by its ending; None if it can."""
     if path.suffix.lower() != SUFFIX:
-        return f"sound is written as {SUFFIX}: `ffmpeg -i FILE.wav {path.name}` makes others of it"
+        command = f"ffmpeg -i FILE.wav {shlex.quote(path.name)}"
+        return f"sound is written as {SUFFIX}: `{command}` makes others of it"
     return None
 
 
