@@ -77,7 +77,8 @@ class Model(Generic[Content]):
     """A model of text (str), of bytes or of sound; `seqkit.load` makes one.
 
     Every method raises ConfigError for a value of a wrong type or out of range, and for a character
-    that is not in the vocabulary; and DeviceError where memory runs out.
+    that is not in the vocabulary; and DeviceError where memory runs out. One thread at a time may
+    call models on a GPU: what fp32 means there is set for the whole process.
     """
 
     def __init__(self, checkpoint: Checkpoint, device: Device) -> None:

@@ -8,12 +8,7 @@ from seqkit.api.run_files import record, report, summary, write_sample
 from seqkit.foundation import device
 from seqkit.foundation.config_file import to_yaml
 from seqkit.foundation.console import Notice
-from seqkit.foundation.errors import (
-    NOT_BEGUN,
-    DataError,
-    DivergedError,
-    StoppedError,
-)
+from seqkit.foundation.errors import NOT_BEGUN, DataError, DivergedError, StoppedError
 from seqkit.foundation.machine import shared_cores
 from seqkit.runs import resume
 from seqkit.runs.events import (
@@ -32,7 +27,10 @@ from seqkit.stages.training import Training
 from seqkit.training.events import CheckpointDue, SampleDue, Stepped, Trained, Validated
 
 _STATES: dict[type, State] = {
-    **{Started: "running", Stopped: "stopped", Diverged: "diverged", Finished: "finished"},
+    Started: "running",
+    Stopped: "stopped",
+    Diverged: "diverged",
+    Finished: "finished",
 }
 """How a run stands after an event, as its report says."""
 
@@ -49,8 +47,7 @@ def run_training(
         training: what `stages.training.set_up` gives.
         observers: told of every event, beside those that write the run's files.
         notice: told what no event tells.
-        stop: asked after each step; a reason ends the training, its state
-            saved.
+        stop: asked after each step; a reason ends the training, its state saved.
 
     Raises:
         StoppedError: `stop` gave a reason.

@@ -157,7 +157,10 @@ def set_fp32(lstm: str, products: str) -> tuple[str, str]:
 
 @contextlib.contextmanager
 def exact_fp32() -> Iterator[None]:
-    """Let fp32 mean fp32 on GPUs in a block, for the whole process: an LSTM would use TF32."""
+    """Let fp32 mean fp32 on GPUs in a block, for the whole process: an LSTM would use TF32.
+
+    Blocks of several threads must not overlap: the first to end would end it for all.
+    """
     before = set_fp32(*_EXACT)
     try:
         yield

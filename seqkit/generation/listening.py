@@ -1,8 +1,8 @@
 """What becomes of sound that was drawn: loops, the best of takes, and a verdict in the end.
 
-It is judged beside its recording. Of many streams the first
-16 are judged, and of each the first minute. Models with labels keep nothing of their recording, nor
-do models of one that is silent or too short, and nothing is said of theirs.
+It is judged beside its recording. Of many streams the first 16 are judged, and of each the first
+minute. Models with labels keep nothing of their recording, nor do models of one that is silent or
+too short, and nothing is said of theirs.
 
 Takes are streams that are made side by side, of which the best one is kept, as `Recording.place`
 says.
