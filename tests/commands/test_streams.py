@@ -57,7 +57,7 @@ def test_sound_may_come_through_a_pipe(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     refused = piped(stream.getvalue(), *TINY, "data.path=-", "run_dir=text", cwd=tmp_path)
     assert refused.returncode == 3
-    assert b"/stdin: not utf-8 text: it is sound; recipe=my_sound" in refused.stderr
+    assert b"/stdin: not utf-8 text: it is sound: sound is for" in refused.stderr
 
 
 @pytest.mark.parametrize(
