@@ -159,7 +159,10 @@ class Lanes:
             shift = self.shift(int(step))
         grid = self._grid
         places, index, document = self._read_by(step, shift)
-        values = _unsigned(self._at(index))
+        if self._symbols is None:
+            values = _unsigned(_as_tensor(self._part.symbols[index.numpy()]))
+        else:
+            values = _unsigned(self._symbols[index])
         places, begins, ends = places[1:], grid.begins, grid.ends
         if document is not None:
             begins, ends = begins[document], ends[document]
@@ -197,12 +200,6 @@ class Lanes:
             return places, places.clamp(0, self._last), None
         document = (torch.searchsorted(grid.begins, places, right=True) - 1).clamp_(min=0)
         return places, (places - self._separator * document).clamp(0, self._last), document[1:]
-
-    def _at(self, index: Tensor) -> Tensor:
-        """The symbols at some places of the part, as they are stored."""
-        if self._symbols is None:
-            return _as_tensor(self._part.symbols[index.numpy()])
-        return self._symbols[index]
 
     def share_out(self, rank: int, processes: int) -> None:
         """Show only this process's share of the lanes; counts and steps stay those of all B.

@@ -130,7 +130,8 @@ def shared_cores(
     if torch is None:
         yield lambda: None
         return
-    fixed = torch.are_deterministic_algorithms_enabled() or are_given()
+    given = any(name in os.environ for name in _SET_BY_USER)
+    fixed = given or torch.are_deterministic_algorithms_enabled()
     adapts = sys.platform == "linux" and device.type == "cpu" and not fixed
 
     def adapt() -> None:
@@ -144,11 +145,6 @@ def shared_cores(
             yield adapt
         finally:
             torch.set_num_threads(usual)
-
-
-def are_given() -> bool:
-    """Whether the environment says how OpenMP is to run."""
-    return any(name in os.environ for name in _SET_BY_USER)
 
 
 class _Cores:

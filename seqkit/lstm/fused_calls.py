@@ -65,22 +65,20 @@ def fused_stack(
     if cell != "lstm":  # torch.gru, torch.rnn_tanh, torch.rnn_relu
         y, h = getattr(torch, cell)(x, h, flat, *settings)
         return Outputs(y, h, c)
-    if torch.is_grad_enabled() and has_wrong_gradients(cell, h.shape[-1], x.device, x.dtype):
+    suspect = torch.is_grad_enabled() and not x.is_cuda and x.dtype == torch.bfloat16
+    if suspect and _is_wrong_in_bf16(h.shape[-1]):
         wide = [LayerWeights(*(part.float() for part in layer)) for layer in weights]
         outputs = fused_stack(cell, wide, x.float(), h.float(), c.float())
         return Outputs(*(values.to(x.dtype) for values in outputs))
     return Outputs(*torch.lstm(x, (h, c), flat, *settings))
 
 
-def has_wrong_gradients(cell: str, hidden: int, device: torch.device, dtype: torch.dtype) -> bool:
-    """Whether PyTorch differentiates layers of `hidden` units wrongly here: see above."""
-    suspect = cell == "lstm" and device.type == "cpu" and dtype == torch.bfloat16
-    return suspect and _is_wrong_in_bf16(hidden)
-
-
 @functools.cache
 def _is_wrong_in_bf16(hidden: int) -> bool:
-    """Compare an LSTM's gradients with those in fp32, which takes a few milliseconds."""
+    """Whether PyTorch differentiates LSTM layers of `hidden` units wrongly here: see above.
+
+    Their gradients are compared with those in fp32, which takes a few milliseconds.
+    """
     generator = torch.Generator().manual_seed(0)
     shapes = [(2, 1, 32), (1, 1, hidden), (1, 1, hidden), (4 * hidden, 32), (4 * hidden, hidden)]
     drawn = [torch.randn(shape, generator=generator) for shape in shapes]
