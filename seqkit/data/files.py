@@ -23,9 +23,7 @@ STDIN = {"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}
 """The names of standard input among paths."""
 HEAD = 1 << 15
 """Bytes that are looked at to tell what a file holds."""
-SOUND_HINT = (
-    "sound is for a checkpoint of sound, or recipe=my_sound, from 20 minutes recipe=wav_generation"
-)
+SOUND_HINT = "sound is for a checkpoint of sound, or recipe=my_sound"
 TEXT_HINT = "text is for a checkpoint of text, or recipe=shakespeare"
 Watch = Callable[[int], None]
 """Told how many bytes were read, each time."""

@@ -70,7 +70,7 @@ HINTS = [
     ("doctor data.path={run}", r"(doctor run_dir=\S+)", r"-doctor -data.path \1"),
     ("doctor recipe=my_sound data.path=text.txt", "(recipe=shakespeare)"),
     ("doctor recipe=shakespeare data.path=stereo.wav", "(recipe=my_sound)"),
-    ("doctor recipe=shakespeare data.path=stereo.wav", "(recipe=wav_generation)"),
+    ("doctor recipe=shakespeare data.path=stereo.wav", "(recipe=my_sound)"),
     ("doctor recipe=wav_generation data.path=stereo.wav data.channels=2", GIVEN),
     ("doctor data.path=text.txt data.document=%%", "give (line)", r"data.document=\1"),
     ("{tiny} data.path=text.txt run_dir={run}", "(resume=auto)", r"-recipe -data.path \1"),
