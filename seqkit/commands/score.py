@@ -47,7 +47,7 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
         outputs.result_stream(out, overwrite=keys.overwrite) as write,
     ):
         # Lines that run through a terminal leave no room for a bar.
-        progress = unseen if Product().terminal else console.progress
+        progress = unseen if out is None and Product().terminal else console.progress
         with progress("score", len(part), unit="symbols") as bar:
             scored = scoring.Scored(saved.build(chosen), part, codec.start, bar.update)
             for begin, nats in stretches(scored):
