@@ -56,9 +56,8 @@ class Checkpoint:
 
     Tensors are arrays in what was read, and may be PyTorch's in what is to be saved.
     `training` and the tensors under training names are there in `last` and `previous` only.
-    `file` and `digest` are of the file that it was read from; one that has no path of the user's, a
-    ready-made or a shared one, has a `name`. `eight_bits`: whether the network's matrices are
-    written in 8 bits; here they are in fp32.
+    `file` and `digest` are of the file that it was read from; a ready-made one has a `name`.
+    `eight_bits`: whether the network's matrices are written in 8 bits; here they are in fp32.
     """
 
     model: ModelConfig
@@ -97,21 +96,21 @@ class Checkpoint:
     def save(
         self,
         path: Path,
-        check: Callable[[], object] = lambda: None,
+        make_room: Callable[[], object] = lambda: None,
         overwrite: bool = True,
     ) -> None:
         """Write the file: afterwards it is there and whole, or the old one is untouched.
 
         Args:
             path: of the file.
-            check: called when all is on the disk, and may yet refuse: that takes a while.
+            make_room: called when all is on the disk, before the file gets its name.
             overwrite: whether a file that is there is replaced.
         """
         with disk.atomic_write(path, overwrite) as stream:
             for part in self.content():
                 stream.write(part)
             stream.sync()
-            check()
+            make_room()
 
     def content(self) -> list[bytes | memoryview]:
         """The file in parts."""
@@ -167,7 +166,7 @@ def load(path: Path, catalogue: Catalogue) -> Checkpoint:
 
     Raises:
         CheckpointError: missing, damaged or foreign.
-        UnreadableError: of another format, with a codec that is not installed, or refused by the
+        UnreadableError: of another format, with a codec that is not found, or refused by the
             operating system.
     """
     try:
