@@ -120,7 +120,7 @@ class TrainingWeights:
             torch.mul(parameter, mask, out=without_padding(leaf, parameter))
 
     def models(self) -> dict[str, CharRNN]:
-        """The models that validation compares, by the names that summary.json has for them."""
+        """The models that validation compares, by the names that metrics.jsonl has for them."""
         average = {} if self.average is None else {"average": self.average.model}
         return {"raw": self._model} | average
 
