@@ -143,7 +143,7 @@ def test_what_holds_no_sound_is_refused(tmp_path: Path) -> None:
         ("empty", "no file of sound"),
         ("a.wav", "cannot be read as sound: it is text"),
         ("nothing.wav", "cannot be read as sound: it is empty"),
-        ("text", "no file of sound; left out: 1 not sound; recipe=shakespeare learns"),
+        ("text", "no file of sound; left out: 1 not sound; text is for"),
         ("silent.wav", "silent"),
         ("short.wav", "shorter"),
     ]:
