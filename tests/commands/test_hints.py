@@ -56,7 +56,7 @@ HINTS = [
     ("report", "give (run_dir)", r"\1={run}"),
     ("report run_dir={run}/..", "it holds the runs (run)", r"run_dir={run}/../\1"),
     ("compare runs=none", r"as in (runs='.*?')"),
-    ("compare runs={run} runs={sound}", "give one folder", "-runs runs={run}/.."),
+    ("compare runs={run} runs={sound}", "give their folder", "-runs runs={run}/.."),
     ("doctor data.path=latin.txt", r"(data.encoding=\w+)"),
     ("doctor data.path=wide.txt", GIVEN),
     ("doctor data.path=mark.txt", GIVEN),
