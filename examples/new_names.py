@@ -26,6 +26,8 @@ def main() -> None:
 
     known = {"", *Path(given.list).read_text(encoding="utf-8").split("\n")}
     model = seqkit.load(given.run)
+    if not model.config["model"]["ends"]:
+        sys.exit(f"{given.run} has not learnt where a name ends: train it with recipe=names")
     new = dict[str, None]()
     for seed in range(given.seed, given.seed + ROUNDS):
         for name in model.generate_many(STREAMS, until="document", seed=seed):

@@ -7,23 +7,25 @@ Passages count from 50 characters on: shorter ones are often the same by chance.
 """
 
 import argparse
-import itertools
 from collections import defaultdict
 from pathlib import Path
 
 RUN = 50
 
 
-def recited(sample: str, text: str) -> list[bool]:
-    """Whether each character of a sample lies in a passage of the text."""
+def recited(sample: str, text: str) -> tuple[list[bool], int]:
+    """Whether each character of a sample lies in a passage of the text, and the longest passage."""
     places = defaultdict[str, list[int]](list)
     for place in range(len(sample) - RUN + 1):
         places[sample[place : place + RUN]].append(place)
-    known = [False] * len(sample)
+    known, longest, before = [False] * len(sample), 0, dict[int, int]()
     for begin in range(len(text) - RUN + 1):
-        for place in places.pop(text[begin : begin + RUN], ()):
+        found = places.get(text[begin : begin + RUN], ())
+        before = {place: before.get(place - 1, RUN - 1) + 1 for place in found}
+        for place, length in before.items():
             known[place : place + RUN] = [True] * RUN
-    return known
+            longest = max(longest, length)
+    return known, longest
 
 
 def main() -> None:
@@ -34,10 +36,7 @@ def main() -> None:
     given = parser.parse_args()
 
     sample, text = (file.read_text("utf-8", "replace") for file in (given.sample, given.text))
-    known = recited(sample, text)
-    longest = max(
-        (len([*run]) for is_known, run in itertools.groupby(known) if is_known), default=0
-    )
+    known, longest = recited(sample, text)
     share = sum(known) / max(len(known), 1)
     print(f"{share:.0%} stands in the text word for word, {longest} characters at most in a row")
 

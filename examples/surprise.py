@@ -52,8 +52,13 @@ def main() -> None:
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
     given = parser.parse_args()
 
-    model = seqkit.load(given.run, device=given.device)
-    print(page(model, given.text.read_text("utf-8"), given.text.name))
+    try:
+        text = given.text.read_text("utf-8")
+        if not text:
+            raise SystemExit(f"{given.text} is empty")
+        print(page(seqkit.load(given.run, device=given.device), text, given.text.name))
+    except (seqkit.SeqkitError, OSError, UnicodeError) as error:
+        raise SystemExit(f"{given.text}: {error}") from error
 
 
 if __name__ == "__main__":

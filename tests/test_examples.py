@@ -97,9 +97,11 @@ def test_surprise(
 def test_recited(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     text = "".join(chr(0x4E00 + n) for n in np.random.default_rng(0).integers(0, 9999, 500))
     Path("text.txt").write_text(text)
-    Path("sample.txt").write_text("x" * 40 + text[100:160] + "y" * 60 + text[300:340])
+    Path("sample.txt").write_text(
+        "x" * 40 + text[100:160] + text[400:480] + "y" * 60 + text[300:340]
+    )
     printed = script(monkeypatch, capfd, "recited.py", "sample.txt", "text.txt")
-    assert printed == "30% stands in the text word for word, 60 characters at most in a row\n"
+    assert printed == "50% stands in the text word for word, 80 characters at most in a row\n"
 
 
 def test_compress(

@@ -21,7 +21,8 @@ from seqkit.runs import named_checkpoint, resume
 from seqkit.runs.checkpoint import Checkpoint
 from seqkit.runs.folder import RunFolder
 
-_FIXED = ("init_from", "data.", "the data itself")  # no run can go on with others
+_FIXED = ("init_from", "data.", "the data itself", "train.batch_size")
+"""Keys and what else no run can go on with another of; the lanes of a batch have a state each."""
 PLACE_KEYS = {"data.path", "data.pattern"}
 """Keys that say where the data is: its digest tells whether it is the same."""
 MAY_CHANGE = PLACE_KEYS | {
@@ -57,8 +58,8 @@ class Claim:
         keys = ("max_steps", "max_minutes", "patience", "max_epochs")
         ends = " and ".join(f"train.{key}" for key in keys if getattr(self.config.train, key))
         said = f"this run is finished, at step {self.saved.metrics.get('step')}"
-        if differs := allowed(self.config, self.saved, self.changed):
-            raise ConfigError(f"{differs}; {said}")
+        if allowed(self.config, self.saved, self.changed):
+            raise ConfigError(f"{said}: with a larger {ends} it goes on as you ask")
         return f"{self.folder.path}: {said}; a larger {ends} extends it"
 
     def compare(self, corpus: Corpus, notice: Notice) -> None:

@@ -111,7 +111,7 @@ def test_other_data_are_refused(run: Run, text_file: Path, tmp_path: Path) -> No
     text_file.write_text(SENTENCE * 39)
     folder = f"run_dir={tmp_path / 'a'}"
     assert "the data itself" in run.fails(2, folder, "resume=auto", "train.max_steps=5")
-    for key in ("data.unknown=skip", "train.max_steps=5"):
+    for key in ("data.unknown=skip", "train.batch_size=3", "train.max_steps=5"):
         refused = run.fails(2, folder, "resume=force", key)
         assert "Leave it as it was, or a new run init_from=" in refused
     text_file.write_text(SENTENCE * 40 + "Ж")
