@@ -21,6 +21,8 @@ from seqkit.model.frames import rows_of
 from seqkit.model.state import State, fed_of
 from seqkit.symbols import Floats, Integers
 
+_TRANSPOSED = 768  # from so many hidden units on, products are faster with transposed matrices
+
 Carried = list[Tensor]
 """A state as steps carry it: of each layer h and c, (S, H).
 
@@ -47,6 +49,7 @@ class PreparedStep:
         assert table is not None
         self._table = self._prepared(torch.from_numpy(table))
         self._labels = None if labels is None else self._prepared(torch.from_numpy(labels))
+        self._transposed = model.config.hidden_size >= _TRANSPOSED
         self._inputs = [self._columns(layer.w) for layer in layers]
         self._hidden = [self._columns(layer.u) for layer in layers]
         self._biases = [(self._prepared(layer.b), self._prepared(layer.d)) for layer in layers]
@@ -71,7 +74,7 @@ class PreparedStep:
 
     def _columns(self, weight: Tensor) -> Tensor:
         """What rows are multiplied by."""
-        return self._prepared(weight).T
+        return self._prepared(weight.T) if self._transposed else self._prepared(weight).T
 
     @torch.inference_mode()
     def split(self, state: State) -> Carried:

@@ -21,6 +21,11 @@ def test_logits_are_the_models(cell: str, embedding: bool) -> None:
     assert state < 1e-6
 
 
+def test_matrices_that_lie_transposed() -> None:
+    model = network(2, 768, 9)
+    assert differences(TorchEngine(model, 9), model, 9, streams=2, steps=5)[0] < 1e-4
+
+
 def test_symbols_are_drawn_by_the_rule() -> None:
     model = network(1, 12, 9)
     check_draws(TorchEngine(model, 9), model, 2, 60, RULES[5])
