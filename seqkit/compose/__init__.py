@@ -129,6 +129,8 @@ def _separate(arguments: Sequence[str]) -> list[tuple[str, str]]:
             rest = itertools.takewhile(lambda word: "=" not in word, arguments[number:])
             hint = _mended([*rest], given, known)
             raise ConfigError(f"{argument!r} is not key=value: {hint}")
+        if not key:
+            raise ConfigError(f"{argument}: give the name of a key before =")
         if said := dropped.instead(key, value):
             raise ConfigError(f"{argument}: that is gone: {said}")
         if key not in known:

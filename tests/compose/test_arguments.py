@@ -66,6 +66,7 @@ def test_whole_numbers_may_be_written_as_powers_of_ten(given: str, steps: int) -
         ("~model.cell", "key=value"),
         ("model.cell=[", "choose one of"),
         ("checkpoint=", "is empty"),
+        ("=3", "=3: give the name of a key before ="),
         ("words", "not key=value"),
         ("plugins=no_such_module_here", "plugins=no_such_module_here: cannot be imported"),
         ("prompt_file=a", "give one of"),

@@ -65,7 +65,7 @@ def test_what_is_not_asked_for_is_drawn_as_often_as_the_data_has_it() -> None:
     [
         ("cara", r"no label cara\. It knows digit: 0, 7; speaker: ann, bob"),
         ("speaker:anne", "did you mean ann"),
-        ("ann:0.5", "no label ann:0.5"),
+        ("ann:0.7,bob:0.3", "a label has one value"),
         ("digit:0,digit:7", "give one digit"),
     ],
 )

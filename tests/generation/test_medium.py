@@ -118,6 +118,8 @@ def test_a_file_holds_the_sound(tmp_path: Path) -> None:
     medium.check_files([file])
     with pytest.raises(ConfigError, match=r"a\.mp3: sound is written as \.wav: `ffmpeg -i"):
         medium.check_files([file.with_suffix(".mp3")])
+    with pytest.raises(ConfigError, match=r"a\.txt: sound is written as \.wav$"):
+        medium.check_files([file.with_suffix(".txt")])
     with medium.open(file, overwrite=False) as write:
         for piece in np.array_split(symbols, 7):
             write(piece)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from seqkit.data.sound import Frames, Wave
+from seqkit.data.sound import Frames, Wave, reader
 from seqkit.foundation import disk
 from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.errors import OutputError
@@ -56,8 +56,9 @@ def create(
 def refusal(path: Path) -> str | None:
     """Why a file cannot be written, by its ending; None if it can."""
     if path.suffix.lower() != SUFFIX:
-        command = f"ffmpeg -i FILE.wav {shlex.quote(path.name)}"
-        return f"sound is written as {SUFFIX}: `{command}` makes others of it"
+        command = f": `ffmpeg -i FILE.wav {shlex.quote(path.name)}` makes others of it"
+        hint = command if path.suffix.lower() in reader.SUFFIXES else ""
+        return f"sound is written as {SUFFIX}{hint}"
     return None
 
 
