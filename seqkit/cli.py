@@ -15,7 +15,7 @@ from seqkit import commands, compose
 from seqkit import config as schema
 from seqkit.commands import COMMANDS
 from seqkit.commands.interrupts import SIGNALS, ended_by_signals
-from seqkit.foundation import device, processes, stdout
+from seqkit.foundation import device, dropped, processes, stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console, put
 from seqkit.foundation.errors import (
@@ -147,7 +147,11 @@ def _run(command: str, words: list[str], config_dirs: list[Path], *, only_shown:
         return 0
     catalogue = Catalogue(config.plugins)
     console = Console(config.quiet or not processes.own_rank().leads)
-    if ignored := [key for key in config.given if not commands.reads(command, key)]:
+    ignored = [key for key in config.given if not commands.reads(command, key)]
+    for key in ignored:
+        if said := dropped.OF_COMMANDS.get(f"{command} {key}"):
+            raise ConfigError(f"{command} {key}=…: that is gone: {said}")
+    if ignored:
         console.notice(f"{command} does not read {', '.join(ignored)}")
     with console.progress("seqkit: starting"):
         if commands.reads(command, "device"):

@@ -78,7 +78,16 @@ KEYS: dict[str, str] = {
     "to": "hf upload, of huggingface_hub, shares a checkpoint",
 }
 """By the key, or by key=value where one value of a key is gone."""
-URL = "download the file, and give checkpoint=FILE: hf download fetches one from Hugging Face's hub"
+OF_COMMANDS = {
+    "compare out": "the report of a run draws its curves, and metrics.jsonl has them",
+}
+"""By a command and a key that only others read now."""
+ONNX = "out=FILE.html gives a page that runs the model on a CPU"
+"""Of the files of `export` whose names end in .onnx."""
+URL = (
+    "URLs are not read: download the file, and give its path (hf download fetches one from Hugging "
+    "Face's hub)"
+)
 """Of a URL, such as hf://USER/NAME, in the place of a checkpoint."""
 OF_NETWORK = ("model.cell_clip", "model.conditions", "model.lookback")
 """Keys with which, unless they are 0, a network gives other numbers: it is not read."""

@@ -23,6 +23,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from seqkit.foundation import dropped
 from seqkit.foundation.console import Notice
 from seqkit.foundation.errors import ConfigError, DataError, SeqkitError, of_plugin
 from seqkit.foundation.settings import nearest
@@ -212,6 +213,8 @@ def _keys(request: Request) -> dict[str, Any]:
     """The keys of a query. Raises ConfigError."""
     keys = {}
     for name, text in request.query_params.items():
+        if said := dropped.instead(name) or dropped.instead(f"sample.{name}"):
+            raise ConfigError(f"{name[:80]}: that is gone: {said}")
         if name not in _KINDS or name in _OURS:
             raise ConfigError(f"unknown key {name[:80]}{nearest(name, [*_KINDS.keys() - _OURS])}")
         try:

@@ -113,7 +113,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "temperature=nan: give a finite number": {"temperature": "nan"},
     "seed=-1: give a value of at least 0": {"seed": -1},
     "unknown key lenght: did you mean length?": {"lenght": 3},
-    "unknown key like": {"like": "/etc/passwd"},
+    "like: that is gone: nothing sings": {"like": "/etc/passwd"},
     "ask for at most 5000000": {"length": 5_000_001},
     "checkpoint=etudes: not offered: did you mean etude?": {"checkpoint": "etudes"},
     "json=maybe: expected bool": {"json": "maybe"},
