@@ -12,7 +12,7 @@ from pathlib import Path
 
 import seqkit
 
-HOTTEST = 9  # bits from which on a character has the hottest colour
+STEPS = range(10)  # bits; from the last one on a character has the hottest colour
 PAGE = """<!DOCTYPE html>
 <meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{name}: surprise</title>
@@ -22,8 +22,7 @@ pre {{ font: .95rem/1.6 ui-monospace, monospace; white-space: pre-wrap; }}
 {colours}
 </style>
 <h1>{name}</h1>
-<p>The model needs {bits:.3f} bits a character: fewer are better. Point at one to see its own.</p>
-<p>Bits of surprise: {legend} or more</p>
+<p>{bits:.3f} bits a character (point at one to see its own): {legend} or more</p>
 <pre dir="auto">{text}</pre>
 """
 
@@ -31,14 +30,13 @@ pre {{ font: .95rem/1.6 ui-monospace, monospace; white-space: pre-wrap; }}
 def page(model: seqkit.Model[str], text: str, name: str) -> str:
     """The page of a text, with one element a character."""
     bits = (model.nats(text) / math.log(2)).tolist()
-    steps = range(HOTTEST + 1)
     return PAGE.format(
         name=html.escape(name),
-        colours="\n".join(f".s{n} {{ background: rgb(194 65 12 / {7 * n}%); }}" for n in steps),
-        bits=sum(bits) / len(bits),
-        legend=" ".join(f'<span class="s{n}">{n}</span>' for n in steps),
+        colours="\n".join(f".s{n} {{ background: rgb(194 65 12 / {7 * n}%); }}" for n in STEPS),
+        bits=sum(bits) / max(len(bits), 1),
+        legend=" ".join(f'<span class="s{n}">{n}</span>' for n in STEPS),
         text="".join(
-            f'<span class="s{min(int(own), HOTTEST)}" title="{own:.1f}">{html.escape(one)}</span>'
+            f'<span class="s{min(int(own), STEPS[-1])}" title="{own:.1f}">{html.escape(one)}</span>'
             for one, own in zip(text, bits, strict=True)
         ),
     )
@@ -49,16 +47,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="A text in the colours of its surprise.")
     parser.add_argument("run", help="a run's folder, a checkpoint's file or a ready-made model")
     parser.add_argument("text", type=Path, help="a text file, whose characters the model knows")
-    parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
     given = parser.parse_args()
 
     try:
         text = given.text.read_text("utf-8")
-        if not text:
-            raise SystemExit(f"{given.text} is empty")
-        print(page(seqkit.load(given.run, device=given.device), text, given.text.name))
-    except (seqkit.SeqkitError, OSError, UnicodeError) as error:
-        raise SystemExit(f"{given.text}: {error}") from error
+        print(page(seqkit.load(given.run), text, given.text.name))
+    except (seqkit.SeqkitError, OSError, ValueError) as error:
+        raise SystemExit(f"{given.text}: {error}") from None
 
 
 if __name__ == "__main__":

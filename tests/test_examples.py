@@ -88,7 +88,7 @@ def test_new_names(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
 def test_surprise(
     trained: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    page = script(monkeypatch, capfd, "surprise.py", str(trained), "text.txt", "--device", "cpu")
+    page = script(monkeypatch, capfd, "surprise.py", str(trained), "text.txt")
     spans = re.findall('<span class="s[0-9]" title="([0-9.]+)">(.)</span>', page, re.DOTALL)
     assert html.unescape("".join(character for _, character in spans)) == SENTENCE * 40
     assert 0 < np.mean([float(bits) for bits, _ in spans]) < 5
