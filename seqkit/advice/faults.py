@@ -125,7 +125,8 @@ def text_faults(facts: Mapping[str, Any], kind: str, *, is_list: bool = False) -
         (
             returns,
             f"{returns:,} line ends have a CR, as on Windows or old Macs, which the model would "
-            "learn as a character: take them out, as with tr -d '\\r'",
+            "learn as a character: sed 's/\\r$//' takes those of Windows out, and "
+            "tr '\\r' '\\n' replaces those of old Macs",
         ),
         (
             kind == "text" and len(rare) > _RARE * occurring and not helps,  # or they are known

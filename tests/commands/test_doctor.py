@@ -117,7 +117,7 @@ def test_line_ends_of_windows_are_advised_against(run: Run, tmp_path: Path) -> N
     text = tmp_path / "a.txt"
     text.write_bytes(PROSE.replace("\n", "\r\n").encode())
     found, _ = advised(run, f"data.path={text}")
-    assert any(r"tr -d '\r'" in fault for fault in found["faults"])
+    assert any(r"sed 's/\r$//'" in fault for fault in found["faults"])
 
 
 def test_a_gain_for_quiet_sound_is_in_the_command_line(run: Run, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ def lines(trained: Path, folder: Path) -> dict[str, list[str]]:
         "generate": ["generate", *given, "length=3000", "out=b.txt", again],
         "evaluate": ["evaluate", *data, "out=b.json", again],
         "score": ["score", *data, "out=b.jsonl", again],
-        "compare": ["compare", "runs=own", "out=b.png", again],
+        "compare": ["compare", "runs=own"],
         "report": ["report", "run_dir=own"],
         "doctor": ["doctor", "data.path=a.txt", "device=cpu", "out=b.md", again],
         "inspect": ["inspect", "checkpoint=own"],
