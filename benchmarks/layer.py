@@ -22,6 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from seqkit.foundation import disk
 from seqkit.lstm import LSTM, KernelError, cells, milliseconds
 from seqkit.lstm.cells import LayerWeights
 
@@ -248,9 +249,8 @@ def main(file: Path) -> None:
 
     def keep(row: dict[str, Any]) -> None:
         found.append({**row, "at_second": round(time.perf_counter() - begun, 1)})
-        temporary = file.with_suffix(".tmp")
-        temporary.write_text(json.dumps({**about, "rows": found}, indent=1))
-        temporary.replace(file)
+        with disk.atomic_write(file) as stream:
+            stream.write(json.dumps({**about, "rows": found}, indent=1).encode())
         print(json.dumps(found[-1]), flush=True)
 
     compile_all()
