@@ -120,11 +120,6 @@ class ModelConfig:
         """G, the gates of a cell, each with a row of weights for every hidden unit."""
         return {"lstm": 4, "gru": 3}.get(self.cell, 1)
 
-    @property
-    def resets_in_one_call(self) -> bool:
-        """Whether documents may begin anywhere in a window at no cost."""
-        return self.cell == "lstm" or self.backend == "unrolled"
-
 
 @dataclass
 class SampleConfig:

@@ -121,19 +121,16 @@ def _gathered(stream: Iterator[Integers]) -> Iterator[Integers]:
 
 def _wave(body: bytes, codec: SoundCodec) -> Any:
     """A recording as the codec takes it, (N,) or (N, 2). Raises ConfigError, DataError."""
+    blocks, left = [], _LONGEST * codec.sample_rate
     try:
-        return _read(SoundReader(Path("the recording"), body), codec)
+        sound = SoundReader(Path("the recording"), body)
+        channels = codec.channels if sound.channels == codec.channels else 1
+        for block in sound.resampled(codec.sample_rate, channels):
+            blocks.append(block)
+            left -= len(block)
+            if left < 0:
+                raise ConfigError(f"the recording is longer than {_LONGEST} s: cut it")
     except BadFileError as error:  # its hint is for trainings
         raise DataError(f"{error.file}: {error.reason}") from error
-
-
-def _read(sound: SoundReader, codec: SoundCodec) -> Any:
-    channels = codec.channels if sound.channels == codec.channels else 1
-    blocks, left = [], _LONGEST * codec.sample_rate
-    for block in sound.resampled(codec.sample_rate, channels):
-        blocks.append(block)
-        left -= len(block)
-        if left < 0:
-            raise ConfigError(f"the recording is longer than {_LONGEST} s: cut it")
     samples = np.repeat(np.concatenate(blocks), codec.channels // channels, 1)
     return samples if codec.channels > 1 else samples[:, 0]

@@ -85,33 +85,23 @@ def read_data(
     ranks.check_same({"the data's sha256": corpus.sha256})
     if not goes_on:
         require_cut(keys, corpus.name, len(corpus.files), len(corpus.whole.starts))
-        _tell_faults(corpus, keys, notice)
+        if corpus.codec.kind == "audio":
+            for fault in sound_faults(corpus.whole, corpus.codec, keys)[:_MOST_FAULTS]:
+                notice(str(fault))
+        elif corpus.whole.is_constant:
+            notice(CONSTANT)
     training, validation, _ = corpus.split(keys.split)
     require_enough(corpus, keys.split, train, recipe)
-    corpus = _with_counts(corpus, training, notice)
+    if corpus.labels is not None and training.labels is not None:
+        labels = corpus.labels.counted(training.labels)
+        notice(f"labels (data.label): {labels.summary}")
+        corpus = dataclasses.replace(corpus, labels=labels)
     read = TrainingData(keys, corpus, training, validation, training)
     if corpus.codec.kind == "audio":
         return _of_sound(read, corpus.codec, train.jump_after, notice)
     if silence := keys.trim_silence:
         raise ConfigError(f"data.trim_silence={silence:g} is for sound, and this is text")
     return read
-
-
-def _tell_faults(corpus: Corpus, data: DataConfig, notice: Notice) -> None:
-    if corpus.codec.kind == "audio":
-        for fault in sound_faults(corpus.whole, corpus.codec, data)[:_MOST_FAULTS]:
-            notice(str(fault))
-    elif corpus.whole.is_constant:
-        notice(CONSTANT)
-
-
-def _with_counts(corpus: Corpus, training: Part, notice: Notice) -> Corpus:
-    """The corpus with its labels counted in the training part."""
-    if corpus.labels is None or training.labels is None:
-        return corpus
-    labels = corpus.labels.counted(training.labels)
-    notice(f"labels (data.label): {labels.summary}")
-    return dataclasses.replace(corpus, labels=labels)
 
 
 def _of_sound(
@@ -151,31 +141,20 @@ def recording_to_keep(data: TrainingData, session: Session) -> Recording | None:
 
     That is told, with the reason.
     """
-    corpus = data.corpus
-    if corpus.codec.kind != "audio" or corpus.labels is not None:
+    codec = data.corpus.codec
+    if codec.kind != "audio" or data.corpus.labels is not None:
         return None  # a sound with one label need not be like all of them
-    try:
-        return _recording_of(_source_of(data.keys, session), corpus.codec)
-    except DataError as error:
-        session.notice(str(error))
-        return None
-
-
-def _recording_of(source: Source, codec: SoundCodec) -> Recording:
-    """What sounds of a codec are compared with. Raises DataError: too short, or silent."""
+    folders = Folders(disk.cache_dir(), lambda text: None, session.progress)
+    sound = dataclasses.replace(data.keys, kind="audio", codec="auto")
     gain, rate = codec.gain if isinstance(codec, Spectral) else 1.0, codec.sample_rate
     try:
-        return Recording.of(_heard(source, rate) * np.float32(gain), rate)
+        heard = _heard(find(sound, None, session.catalogue, folders), rate)
+        return Recording.of(heard * np.float32(gain), rate)
+    except DataError as error:
+        session.notice(str(error))
     except ValueError as error:
-        name = source.located.name
-        raise DataError(f"{name}: nothing to compare a sound with: {error}") from error
-
-
-def _source_of(data: DataConfig, session: Session) -> Source:
-    """The files of sound that a config names. Raises as `load_corpus`."""
-    folders = Folders(disk.cache_dir(), lambda text: None, session.progress)
-    sound = dataclasses.replace(data, kind="audio", codec="auto")
-    return find(sound, None, session.catalogue, folders)
+        session.notice(f"{data.corpus.name}: nothing to compare a sound with: {error}")
+    return None
 
 
 def _heard(source: Source, rate: int) -> Wave:

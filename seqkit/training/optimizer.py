@@ -118,19 +118,12 @@ class OptimizerStep:
                 maximize=False,
             )
         if overflow is not None:
-            self._adapt_scale(overflow.bool())
+            # Halves it after an overflow, and doubles it after enough steps without one.
+            torch._amp_update_scale_(self.scale, self._growth, overflow, 2.0, 0.5, _PATIENCE)
+            self.scale.clamp_(min=1)  # what overflows without a scale is not the scale's fault
         self._weights.renew()
         if self._weights.average is not None:
             self._weights.average.update()
-
-    def _adapt_scale(self, overflow: Tensor) -> None:
-        """Halve the scale after an overflow, and double it after enough steps without one."""
-        self._growth.add_(1).masked_fill_(overflow, 0)
-        is_long = self._growth == _PATIENCE
-        self._growth.masked_fill_(is_long, 0)
-        wanted = self.scale * torch.where(overflow, 0.5, torch.where(is_long, 2.0, 1.0))
-        self.scale.copy_(torch.where(wanted.isfinite(), wanted, self.scale))
-        self.scale.clamp_(min=1)  # what overflows without a scale is not the scale's fault
 
     def tensors(self) -> dict[str, Tensor]:
         """All that an update changes beside the parameters."""

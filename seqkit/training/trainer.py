@@ -168,7 +168,7 @@ class Trainer:
             return None
         if self.execution.kernel == "unrolled":
             return "model.backend=unrolled runs step by step, without a CUDA graph"
-        if self._lanes.has_separators and not self.model.config.resets_in_one_call:
+        if self._lanes.has_separators and self.model.config.cell != "lstm":
             return "calls that are cut where documents begin run without a CUDA graph"
         try:
             self._step.capture()
