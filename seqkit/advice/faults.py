@@ -10,6 +10,7 @@ import numpy as np
 from seqkit.config import DataConfig, TrainConfig
 from seqkit.data.codecs import Characters, Codec, Quantiser, SoundCodec
 from seqkit.data.corpus import Corpus, Part
+from seqkit.data.encoders import RETURNS
 from seqkit.data.sound.part import without_silence
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.wording import duration, percent
@@ -125,8 +126,7 @@ def text_faults(facts: Mapping[str, Any], kind: str, *, is_list: bool = False) -
         (
             returns,
             f"{returns:,} line ends have a CR, as on Windows or old Macs, which the model would "
-            "learn as a character: sed 's/\\r$//' takes those of Windows out, and "
-            "tr '\\r' '\\n' replaces those of old Macs",
+            f"learn as a character: {RETURNS}",
         ),
         (
             kind == "text" and len(rare) > _RARE * occurring and not helps,  # or they are known

@@ -45,7 +45,7 @@ class DataConfig:
     unknown: str = option(
         "error",
         "a character outside the vocabulary: refuse it (init_from: add it), skip it, or take "
-        "the nearest one",
+        "what is near, as e for é (what nothing is near to is skipped)",
         choices=("error", "skip", "nearest"),
     )
     max_vocabulary: int = option(

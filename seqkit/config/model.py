@@ -139,7 +139,7 @@ class SampleConfig:
     )
     unknown: str = option(
         "error",
-        "a prompt's character that the model never saw: refused, left out, or read as its nearest",
+        "a prompt's character that the model never saw: refused, left out, or read as what is near",
         choices=("error", "skip", "nearest"),
     )
 

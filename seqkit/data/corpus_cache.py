@@ -34,7 +34,7 @@ from seqkit.foundation.disk import OutputFile
 from seqkit.foundation.ranks import Session
 from seqkit.symbols import Integers, Symbols, symbol_dtype
 
-_FORMAT = 20  # of the cached files; what is chosen otherwise changes their key, too
+_FORMAT = 21  # of the cached files; what is chosen otherwise changes their key, too
 _OF_SOUND = ("on_bad_file", "channel")
 _OF_TEXT = ("on_bad_file", "unknown", "document", "encoding", "kind")
 """The keys that what is kept depends on, beside the codec."""

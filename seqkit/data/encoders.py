@@ -6,6 +6,7 @@ What is no text is named with its place.
 import codecs as encodings
 import contextlib
 import io
+import shlex
 import unicodedata
 from array import array
 from collections import Counter
@@ -25,7 +26,6 @@ from seqkit.data.files import (
     Findings,
     Watch,
     blocks,
-    encoding_with_mark,
     head,
 )
 from seqkit.data.sound import Frames, reader
@@ -44,9 +44,13 @@ UNKNOWN = {
     "nearest": ("character", "outside the vocabulary replaced by the nearest"),
 }
 """What is told of unknown characters, by `data.unknown`. A codec of one's own does not tell."""
+RETURNS = "tr -d '\\r' takes those of Windows out, tr '\\r' '\\n' replaces those of old Macs"
+"""What to do about carriage returns."""
 _NULS, _MANY = 0.1, 32  # of all bytes, and in all
+_MARK = "\ufeff"  # of the byte order
 _FRAMES = 1 << 16  # of sound, read at a time; with those of a training it takes twice as long
-_ENCODINGS = "cp1252 (Western European), cp1251 (Russian), gb18030 (Chinese) …"
+_OTHERS = " (Western European), cp1251 (Russian), gb18030 (Chinese) …"
+_ANY_FILE = "a new training reads any file with data.kind=bytes"
 
 
 def check_encoding(encoding: str) -> None:
@@ -58,7 +62,7 @@ def check_encoding(encoding: str) -> None:
 
 
 def _text_blocks(file: Path, config: DataConfig, count: Watch) -> Iterator[str]:
-    """The text of a file, some megabytes at a time, as `_read` gives it.
+    """The text of a file, some megabytes at a time, as `_read` gives it; no mark begins it.
 
     Raises:
         BadFileError: it cannot be read, or is not in this encoding.
@@ -69,7 +73,8 @@ def _text_blocks(file: Path, config: DataConfig, count: Watch) -> Iterator[str]:
     try:
         for block in blocks(file, count):
             read += len(block)
-            yield ends.decode(block)
+            text = ends.decode(block)
+            yield text.removeprefix(_MARK) if read == len(block) else text
         yield ends.decode(b"", final=True)
     except UnicodeDecodeError as error:
         # error.object is what the decoder had kept and the newest block: it ends where we read to.
@@ -83,13 +88,16 @@ def _text_blocks(file: Path, config: DataConfig, count: Watch) -> Iterator[str]:
 def check_plain(file: Path, begin: bytes, encoding: str) -> None:
     """Raise BadFileError for what may happen to be text, too, but is meant to be something else.
 
-    That is sound (silence is text), documents, playlists, and UTF-16 or UTF-32 that is read
-    otherwise. `begin` is how the file begins.
+    That is sound (silence is text), documents, playlists, and UTF-8, UTF-16 or UTF-32 that is
+    read otherwise. `begin` is how the file begins.
     """
     wide = files.wide_encoding(begin)
     is_sound = b"\0" in begin and reader.is_sound(file)
     name = encodings.lookup(encoding).name
     as_told = name.startswith(wide) or wide == f"{name}-le"
+    if not wide and files.is_utf8(begin, name):
+        hint = f"it looks like text in UTF-8: {_encoded(file, 'utf-8')}"
+        raise BadFileError(file, f"not {encoding} text", hint)
     if files.meant(begin) or is_sound or not as_told or (not wide and _is_binary(begin)):
         raise BadFileError(file, f"not {encoding} text", _advice(file))
 
@@ -105,15 +113,20 @@ def _advice(file: Path) -> str:
     if what := files.meant(begin):
         return f"it is {what}"
     if wide := files.wide_encoding(begin):
-        return f"it looks like text in {wide.upper()}: give data.encoding={wide}"
+        return f"it looks like text in {wide.upper()}: {_encoded(file, wide)}"
     if reader.is_sound(file):
         return f"it is sound: {SOUND_HINT}"
     if _is_binary(begin):
-        return "many of its bytes are NUL: read any file with data.kind=bytes"
-    return (
-        f"give its encoding, data.encoding={_ENCODINGS}, save a document as plain text, or read "
-        "any file with data.kind=bytes"
-    )
+        return f"many of its bytes are NUL: {_ANY_FILE}"
+    return f"{_encoded(file, 'cp1252', _OTHERS)}; save a document as plain text; {_ANY_FILE}"
+
+
+def _encoded(file: Path, encoding: str, others: str = "") -> str:
+    """How to read a file that is in another encoding, which other files may not be in."""
+    name = encoding.replace("-le", "le").replace("-be", "be")
+    convert = f"`iconv -f {name} -t utf-8 {shlex.quote(str(file))} > NEW.txt`"
+    all_files = f"give data.encoding={encoding}{others} if all files are in it"
+    return f"{all_files}, else convert this one: {convert}"
 
 
 def pieces_of(file: Path, kind: str, config: DataConfig, count: Watch) -> Iterator[str | bytes]:
@@ -147,7 +160,12 @@ def encode_text(
         sizes.extend(lengths)
         stream.write(np.ascontiguousarray(symbols).data)
         if config.unknown in UNKNOWN and isinstance(codec, Characters):
-            findings.counts[UNKNOWN[config.unknown]] += codec.unknown_in("".join(piece)).total()
+            text = "".join(piece)
+            if config.unknown == "nearest":
+                text = unicodedata.normalize("NFC", text)
+            for letter, times in codec.unknown_in(text).items():
+                near = config.unknown == "nearest" and codec.near(letter)
+                findings.counts[UNKNOWN["nearest" if near else "skip"]] += times
         offset += sum(map(len, piece))
     if config.cuts_files:
         findings.counts["empty document", "left out"] += sizes[:-1].count(0)  # a last line ends
@@ -214,7 +232,7 @@ def _encode(
         with codecs.failures(type(codec), "encode"):
             symbols = np.asarray(codec.encode(piece, config.unknown))
     except UnknownSymbolError as error:
-        hint = _hint(error.character, config.encoding)
+        hint = _hint(error.character)
         unknown = UnknownSymbolError(error.character, offset + error.offset)
         raise DataError(f"{file}: {unknown}: {hint}") from error
     if symbols.size and symbols.dtype.kind not in "iu":
@@ -224,13 +242,10 @@ def _encode(
     return symbols.astype(symbol_dtype(codec.size), copy=False)
 
 
-def _hint(character: str, encoding: str) -> str:
+def _hint(character: str) -> str:
     """What to do about a character outside the vocabulary."""
     if character == "\r":
-        return "`tr -d '\\r'` takes it out of a file"
-    if character == "\ufeff":
-        without = encoding_with_mark(encoding)
-        return f"a byte order mark, which data.encoding={without} leaves out"
+        return RETURNS
     if unicodedata.combining(character):
         return (
             "an accent apart from its letter: data.unknown=nearest composes both, if that is known"

@@ -35,7 +35,7 @@ _UTF32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _TEXT_BYTES = bytes({*b"\a\b\t\n\v\f\r\x1a\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
 _PLAYLIST = "a playlist: give data.path=FILE for each recording, or their folder"
 _POINTER = "a pointer of Git LFS: `git lfs pull` fetches the file itself"
-_DOCUMENT = "a document: save its text as plain text, or read it as it is: data.kind=bytes"
+_DOCUMENT = "a document: save its text as plain text"
 _PACKED = "a packed file, or a document: unpack it, or save its text as plain text"
 _OTHER = "a file of another program: save its text as plain text"
 _OF_MAC = "what a Mac keeps beside a file: the file itself has no ._ in its name"
@@ -171,10 +171,14 @@ def wide_encoding(begin: bytes) -> str:
     return ""
 
 
-def encoding_with_mark(encoding: str) -> str:
-    """The encoding that leaves a byte order mark out, for one that takes it for a character."""
-    name = codecs.lookup(encoding).name
-    return "utf-8-sig" if name == "utf-8" else name.removesuffix("-le").removesuffix("-be")
+def is_utf8(begin: bytes, name: str) -> bool:
+    """Whether a file that begins so is UTF-8, and the encoding of this name would garble it."""
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(begin)
+    except UnicodeError:
+        return False
+    least = -1 if name.startswith(("utf-16", "utf-32")) else _FEW  # to others ASCII is the same
+    return not name.startswith(("utf-8", "ascii")) and len(begin) - len(text) > least
 
 
 def is_text(begin: bytes, encoding: str) -> bool:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from seqkit.data import files
 from seqkit.data.codecs import (
+    Characters,
     Codec,
     SoundCodec,
     Spectral,
@@ -78,12 +79,17 @@ class Text:
         except UnknownSymbolError as error:
             fault = f"{name}: {error}: the model never saw it"
             if unknown == "error":
-                hint = ": sample.unknown=skip leaves it out, sample.unknown=nearest replaces it"
+                hint = ": sample.unknown=skip leaves it out"
                 if unicodedata.combining(error.character):
-                    hint += ", here with the letter before it"
+                    hint += ", sample.unknown=nearest reads it with the letter before it"
+                elif near := isinstance(self._codec, Characters) and self._codec.near(
+                    error.character
+                ):
+                    hint += f", sample.unknown=nearest replaces it by {near!r}"
                 raise ConfigError(fault + hint if name == "prompt" else fault) from error
         assert isinstance(content, str)  # no byte is unknown
-        notice(f"{fault}: {'left out' if unknown == 'skip' else 'replaced by the nearest one'}")
+        done = "left out" if unknown == "skip" else "replaced by what is near, or left out"
+        notice(f"{fault}: {done}")
         return self._codec.encode(content, unknown)
 
     def read_prompt(self, prompt: Prompt, notice: Notice) -> Symbols:
@@ -112,7 +118,7 @@ class Text:
                 raise OSError(0, "it is no file")  # /dev/zero has no end
             else:
                 content = Path(file).read_bytes()
-            return content if self._codec.kind == "bytes" else content.decode("utf-8")
+            return content if self._codec.kind == "bytes" else content.decode("utf-8-sig")
         except OSError as error:
             fault = f"cannot be read: {disk.describe(error)}"
         except UnicodeDecodeError as error:

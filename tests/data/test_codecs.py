@@ -46,18 +46,23 @@ def test_an_unknown_character_is_named_with_its_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("vocabulary", "character", "nearest"),
+    ("vocabulary", "characters", "nearest"),
     [
         ("aeE", "é", "e"),
         ("AB", "b", "B"),
         ("'a", "\u2019", "'"),
         (" ab", "\t", " "),
-        ("az", "y", "z"),
+        ("az", "y", ""),
+        ("'a", "\u201c", "'"),
+        ("-.z", "\u2014\u2026", "-..."),
+        ("afiz", "\ufeff\ufb01☃", "fi"),
+        ("\nz", "\r\n\r", "\n\n"),
+        ("sz", "ß", "ss"),
     ],
 )
-def test_unknown_characters_can_be_replaced(vocabulary: str, character: str, nearest: str) -> None:
+def test_unknown_characters_can_be_replaced(vocabulary: str, characters: str, nearest: str) -> None:
     codec = Characters("".join(sorted(vocabulary)), 0)
-    assert codec.decode(codec.encode(character, "nearest")) == nearest
+    assert codec.decode(codec.encode(characters, "nearest")) == nearest
 
 
 def test_the_nearest_of_a_letter_is_itself_however_it_is_spelt() -> None:

@@ -53,7 +53,7 @@ def test_prompts(tmp_path: Path) -> None:
         read(Prompt(file=str(file)))
     assert CODEC.decode(TEXT.encode("prompt", "ä", "nearest", told.append)) == "a"
     assert "'z'" in told[0] and "left out" in told[0]
-    assert "replaced by the nearest one" in told[1]
+    assert "replaced by what is near" in told[1]
 
 
 def test_a_sample_is_saved_and_shown(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from seqkit.foundation.wording import character_name
 from seqkit.symbols import Integers, Symbols, checked_symbols, symbol_dtype
 
 _CODE_POINTS = 0x110000
-_PLAIN = str.maketrans("\u2018\u2019\u201c\u201d\u2013\u2014\u00a0", "''\"\"-- ")
-"""What to type in place of typographic quotes, dashes and spaces."""
+_PLAIN = str.maketrans("‘’‚‛′“”„‟″«»‐‑‒–—―−", 5 * "'" + 7 * '"' + 7 * "-")
+"""What to type in place of typographic quotes and dashes."""
 
 
 class TextCodec(ABC):
@@ -68,7 +68,7 @@ class TextCodec(ABC):
         """The symbols (N,) of a piece, in `symbol_dtype(size)`.
 
         `unknown` says what becomes of a character without a symbol: "skip" leaves it out,
-        "nearest" takes the closest one.
+        "nearest" takes what stands for it, or leaves it out.
 
         Raises:
             UnknownSymbolError: with "error", for the first such character.
@@ -193,11 +193,7 @@ class Characters(TextCodec):
             if unknown == "error":
                 offset = int(np.argmax(missing))
                 raise UnknownSymbolError(piece[offset], offset)
-            if unknown == "skip":
-                indices = indices[~missing]
-            else:
-                for point in np.unique(points[missing]):
-                    indices[points == point] = self._nearest(chr(point))
+            indices = indices[~missing]
         return indices.astype(symbol_dtype(self.size), copy=False)
 
     def decode(self, symbols: npt.ArrayLike) -> str:
@@ -228,25 +224,24 @@ class Characters(TextCodec):
         return type(self)(_text_of(points), start)
 
     def _spelt(self, text: str) -> str:
-        """The text with unknown letters composed, or taken apart, where these are then known."""
-        if self.unknown_in(text):
+        """The text with unknown letters composed, or else replaced by what is near."""
+        if unknown := self.unknown_in(text):
+            text = text.replace("\r\n", "\n") if "\r" in unknown else text
             text = unicodedata.normalize("NFC", text)
-        for letter in self.unknown_in(text):
-            parts = unicodedata.normalize("NFD", letter)
-            text = text if self.unknown_in(parts) else text.replace(letter, parts)
-        return text
+        return text.translate({ord(each): self.near(each) for each in self.unknown_in(text)})
 
-    def _nearest(self, character: str) -> int:
-        """The closest known symbol: plain punctuation, base letter, other case, code point."""
-        plain = character.translate(_PLAIN)
-        base = unicodedata.normalize("NFKD", plain)[:1]
-        candidates = [plain, base, plain.swapcase(), base.swapcase()]
-        if character.isspace():
-            candidates += [" ", "\n"]
-        for candidate in candidates:
-            if len(candidate) == 1 and (index := int(self._table[ord(candidate)])) < self.size:
-                return index
-        return int(np.argmin(np.abs(self._points.astype(np.int64) - ord(character))))
+    def near(self, letter: str) -> str:
+        """Known characters that stand for an unknown one; none if nothing does.
+
+        That is the letter taken apart, plain punctuation, or a letter without its accents, in this
+        case or in the other; and of white space any other.
+        """
+        plain = unicodedata.normalize("NFKD", letter.translate(_PLAIN))
+        base = "".join(part for part in plain if not unicodedata.combining(part))
+        ways = [unicodedata.normalize("NFD", letter), plain, base, base.replace('"', "'")]
+        ways += [each for way in (plain, base) for each in (way.casefold(), way.upper())]
+        ways += ["\n" if letter in "\r\u2028\u2029" else " ", "\n", " "] if letter.isspace() else []
+        return next((way for way in ways if not self.unknown_in(way)), "")
 
 
 def _most_frequent(counts: npt.NDArray[np.int64], most: int) -> Integers:
