@@ -157,7 +157,8 @@ def _all_frames(
     config = source.config
     with progress(what, source.bytes, unit="B") as bar:
         for file in source.documents.values():
-            yield from frames_of(SoundReader(file), rate, channels, config, bar.add)
+            recording = SoundReader(file, centred=config.codec == Spectral.name)
+            yield from frames_of(recording, rate, channels, config, bar.add)
 
 
 def _common_rate(source: Source) -> int:

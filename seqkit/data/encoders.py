@@ -19,7 +19,14 @@ import numpy as np
 
 from seqkit.config import DataConfig
 from seqkit.data import codecs, files
-from seqkit.data.codecs import Characters, Quantiser, SoundCodec, TextCodec, UnknownSymbolError
+from seqkit.data.codecs import (
+    Characters,
+    Quantiser,
+    SoundCodec,
+    Spectral,
+    TextCodec,
+    UnknownSymbolError,
+)
 from seqkit.data.files import (
     SOUND_HINT,
     BadFileError,
@@ -273,7 +280,8 @@ def encode_sound(
     Raises:
         BadFileError: it cannot be read; some of it may be written.
     """
-    recording, rate, channels = SoundReader(file), codec.sample_rate, codec.channels
+    recording = SoundReader(file, centred=isinstance(codec, Spectral))
+    rate, channels = codec.sample_rate, codec.channels
     found = Findings(counts=_conversions(recording, rate, channels, config))
     size, peak, left, encode = 0, 0.0, skipped, codec.encoder()
     silence = np.zeros((skipped, channels), np.float32)

@@ -128,8 +128,9 @@ class Sound(NamedTuple):
 
     @classmethod
     def of(cls, wave: Wave, sample_rate: int) -> "Sound":
-        """A wave (N,) at a rate in hertz."""
-        return cls(*(resample(wave, sample_rate, rate) for rate in (LOW, FULL)))
+        """A wave (N,) at a rate in hertz; its mean is not heard."""
+        centred = wave - np.float32(wave.sum(dtype=float) / max(len(wave), 1))
+        return cls(*(resample(centred, sample_rate, rate) for rate in (LOW, FULL)))
 
     def times(self, factor: float, full_factor: float) -> "Sound":
         """Louder, or less loud."""

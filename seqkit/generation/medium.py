@@ -219,7 +219,8 @@ class Sound:
         name = f"prompt_audio={prompt.audio}"
         channels = self._codec.channels
         try:
-            recording = reader.SoundReader(Path(prompt.audio))
+            centred = isinstance(self._codec, Spectral)
+            recording = reader.SoundReader(Path(prompt.audio), centred=centred)
             wave = np.concatenate([*recording.resampled(self._codec.sample_rate, channels)])
         except files.BadFileError as error:  # its hint is for trainings
             raise DataError(f"{name}: {error.reason}: give a recording") from error

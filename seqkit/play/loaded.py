@@ -11,7 +11,7 @@ import numpy as np
 
 from seqkit.api.model import Model, ModelState
 from seqkit.config import SampleConfig
-from seqkit.data.codecs import SoundCodec
+from seqkit.data.codecs import SoundCodec, Spectral
 from seqkit.data.files import BadFileError
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation.device import Device
@@ -123,7 +123,7 @@ def _wave(body: bytes, codec: SoundCodec) -> Any:
     """A recording as the codec takes it, (N,) or (N, 2). Raises ConfigError, DataError."""
     blocks, left = [], _LONGEST * codec.sample_rate
     try:
-        sound = SoundReader(Path("the recording"), body)
+        sound = SoundReader(Path("the recording"), body, isinstance(codec, Spectral))
         channels = codec.channels if sound.channels == codec.channels else 1
         for block in sound.resampled(codec.sample_rate, channels):
             blocks.append(block)

@@ -165,7 +165,7 @@ def _heard(source: Source, rate: int) -> Wave:
     config, left, waves = source.config, _MOST * rate, list[Wave]()
     for file in source.documents.values():
         kept, room = [np.zeros(0, np.float32)], left
-        for block in SoundReader(file).resampled(rate, channel=config.channel):
+        for block in SoundReader(file, centred=True).resampled(rate, channel=config.channel):
             kept.append(block[:room, 0])
             room = max(room - len(block), 0)
             if not room:

@@ -53,11 +53,28 @@ def test_frames_are_read_from_eight_places_to_learn_from(tmp_path: Path) -> None
     assert training.starts.tolist() == [size * number for number in range(8)]
     assert len(training) == 8 * size
     sound = wave_of(tmp_path / "a.wav")
+    sound -= sound.mean()
     for number in range(8):
         skipped = codec.hop * number // 8
         later = np.concatenate([sound[skipped:], np.zeros(skipped, np.float32)])
         found = training.symbols[size * number : size * (number + 1)]
         assert (found == codec.encode(later)).mean() > 0.999
+
+
+def test_the_offset_of_a_recorder_is_not_learnt(tmp_path: Path) -> None:
+    wave = np.random.default_rng(0).uniform(-0.5, 0.5, 16000)
+    tops, halves = [], []
+    for offset in (0, 0.25):
+        data, _ = read(wave + offset, tmp_path, codec="spectral")
+        kept = recording_to_keep(data, Session(Catalogue(), lambda text: None))
+        codec = data.corpus.codec
+        assert isinstance(codec, Spectral)
+        assert kept
+        assert abs(codec.decode(data.corpus.whole.symbols).mean()) < 0.01
+        tops.append(codec.layout.top)
+        halves.append(kept.halves)
+    assert tops[1] == pytest.approx(tops[0], abs=0.01)
+    np.testing.assert_allclose(halves[1], halves[0], rtol=0.01)
 
 
 def test_a_validation_part_is_read_from_one_place(tmp_path: Path) -> None:

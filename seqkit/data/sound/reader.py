@@ -46,9 +46,13 @@ def is_sound(path: Path) -> bool:
 class SoundReader:
     """One file of sound, checked when it is opened and as it is read."""
 
-    def __init__(self, path: Path, content: bytes | None = None) -> None:
-        """Open a file, or what is called like one and is in memory. Raises BadFileError."""
-        self.path, self._content = path, content
+    def __init__(self, path: Path, content: bytes | None = None, centred: bool = False) -> None:
+        """Open a file, or what is called like one and is in memory. Raises BadFileError.
+
+        `centred` takes the mean out of each channel, for which the file is read once more: some
+        recorders add an offset, and nobody hears it.
+        """
+        self.path, self._content, self._centred = path, content, centred
         with self._sound() as sound:
             self.sample_rate, self.channels = sound.samplerate, sound.channels
             self.promised: int = sound.frames
@@ -62,7 +66,15 @@ class SoundReader:
     @functools.cached_property
     def frames(self) -> int:
         """How many there are, counted if no header says it. Raises BadFileError."""
-        return self.promised or sum(map(len, self.all_channels()))
+        return self.promised or sum(map(len, self._blocks()))
+
+    @functools.cached_property
+    def offset(self) -> Frames:
+        """The mean of each channel (C,). Raises BadFileError."""
+        sums, count = np.zeros(self.channels), 0
+        for frames in self._blocks():
+            sums, count = sums + frames.sum(0, dtype=float), count + len(frames)
+        return (sums / count).astype(np.float32)
 
     def resampled(
         self, rate: int, channels: int = 1, channel: str = "mix", most: int = FRAMES
@@ -107,6 +119,10 @@ class SoundReader:
             BadFileError: a sample that is not finite, or absurd, or fewer of them than the header
                 promises.
         """
+        blocks = self._blocks(most)
+        return (frames - self.offset for frames in blocks) if self._centred else blocks
+
+    def _blocks(self, most: int = FRAMES) -> Iterator[Frames]:
         read = 0
         with self._sound() as sound:
             for frames in sound.blocks(most, dtype="float32", always_2d=True):
