@@ -40,11 +40,7 @@ def fitting_recipe(data: DataConfig, folders: Folders, catalogue: Catalogue) -> 
 
 
 def advise(
-    config: Config,
-    symbols: int,
-    corpus: Corpus,
-    chosen: Device,
-    composed: Callable[[str], Config],
+    config: Config, symbols: int, corpus: Corpus, chosen: Device, composed: Callable[[str], Config]
 ) -> dict[str, Any] | None:
     """What to train with this config's data on a device; None where there is nothing to learn.
 

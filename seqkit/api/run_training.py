@@ -11,15 +11,7 @@ from seqkit.foundation.console import Notice
 from seqkit.foundation.errors import NOT_BEGUN, DataError, DivergedError, StoppedError
 from seqkit.foundation.machine import shared_cores
 from seqkit.runs import resume
-from seqkit.runs.events import (
-    Diverged,
-    Event,
-    Finished,
-    Started,
-    Stopped,
-    describe,
-    go_on_with,
-)
+from seqkit.runs.events import Diverged, Event, Finished, Started, Stopped, describe, go_on_with
 from seqkit.runs.record import State
 from seqkit.runs.saver import Saver
 from seqkit.stages.network import SMALLER

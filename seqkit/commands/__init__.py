@@ -55,10 +55,7 @@ COMMANDS = {
     "evaluate": Command(
         "measure how well a checkpoint predicts text or sound",
         "evaluate checkpoint=runs/a data.path=play.txt",
-        (
-            *_OUTPUT,
-            *("checkpoint", "data", "device", "json", "part", "protocol", "window"),
-        ),
+        (*_OUTPUT, *("checkpoint", "data", "device", "json", "part", "protocol", "window")),
     ),
     "score": Command(
         "show which symbols surprise a checkpoint",

@@ -136,10 +136,7 @@ def _start(job: Job, gpu: str | None) -> "subprocess.Popen[bytes]":
 
 
 def _run_all(
-    jobs: Sequence[Job],
-    slots: Sequence[str | None],
-    console: Console,
-    interrupts: Interrupts,
+    jobs: Sequence[Job], slots: Sequence[str | None], console: Console, interrupts: Interrupts
 ) -> None:
     """Run jobs, one at once on each GPU or by itself, or as many as come before a signal.
 

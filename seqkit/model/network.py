@@ -94,11 +94,7 @@ class RunnableWeights(NamedTuple):
         return logits, State(h, c, state.frame if steps is None else steps.after)
 
     def _inputs(
-        self,
-        symbols: Tensor,
-        resets: Tensor | None,
-        labels: Tensor | None,
-        mask: Tensor | None,
+        self, symbols: Tensor, resets: Tensor | None, labels: Tensor | None, mask: Tensor | None
     ) -> Tensor:
         """What the bottom layer reads of symbols (N, B, P): (N, B, X).
 

@@ -91,10 +91,7 @@ class Loaded:
             raise ConfigError(f"the text is not UTF-8: see byte {error.start}") from error
 
     def _lines(
-        self,
-        pieces: Iterable[Symbols | Integers],
-        state: ModelState | None,
-        nats: bool,
+        self, pieces: Iterable[Symbols | Integers], state: ModelState | None, nats: bool
     ) -> Pieces:
         """Symbols, after a state, as lines of JSON."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")

@@ -70,10 +70,7 @@ class Server:
 
     def app(self) -> Starlette:
         """The application."""
-        routes = [
-            Route("/", self._page),
-            Route("/generate", self._generate, methods=["POST"]),
-        ]
+        routes = [Route("/", self._page), Route("/generate", self._generate, methods=["POST"])]
         handlers = dict.fromkeys((HTTPException, SeqkitError, Exception), self._refuse)
         return Starlette(routes=routes, exception_handlers=handlers)
 

@@ -94,10 +94,7 @@ class Checkpoint:
         return asked_of(keys, self.codec, self.model, self.sampling)
 
     def save(
-        self,
-        path: Path,
-        make_room: Callable[[], object] = lambda: None,
-        overwrite: bool = True,
+        self, path: Path, make_room: Callable[[], object] = lambda: None, overwrite: bool = True
     ) -> None:
         """Write the file: afterwards it is there and whole, or the old one is untouched.
 

@@ -42,8 +42,7 @@ def shape_of(wanted: ModelConfig, start: Checkpoint | None, data: TrainingData) 
         )
     if start is not None:
         model = dataclasses.replace(
-            start.model,
-            **{key: getattr(wanted, key) for key in ARITHMETIC_KEYS},
+            start.model, **{key: getattr(wanted, key) for key in ARITHMETIC_KEYS}
         )
         check_model(model)
         return model
