@@ -15,7 +15,7 @@ from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError, DeviceError
-from seqkit.foundation.run_folders import RunFiles, runs_below
+from seqkit.foundation.run_folders import runs_below
 from seqkit.foundation.wording import command_line, counted
 from seqkit.runs import record
 from seqkit.runs.folder import RunFolder, make_numbered
@@ -35,19 +35,11 @@ class Job:
     folder: Path
     code: int | None = None
     """Its exit code, once it has ended."""
-    before: int | None = None
-    """When the run that was there had been finished, in ns."""
 
     @property
     def log(self) -> Path:
         """The file for notices, failures and the closing sample."""
         return self.folder.with_name(f"{self.folder.name}.log")
-
-    @property
-    def finished(self) -> int | None:
-        """When its run was finished, in ns."""
-        summary = RunFiles(self.folder).summary
-        return summary.stat().st_mtime_ns if summary.is_file() else None
 
 
 def run(words: Sequence[str], config_dirs: list[Path]) -> int:
@@ -157,7 +149,6 @@ def _run_all(
                     if slot not in going and waiting and not stopping:
                         job = waiting.pop(0)
                         console.notice(f"[{job.folder.name}] begins: {job.differing}")
-                        job.before = job.finished
                         going[slot] = job, _start(job, slot)
                 bar.update(len(jobs) - len(waiting) - len(going))
                 time.sleep(_LOOK)
@@ -176,8 +167,7 @@ def _end(job: Job, code: int, console: Console) -> None:
     number, best = job.folder.name, record.read(job.folder).best
     if job.code in _OUTCOMES:
         loss = f", validation loss {best[1]:.4f}" if best else ""
-        again = " before, and left as it is" if code == 0 and job.before == job.finished else ""
-        console.notice(f"[{number}] {_OUTCOMES[job.code]}{again}{loss}: {job.differing}")
+        console.notice(f"[{number}] {_OUTCOMES[job.code]}{loss}: {job.differing}")
         return
     lines = job.log.read_text(errors="replace").splitlines() if job.log.exists() else []
     said = [line.removeprefix(_ERROR) for line in lines if line.startswith(_ERROR)]

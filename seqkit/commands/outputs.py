@@ -182,13 +182,11 @@ class Sample:
         product.write(self.medium.header())
         self._bar = not self.medium.printed or product.stored  # none beside text that is seen
         with contextlib.nullcontext() if self._bar else self.console.held():
-            pieces, size = chain([self.prompt], (block[:, 0] for block in blocks)), 0
+            pieces = chain([self.prompt], (block[:, 0] for block in blocks))
             try:
                 for content in self.medium.rendered(pieces):
                     product.write(content)
                     product.flush()
-                    size += len(content)
-                product.begin_anew(self.medium.header(size))
             finally:
                 if self.speed and not self.medium.printed:
                     self.console.notice(f"generated at {self.speed}")

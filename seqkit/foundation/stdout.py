@@ -5,7 +5,6 @@ It is for the product alone: what plug-ins print goes to stderr.
 
 import codecs
 import contextlib
-import fcntl
 import os
 import stat
 import sys
@@ -55,11 +54,6 @@ class Product:
         self.terminal = out.isatty()
         self.stored = stat.S_ISREG(os.fstat(out.fileno()).st_mode)
         """Whether it goes to a file, where nobody watches it grow."""
-        self._begin = 0
-        if self.stored:
-            with self._failures():
-                self._stream.flush()
-                self._begin = os.lseek(out.fileno(), 0, os.SEEK_CUR)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._flushed = time.monotonic()
 
@@ -76,14 +70,6 @@ class Product:
             self._stream.write(to_bytes(text))
         if self.terminal or time.monotonic() - self._flushed > _FLUSH_EVERY:
             self.flush()
-
-    def begin_anew(self, head: bytes) -> None:
-        """Put bytes in place of the first ones, in a file that is not appended to (`>>`)."""
-        file = self._stream.fileno()
-        if self.stored and not fcntl.fcntl(file, fcntl.F_GETFL) & os.O_APPEND:
-            self.flush()
-            with self._failures():
-                os.pwrite(file, head, self._begin)
 
     def end(self) -> None:
         """The last of it; a terminal's prompt goes to a new line."""

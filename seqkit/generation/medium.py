@@ -50,8 +50,8 @@ class Text:
     def __init__(self, codec: TextCodec) -> None:
         self._codec = codec
 
-    def header(self, size: int | None = None) -> bytes:
-        """What stands before the symbols on stdout, of which `size` bytes follow, if known."""
+    def header(self) -> bytes:
+        """What stands before the symbols on stdout."""
         return b""
 
     def length(self, length: int | None, seconds: float | None) -> int:
@@ -183,9 +183,8 @@ class Sound:
         self._codec, self._loop = codec, loop
         self.glimpse = codec.symbols_of(codec.sample_rate)  # a second
 
-    def header(self, size: int | None = None) -> bytes:
-        samples = None if size is None else size // 2
-        return writer.header(self._codec.sample_rate, self._codec.channels, samples)
+    def header(self) -> bytes:
+        return writer.header(self._codec.sample_rate, self._codec.channels)
 
     def length(self, length: int | None, seconds: float | None) -> int:
         """Frames are whole. Raises ConfigError for less than a sample."""
