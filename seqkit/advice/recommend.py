@@ -44,12 +44,7 @@ def advise(
 ) -> dict[str, Any] | None:
     """What to train with this config's data on a device; None where there is nothing to learn.
 
-    Args:
-        config: with which the data were read.
-        symbols: of the training part.
-        corpus: the data.
-        chosen: the device to train on.
-        composed: gives the config of a recipe as it is.
+    `symbols` are those of the training part; `composed` gives the config of a recipe as it is.
     """
     if corpus.whole.is_constant:
         return None

@@ -35,11 +35,8 @@ def run_training(
 ) -> None:
     """Train to the end, and write what a run leaves.
 
-    Args:
-        training: what `stages.training.set_up` gives.
-        observers: told of every event, beside those that write the run's files.
-        notice: told what no event tells.
-        stop: asked after each step; a reason ends the training, its state saved.
+    The observers are told of every event, and `notice` of what no event tells. `stop` is asked
+    after each step; a reason ends the training, its state saved.
 
     Raises:
         StoppedError: `stop` gave a reason.

@@ -59,12 +59,9 @@ def described(config_dirs: Sequence[Path]) -> dict[str, str]:
 
 
 def composed(recipe: str, values: Mapping[str, object], config_dirs: Sequence[Path]) -> Config:
-    """The config of a recipe and of other keys, not yet checked as a whole.
+    """The config of a recipe and of the keys that are given, not yet checked as a whole.
 
-    Args:
-        recipe: its name.
-        values: of the keys that are given, which recipes may refer to.
-        config_dirs: as of `recipe_files`.
+    Recipes may refer to these keys.
 
     Raises:
         ConfigError: there is no such recipe or folder, or it cannot be read, or a key is not known.

@@ -36,13 +36,9 @@ class Bar:
         self, title: str, total: int = 0, completed: int = 0, unit: str = "",
         terminal: TextIO | None = None, say: Notice | None = None,
     ) -> None:  # fmt: skip
-        """Args:
-        title: names what is under way.
-        total: 0 as long as nobody knows it.
-        completed: of the total, before.
-        unit: what is counted; B for bytes.
-        terminal: where it is drawn.
-        say: writes a line of it, where there is no terminal.
+        """A total of 0 is not known yet; the unit of bytes is B.
+
+        It is drawn on the terminal; without one, `say` writes a line of it now and then.
         """
         self._title, self._total, self._completed = visible_line(title)[:_LONGEST], total, completed
         self._terminal, self._say = terminal, say

@@ -52,16 +52,9 @@ def own_cores(root: Path = Path("/")) -> int:
 
 
 def require_memory(needed: int, purpose: str, advice: str, device: Device = HOST) -> None:
-    """Refuse what cannot fit into the free memory.
+    """Raise DeviceError where so many bytes, at least, do not fit into a device's free memory.
 
-    Args:
-        needed: bytes, at least.
-        purpose: what needs them, in words.
-        advice: what to try.
-        device: whose memory it is.
-
-    Raises:
-        DeviceError: more is needed than is free.
+    The message says what they are for, and what to try.
     """
     free = free_bytes(device)
     if free is not None and needed > free:

@@ -79,14 +79,8 @@ def asked_of(
 ) -> Asked:
     """The sample that keys ask for; a seed that they do not give is drawn from the system.
 
-    Args:
-        keys: those of generation.
-        codec: what the symbols stand for.
-        model: the network.
-        trained: how samples of the training were drawn, which holds for keys that are not given.
-
-    Raises:
-        ConfigError: the model cannot make it.
+    Keys that are not given are as samples of the training were drawn. Raises ConfigError where the
+    model cannot make it.
     """
     medium = medium_of(codec, keys.loop)
     length = medium.length(keys.length, keys.seconds)

@@ -58,13 +58,7 @@ def read_data(
 ) -> TrainingData:
     """Read the data, with the codec and the labels that are known, and split them.
 
-    Args:
-        keys: those of the data, with paths on this machine.
-        known: what a checkpoint to start from decides.
-        train: how windows are read from them.
-        session: told what is wrong with them.
-        recipe: the recipe's name, for messages.
-        goes_on: whether a run does that knows them.
+    The keys have paths on this machine. `goes_on`: whether a run does, which knows the data.
 
     Raises:
         DataError: the data are not there, cannot be read, or are too little.

@@ -194,14 +194,9 @@ def footprint(model: ModelConfig, places: int, precision: str, *, averaged: bool
 
 
 def grown(origin: Checkpoint, corpus: Corpus, ends: bool, seed: int, notice: Notice) -> Checkpoint:
-    """The checkpoint with the codec of the data, and a network to match.
+    """The checkpoint with the codec of the data, which grew from its own, and a network to match.
 
-    Args:
-        origin: the checkpoint.
-        corpus: the data; its codec is the checkpoint's own, or grew from it.
-        ends: whether the network is to learn where documents end.
-        seed: of the weights of what is new.
-        notice: told what is new.
+    `ends`: whether the network is to learn where documents end. New weights are drawn by the seed.
     """
     old, codec, ends = origin.codec, corpus.codec, ends or bool(origin.model.ends)
     network = origin.build(torch.device("cpu"))

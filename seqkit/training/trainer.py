@@ -46,13 +46,9 @@ class Trainer:
         clock: Clock | None = None,
         ranks: Ranks = ALONE,
     ) -> None:
-        """Args:
-        model: on its device.
-        lanes: the training part; with several processes, the share of this one.
-        validation: the validation part; empty for none.
-        plan: how the network is trained.
-        clock: for train.max_minutes; by default that of all processes.
-        ranks: the processes that train together; all of them have to call the same methods.
+        """`model` is on its device; with several processes, `lanes` shows the share of this one.
+
+        All processes have to call the same methods. Without a clock they share one.
         """
         train = plan.train
         self.model = model

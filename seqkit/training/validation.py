@@ -49,14 +49,7 @@ class Validation:
         calibrate: bool,
         ranks: Ranks = ALONE,
     ) -> None:
-        """Args:
-        part: the symbols; empty for none.
-        start: the codec's start symbol.
-        execution: that of the training.
-        weights: of the training, those of evaluation among them.
-        calibrate: whether a temperature is looked for; else it is 1.
-        ranks: the processes of the training, of which the first validates.
-        """
+        """`part` may be empty. `calibrate`: whether a temperature is looked for; else it is 1."""
         self._part = part
         self._start, self._execution = start, execution
         self._weights = weights
