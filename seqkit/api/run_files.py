@@ -15,7 +15,7 @@ from seqkit.data.codecs import SoundCodec
 from seqkit.data.sound import pictures
 from seqkit.data.sound.reader import SoundReader
 from seqkit.evaluation.recording import Recording
-from seqkit.foundation import device
+from seqkit.foundation import device, disk
 from seqkit.foundation.console import Notice
 from seqkit.foundation.errors import SeqkitError
 from seqkit.foundation.wording import command_line
@@ -189,9 +189,9 @@ def record(folder: RunFolder, event: Event) -> None:
             name, left_out = "validate", ("improved", "best_loss")
     if left_out:
         values = {key: value for key, value in vars(event).items() if key not in left_out}
-        folder.append(folder.metrics, json.dumps({"event": name, **values}))
+        disk.append(folder.metrics, json.dumps({"event": name, **values}) + "\n")
     if line := describe(event):
-        folder.append(folder.log, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}")
+        disk.append(folder.log, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}\n")
 
 
 def write_sample(training: Training, step: int, notice: Notice) -> Sampled | None:

@@ -1,6 +1,7 @@
 """A training that was set up is run to its end, and its observers are told of everything."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -57,31 +58,26 @@ def run_training(
             running.finish()
 
 
+@dataclass(frozen=True)
 class _Running:
     """A training on its way: it tells its observers, and asks whether it is to stop."""
 
-    def __init__(
-        self,
-        training: Training,
-        saver: Saver,
-        observers: Sequence[Callable[[Event], object]],
-        notice: Notice,
-        stop: Callable[[], str | None],
-    ) -> None:
-        """As `run_training`; `saver` is open."""
-        self._training, self._saver, self._notice, self._stop = training, saver, notice, stop
-        self._observers = observers
+    training: Training
+    saver: Saver
+    observers: Sequence[Callable[[Event], object]]
+    notice: Notice
+    stop: Callable[[], str | None]
 
     def _tell(self, event: Event) -> None:
         """Write what is due at an event, and tell the observers of it: in the first process."""
-        training, notice = self._training, self._notice
+        training, notice = self.training, self.notice
         if not training.ranks.leads:
             if isinstance(event, CheckpointDue):  # rank 0 saves the state of these lanes, too
                 training.trainer.state()
             return
         record(training.claim.folder, event)
         self._keep(event)
-        for observer in self._observers:
+        for observer in self.observers:
             observer(event)
         if isinstance(event, SampleDue) and (made := write_sample(training, event.step, notice)):
             self._tell(made)
@@ -90,7 +86,7 @@ class _Running:
 
     def start(self) -> None:
         """Tell that the training begins, or goes on."""
-        training, corpus = self._training, self._training.data.corpus
+        training, corpus = self.training, self.training.data.corpus
         self._tell(
             Started(
                 step=training.trainer.progress.step,
@@ -107,12 +103,12 @@ class _Running:
 
     def train(self) -> None:
         """Train to the end. Raises as `run_training`."""
-        trainer, ranks = self._training.trainer, self._training.ranks
+        trainer, ranks = self.training.trainer, self.training.ranks
         # Processes ask each other where they wait for each other anyway; a CPU always does.
-        asks = ranks.alone or self._training.device.type == "cpu"
+        asks = ranks.alone or self.training.device.type == "cpu"
         # Processes that computed in other threads would round otherwise, and drift apart.
         threads = None if ranks.alone else torch.get_num_threads()
-        with shared_cores(self._training.device, exactly=threads) as adapt:
+        with shared_cores(self.training.device, exactly=threads) as adapt:
             try:
                 reported = False
                 for event in trainer.run():
@@ -120,7 +116,8 @@ class _Running:
                     self._tell(event)
                     reported = reported or isinstance(event, Trained)
                     if isinstance(event, Stepped) and (asks or reported):
-                        self._stop_if_asked()
+                        if reason := ranks.first(self.stop()):
+                            raise StoppedError(self._save_and_stop(reason))
                         reported = False
             except DivergedError as error:
                 self._tell(Diverged(trainer.progress.step, str(error)))
@@ -130,11 +127,11 @@ class _Running:
                     raise
                 # Other processes do not know of it, and cannot save with this one.
                 saved = self._save_and_stop("an error of the data") if ranks.alone else None
-                raise DataError(f"{error}\n{saved or advice(self._training)}") from error
+                raise DataError(f"{error}\n{saved or advice(self.training)}") from error
 
     def finish(self) -> None:
         """Write summary.json, and tell that the training is over."""
-        training, progress = self._training, self._training.trainer.progress
+        training, progress = self.training, self.training.trainer.progress
         if training.ranks.leads:
             training.claim.folder.write_json(training.claim.folder.summary, summary(training))
         self._tell(
@@ -153,7 +150,7 @@ class _Running:
         Without a validation part, the last checkpoint is the best one. Raises OutputError, also if
         what was due before is not written.
         """
-        training, saver = self._training, self._saver
+        training, saver = self.training, self.saver
         match event:
             case Validated(improved=True):
                 saver.save_best(training.best())
@@ -164,14 +161,10 @@ class _Running:
             case Stepped():
                 saver.check()
 
-    def _stop_if_asked(self) -> None:
-        if reason := self._training.ranks.first(self._stop()):
-            raise StoppedError(self._save_and_stop(reason))
-
     def _save_and_stop(self, reason: str) -> str | None:
         """Save the state, and tell that the training stops: in words."""
-        training = self._training
-        _save(training, self._saver)
+        training = self.training
+        _save(training, self.saver)
         step, plugins = training.trainer.progress.step, training.session.catalogue.modules
         stopped = Stopped(step, reason, training.claim.folder.path, plugins, training.ranks.rank)
         self._tell(stopped)

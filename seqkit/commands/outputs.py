@@ -181,16 +181,15 @@ class Sample:
         product = Product()
         product.write(self.medium.header())
         self._bar = not self.medium.printed or product.stored  # none beside text that is seen
-        with contextlib.nullcontext() if self._bar else self.console.held():
-            pieces = chain([self.prompt], (block[:, 0] for block in blocks))
-            try:
-                for content in self.medium.rendered(pieces):
-                    product.write(content)
-                    product.flush()
-            finally:
-                if self.speed and not self.medium.printed:
-                    self.console.notice(f"generated at {self.speed}")
-            product.end()
+        pieces = chain([self.prompt], (block[:, 0] for block in blocks))
+        try:
+            for content in self.medium.rendered(pieces):
+                product.write(content)
+                product.flush()
+        finally:
+            if self.speed and not self.medium.printed:
+                self.console.notice(f"generated at {self.speed}")
+        product.end()
 
     def write_all(
         self, blocks: Blocks, file: Path | None = None, *, overwrite: bool = False

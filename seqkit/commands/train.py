@@ -1,6 +1,7 @@
 """`train`: data in, checkpoints, metrics and a sample out."""
 
 import contextlib
+from functools import partial
 
 from seqkit.api.run_files import closing_file, closing_sample, finish_closing_sample
 from seqkit.api.run_training import advice, run_training
@@ -46,9 +47,8 @@ def _train(training: Training, console: Console) -> None:
         def reason() -> str | None:
             return interrupts.received.name if interrupts.received else None
 
-        follower = ProgressBar(console, shown)
         try:
-            run_training(training, [follower], console.notice, stop=reason)
+            run_training(training, [partial(_show, console, shown)], console.notice, stop=reason)
         except LostProcessError as error:
             raise LostProcessError(f"{error}. {advice(training)}") from error
         except StoppedError as error:
@@ -94,21 +94,14 @@ def _print_sample(training: Training, console: Console) -> None:
         finish_closing_sample(training, console.notice)
 
 
-class ProgressBar:
+def _show(console: Console, bar: Bar, event: Event) -> None:
     """stderr: a bar, and a line for whatever is worth one."""
-
-    def __init__(self, console: Console, bar: Bar) -> None:
-        self._console = console
-        self._bar = bar
-
-    def __call__(self, event: Event) -> None:
-        """Show the event."""
-        match event:
-            case Trained():
-                self._bar.update(event.step, *readings(event), total=event.total_steps)
-            case Stopped() | Diverged():
-                return  # the command ends with these words
-            case Sampled():
-                self._console.notice("\n".join("    " + line for line in event.preview.split("\n")))
-        if line := describe(event):
-            self._console.notice(line)
+    match event:
+        case Trained():
+            bar.update(event.step, *readings(event), total=event.total_steps)
+        case Stopped() | Diverged():
+            return  # the command ends with these words
+        case Sampled():
+            console.notice("\n".join("    " + line for line in event.preview.split("\n")))
+    if line := describe(event):
+        console.notice(line)

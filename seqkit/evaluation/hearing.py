@@ -279,11 +279,9 @@ def _decibels(power: Floats) -> Levels:
 
 def _spectrum_edges() -> Integers:
     """Where the bands begin among the bins at 8 kHz, and where the last one ends, (33,)."""
-    shares = np.arange(SPECTRUM_BANDS + 1) / SPECTRUM_BANDS
-    edges = np.round(_SIZE // 2 * shares**_WARP).astype(np.int64)
-    for band in range(1, SPECTRUM_BANDS + 1):
-        edges[band] = max(edges[band], edges[band - 1] + 1)
-    return edges
+    bands = np.arange(SPECTRUM_BANDS + 1)
+    edges = np.round(_SIZE // 2 * (bands / SPECTRUM_BANDS) ** _WARP).astype(np.int64)
+    return np.maximum.accumulate(edges - bands) + bands  # one bin each at least
 
 
 def _band_edges() -> Integers:

@@ -129,28 +129,14 @@ class Console:
         animates = self._stream is not None and self._stream.isatty() and not dumb
         self._terminal = self._stream if animates else None
         self._bars: list[Bar] = []  # the last one is seen
-        self._held: list[str] | None = None
         self._lock = threading.RLock()
 
     def notice(self, text: str) -> None:
         """One line that the user should know."""
         with self._lock:
-            if self._held is not None:
-                self._held.append(text)
-            elif self._stream is not None:
+            if self._stream is not None:
                 with self._above_bar():
                     put(self._stream, f"{visible(text)}\n")
-
-    @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        """Give the notices of the block after it: within it half a line of text may stand there."""
-        self._held = held = list[str]()
-        try:
-            yield
-        finally:
-            self._held = None
-            for text in held:
-                self.notice(text)
 
     @contextlib.contextmanager
     def progress(

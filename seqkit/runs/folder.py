@@ -174,10 +174,6 @@ class RunFolder(RunFiles):
             self.write(self.metrics, b"".join(kept))
         disk.remove(self.summary)
 
-    def append(self, file: Path, line: str) -> None:
-        """Add a line to metrics.jsonl or the log. Raises as `write`."""
-        disk.append(file, f"{line}\n")
-
     def save(self, saved: Checkpoint) -> None:
         """Make `saved` the last checkpoint and keep the one before it.
 

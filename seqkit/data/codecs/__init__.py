@@ -17,7 +17,6 @@ from seqkit.data.codecs.characters import Bytes as Bytes
 from seqkit.data.codecs.characters import Characters as Characters
 from seqkit.data.codecs.characters import TextCodec as TextCodec
 from seqkit.data.codecs.characters import UnknownSymbolError as UnknownSymbolError
-from seqkit.data.codecs.characters import code_points as code_points
 from seqkit.data.codecs.quantisers import Linear as Linear
 from seqkit.data.codecs.quantisers import MuLaw as MuLaw
 from seqkit.data.codecs.quantisers import Quantiser as Quantiser

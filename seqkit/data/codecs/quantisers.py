@@ -65,8 +65,6 @@ class Quantiser(ABC):
         """What each level is decoded to, (levels,)."""
         self.start = int(self._encode(np.zeros(1, np.float32))[0])
         """The symbol of silence."""
-        self.silence = float(self.values[self.start])
-        """The sample that silence is decoded to."""
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
