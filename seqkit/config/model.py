@@ -176,7 +176,7 @@ class SampleKeys:
     label: str | None = option(
         None,
         "the sample's label, of a model that learnt labels (data.label): a value, several as "
-        "digit:7,speaker:jackson, or none; what is not given is drawn as often as the data has it",
+        "digit:7,speaker:jackson, or none; what is not given is drawn as the data combines it",
     )
     label_strength: float = option(
         1.0,

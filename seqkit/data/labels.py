@@ -28,11 +28,11 @@ class Labels:
     """The labels of some documents.
 
     values: of each of K labels, by its name, the values that it has.
-    counts: how many documents have each combination.
+    combinations: those that documents have, each once.
     """
 
     values: dict[str, list[str]]
-    counts: dict[Combination, int] = field(default_factory=dict)
+    combinations: list[Combination] = field(default_factory=list)
 
     @property
     def sizes(self) -> list[int]:
@@ -58,38 +58,23 @@ class Labels:
             for name, values in self.values.items()
         )
 
-    def counted(self, labels: Integers) -> "Labels":
-        """The same labels, counted in documents that have these, (D, K)."""
-        rows, places = distinct(labels)
-        counts = np.bincount(places, minlength=len(rows)).tolist()
-        return Labels(self.values, dict(zip(map(tuple, rows.tolist()), counts, strict=True)))
+    def found_in(self, labels: Integers) -> "Labels":
+        """The same labels, in the combinations of documents that have these, (D, K)."""
+        return Labels(self.values, [*map(tuple, distinct(labels)[0].tolist())])
 
     def record(self) -> dict[str, Any]:
-        """What a checkpoint keeps, as JSON: there each combination is one number.
-
-        The number of the first label's value counts 1, that of the next label as many as the first
-        has numbers, and so on.
-        """
-        counts = []
-        for combination, count in self.counts.items():
-            number = 0
-            for size, value in zip(reversed(self.sizes), reversed(combination), strict=True):
-                number = number * (size + 1) + value
-            counts.append([number, count])
-        return {"values": self.values, "counts": counts}
+        """What a checkpoint keeps, as JSON."""
+        return {"values": self.values, "combinations": self.combinations}
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> "Labels":
         """What `record` was made of. Raises KeyError, TypeError or ValueError."""
-        labels = cls({str(name): [*map(str, values)] for name, values in record["values"].items()})
-        for number, count in record["counts"]:
-            rest, combination = int(number), []
-            for size in labels.sizes:
-                rest, value = divmod(rest, size + 1)
-                combination.append(value)
-            if rest:
-                raise ValueError(f"{number} stands for no combination of labels")
-            labels.counts[tuple(combination)] = int(count)
+        values = {str(name): [*map(str, own)] for name, own in record["values"].items()}
+        labels = cls(values, [tuple(map(int, own)) for own in record.get("combinations", ())])
+        for own in labels.combinations:
+            pairs = zip(own, labels.sizes, strict=True)
+            if not all(0 <= number <= size for number, size in pairs):
+                raise ValueError(f"{own} is no combination of the labels")
         return labels
 
 
@@ -151,7 +136,7 @@ def of_files(
     numbers = {key: {value: n for n, value in enumerate(kept, 1)} for key, kept in values.items()}
     of_files = np.array([[numbers[key][each[key]] for key in keys] for each in named], np.int64)
     of_documents = np.repeat(of_files, documents, axis=0)
-    return labels.counted(of_documents), of_documents
+    return labels.found_in(of_documents), of_documents
 
 
 def _by_pattern(asked: str, names: Sequence[str]) -> list[dict[str, str]]:

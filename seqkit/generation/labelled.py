@@ -1,4 +1,4 @@
-"""Which labels a sample has: those that are asked for, or drawn as often as the data has them."""
+"""Which labels a sample has: those that are asked for, or drawn as the data combines them."""
 
 import itertools
 import math
@@ -55,8 +55,8 @@ def choice_of(labels: Labels | None, request: Request, notice: Callable[[str], N
 def choose(labels: Labels, asked: str | None, streams: int, seed: int) -> Choice:
     """What is asked for, such as `austen` or `digit:7,speaker:jackson`.
 
-    A label that is not asked for is drawn for each stream, as often as the data has it together
-    with those that are; a seed further by `SEEDS` draws the same. `none` is no label, and
+    Labels that are not asked for are drawn for each stream, from the combinations that the data has
+    of them and those that are; a seed further by `SEEDS` draws the same. `none` is no label, and
     `digit:none` none of these.
 
     Raises:
@@ -64,16 +64,15 @@ def choose(labels: Labels, asked: str | None, streams: int, seed: int) -> Choice
     """
     count = len(labels.values)
     wanted = dict.fromkeys(range(count), 0) if asked == "none" else _parsed(labels, asked or "")
-    fitting = {
-        each: documents
-        for each, documents in labels.counts.items()
+    fitting = [
+        each
+        for each in labels.combinations
         if all(not number or each[label] == number for label, number in wanted.items())
-    }
+    ]
     rows = np.zeros((streams, count), np.int64)
     if fitting and len(wanted) < count:
-        places = np.cumsum([*fitting.values()])
-        draws = uniforms(seed % SEEDS, _STREAM, 0, streams) * places[-1]
-        rows = np.array([*fitting])[np.searchsorted(places, draws, side="right")]
+        draws = uniforms(seed % SEEDS, _STREAM, 0, streams) * len(fitting)
+        rows = np.array(fitting)[draws.astype(np.int64)]
     for label, number in wanted.items():
         rows[:, label] = number
     combinations, chosen = distinct(rows)

@@ -35,7 +35,7 @@ class TrainingData:
     """The data of a training as symbols, the parts of sound without silence.
 
     keys: those that they were read by, with paths on this machine.
-    corpus: all of them, their labels counted in the training part.
+    corpus: all of them, their labels as the training part combines them.
     training, validation: their parts.
     unabridged: the training part, silence included.
     """
@@ -87,7 +87,7 @@ def read_data(
     training, validation, _ = corpus.split(keys.split)
     require_enough(corpus, keys.split, train, recipe)
     if corpus.labels is not None and training.labels is not None:
-        labels = corpus.labels.counted(training.labels)
+        labels = corpus.labels.found_in(training.labels)
         notice(f"labels (data.label): {labels.summary}")
         corpus = dataclasses.replace(corpus, labels=labels)
     read = TrainingData(keys, corpus, training, validation, training)

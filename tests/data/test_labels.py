@@ -30,7 +30,7 @@ def test_all_documents_of_a_file_have_its_label() -> None:
     names = ["b/x.txt", "a/sub/y.txt", "a/z.txt"]
     found, of_documents = labels.of_files("folder", names, [2, 1, 3])
     assert [found.describe(own) for own in of_documents] == ["b", "b", "sub", "a", "a", "a"]
-    assert found.counts == {(1,): 3, (2,): 2, (3,): 1}
+    assert found.combinations == [(1,), (2,), (3,)]
 
 
 def test_letters_are_compared_composed() -> None:
