@@ -13,7 +13,7 @@ from seqkit.data.corpus import Corpus, Part
 from seqkit.data.encoders import RETURNS
 from seqkit.data.sound.part import without_silence
 from seqkit.foundation.errors import DataError
-from seqkit.foundation.wording import duration, percent
+from seqkit.foundation.wording import counted, duration, percent
 from seqkit.symbols import Integers
 
 CONSTANT = "the content is one symbol, again and again: there is nothing to learn from it"
@@ -166,12 +166,14 @@ def levels_of(part: Part, codec: SoundCodec) -> Levels:
 
 
 def sound_faults(
-    part: Part, codec: SoundCodec, data: DataConfig, levels: Levels | None = None
+    corpus: Corpus, data: DataConfig, levels: Levels | None = None, *, known: bool = False
 ) -> list[Fault]:
     """The faults of the sound as a model will hear it, read by these keys, the worst first.
 
-    `levels` are those that it has.
+    `levels` are those that it has. Whose codec was `known` before keeps the gain that it has.
     """
+    part, codec = corpus.whole, corpus.codec
+    assert codec.kind == "audio"
     if part.is_constant:
         return [Fault(CONSTANT)]
     levels = levels or levels_of(part, codec)
@@ -186,9 +188,14 @@ def sound_faults(
             "like it, and a minute is better",
         ),
         (
-            loudest < _QUIET,
+            loudest < _QUIET and not known,
             f"the sound is quiet, {decibels(loudest):.0f} dB of full scale, where the quantiser "
             "has few levels: give data.gain=peak",
+            {"gain": "peak"},
+        ),
+        (
+            corpus.clipped and not known,
+            f"{counted(corpus.clipped, 'sample')} over 1 clipped: give data.gain=peak to keep all",
             {"gain": "peak"},
         ),
         (

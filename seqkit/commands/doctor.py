@@ -120,7 +120,7 @@ def _examined(
     """The facts of data (docs/reference/doctor.md), and what is wrong, the worst first."""
     codec = corpus.codec
     parts = _, validation, _ = corpus.split(data.split)
-    left_out = corpus.unreadable_files
+    left_out = corpus.skipped if codec.kind == "audio" else corpus.unreadable_files
     if data.path:
         search = Search(data, codec.kind)
         search.named([*map(Path, data.path)])
@@ -158,7 +158,7 @@ def _of_sound(
         "peak": levels.peak,
         "silence": levels.silence,
     }
-    return {"sound": facts}, faults.sound_faults(corpus.whole, codec, data, levels)
+    return {"sound": facts}, faults.sound_faults(corpus, data, levels)
 
 
 def _with_recipe(config: Config, catalogue: Catalogue, console: Console) -> Config:

@@ -1,8 +1,9 @@
 """The codec of files: passes over them before they are encoded."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,10 +62,19 @@ def nothing_left(source: Source, left_out: Mapping[str, str]) -> DataError:
     reasons = [f"{error.file} ({error.reason})" for error in source.search.errors]
     reasons += [f"{source.files[name]} ({reason})" for name, reason in left_out.items()]
     why = first_of(reasons)
-    if "silent" in left_out.values():
+    silent = [source.files[name] for name, reason in left_out.items() if reason == "silent"]
+    if silent:
         why += f": give a recording in which at least {SHORTEST * 1000:g} ms can be heard"
-        why += ", or one of its channels alone, data.channel=0"  # opposite ones mix to silence
+        if source.config.channel == "mix" and any(map(_cancels, silent)):
+            why += ", or one of its channels alone, data.channel=0"
     return DataError(f"{source.located}: nothing is left to learn from{why and ': '}{why}")
+
+
+def _cancels(file: Path) -> bool:
+    """Whether what is silent has channels that are not: opposite ones mix to silence."""
+    recording = SoundReader(file)
+    deque(recording.all_channels(), maxlen=0)
+    return recording.channels > 1 and recording.varies
 
 
 def _of_text(source: Source, progress: Progress, codec: Characters | None) -> TextCodec:

@@ -25,7 +25,7 @@ from seqkit.data.codec_choice import choose_codec, kind_of_text, nothing_left
 from seqkit.data.codecs import Codec, Spectral
 from seqkit.data.corpus import Corpus, Part
 from seqkit.data.datasets import Source
-from seqkit.data.encoders import UNKNOWN, encode_sound, encode_text, frames_of, pieces_of
+from seqkit.data.encoders import OVER, UNKNOWN, encode_sound, encode_text, frames_of, pieces_of
 from seqkit.data.files import BadFileError, Findings, digest_of
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation import disk
@@ -243,6 +243,7 @@ def encode(
         "sha256": source.sha256_of(sha256),
         "counts": [len(each) for each in sizes],
         "skipped": findings.counts[UNKNOWN["skip"]] + len(findings.left_out),
+        "clipped": findings.counts[OVER],
         "notes": findings.notes(source.documents, codec),
     }
 
@@ -263,6 +264,7 @@ def _corpus_of(
         facts["sha256"],
         source.bytes,
         skipped=facts["skipped"] + bad * source.is_sound,
+        clipped=facts["clipped"],
         unreadable_files=bad,
         notes=(*facts["notes"], *source.notes),
         files=tuple((name, count) for name, count, _ in files),

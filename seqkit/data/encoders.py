@@ -51,6 +51,7 @@ UNKNOWN = {
     "nearest": ("character", "outside the vocabulary replaced by the nearest"),
 }
 """What is told of unknown characters, by `data.unknown`. A codec of one's own does not tell."""
+OVER = "sample", "over 1 clipped"
 RETURNS = "tr -d '\\r' takes those of Windows out, tr '\\r' '\\n' replaces those of old Macs"
 """What to do about carriage returns."""
 _NULS, _MANY = 0.1, 32  # of all bytes, and in all
@@ -295,10 +296,10 @@ def encode_sound(
             peak = max(peak, float(np.abs(frames).max(initial=0)))
             if isinstance(codec, Quantiser):
                 beyond = np.count_nonzero(np.abs(frames) * codec.gain > 1)
-                found.counts["sample", "over 1 clipped: data.gain=peak clips none"] += int(beyond)
+                found.counts[OVER] += int(beyond)
     if size < SHORTEST * codec.symbol_rate:
         found.left_out[name] = f"shorter than {SHORTEST * 1000:g} ms"
-    elif peak < SILENT:
+    elif peak < SILENT or not recording.varies:
         found.left_out[name] = "silent"
     return np.array([] if found.left_out else [size], np.int64), found
 

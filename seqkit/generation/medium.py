@@ -224,7 +224,8 @@ class Sound:
         except files.BadFileError as error:  # its hint is for trainings
             raise DataError(f"{name}: {error.reason}: give a recording") from error
         if np.abs(wave).max(initial=0) < SILENT:
-            notice(f"{name}: it is silent, as the mean of channels in antiphase is")
+            mixed = ", as the mean of channels in antiphase is"
+            notice(f"{name}: it is silent{mixed * (recording.channels > channels)}")
         return self.encode(name, wave if channels > 1 else wave[:, 0], notice=notice)
 
     def ending(self, text: str) -> Symbols:

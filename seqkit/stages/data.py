@@ -80,7 +80,8 @@ def read_data(
     if not goes_on:
         require_cut(keys, corpus.name, len(corpus.files), len(corpus.whole.starts))
         if corpus.codec.kind == "audio":
-            for fault in sound_faults(corpus.whole, corpus.codec, keys)[:_MOST_FAULTS]:
+            fitted = known is not None and known.codec is not None
+            for fault in sound_faults(corpus, keys, known=fitted)[:_MOST_FAULTS]:
                 notice(str(fault))
         elif corpus.whole.is_constant:
             notice(CONSTANT)

@@ -10,7 +10,7 @@ import soundfile
 from seqkit.advice.faults import levels_of, sound_faults, text_facts, text_faults
 from seqkit.config import DataConfig
 from seqkit.data.codecs import Characters, MuLaw
-from seqkit.data.corpus import Part
+from seqkit.data.corpus import Corpus, Part
 from seqkit.data.load import load_corpus
 from seqkit.data.sound import Wave
 from seqkit.foundation.catalogue import Catalogue
@@ -67,24 +67,28 @@ def leave(path: Path, wave: Wave, rate: int = RATE) -> Path:
         (NOISE[:RATE], "the sound is short, 1.0 s: 10 s is the least"),
         (0.02 * NOISE, "the sound is quiet, -40 dB of full scale"),
         (np.append(NOISE, np.zeros(3 * len(NOISE))), "74% of the sound is silence"),
-        (np.full(len(NOISE), 0.3), "one symbol, again and again"),
+        (np.append(0.3, np.full(len(NOISE), 0.3003)), "one symbol, again and again"),
+        (np.append(NOISE, [1.5, -2, 0]), "2 samples over 1 clipped: give data.gain=peak"),
     ],
 )
 def test_the_faults_that_a_training_tells(wave: Wave, said: str, tmp_path: Path) -> None:
     data = DataConfig(path=[str(leave(tmp_path / "a.wav", wave))])
     corpus = load_corpus(data, Session(Catalogue(), lambda text: None))
     assert isinstance(corpus.codec, MuLaw)
-    faults = sound_faults(corpus.whole, corpus.codec, data)
+    faults = sound_faults(corpus, data)
     assert len(faults) == bool(said)
     assert said in "".join(map(str, faults))
     data.trim_silence = 40  # which cures silence
-    cured = sound_faults(corpus.whole, corpus.codec, data)
+    cured = sound_faults(corpus, data)
     assert cured == (faults if "silence" not in said else [])
+    gains = [fault for fault in faults if "gain" in fault.keys]  # which a known codec has
+    assert sound_faults(corpus, data, known=True) == ([] if gains else cured)
 
 
 def test_a_gain_mends_what_is_quiet() -> None:
     codec = MuLaw(256, RATE, 100.0)
-    assert not sound_faults(Part.of(codec.encode(0.02 * NOISE)), codec, DataConfig())
+    corpus = Corpus(Part.of(codec.encode(0.02 * NOISE)), codec, "", "")
+    assert not sound_faults(corpus, DataConfig())
 
 
 def test_silence_is_what_lies_far_below_the_rest() -> None:

@@ -120,12 +120,15 @@ def test_line_ends_of_windows_are_advised_against(run: Run, tmp_path: Path) -> N
     assert any(r"sed 's/\r$//'" in fault for fault in found["faults"])
 
 
-def test_a_gain_for_quiet_sound_is_in_the_command_line(run: Run, tmp_path: Path) -> None:
-    soundfile.write(tmp_path / "a.wav", NOISE * 0.02, 8000)
-    words = ("recipe=wav_generation", f"data.path={tmp_path / 'a.wav'}")
-    found, data = advised(run, *words)
+@pytest.mark.parametrize("times", [0.02, 4])
+def test_a_gain_that_sound_needs_is_in_the_command_line(
+    times: float, run: Run, tmp_path: Path
+) -> None:
+    for name, wave in {"a": NOISE * times, "short": NOISE[:9], "still": 0 * NOISE + 0.1}.items():
+        soundfile.write(tmp_path / f"{name}.wav", wave, 8000, "FLOAT")
+    found, data = advised(run, "recipe=wav_generation", f"data.path={tmp_path}")
     assert any("data.gain=peak" in fault for fault in found["faults"])
-    assert data.gain == "peak"
+    assert (data.gain, found["files"]) == ("peak", {"count": 1, "left_out": 2})
 
 
 def test_what_is_given_stays_though_it_is_the_default(run: Run, tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ def tone(rate: int = RATE) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
 
 PCM = (tone() * 32767).astype("<i2").tobytes()
 
+ANTIPHASE = (np.outer(tone(), [1, -1]) * 32767).astype("<i2").tobytes()
+
 
 def riff(
     data: bytes = PCM,
@@ -132,13 +134,9 @@ class Odd(NamedTuple):
     @property
     def keys(self) -> list[str]:
         """What makes the reading short: samples are no frames whose codec is fitted."""
-        return (
-            []
-            if self.name.endswith(
-                (".txt", ".html", ".jsonl", ".docx", ".epub", ".pdf", ".rtf", ".gz", ".mid")
-            )
-            else ["recipe=wav_generation"]
-        )
+        others = (".txt", ".html", ".jsonl", ".docx", ".epub", ".pdf", ".rtf", ".gz", ".mid")
+        by_content = self.name.endswith(others) or "." not in self.name
+        return [] if by_content else ["recipe=wav_generation"]
 
 
 def sound(name: str, content: Callable[[], bytes]) -> Odd:
@@ -174,7 +172,9 @@ FILES = (
     sound("mac.aiff", lambda: written("AIFF")),
     sound("sun.au", lambda: written("AU")),
     sound("apple.caf", lambda: written("CAF")),
-    refused("nist.sph", lambda: written("NIST"), "cannot be read as sound"),
+    sound("nist.sph", lambda: written("NIST")),
+    refused("paris.paf", lambda: written("PAF"), "of another format, or damaged"),
+    refused("psion.wve", lambda: written("WVE", "ALAW", 8000), "`ffmpeg -i psion.wve NEW.wav`"),
     sound("voc.voc", lambda: written("VOC", "PCM_16")),
     sound("flac24.flac", lambda: written("FLAC", "PCM_24")),
     sound("tagged.flac", lambda: ID3 + written("FLAC")),
@@ -188,6 +188,8 @@ FILES = (
     sound("piped.wav", lambda: riff(size=0xFFFFFFFF, whole=0xFFFFFFFF)),
     sound("16_too_many.wav", lambda: riff(size=len(PCM) + 16, whole=len(PCM) + 52)),
     refused("cut_short.wav", lambda: riff()[: 44 + len(PCM) // 2], "truncated"),
+    refused("cut_short", lambda: riff()[: 44 + len(PCM) // 2], "truncated"),
+    refused("header_cut", lambda: riff()[:30], "truncated"),
     sound("half_a_sample.wav", lambda: riff(PCM + b"\1")),
     sound(
         "chunks_before.wav",
@@ -211,7 +213,10 @@ FILES = (
     refused("no_samples.wav", lambda: riff(b""), "no samples"),
     refused("empty.wav", bytes, "empty"),
     refused("zeros.wav", lambda: bytes(40_000), "zeros.wav"),
-    refused("silence.wav", lambda: riff(bytes(2 * RATE * SECONDS)), "silen"),
+    refused("silence.wav", lambda: riff(bytes(2 * RATE * SECONDS)), "20 ms can be heard\n"),
+    refused("antiphase.wav", lambda: riff(ANTIPHASE, each=4, channels=2), "channel=0"),
+    refused("stereo.wav", lambda: riff(bytes(4 * RATE * SECONDS), each=4, channels=2), "heard\n"),
+    refused("constant.wav", lambda: riff(RATE * SECONDS * b"\1\2"), "20 ms can be heard\n"),
     refused("header_cut.wav", lambda: riff()[:30], "header_cut.wav"),
     refused("flac_cut.flac", lambda: written("FLAC")[:40_000], "truncated or damaged"),
     refused("page.wav", lambda: PAGE, "page.wav"),

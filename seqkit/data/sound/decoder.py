@@ -24,14 +24,21 @@ _UNTOLD = 1 << 40  # frames; libsndfile reports more if no header says how many
 _OPEN = 0x7EF00000  # bytes; a header says more if the sound was still to come
 _SLACK = 64  # bytes, of headers, that some recorders count twice
 _FORMATS = (
-    "aac,ac3,aiff,amr,asf,au,avi,caf,eac3,flac,loas,matroska,mov,mp3,mpeg,mpegts,ogg,tta,voc,w64,"
-    "wav,wv"
+    "aac,ac3,aiff,amr,asf,au,avi,caf,eac3,flac,loas,matroska,mov,mp3,mpeg,mpegts,nistsphere,ogg,"
+    "tta,voc,w64,wav,wv"
 )
 """Of FFmpeg's demuxers those that read one file; those of playlists would open others."""
 _BARE = (
     "if it is samples without a header, give it one, with its own rate, format and channels: "
     "ffmpeg -f s16le -ar 44100 -ac 1 -i FILE FILE.wav"
 )
+
+
+def begins_as_sound(begin: bytes) -> bool:
+    """Whether a file begins as sound does that may be cut off within its header."""
+    return begin[8:12] in (b"WAVE", b"AIFF", b"AIFC") or begin.startswith(
+        (b"fLaC\0", b"OggS\0", b".snd\0", b"caff\0", b"ID3\3\0", b"ID3\4\0", b"NIST_1A\n")
+    )
 
 
 class Seekable(io.BufferedReader):
@@ -102,7 +109,9 @@ def _hint(path: Path, begin: bytes) -> str:
     if place > 0 and begin[place + 8 :].startswith(b"WAVE"):
         command = f"tail -c +{place + 1} {shlex.quote(str(path))} > NEW.wav"
         return f"a WAV begins at its byte {place}: `{command}` takes it"
-    return _BARE if path.suffix.lower() in (".pcm", ".raw", "") else ""
+    if path.suffix.lower() in (".pcm", ".raw", ""):
+        return _BARE
+    return f"a converter may read it: `ffmpeg -i {shlex.quote(str(path))} NEW.wav`"
 
 
 class Decoder:
@@ -116,7 +125,7 @@ class Decoder:
         try:
             self._container = av.open(file, "r", options={"format_whitelist": _FORMATS})
         except av.FFmpegError as error:
-            fault = f"cannot be read as sound, or its end is missing: {error.strerror}"
+            fault = f"cannot be read as sound: of another format, or damaged: {error.strerror}"
             raise BadFileError(path, fault, _hint(path, begin)) from error
         tracks = [track for track in self._container.streams.audio if track.codec_context]
         if not tracks:

@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
+from seqkit.data import files
 from seqkit.data.files import BadFileError
 from seqkit.data.sound import Frames, Wave
-from seqkit.data.sound.decoder import Decoder, Seekable, opened
+from seqkit.data.sound.decoder import Decoder, Seekable, begins_as_sound, opened
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.machine import shared_cores
 from seqkit.foundation.wording import counted
@@ -23,7 +24,7 @@ from seqkit.foundation.wording import counted
 SUFFIXES = (
     *(".wav", ".wave", ".flac", ".aif", ".aiff", ".aifc", ".au", ".mp3", ".mp2", ".ogg", ".oga"),
     *(".opus", ".m4a", ".aac", ".3gp", ".amr", ".wma", ".caf", ".wv", ".webm", ".mka", ".mp4"),
-    ".mov",
+    *(".mov", ".w64", ".rf64", ".voc", ".sph", ".tta", ".ac3"),
 )
 """Endings of the files that are read as sound in a folder."""
 FRAMES = 1 << 13
@@ -37,9 +38,10 @@ _LARGEST = 3000  # of the denominator of a ratio, which is rounded for odd rates
 
 
 def is_sound(path: Path) -> bool:
-    """Whether a file opens as sound, whatever its name."""
+    """Whether a file begins or opens as sound, whatever its name."""
     with contextlib.suppress(BadFileError):
-        return bool(SoundReader(path).channels)
+        begins = path.is_file() and begins_as_sound(files.head(path))  # a pipe might never open
+        return begins or bool(SoundReader(path).channels)
     return False
 
 
@@ -57,6 +59,8 @@ class SoundReader:
             self.sample_rate, self.channels = sound.samplerate, sound.channels
             self.promised: int = sound.frames
             """How many frames the header says there are; 0 if it does not."""
+        self.varies = False
+        """Whether any frame, of those that were read, differs from the first one."""
         if self.sample_rate < _LEAST_RATE:
             fault = f"its header says {self.sample_rate} Hz: give it its true sample rate"
             raise BadFileError(path, fault)
@@ -123,7 +127,7 @@ class SoundReader:
         return (frames - self.offset for frames in blocks) if self._centred else blocks
 
     def _blocks(self, most: int = FRAMES) -> Iterator[Frames]:
-        read = 0
+        read, first = 0, None
         with self._sound() as sound:
             for frames in sound.blocks(most, dtype="float32", always_2d=True):
                 if not (np.abs(frames) <= _LOUDEST).all():
@@ -134,6 +138,8 @@ class SoundReader:
                         fault = f"sample {read + index} is {value:g}, and full scale is 1"
                         hint = "cut it out, or divide whole numbers by 32768"
                     raise BadFileError(self.path, fault, hint)
+                first = frames[0] if read == 0 else first
+                self.varies = self.varies or bool((frames != first).any())
                 read += len(frames)
                 yield frames
         if read == 0:
@@ -147,7 +153,8 @@ class SoundReader:
         """The file from its beginning. Raises BadFileError, also for what fails as it is read."""
         try:
             if self._content is None and not stat.S_ISREG(self.path.stat().st_mode):
-                raise BadFileError(self.path, "no file of sound")  # a pipe might never open
+                fault = "it is a folder" if self.path.is_dir() else "it is no file"
+                raise BadFileError(self.path, fault)  # a pipe might never open
             raw = io.FileIO(self.path) if self._content is None else io.BytesIO(self._content)
             with Seekable(raw) as file:
                 yield opened(self.path, file)
