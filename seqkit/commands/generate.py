@@ -53,7 +53,9 @@ def _run(keys: Keys, catalogue: Catalogue, console: Console, interrupts: Interru
             raise ConfigError("out=-: a pipe takes one stream, a terminal none: give out=NAME.wav")
     else:
         folder = Path() if saved.name else samples_folder(saved.file)
-        medium.check_files(files or [folder / f"generated{medium.suffix}"])
+        for file in files:
+            if problem := medium.refusal(file):
+                raise ConfigError(f"{file}: {problem}")
     advice = f"Try fewer {many}" + (", or device=cpu." if chosen.type == "cuda" else ".")
     with device.memory_errors(advice):
         sample = Sample(medium, shown, request.length, console, interrupts, keys.streams)

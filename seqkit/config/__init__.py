@@ -6,7 +6,7 @@ keys from them.
 
 import operator
 from collections.abc import Iterator
-from dataclasses import Field, dataclass, field, replace
+from dataclasses import Field, dataclass, field
 from typing import Any
 
 from seqkit.config.data import HIGHEST_RATE as HIGHEST_RATE
@@ -121,14 +121,6 @@ def set_value(config: Config, name: str, value: object) -> None:
     """Set a key by its dotted name."""
     holder, _, key = name.rpartition(".")
     setattr(getattr(config, holder) if holder else config, key, value)
-
-
-def as_data_asks(config: Config) -> Config:
-    """The config with a network for its data: an input beside labels, and an end of documents."""
-    data, model = config.data, config.model
-    ends = data.cuts_files if model.ends is None else model.ends
-    embedded = "embedding" if data.label else model.input
-    return replace(config, model=replace(model, ends=ends, input=embedded))
 
 
 def check(config: Config) -> None:

@@ -135,20 +135,12 @@ class Corpus:
             record["labels"] = self.labels.summary
         return record
 
-    @property
-    def picks_documents(self) -> bool:
-        """Whether a split of text takes some of every label, and of a list some from everywhere.
-
-        It does not of a list of very many symbols.
-        """
-        is_list = self.whole_documents and len(self.whole) <= _PICKED
-        return (self.whole.labels is not None or is_list) and self.codec.kind != "audio"
-
     def split(self, fractions: list[float]) -> tuple[Part, Part, Part]:
         """Training, validation and test parts; a part may be empty.
 
         Parts of the data set's own are taken as they are, and the other fractions share the rest
-        by position, in this order; see `picks_documents`. A document that is cut goes on as a new
+        by position, in this order. Of text they take some of every label, and of a list, unless it
+        has very many symbols, some from everywhere. A document that is cut goes on as a new
         document in the next part.
         """
         training, validation, test = fractions
@@ -162,7 +154,8 @@ class Corpus:
         if own_test or own_validation:
             rest = training + validation + test
             training, validation, test = (x / rest for x in (training, validation, test))
-        if self.picks_documents:
+        is_list = self.whole_documents and len(self.whole) <= _PICKED
+        if self.codec.kind != "audio" and (self.whole.labels is not None or is_list):
             parts = self._pick(end, training, validation)
         else:
             first, second = self._places(end, training, validation, test)

@@ -16,7 +16,7 @@ from seqkit.data.file_search import Search, is_folder
 from seqkit.data.files import stamp
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Progress, unseen
-from seqkit.foundation.errors import ConfigError, DataError, failures_of
+from seqkit.foundation.errors import DataError
 from seqkit.foundation.wording import composed
 
 
@@ -97,21 +97,6 @@ class Folders:
         if chosen and not Path(chosen).is_dir():
             raise DataError(f"SEQKIT_DATA_DIR={chosen}: no such folder")
         return Path(chosen) if chosen else None
-
-
-def locate(name: str, catalogue: Catalogue, folders: Folders) -> Located:
-    """Find the files of the data set `name`.
-
-    Raises:
-        ConfigError: nothing has the name, or what has it fails.
-        DataError: the data set cannot be had.
-    """
-    dataset = catalogue.find("datasets", name)
-    with failures_of(f"data.dataset={name}: its locate(folders)"):
-        located = dataset.locate(folders)
-    if not isinstance(located, Located):
-        raise ConfigError(f"data.dataset={name}: locate(folders) returns no Located(path, name)")
-    return located
 
 
 def _rank(name: str) -> bytes:

@@ -39,15 +39,11 @@ class Labels:
         """How many values each label has."""
         return [len(values) for values in self.values.values()]
 
-    def named(self, combination: Combination) -> dict[str, str]:
-        """The values of a combination, by their labels' names."""
-        pairs = zip(self.values.items(), combination, strict=True)
-        return {name: values[number - 1] for (name, values), number in pairs if number}
-
     def describe(self, combination: Combination) -> str:
         """As it is asked for: `austen`, or `digit:7,speaker:jackson`; none without labels."""
+        pairs = zip(self.values.items(), combination, strict=True)
+        named = [(name, values[number - 1]) for (name, values), number in pairs if number]
         several = len(self.values) > 1
-        named = self.named(combination).items()
         return ",".join(f"{name}:{value}" if several else value for name, value in named) or "none"
 
     @property

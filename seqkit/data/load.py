@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from seqkit.config import DataConfig
-from seqkit.data import codecs, corpus_cache, datasets, labels
+from seqkit.data import codecs, corpus_cache, labels
 from seqkit.data.codecs import Codec, Quantiser, SoundCodec
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders, Located, Source
@@ -15,7 +15,7 @@ from seqkit.data.file_search import Search
 from seqkit.data.labels import Labels
 from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
-from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.errors import ConfigError, DataError, failures_of
 from seqkit.foundation.ranks import Session
 
 _WORDS = {"text": "text", "bytes": "bytes", "audio": "sound"}
@@ -142,7 +142,11 @@ def _locate(data: DataConfig, catalogue: Catalogue, folders: Folders) -> Located
         more = f" and {len(others)} more" if others else ""
         located = Located(path, f"{path.name or path}{more}", others=tuple(others))
     elif data.dataset:
-        located = datasets.locate(data.dataset, catalogue, folders)
+        dataset, named = catalogue.find("datasets", data.dataset), f"data.dataset={data.dataset}"
+        with failures_of(f"{named}: its locate(folders)"):
+            located = dataset.locate(folders)
+        if not isinstance(located, Located):
+            raise ConfigError(f"{named}: locate(folders) returns no Located(path, name)")
     else:
         raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or a recipe with a data.dataset")
     own = {key: value for key in ("validation", "test") if (value := getattr(data, key))}

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TypeVar
 
 from seqkit.foundation.device import HOST, Device
@@ -40,14 +40,14 @@ T = TypeVar("T")
 def own_cores(root: Path = Path("/")) -> int:
     """How many cores this process may use: a container may see 64 and get the time of two.
 
-    `root` is where the system's files are looked for.
+    A container sees its own control group (version 2) as the outermost. `root` is where the
+    system's files are looked for.
     """
     affinity = getattr(os, "sched_getaffinity", None)  # only Linux has it
     granted = len(affinity(0)) if affinity else os.cpu_count() or 1
-    for group in _groups(root):
-        with contextlib.suppress(OSError, ValueError):  # the word max: no bound
-            quota, period = map(int, (group / "cpu.max").read_text().split())
-            granted = min(granted, math.ceil(quota / period))
+    with contextlib.suppress(OSError, ValueError):  # the word max: no bound
+        quota, period = map(int, (root / "sys/fs/cgroup/cpu.max").read_text().split())
+        granted = min(granted, math.ceil(quota / period))
     return granted
 
 
@@ -81,19 +81,6 @@ def free_bytes(device: Device) -> int | None:
         return 1024 * (kilobytes["MemAvailable:"] + kilobytes["SwapFree:"])
     except (OSError, KeyError):  # no Linux, or one that does not tell
         return None
-
-
-def _groups(root: Path) -> Iterator[Path]:
-    """The folders of the process's control groups (version 2), from its own to the outermost.
-
-    A container sees its own group as the outermost, under whatever path the host gave it: folders
-    that are not there are among these, too.
-    """
-    with contextlib.suppress(OSError):
-        for line in (root / "proc/self/cgroup").read_text().splitlines():
-            if line.startswith("0::"):
-                group = PurePosixPath(line.removeprefix("0::").lstrip("/"))
-                yield from (root / "sys/fs/cgroup" / level for level in (group, *group.parents))
 
 
 @contextlib.contextmanager

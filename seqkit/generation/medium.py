@@ -136,12 +136,11 @@ class Text:
             raise ConfigError("until is empty: give the text that ends a sample, or document")
         return self.encode("until", to_bytes(text) if self._codec.kind == "bytes" else text)
 
-    def check_files(self, files: list[Path]) -> None:
-        """Refuse files of a kind that is not written: of sound. Raises ConfigError."""
-        for file in files:
-            if file.suffix.lower() == writer.SUFFIX:
-                hint = f"give {file.with_suffix('.txt')}"
-                raise ConfigError(f"{file}: this model writes text, no sound: {hint}")
+    def refusal(self, file: Path) -> str | None:
+        """Why a file of such a name is not written; None if it is."""
+        if file.suffix.lower() == writer.SUFFIX:
+            return f"this model writes text, no sound: give {file.with_suffix('.txt')}"
+        return None
 
     def decode(self, symbols: npt.ArrayLike) -> str | bytes:
         """What symbols (N,) stand for."""
@@ -235,11 +234,7 @@ class Sound:
             "until=document for a model that was trained with model.ends=true"
         )
 
-    def check_files(self, files: list[Path]) -> None:
-        """Raises ConfigError for what is not written so."""
-        for file in files:
-            if problem := writer.refusal(file):
-                raise ConfigError(f"{file}: {problem}")
+    refusal = staticmethod(writer.refusal)
 
     def decode(self, symbols: npt.ArrayLike) -> Wave | Frames:
         """A wave (N,), or (N, 2)."""

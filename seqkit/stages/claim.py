@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from seqkit.config import ARITHMETIC_KEYS, Config, as_data_asks, values_of
+from seqkit.config import ARITHMETIC_KEYS, Config, values_of
 from seqkit.data import files
 from seqkit.data.codecs import Characters
 from seqkit.data.corpus import Corpus
@@ -173,7 +173,10 @@ def filled_up(config: Config, saved: Checkpoint, notice: Notice) -> Config:
 
 
 def as_kept(config: Config) -> Config:
-    """The config as a run keeps it: known from every folder, and with what its data ask for."""
+    """The config as a run keeps it: known from every folder, and with what its data ask for.
+
+    That is an input beside labels, and an end of documents that are cut within files.
+    """
     kept = replace(
         config,
         seed=config.fixed_seed,
@@ -182,7 +185,9 @@ def as_kept(config: Config) -> Config:
         prompt_file=config.prompt_file and str(Path(config.prompt_file).absolute()),
         prompt_audio=config.prompt_audio and str(Path(config.prompt_audio).absolute()),
     )
-    return as_data_asks(kept)
+    ends = kept.data.cuts_files if kept.model.ends is None else kept.model.ends
+    embedded = "embedding" if kept.data.label else kept.model.input
+    return replace(kept, model=replace(kept.model, ends=ends, input=embedded))
 
 
 def differences(config: Config, stored: Config) -> tuple[str, ...]:

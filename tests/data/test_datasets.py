@@ -2,9 +2,8 @@
 
 import pytest
 
-from seqkit.data import datasets, download
+from seqkit.data import download
 from seqkit.data.datasets import Folders
-from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.errors import DataError
 
 
@@ -16,11 +15,11 @@ def test_spoken_digits_are_looked_for_in_the_users_folder(
 
     monkeypatch.setattr(download, "_download", offline)
     with pytest.raises(DataError, match="no answer"):
-        datasets.locate("spoken_digits", Catalogue(), folders)
+        download.SPOKEN_DIGITS.locate(folders)
     assert folders.data is not None
     kept = folders.data / "fsdd" / "recordings"
     kept.mkdir(parents=True)
-    located = datasets.locate("spoken_digits", Catalogue(), folders)
+    located = download.SPOKEN_DIGITS.locate(folders)
     assert located.path == kept
     names = ["0_george_0.wav", "9_theo_4.wav", "0_george_5.wav", "3_lucas_14.wav"]
     assert [located.part_of(name) for name in names] == [2, 2, 0, 0]

@@ -23,7 +23,6 @@ def test_named_groups_give_several_labels() -> None:
         "digit:7,speaker:bob",
         "digit:7,speaker:ann",
     ]
-    assert found.named(of_documents[1]) == {"digit": "7", "speaker": "bob"}
 
 
 def test_all_documents_of_a_file_have_its_label() -> None:

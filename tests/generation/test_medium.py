@@ -65,9 +65,8 @@ def test_a_sample_is_saved_and_shown(tmp_path: Path) -> None:
 
 
 def test_text_is_not_written_under_a_name_of_sound() -> None:
-    TEXT.check_files([Path("a.txt"), Path("wav")])
-    with pytest.raises(ConfigError, match=r"a\.WAV: this model writes text, no sound: give a\.txt"):
-        TEXT.check_files([Path("a.WAV")])
+    assert TEXT.refusal(Path("a.txt")) is None and TEXT.refusal(Path("wav")) is None
+    assert TEXT.refusal(Path("a.WAV")) == "this model writes text, no sound: give a.txt"
 
 
 def test_prompts_are_recordings(tmp_path: Path) -> None:
@@ -115,11 +114,10 @@ def test_a_file_holds_the_sound(tmp_path: Path) -> None:
     wave = 0.5 * np.sin(2 * np.pi * np.arange(48000) / 80).astype(np.float32)
     symbols = codec.encode(wave)
     medium, file = medium_of(codec), tmp_path / "a.wav"
-    medium.check_files([file])
-    with pytest.raises(ConfigError, match=r"a\.mp3: sound is written as \.wav: `ffmpeg -i"):
-        medium.check_files([file.with_suffix(".mp3")])
-    with pytest.raises(ConfigError, match=r"a\.txt: sound is written as \.wav$"):
-        medium.check_files([file.with_suffix(".txt")])
+    assert medium.refusal(file) is None
+    said = medium.refusal(file.with_suffix(".mp3"))
+    assert said and said.startswith("sound is written as .wav: `ffmpeg -i")
+    assert medium.refusal(file.with_suffix(".txt")) == "sound is written as .wav"
     with medium.open(file, overwrite=False) as write:
         for piece in np.array_split(symbols, 7):
             write(piece)
