@@ -10,12 +10,13 @@ from seqkit.foundation import stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.run_folders import find_runs
-from seqkit.foundation.wording import aligned, duration, first_of, visible_line
+from seqkit.foundation.wording import aligned, counted, duration, first_of, visible_line
 from seqkit.runs.record import Record, read
 
 _SECTIONS = ("data", "model", "optimizer", "train")
 _KEYS = ("recipe", "seed", "init_from", "device")  # of the root, that shape a training
 _OUTCOMES = ("finished", "diverged")
+_MOST = 8  # columns of keys
 _LIKE = {"True": "yes", "False": "no"}
 
 
@@ -45,7 +46,14 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
         found = {"runs": rows, "differing": differing, "left_out": [*map(str, others)]}
         stdout.write(json.dumps(found))
     else:
-        stdout.write(_table(rows, differing))
+        columns = differing
+        if len(columns) > _MOST:
+            values = {name: [row["settings"][name] for row in rows] for name in columns}
+            columns = [name for name in columns if all(map(_is_given, values[name]))][:_MOST]
+            left = len(differing) - len(columns)
+            more = counted(left, "more key differs", "more keys differ")
+            console.notice(f"{more}: json=true has all")
+        stdout.write(_table(rows, columns))
 
 
 def _data(record: Record) -> str:
@@ -88,11 +96,11 @@ def _row(record: Record, differing: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _table(rows: Sequence[dict[str, Any]], differing: Sequence[str]) -> str:
+def _table(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> str:
     """A line for each run."""
-    last = [name.rpartition(".")[2] for name in differing]  # where that leaves no doubt
+    last = [name.rpartition(".")[2] for name in columns]  # where that leaves no doubt
     short = [
-        word if last.count(word) == 1 else name for name, word in zip(differing, last, strict=True)
+        word if last.count(word) == 1 else name for name, word in zip(columns, last, strict=True)
     ]
     like = ["like it"] if any(row["likeness"] for row in rows) else []
     cells = [["run", "loss", "bits", "steps", "time", "parameters", "outcome", *like, *short]]
@@ -107,13 +115,17 @@ def _table(rows: Sequence[dict[str, Any]], differing: Sequence[str]) -> str:
             row["parameters"] and f"{row['parameters']:,}",
             row["outcome"],
             *(_LIKE.get(str((row["likeness"] or {}).get("is_like"))) for _ in like),
-            *row["settings"].values(),
+            *(row["settings"][name] for name in columns),
         ]
         cells.append([visible_line(_shown(value)) for value in shown])
     return "\n".join(aligned(cells))
 
 
+def _is_given(value: Any) -> bool:
+    return value not in (None, "", [])
+
+
 def _shown(value: Any) -> str:
-    if isinstance(value, list):
-        return ",".join(map(str, value)) or "-"
-    return "-" if value is None or value == "" else str(value)
+    if isinstance(value, list) and value:
+        return ",".join(map(str, value))
+    return str(value) if _is_given(value) else "-"

@@ -116,20 +116,19 @@ class Search:
             self._refuse(BadFileError.of(Path(error.filename), error))
 
         for name, folders, names in os.walk(folder, onerror=refused, followlinks=True):
-            place, real, reason = Path(name), os.path.realpath(name), ""
+            place, real = Path(name), os.path.realpath(name)
             if real in seen or (place != folder and top.is_relative_to(real)):
-                reason = "linked in a circle or twice"
-            elif place != folder and is_run(place):
-                reason = "holding a run"
-            if reason:
-                self.left_out[reason] += 1
+                self.left_out["linked in a circle or twice"] += 1
                 folders.clear()
                 continue
             seen.add(real)
             hidden = {each for each in (*folders, *names) if each.startswith(".")}
-            self.left_out.update(["hidden"] * len(hidden))
-            folders[:] = sorted({*folders} - hidden)
-            yield from (place / each for each in names if each not in hidden)
+            runs = {each for each in {*folders} - hidden if is_run(place / each)}
+            logs = {f"{run}.log" for run in runs} & {*names}  # which a sweep writes beside them
+            reasons = {"hidden": hidden, "holding a run": runs, "the log of a run": logs}
+            self.left_out.update({reason: len(those) for reason, those in reasons.items() if those})
+            folders[:] = sorted({*folders} - hidden - runs)
+            yield from (place / each for each in names if each not in hidden | logs)
 
     def _kind_of(self, paths: Sequence[Path], found: Sequence[Entry]) -> str:
         """Whether data.kind=auto takes the paths for sound or for text.

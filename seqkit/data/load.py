@@ -99,9 +99,12 @@ def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:
     else:
         kind, reader = codec.kind, "the checkpoint"
         if data.codec not in ("auto", codec.name):
+            same = f": give data.codec={codec.name}"
+            if codecs.find(data.codec, catalogue).kind != kind:
+                same = f" and reads {_WORDS[kind]}"
             raise ConfigError(
-                f"data.codec={data.codec}: the checkpoint was trained with {codec.name}; "
-                "leave the key out"
+                f"data.codec={data.codec}, of the recipe or the command line: the checkpoint was "
+                f"trained with {codec.name}{same}"
             )
     if asked not in ("auto", kind):
         raise ConfigError(
@@ -132,12 +135,15 @@ def check_same(data: DataConfig, codec: SoundCodec) -> None:
         asked, default = getattr(data, key), getattr(DataConfig(), key)
         if asked not in (value, default):
             raise ConfigError(
-                f"data.{key}={asked}: the checkpoint was trained with {value}; leave the key out"
+                f"data.{key}={asked}, of the recipe or the command line: the checkpoint has "
+                f"{value}: give data.{key}={value}"
             )
 
 
 def _locate(data: DataConfig, catalogue: Catalogue, folders: Folders) -> Located:
     if data.path:
+        if data.dataset:  # it comes after the path, but may be mistyped
+            catalogue.find("datasets", data.dataset)
         path, *others = map(Path, data.path)
         more = f" and {len(others)} more" if others else ""
         located = Located(path, f"{path.name or path}{more}", others=tuple(others))

@@ -158,15 +158,14 @@ def _check_range(name: str, value: Any, bounds: Any) -> None:
     if real and not math.isfinite(value):
         raise ConfigError(f"{name}={value}: give a finite number")
     minimum, above, maximum = bounds["minimum"], bounds["above"], bounds["maximum"]
-    if isinstance(value, numbers.Integral) and maximum is None:
+    if maximum is None and isinstance(value, numbers.Integral) and int(value) > _LARGEST:
         maximum = _LARGEST
-    if minimum is not None and value < minimum:
-        raise ConfigError(f"{name}={value}: give a value of at least {minimum:g}")
-    if above is not None and value <= above:
-        raise ConfigError(f"{name}={value}: give a value above {above:g}")
-    if maximum is not None and value > maximum:
-        most = maximum if isinstance(maximum, int) else f"{maximum:g}"
-        raise ConfigError(f"{name}={_cut(str(value))}: give a value of at most {most}")
+    low = (minimum is not None and value < minimum) or (above is not None and value <= above)
+    if low or (maximum is not None and value > maximum):
+        limits = {"of at least": minimum, "above": above, "of at most": maximum}
+        words = [f"{how} {limit}" for how, limit in limits.items() if limit is not None]
+        allowed = " and ".join(words).replace("and of", "and")
+        raise ConfigError(f"{name}={_cut(str(value))}: give a value {allowed}")
 
 
 def nearest(name: str, names: list[str]) -> str:

@@ -14,7 +14,7 @@ from seqkit.foundation import dropped
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import CheckpointError, ConfigError
-from seqkit.foundation.run_folders import READY_MADE, SUFFIX, find_checkpoint, is_run
+from seqkit.foundation.run_folders import READY_MADE, SAVED, SUFFIX, find_checkpoint, is_run
 from seqkit.runs import checkpoint
 from seqkit.runs.checkpoint import Checkpoint
 
@@ -58,8 +58,22 @@ def load_checkpoint(
     if by_path and name in ready_made():
         console.notice(f"{name}: what is here, not the ready-made model")
     with console.progress("reading the checkpoint"):
-        saved = checkpoint.load(file, catalogue)
+        try:
+            saved = checkpoint.load(file, catalogue)
+        except CheckpointError as error:
+            if not (whole := _whole_beside(file, catalogue)):
+                raise
+            raise type(error)(f"{error}; {whole} of the same run is whole") from error
     return saved if by_path else dataclasses.replace(saved, name=name)
+
+
+def _whole_beside(file: Path, catalogue: Catalogue) -> Path | None:
+    """The first checkpoint beside one of a run that can be read."""
+    others = [file.with_name(f"{name}{SUFFIX}") for name in SAVED]
+    for other in others if file in others else []:
+        with contextlib.suppress(CheckpointError):
+            return checkpoint.load(other, catalogue).file
+    return None
 
 
 def located(name: str) -> Path:

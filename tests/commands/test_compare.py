@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from seqkit.cli import main
+from seqkit.commands import compare
 from tests.conftest import SENTENCE, TINY, Run, summary_of
 
 
@@ -33,7 +34,9 @@ def runs(made: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(made, tmp_path / "runs"))
 
 
-def test_a_table_best_first_of_what_differs(run: Run, runs: Path) -> None:
+def test_a_table_best_first_of_what_differs(
+    run: Run, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shown = run.ok("compare", f"runs={runs}/[bg]*")
     heading, better, worse = shown.out.decode().splitlines()
     assert heading.split() == [
@@ -44,6 +47,10 @@ def test_a_table_best_first_of_what_differs(run: Run, runs: Path) -> None:
     assert worse.split()[-2:] == ["0.01", "4"]
     assert float(better.split()[1]) < float(worse.split()[1])
     assert "left out" not in shown.err
+    monkeypatch.setattr(compare, "_MOST", 1)
+    shown = run.ok("compare", f"runs={runs}/[bg]*")
+    assert shown.out.decode().splitlines()[0].split()[-2:] == ["outcome", "lr"]
+    assert "1 more key differs: json=true has all" in shown.err
 
 
 def test_different_data_is_said_to_be_different(run: Run, runs: Path) -> None:

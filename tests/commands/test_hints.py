@@ -46,8 +46,9 @@ HINTS = [
     ("evaluate checkpoint={run} data.path=strange.txt", "(data.unknown=skip)"),
     ("evaluate checkpoint={run} data.path=strange.txt", "(data.unknown=nearest)"),
     ("evaluate checkpoint={run} data.path=accents.txt", "(data.unknown=nearest)"),
-    ("evaluate checkpoint={run} data.path=text.txt data.codec=mu_law", "leave the key out",
-     "-data.codec"),
+    ("evaluate checkpoint={sound} data.path=stereo.wav data.codec=spectral", GIVEN),
+    ("evaluate checkpoint={sound} data.path=stereo.wav data.levels=64", GIVEN),
+    ("generate checkpoint=bad length=5", r"best\.s\w+: .*; (\S+) of the same", r"checkpoint=\1"),
     ("score checkpoint={run} data.path=text.txt out=a.html", "give (out=NAME.jsonl)"),
     ("export checkpoint={run}", r"give (out=FILE.html)"),
     ("export checkpoint={run}", r"or (out=FILE\.s\w+)"),
@@ -110,6 +111,8 @@ def place(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     sounds = {"stereo": noise, "quiet": noise * 0.01, "silent": silent}
     for name, wave in {**sounds, "antiphase": noise[:, :1] * [1, -1]}.items():
         soundfile.write(folder / f"{name}.wav", wave, 8000)
+    bad = shutil.copytree(trained, folder / "bad") / "checkpoints" / "best.safetensors"
+    bad.write_bytes(bad.read_bytes()[:-1] + b"\0")
     run = shutil.copytree(trained, folder / "sgd")
     for file in (run / "checkpoints").iterdir():
         saved = checkpoint.load(file, Catalogue())

@@ -50,6 +50,13 @@ REFUSED = [
     ("recipe=shakespeare checkpoint=my_run", 2, "did you mean init_from=my_run,"),
     ("recipe=shakespeare data.path=foo://bucket/a.txt", 2, "a.txt: download it, or write it to "),
     ("recipe=wav_generation data.path=stereo.wav data.channels=2", 2, "give data.codec=spectral"),
+    ("recipe=wav_generation data.levels=4096", 2, "a value of at least 2 and at most 1024"),
+    (
+        "recipe=my_sound data.path=stereo.wav init_from={run}",
+        2,
+        "trained with characters and reads text",
+    ),
+    ("generate checkpoint={sound} prompt_audio=.", 3, "it is a folder: give a recording"),
     ("--multirun recipe=shakespeare model.num_layers=1,0", 2, "model.num_layers=0"),
     ("--multirun generate checkpoint=x", 2, "--multirun"),
     ("--multirun run_dir=s seed=1,2", 2, "no recipe: a sweep needs one"),
@@ -81,6 +88,7 @@ REFUSED = [
     ("recipe=shakespeare data.path=text.txt model.ends=true", 2, "each document is a file"),
     ("recipe=shakespeare data.path=text.txt data.document=line data.kind=bytes", 2, "as bytes"),
     ("recipe=shakespeare data.dataset=none", 2, "no data set named none"),
+    ("recipe=shakespeare data.dataset=none data.path=text.txt", 2, "no data set named none"),
     ("recipe=shakespeare data.path=text.txt data.kind=hf", 2, "that is gone: the library"),
     ("play host=0.0.0.0 checkpoint=shakespeare", 2, "ssh -L"),
     # Data that are not there, or none.

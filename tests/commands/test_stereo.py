@@ -30,7 +30,7 @@ def test_a_stereo_recording_becomes_stereo_files_and_is_scored(run: Run, tmp_pat
     words = (place, "device=cpu")
     run.ok("evaluate", *words)
     said = run.fails(2, "evaluate", *words, take, "data.channels=1")
-    assert "data.channels=1: the checkpoint was trained with 2; leave the key out" in said
+    assert "data.channels=1, of the recipe or the command line: the checkpoint has 2: give " in said
     windowed = run.json("evaluate", *words, take, "protocol=windowed", "window=255")
     assert windowed["window"] == 256  # whole frames
 

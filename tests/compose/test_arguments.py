@@ -36,7 +36,10 @@ def test_whole_numbers_may_be_written_as_powers_of_ten(given: str, steps: int) -
     ("argument", "said"),
     [
         ("train.max_steps=abc", "train.max_steps=abc: expected a whole number"),
-        ("train.max_steps=1e10", "train.max_steps=10000000000: give a value of at most 2147483647"),
+        (
+            "train.max_steps=1e10",
+            "train.max_steps=10000000000: give a value of at least 1 and at most 2147483647",
+        ),
         ("length=1e99", "length=9999999999999999"),
         ("json=maybe", "json=maybe: expected true or false"),
         ("temperature=warm", "temperature=warm: expected a number"),
@@ -52,7 +55,10 @@ def test_whole_numbers_may_be_written_as_powers_of_ten(given: str, steps: int) -
         ("model.dropout=1.5", "at most 0.95"),
         ("model.input_dropout=0.1", "one-hot rows have no units to drop"),
         ("optimizer.lr=nan", "finite"),
-        ("train.input_noise=1", "train.input_noise=1.0: give a value of at most 0.95"),
+        (
+            "train.input_noise=1",
+            "train.input_noise=1.0: give a value of at least 0 and at most 0.95",
+        ),
         ("train.jump_after=0.05", "train.jump_after=0.05: in so short a passage nothing is heard"),
         ("data.split=[0.5,0.1]", "three fractions"),
         ("data.split=[a,b,c]", "data.split=[a,b,c]: expected a number"),

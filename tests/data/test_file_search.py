@@ -81,11 +81,11 @@ def test_runs_are_no_data(tree: Path) -> None:
     config = to_yaml(Config()).encode()
     saved = b'\0\0{"__metadata__":{"seqkit":"'
     fill(tree / "runs" / "a", {"config.yaml": config, "checkpoints/last.safetensors": saved})
-    fill(tree / "runs", {"notes.txt": b"mine"})
+    fill(tree / "runs", {"notes.txt": b"mine", "a.log": b"of a sweep", "b.log": b"mine"})
     chosen = search()
     assert "runs/notes.txt" in (names := list(chosen.named([tree])))
     assert not [name for name in names if name.startswith("runs/a")]
-    assert chosen.left_out["holding a run"] == 1
+    assert (chosen.left_out["holding a run"], chosen.left_out["the log of a run"]) == (1, 1)
 
 
 def test_sound_goes_by_its_name_and_bytes_by_nothing(tmp_path: Path) -> None:
