@@ -6,9 +6,11 @@ enough in them; on a GPU it may be one that was made for that.
 
 from collections.abc import Callable, Collection
 from dataclasses import fields
+from itertools import islice
 from typing import Any
 
 from seqkit.config import Config, DataConfig, values_of
+from seqkit.data import files
 from seqkit.data.corpus import Corpus
 from seqkit.data.datasets import Folders
 from seqkit.data.load import find
@@ -17,11 +19,12 @@ from seqkit.foundation.device import Device
 from seqkit.foundation.wording import command_line
 
 _FOR_TEXT, _FOR_SOUND = "shakespeare", "my_sound"
-FOR_LINES = "names"
-"""The recipe for a list, a document a line."""
+_FOR_LINES = "names"  # for a list, a document a line
+_LOOKED_AT, _ENTRIES, _MOSTLY = 8, 50, 0.9  # files, and of a list the lines that are entries
+_ENTRY, _STOPS = 30, ".,;:!?{}…。、"  # characters, and those that end no entry
 _MINUTES, _MINUTES_MORE = 6.0, 2.0  # of training, and with weights to start from
 _FOR_GPU = {"text": "shakespeare_large", "bytes": "text_large", "audio": "spoken_digits_large"}
-_ANYWHERE = FOR_LINES, _FOR_SOUND  # as good on a GPU
+_ANYWHERE = _FOR_LINES, _FOR_SOUND  # as good on a GPU
 _LARGE_TEXT = 2_000_000  # symbols from which text_large is the better of the two
 _UNITS = {128: (2, 100_000), 256: (15, 1_000_000)}
 """Units of a layer at most, for fewer minutes or symbols than these."""
@@ -36,7 +39,16 @@ def fitting_recipe(data: DataConfig, folders: Folders, catalogue: Catalogue) -> 
         ConfigError: neither path nor data set, or keys that do not fit each other.
         DataError: the data cannot be found.
     """
-    return _FOR_SOUND if find(data, None, catalogue, folders).is_sound else _FOR_TEXT
+    source = find(data, None, catalogue, folders)
+    if source.is_sound:
+        return _FOR_SOUND
+    heads = [files.head(file) for file in islice(source.documents.values(), _LOOKED_AT)]
+    lines = [line for begin in heads for line in begin.decode(data.encoding, "replace").split("\n")]
+    entries = sum(
+        0 < len(line) <= _ENTRY and line[-1] not in _STOPS for line in map(str.strip, lines)
+    )
+    is_list = data.kind != "bytes" and entries >= max(_MOSTLY * len(lines), _ENTRIES)
+    return _FOR_LINES if data.document == "line" or (is_list and not data.cuts_files) else _FOR_TEXT
 
 
 def advise(

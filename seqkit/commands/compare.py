@@ -46,11 +46,9 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
         found = {"runs": rows, "differing": differing, "left_out": [*map(str, others)]}
         stdout.write(json.dumps(found))
     else:
-        columns = differing
-        if len(columns) > _MOST:
-            values = {name: [row["settings"][name] for row in rows] for name in columns}
-            columns = [name for name in columns if all(map(_is_given, values[name]))][:_MOST]
-            left = len(differing) - len(columns)
+        given = [n for n in differing if all(_shown(row["settings"][n]) != "-" for row in rows)]
+        columns = differing if len(differing) <= _MOST else given[:_MOST]
+        if left := len(differing) - len(columns):
             more = counted(left, "more key differs", "more keys differ")
             console.notice(f"{more}: json=true has all")
         stdout.write(_table(rows, columns))
@@ -121,11 +119,7 @@ def _table(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> str:
     return "\n".join(aligned(cells))
 
 
-def _is_given(value: Any) -> bool:
-    return value not in (None, "", [])
-
-
 def _shown(value: Any) -> str:
-    if isinstance(value, list) and value:
-        return ",".join(map(str, value))
-    return str(value) if _is_given(value) else "-"
+    if isinstance(value, list):
+        return ",".join(map(str, value)) or "-"
+    return "-" if value is None or value == "" else str(value)

@@ -87,7 +87,7 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
     if not (config.data.path or config.data.dataset):
         raise ConfigError("no data: give data.path=FILE_OR_FOLDER, or run_dir=FOLDER of a run")
     config.data.path = files.on_disk(config.data.path, console.notice, console.progress)
-    given, config = config.recipe, _with_recipe(config, catalogue, console)
+    config = _with_recipe(config, catalogue, console)
     chosen = device.find_device(config.device, for_all=True)
     session = Session(catalogue, console.notice, console.progress)
     wrong, corpus = list[faults.Fault](), load_corpus(config.data, session, readings=True)
@@ -102,8 +102,6 @@ def _of_data(config: Config, catalogue: Catalogue, console: Console) -> dict[str
         keys = {key: value for fault in wrong for key, value in fault.keys.items()}
         config.init_from = keys.pop("init_from", None)
         config.data = dataclasses.replace(config.data, **keys)
-        if not given and config.data.document == "line":
-            config.recipe = recommend.FOR_LINES
     training, composed = facts["split"]["training"], partial(_of_recipe, catalogue)
     recommended = recommend.advise(config, training, corpus, chosen, composed)
     return {

@@ -1,9 +1,8 @@
 """The codec of files: passes over them before they are encoded."""
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -63,18 +62,12 @@ def nothing_left(source: Source, left_out: Mapping[str, str]) -> DataError:
     reasons += [f"{source.files[name]} ({reason})" for name, reason in left_out.items()]
     why = first_of(reasons)
     silent = [source.files[name] for name, reason in left_out.items() if reason == "silent"]
-    if silent:
+    blocks = chain.from_iterable(SoundReader(file).all_channels() for file in silent)
+    if silent:  # or mixed to silence, as opposite channels are
         why += f": give a recording in which at least {SHORTEST * 1000:g} ms can be heard"
-        if source.config.channel == "mix" and any(map(_cancels, silent)):
+        if source.config.channel == "mix" and any(np.ptp(frames, 1).any() for frames in blocks):
             why += ", or one of its channels alone, data.channel=0"
     return DataError(f"{source.located}: nothing is left to learn from{why and ': '}{why}")
-
-
-def _cancels(file: Path) -> bool:
-    """Whether what is silent has channels that are not: opposite ones mix to silence."""
-    recording = SoundReader(file)
-    deque(recording.all_channels(), maxlen=0)
-    return recording.channels > 1 and recording.varies
 
 
 def _of_text(source: Source, progress: Progress, codec: Characters | None) -> TextCodec:

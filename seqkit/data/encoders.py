@@ -168,12 +168,11 @@ def encode_text(
         sizes.extend(lengths)
         stream.write(np.ascontiguousarray(symbols).data)
         if config.unknown in UNKNOWN and isinstance(codec, Characters):
-            text = "".join(piece)
-            if config.unknown == "nearest":
-                text = unicodedata.normalize("NFC", text)
+            text, nearest = "".join(piece), config.unknown == "nearest"
+            text = unicodedata.normalize("NFC", text) if nearest else text
             for letter, times in codec.unknown_in(text).items():
-                near = config.unknown == "nearest" and codec.near(letter)
-                findings.counts[UNKNOWN["nearest" if near else "skip"]] += times
+                rule = "nearest" if nearest and codec.near(letter) else "skip"
+                findings.counts[UNKNOWN[rule]] += times
         offset += sum(map(len, piece))
     if config.cuts_files:
         findings.counts["empty document", "left out"] += sizes[:-1].count(0)  # a last line ends
@@ -220,7 +219,7 @@ def _encode_documents(
         (piece,) = texts
         symbols = _encode(file, piece, offset, codec, config)
         return symbols, [symbols.size]
-    if isinstance(codec, Characters):  # a symbol for a character: all of them at once
+    if isinstance(codec, Characters) and config.unknown != "nearest":  # all of them at once
         with contextlib.suppress(DataError):
             symbols = _encode(file, "".join(texts), 0, codec, config)
             if symbols.size == sum(map(len, texts)):
@@ -240,7 +239,8 @@ def _encode(
         with codecs.failures(type(codec), "encode"):
             symbols = np.asarray(codec.encode(piece, config.unknown))
     except UnknownSymbolError as error:
-        hint = _hint(error.character)
+        hint = "see data.unknown=skip or data.unknown=nearest"
+        hint = RETURNS if error.character == "\r" else hint
         unknown = UnknownSymbolError(error.character, offset + error.offset)
         raise DataError(f"{file}: {unknown}: {hint}") from error
     if symbols.size and symbols.dtype.kind not in "iu":
@@ -248,17 +248,6 @@ def _encode(
     if symbols.size and not 0 <= symbols.min() <= symbols.max() < codec.size:
         raise DataError(f"{file}: the codec {codec.name} gave a symbol outside its {codec.size}")
     return symbols.astype(symbol_dtype(codec.size), copy=False)
-
-
-def _hint(character: str) -> str:
-    """What to do about a character outside the vocabulary."""
-    if character == "\r":
-        return RETURNS
-    if unicodedata.combining(character):
-        return (
-            "an accent apart from its letter: data.unknown=nearest composes both, if that is known"
-        )
-    return "see data.unknown=skip or data.unknown=nearest"
 
 
 def encode_sound(

@@ -99,12 +99,9 @@ def _kind(data: DataConfig, codec: Codec | None, catalogue: Catalogue) -> str:
     else:
         kind, reader = codec.kind, "the checkpoint"
         if data.codec not in ("auto", codec.name):
-            same = f": give data.codec={codec.name}"
-            if codecs.find(data.codec, catalogue).kind != kind:
-                same = f" and reads {_WORDS[kind]}"
             raise ConfigError(
                 f"data.codec={data.codec}, of the recipe or the command line: the checkpoint was "
-                f"trained with {codec.name}{same}"
+                f"trained with {codec.name}, and reads {_WORDS[kind]}"
             )
     if asked not in ("auto", kind):
         raise ConfigError(

@@ -4,7 +4,6 @@ A medium knows what symbols are to a person: how long a sample is, how a prompt 
 the result goes.
 """
 
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -80,12 +79,8 @@ class Text:
             fault = f"{name}: {error}: the model never saw it"
             if unknown == "error":
                 hint = ": sample.unknown=skip leaves it out"
-                if unicodedata.combining(error.character):
-                    hint += ", sample.unknown=nearest reads it with the letter before it"
-                elif near := isinstance(self._codec, Characters) and self._codec.near(
-                    error.character
-                ):
-                    hint += f", sample.unknown=nearest replaces it by {near!r}"
+                near = isinstance(self._codec, Characters) and self._codec.near(error.character)
+                hint += f", sample.unknown=nearest replaces it by {near!r}" if near else ""
                 raise ConfigError(fault + hint if name == "prompt" else fault) from error
         assert isinstance(content, str)  # no byte is unknown
         done = "left out" if unknown == "skip" else "replaced by what is near, or left out"
@@ -223,8 +218,7 @@ class Sound:
         except files.BadFileError as error:  # its hint is for trainings
             raise DataError(f"{name}: {error.reason}: give a recording") from error
         if np.abs(wave).max(initial=0) < SILENT:
-            mixed = ", as the mean of channels in antiphase is"
-            notice(f"{name}: it is silent{mixed * (recording.channels > channels)}")
+            notice(f"{name}: it is silent")
         return self.encode(name, wave if channels > 1 else wave[:, 0], notice=notice)
 
     def ending(self, text: str) -> Symbols:

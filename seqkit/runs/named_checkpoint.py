@@ -61,19 +61,17 @@ def load_checkpoint(
         try:
             saved = checkpoint.load(file, catalogue)
         except CheckpointError as error:
-            if not (whole := _whole_beside(file, catalogue)):
-                raise
-            raise type(error)(f"{error}; {whole} of the same run is whole") from error
+            raise type(error)(f"{error}{_whole_beside(file, catalogue)}") from error
     return saved if by_path else dataclasses.replace(saved, name=name)
 
 
-def _whole_beside(file: Path, catalogue: Catalogue) -> Path | None:
-    """The first checkpoint beside one of a run that can be read."""
+def _whole_beside(file: Path, catalogue: Catalogue) -> str:
+    """What is said of the first checkpoint beside one of a run that can be read."""
     others = [file.with_name(f"{name}{SUFFIX}") for name in SAVED]
     for other in others if file in others else []:
         with contextlib.suppress(CheckpointError):
-            return checkpoint.load(other, catalogue).file
-    return None
+            return f"; {checkpoint.load(other, catalogue).file} of the same run is whole"
+    return ""
 
 
 def located(name: str) -> Path:

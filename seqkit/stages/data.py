@@ -80,8 +80,9 @@ def read_data(
     if not goes_on:
         require_cut(keys, corpus.name, len(corpus.files), len(corpus.whole.starts))
         if corpus.codec.kind == "audio":
-            fitted = known is not None and known.codec is not None
-            for fault in sound_faults(corpus, keys, known=fitted)[:_MOST_FAULTS]:
+            for fault in sound_faults(corpus, keys, known=bool(known and known.codec))[
+                :_MOST_FAULTS
+            ]:
                 notice(str(fault))
         elif corpus.whole.is_constant:
             notice(CONSTANT)

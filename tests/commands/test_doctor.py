@@ -117,7 +117,7 @@ def test_line_ends_of_windows_are_advised_against(run: Run, tmp_path: Path) -> N
     text = tmp_path / "a.txt"
     text.write_bytes(PROSE.replace("\n", "\r\n").encode())
     found, _ = advised(run, f"data.path={text}")
-    assert any(r"sed 's/\r$//'" in fault for fault in found["faults"])
+    assert any("tr -d '\\r' takes" in fault for fault in found["faults"])
 
 
 @pytest.mark.parametrize("times", [0.02, 4])
@@ -147,9 +147,15 @@ def test_a_damaged_checkpoint_of_a_run_is_told(run: Run, trained: Path, tmp_path
     assert f"{damaged}: the checkpoint is damaged" in said
 
 
-def test_a_list_is_for_the_recipe_of_names(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("end", "words", "is_list"),
+    [("\n", [], True), (" a while,\n", ["data.document=line"], True), (",\n", [], False)],
+)
+def test_a_list_is_for_the_recipe_of_names(
+    end: str, words: list[str], is_list: bool, run: Run, tmp_path: Path
+) -> None:
     file = tmp_path / "names.txt"
-    file.write_text("\n".join(PROSE.split()))
-    told = run.ok("doctor", f"data.path={file}", "data.document=line", "device=cpu").out.decode()
-    assert "the text is short" not in told
-    assert "recipe=names" in told.partition("Train with")[2]
+    file.write_text(end.join(PROSE.split()))
+    told = run.ok("doctor", f"data.path={file}", *words, "device=cpu").out.decode()
+    assert ("the text is short" not in told) == is_list
+    assert ("recipe=names" in told.partition("Train with")[2]) == is_list

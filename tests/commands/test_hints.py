@@ -46,7 +46,6 @@ HINTS = [
     ("evaluate checkpoint={run} data.path=strange.txt", "(data.unknown=skip)"),
     ("evaluate checkpoint={run} data.path=strange.txt", "(data.unknown=nearest)"),
     ("evaluate checkpoint={run} data.path=accents.txt", "(data.unknown=nearest)"),
-    ("evaluate checkpoint={sound} data.path=stereo.wav data.codec=spectral", GIVEN),
     ("evaluate checkpoint={sound} data.path=stereo.wav data.levels=64", GIVEN),
     ("generate checkpoint=bad length=5", r"best\.s\w+: .*; (\S+) of the same", r"checkpoint=\1"),
     ("score checkpoint={run} data.path=text.txt out=a.html", "give (out=NAME.jsonl)"),

@@ -54,7 +54,7 @@ REFUSED = [
     (
         "recipe=my_sound data.path=stereo.wav init_from={run}",
         2,
-        "trained with characters and reads text",
+        "trained with characters, and reads text",
     ),
     ("generate checkpoint={sound} prompt_audio=.", 3, "it is a folder: give a recording"),
     ("--multirun recipe=shakespeare model.num_layers=1,0", 2, "model.num_layers=0"),

@@ -33,7 +33,7 @@ def test_what_a_file_holds_tells_how_it_is_read(text: Path, sound: Path) -> None
         (
             MuLaw(16, 4000),
             {"codec": "linear"},
-            "data.codec=linear, .* trained with mu_law: give data.codec=mu_law",
+            "data.codec=linear, .* trained with mu_law",
         ),
     ],
 )

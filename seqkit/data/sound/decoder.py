@@ -109,9 +109,8 @@ def _hint(path: Path, begin: bytes) -> str:
     if place > 0 and begin[place + 8 :].startswith(b"WAVE"):
         command = f"tail -c +{place + 1} {shlex.quote(str(path))} > NEW.wav"
         return f"a WAV begins at its byte {place}: `{command}` takes it"
-    if path.suffix.lower() in (".pcm", ".raw", ""):
-        return _BARE
-    return f"a converter may read it: `ffmpeg -i {shlex.quote(str(path))} NEW.wav`"
+    known = f"a converter may read it: `ffmpeg -i {shlex.quote(str(path))} NEW.wav`"
+    return _BARE if path.suffix.lower() in (".pcm", ".raw", "") else known
 
 
 class Decoder:
