@@ -6,6 +6,7 @@ import contextlib
 import shlex
 import signal
 import sys
+import time
 import traceback
 from pathlib import Path
 from typing import NoReturn
@@ -21,6 +22,7 @@ from seqkit.foundation.console import Console, put
 from seqkit.foundation.errors import (
     ConfigError,
     InterruptedRunError,
+    LostProcessError,
     SeqkitError,
     StoppedError,
     expected,
@@ -43,9 +45,9 @@ def main(arguments: list[str] | None = None) -> int:
     except (SeqkitError, OSError, MemoryError) as error:
         failure = error if isinstance(error, SeqkitError) else expected(error)
     if not processes.own_rank().leads:
-        if isinstance(failure, (StoppedError, InterruptedRunError)):
-            return failure.exit_code  # the launcher ends it: rank 0 tells
-        processes.let_first_speak()
+        if isinstance(failure, (LostProcessError, StoppedError, InterruptedRunError)):
+            return failure.exit_code  # which all processes have: rank 0 tells
+        time.sleep(processes.HEARD)
     if shows_tracebacks() and sys.stderr is not None:
         traceback.print_exception(failure)
     _report(str(failure))
@@ -65,8 +67,6 @@ def entry() -> NoReturn:
         code = main()
     except KeyboardInterrupt:  # while the handlers of the last command were put back
         code = 130
-    except SystemExit as error:  # in silence: another process tells
-        code = int(error.code or 0)
     except Exception:
         if processes.own_rank().size == 1:
             raise

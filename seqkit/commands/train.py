@@ -27,7 +27,7 @@ def run(config: Config, catalogue: Catalogue, console: Console) -> None:
     """
     with contextlib.ExitStack() as held:
         with ended_by_signals(NOT_BEGUN):
-            ranks = held.enter_context(joined(processes.own_rank(), console.progress))
+            ranks = joined(processes.own_rank(), console.progress)
             session = Session(catalogue, console.notice, console.progress, ranks)
             with console.progress("setting up"):
                 training = held.enter_context(set_up(config, session))

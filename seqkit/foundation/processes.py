@@ -3,11 +3,11 @@
 import contextlib
 import os
 import sys
-import time
 from dataclasses import dataclass
 from typing import NoReturn
 
-HEARD = 3.0  # seconds after which rank 0, if it had failed alike, would have told of it
+HEARD = 3.0
+"""Seconds after which rank 0, if it had failed alike, has told of it, and the launcher ends all."""
 _SET_BY_TORCHRUN = (
     *("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),
     *("MASTER_ADDR", "MASTER_PORT"),
@@ -47,16 +47,6 @@ def own_rank() -> Rank:
         return ALONE
     complete = all(name in os.environ for name in _SET_BY_TORCHRUN)
     return Rank(numbers[0], numbers[1], numbers[2], numbers[3]) if complete else ALONE
-
-
-def let_first_speak() -> None:
-    """Wait, before a process that met no others tells of its failure, whether rank 0 has the same.
-
-    Rank 0 then tells of it and ends, and the launcher ends the others.
-    """
-    distributed = sys.modules.get("torch.distributed")
-    if distributed is None or not distributed.is_initialized():  # else they have agreed who tells
-        time.sleep(HEARD)
 
 
 def named(message: str) -> str:

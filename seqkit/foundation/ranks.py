@@ -6,7 +6,6 @@ records; everything else goes over gloo, which fails at once where a process has
 
 import contextlib
 import datetime
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,26 +14,16 @@ from typing import TypeVar
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch.distributed.distributed_c10d import PrefixStore, Store
 from torch.distributed.rendezvous import rendezvous
 
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Notice, Progress, unseen
-from seqkit.foundation.errors import (
-    ConfigError,
-    InterruptedRunError,
-    LostProcessError,
-    SeqkitError,
-    StoppedError,
-    expected,
-)
+from seqkit.foundation.errors import ConfigError, LostProcessError
 from seqkit.foundation.machine import call_with_timeout
-from seqkit.foundation.processes import HEARD, Rank
+from seqkit.foundation.processes import Rank
 
 _TIMEOUT = datetime.timedelta(days=1)  # a process may validate, or read data, while others wait
-_TOLD = "told"  # in the store, once a process tells of a failure
 _GRACE = 2.0  # seconds in which the launcher is to see which process ended first
-_COMMON = (LostProcessError, StoppedError, InterruptedRunError)  # no process's own failure
 T = TypeVar("T")
 
 
@@ -146,53 +135,24 @@ class Session:
     ranks: Ranks = ALONE
 
 
-@contextlib.contextmanager
-def joined(rank: Rank, progress: Progress = unseen) -> Iterator[Ranks]:
+def joined(rank: Rank, progress: Progress = unseen) -> Ranks:
     """Join the processes that were started for one command; a process alone joins nothing.
-
-    Of a failure one process tells, the first that has it; the others end in silence.
 
     Raises:
         ConfigError: the processes cannot reach each other.
         KeyboardInterrupt: a signal came while the others were waited for.
-        SystemExit: another process tells.
     """
     if rank.size == 1:
-        yield ALONE
-        return
+        return ALONE
     with progress("waiting for the other processes"):
-        store = call_with_timeout(None, lambda: _connected(rank))  # in C++, which hears no signal
-    try:
-        yield Ranks(rank)
-    except BrokenPipeError:  # nobody reads what rank 0 prints
-        raise
-    except (SeqkitError, OSError, MemoryError) as error:
-        failure = error if isinstance(error, SeqkitError) else expected(error)
-        if _is_told(failure, rank, store):
-            raise SystemExit(failure.exit_code) from error
-        raise failure from error
+        call_with_timeout(None, lambda: _connect(rank))  # in C++, which hears no signal
+    return Ranks(rank)
 
 
-def _is_told(failure: SeqkitError, rank: Rank, store: Store) -> bool:
-    """Whether another process tells of what this one ends with; if not, this one is to tell."""
-    if not rank.leads:
-        if isinstance(failure, _COMMON):
-            return True
-        time.sleep(HEARD)  # in which rank 0, if it has failed alike, tells
-    try:
-        told = bool(store.check([_TOLD]))
-        store.set(_TOLD, "")
-    except RuntimeError:  # the store has ended with rank 0
-        return not rank.leads
-    return told
-
-
-def _connected(rank: Rank) -> Store:
+def _connect(rank: Rank) -> None:
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
     try:
-        left: Store = next(rendezvous("env://"))[0]
-        # What processes that torchrun started before have left in it is passed over.
-        store = PrefixStore(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), left)
+        store = next(rendezvous("env://"))[0]
         dist.init_process_group(
             backend, store=store, rank=rank.number, world_size=rank.size, timeout=_TIMEOUT
         )
@@ -202,7 +162,6 @@ def _connected(rank: Rank) -> Store:
             f"no way to the other {rank.size - 1} process(es): {said}. Is the port in use "
             "(torchrun --master-port=…), are all machines reachable?"
         ) from error
-    return store
 
 
 @contextlib.contextmanager

@@ -73,7 +73,7 @@ def train(
 
 
 if __name__ == "__main__":
-    with joined(processes.own_rank()) as joined_ranks:
-        own = find_device(sys.argv[1], joined_ranks.rank, for_all=True)
-        train(joined_ranks, Path(sys.argv[2]), sys.argv[3:], str(own))
+    all_of_them = joined(processes.own_rank())
+    own = find_device(sys.argv[1], all_of_them.rank, for_all=True)
+    train(all_of_them, Path(sys.argv[2]), sys.argv[3:], str(own))
     processes.end(0)
