@@ -30,6 +30,8 @@ from seqkit.foundation.errors import (
 )
 from seqkit.foundation.wording import visible
 
+_HEARD = 3.0  # seconds in which rank 0, if it has failed alike, tells, and the launcher ends all
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command line and return its exit code; an expected failure is said on stderr."""
@@ -47,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not processes.own_rank().leads:
         if isinstance(failure, (LostProcessError, StoppedError, InterruptedRunError)):
             return failure.exit_code  # which all processes have: rank 0 tells
-        time.sleep(processes.HEARD)
+        time.sleep(_HEARD)
     if shows_tracebacks() and sys.stderr is not None:
         traceback.print_exception(failure)
     _report(str(failure))

@@ -4,7 +4,7 @@ import dataclasses
 
 from seqkit.commands import outputs
 from seqkit.config import Keys
-from seqkit.foundation import disk, dropped
+from seqkit.foundation import disk
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
@@ -20,8 +20,6 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
     """
     out = outputs.result_file(keys.out, [keys.checkpoint], overwrite=keys.overwrite)
     suffix = out.suffix.lower() if out else ""
-    if suffix == ".onnx":
-        raise ConfigError(f"out={out}: ONNX is gone: {dropped.ONNX}")
     if out is None or suffix not in (".html", SUFFIX):
         asked = "no out" if out is None else f"out={out}"
         raise ConfigError(

@@ -82,8 +82,6 @@ OF_COMMANDS = {
     "compare out": "the report of a run draws its curves, and metrics.jsonl has them",
 }
 """By a command and a key that only others read now."""
-ONNX = "out=FILE.html gives a page that runs the model on a CPU"
-"""Of the files of `export` whose names end in .onnx."""
 URL = (
     "URLs are not read: download the file, and give its path (hf download fetches one from Hugging "
     "Face's hub)"

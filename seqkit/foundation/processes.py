@@ -6,8 +6,6 @@ import sys
 from dataclasses import dataclass
 from typing import NoReturn
 
-HEARD = 3.0
-"""Seconds after which rank 0, if it had failed alike, has told of it, and the launcher ends all."""
 _SET_BY_TORCHRUN = (
     *("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),
     *("MASTER_ADDR", "MASTER_PORT"),

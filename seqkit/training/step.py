@@ -211,7 +211,6 @@ class TrainingStep:
 
         All processes have to call it, and get the same.
         """
-        self.weights.require_in_place()
         count = len(self._lanes.shown)
         tensors = {
             name: torch.cat(self._ranks.everyone(values[:, :count].float().cpu()), dim=1)

@@ -93,20 +93,6 @@ class TrainingWeights:
         ]
         self.average = WeightAverage(model, average) if average else None
         self.flat_gradient, self.gradients = _flat(self.parameters)
-        self._places = self._addresses()
-
-    def _addresses(self) -> list[int]:
-        averages = [] if self.average is None else self.average.averages
-        return [tensor.data_ptr() for tensor in (*self.parameters, *averages)]
-
-    def require_in_place(self) -> None:
-        """Raise RuntimeError where a parameter or an average has moved in memory.
-
-        A recorded step goes on to change what was there: saved weights would be those before the
-        move. `Module.to` moves the weights of PyTorch's layers on a GPU, even to the same device.
-        """
-        if self._addresses() != self._places:
-            raise RuntimeError("the weights of the training were moved in memory")
 
     @torch.no_grad()
     def drop(self, masks: Tensor | None) -> None:

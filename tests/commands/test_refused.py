@@ -84,7 +84,7 @@ REFUSED = [
     ("doctor run_dir={run} data.path=text.txt", 2, "or run_dir to look at a run"),
     ("report", 2, "give run_dir=FOLDER"),
     ("export checkpoint={run}", 2, "no out: give out=FILE.html for a page that runs"),
-    ("export checkpoint={run} out=a.onnx", 2, "out=a.onnx: ONNX is gone: out=FILE.html"),
+    ("export checkpoint={run} out=a.onnx", 2, "out=a.onnx: give out=FILE.html for a page"),
     ("recipe=shakespeare data.path=text.txt model.ends=true", 2, "each document is a file"),
     ("recipe=shakespeare data.path=text.txt data.document=line data.kind=bytes", 2, "as bytes"),
     ("recipe=shakespeare data.dataset=none", 2, "no data set named none"),

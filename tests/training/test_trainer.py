@@ -121,15 +121,6 @@ def test_weights_that_are_not_finite_are_never_saved() -> None:
         broken.state()
 
 
-def test_weights_that_were_moved_in_memory_are_never_saved() -> None:
-    moved = trainer(average=0.9)
-    average = moved.evaluation_model()
-    moved.state()
-    average.head.weight.data = average.head.weight.data.clone()
-    with pytest.raises(RuntimeError, match="moved in memory"):
-        moved.state()
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("average", [0.0, 0.9])
 def test_samples_on_the_way_change_no_weights(average: float) -> None:
