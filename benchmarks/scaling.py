@@ -87,10 +87,10 @@ def main(arguments: Sequence[str]) -> None:
     shape, *keys = arguments
     fixed = [f"train.max_steps={STEPS}", "train.validate_every=0", *SHAPES[shape].split()]
     config = compose.compose([*fixed, *keys], [])
-    with joined(processes.own_rank()) as ranks:
-        found = measured(config, ranks, config.train.max_steps or STEPS)
-        if ranks.leads:
-            sys.stdout.write(json.dumps(found) + "\n")
+    ranks = joined(processes.own_rank())
+    found = measured(config, ranks, config.train.max_steps or STEPS)
+    if ranks.leads:
+        sys.stdout.write(json.dumps(found) + "\n")
 
 
 if __name__ == "__main__":

@@ -229,7 +229,8 @@ def encode(
                 lengths, found = encode_sound(name, file, codec, config, stream, bar.add, skipped)
             else:
                 lengths, found = encode_text(file, codec, config, stream, bar.add)
-            findings.merge(found)
+            findings.left_out |= found.left_out
+            findings.counts += found.counts
             if not lengths.any():
                 stream.seek(begin)
                 stream.truncate()

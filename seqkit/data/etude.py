@@ -116,8 +116,7 @@ def pluck(hertz: float, samples: int, sample_rate: int, pick: int = 3, noise: in
     tone = y[n + 2 :] - np.convolve(y, np.full(n, 1 / n))[n + 2 : n + 2 + samples]
     fade = min(samples, sample_rate // 100)
     tone[samples - fade :] *= np.linspace(1, 0, fade)
-    loud: Floats = tone * (_LEVEL / np.abs(tone).max())
-    return loud
+    return np.asarray(tone * (_LEVEL / np.abs(tone).max()))
 
 
 def write(path: Path, samples: Floats, sample_rate: int) -> None:

@@ -203,11 +203,6 @@ class Findings:
     left_out: dict[str, str] = field(default_factory=dict)
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def merge(self, other: "Findings") -> None:
-        """Take in what was found in other files."""
-        self.left_out |= other.left_out
-        self.counts += other.counts
-
     def notes(self, files: Mapping[str, Path], codec: Codec) -> list[str]:
         """What the user is told about these files, by their names."""
         parts = [

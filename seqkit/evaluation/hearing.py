@@ -210,8 +210,7 @@ def _periods(frames: Wave) -> tuple[Matrix, Matrix, Matrix]:
 def _autocorrelation(rows: Matrix, most: int) -> Matrix:
     """Of rows (n, N), at lags of 0 to `most`."""
     power = np.square(np.abs(np.fft.rfft(rows, 2 * rows.shape[1], axis=1)))
-    correlation: Matrix = np.fft.irfft(power, axis=1)[:, : most + 1]
-    return correlation
+    return np.asarray(np.fft.irfft(power, axis=1)[:, : most + 1])
 
 
 def _partials(wave: Wave) -> tuple[Normal, Matrix]:
@@ -233,8 +232,7 @@ def _flux(levels: Levels, power: Levels) -> Matrix:
     """The quantiles of the flux of frames (n, 32), whose powers are (n,)."""
     loud = power >= power.max() * 10 ** (-_QUIET / 10)
     change = np.abs(np.diff(levels, axis=0)).mean(1)[loud[1:] | loud[:-1]]
-    quantiles: Matrix = np.quantile(np.log2(change + _LEAST_FLUX), SHARES)
-    return quantiles
+    return np.asarray(np.quantile(np.log2(change + _LEAST_FLUX), SHARES))
 
 
 def _pulse(levels: Levels) -> float:
@@ -268,9 +266,7 @@ def _powers(wave: Wave, step: int) -> Iterator[Floats]:
 
 def _means(power: Floats, edges: Integers) -> Floats:
     """The mean of each band between edges (bands + 1,) in rows (n, bins)."""
-    sums: Floats = np.add.reduceat(power[:, : edges[-1]], edges[:-1], 1)
-    means: Floats = sums / np.diff(edges)
-    return means
+    return np.asarray(np.add.reduceat(power[:, : edges[-1]], edges[:-1], 1) / np.diff(edges))
 
 
 def _decibels(power: Floats) -> Levels:

@@ -182,8 +182,7 @@ class Manifold(NamedTuple):
 def squares_apart(one: Levels, other: Levels) -> Floats:
     """The squares of the distances of moments (n, 32) from others (m, 32), (n, m)."""
     lengths = np.square(one).sum(1)[:, None] + np.square(other).sum(1)
-    squares: Floats = np.maximum(lengths - 2 * (one @ other.T), 0)
-    return squares
+    return np.asarray(np.maximum(lengths - 2 * (one @ other.T), 0))
 
 
 class Copied(NamedTuple):

@@ -6,6 +6,7 @@ records; everything else goes over gloo, which fails at once where a process has
 
 import contextlib
 import datetime
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import TypeVar
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
 
 from seqkit.foundation.catalogue import Catalogue
@@ -152,7 +154,9 @@ def joined(rank: Rank, progress: Progress = unseen) -> Ranks:
 def _connect(rank: Rank) -> None:
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
     try:
-        store = next(rendezvous("env://"))[0]
+        left = next(rendezvous("env://"))[0]
+        # What processes that torchrun started before have left in it is passed over.
+        store = PrefixStore(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), left)
         dist.init_process_group(
             backend, store=store, rank=rank.number, world_size=rank.size, timeout=_TIMEOUT
         )

@@ -17,7 +17,7 @@ from seqkit.config import HIGHEST_RATE
 from seqkit.data.sound import Frames, Wave
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_type
-from seqkit.symbols import Floats, Integers, Symbols, checked_symbols, symbol_dtype
+from seqkit.symbols import Floats, Symbols, checked_symbols, symbol_dtype
 
 MOST_LEVELS = 1024
 _GONE = {"symbols_per_sample": 1, "channels": 1, "emphasis": 0.0, "bands": 1}
@@ -110,8 +110,7 @@ class Quantiser(ABC):
         Raises:
             ConfigError: these are no symbols of this codec.
         """
-        wave: Wave = self.values[checked_symbols(symbols, self.size)]
-        return wave
+        return np.asarray(self.values[checked_symbols(symbols, self.size)])
 
     def frames(self, symbols: npt.ArrayLike) -> Frames:
         """The samples float32 (N, 1) of symbols (N,). Raises as `decode`."""
@@ -158,14 +157,12 @@ class MuLaw(Quantiser):
     def _encode(self, wave: Wave) -> npt.NDArray[np.int64]:
         mu = np.float32(self.levels - 1)
         curved = np.sign(wave) * np.log1p(mu * np.abs(wave)) / np.log1p(mu)
-        levels: Integers = ((curved + 1) / 2 * mu + np.float32(0.5)).astype(np.int64)
-        return levels
+        return np.asarray(((curved + 1) / 2 * mu + np.float32(0.5)).astype(np.int64))
 
     def _decode(self) -> Wave:
         mu = np.float32(self.levels - 1)
         curved = np.arange(self.levels, dtype=np.float32) / mu * 2 - 1
-        wave: Wave = np.sign(curved) * (np.exp(np.abs(curved) * np.log1p(mu)) - 1) / mu
-        return wave
+        return np.asarray(np.sign(curved) * (np.exp(np.abs(curved) * np.log1p(mu)) - 1) / mu)
 
 
 class Linear(Quantiser):
