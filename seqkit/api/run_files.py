@@ -74,7 +74,7 @@ def summary(training: Training) -> dict[str, Any]:
         "elapsed_seconds": training.trainer.elapsed,
         "best_validation_loss": progress.best_loss,
         "validation_symbols": len(training.data.validation),
-        "validation_symbols_scored": training.trainer.scored,
+        "validation_symbols_scored": training.trainer.validation.scored,
         "best_step": progress.best_step if progress.best_loss is not None else None,
         "data": {"name": corpus.name, "sha256": corpus.sha256},
         "temperature": training.closing.request.sampling.temperature,
@@ -205,7 +205,7 @@ def write_sample(training: Training, step: int, notice: Notice) -> Sampled | Non
         request = dataclasses.replace(closing.request, length=length, streams=1)
         if closing.medium.printed:  # so short a text is there before another engine is set up
             request = dataclasses.replace(request, engine="torch", precision="auto")
-        blocks = sample(training, training.trainer.evaluation_model(), request, notice)
+        blocks = sample(training, training.trainer.validation.model(), request, notice)
         pieces = [closing.prompt.astype(np.int64), *(block[:, 0] for block in blocks)]
         symbols = np.concatenate(pieces)
         file = save_sample(closing.medium, symbols, folder.samples / f"step_{step:07}")

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 
 from seqkit.foundation.wording import visible, visible_line
 
@@ -17,13 +17,8 @@ Notice = Callable[[str], None]
 """Tells the user something, in a line: `Console.notice`."""
 
 
-class Progress(Protocol):
-    """Shows something long while the block lasts: `Console.progress`, or `unseen`."""
-
-    def __call__(
-        self, title: str, total: int = 0, completed: int = 0, unit: str = ""
-    ) -> AbstractContextManager["Bar"]:
-        """A bar for `total` things, of which some are done; without updates, the title alone."""
+Progress = Callable[..., AbstractContextManager["Bar"]]
+"""Shows something long while the block lasts, as `Console.progress` does."""
 
 
 class Bar:
@@ -142,7 +137,10 @@ class Console:
     def progress(
         self, title: str, total: int = 0, completed: int = 0, unit: str = ""
     ) -> Iterator[Bar]:
-        """A line about something long, animated on a terminal; elsewhere one every ten seconds."""
+        """A line about something long, animated on a terminal; elsewhere one every ten seconds.
+
+        It counts `total` things, of which some are done; without updates it is the title alone.
+        """
         bar = Bar(title, total, completed, unit, self._terminal, self.notice)
         try:  # a signal may come as soon as it is drawn
             with self._above_bar():

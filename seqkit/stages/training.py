@@ -107,7 +107,7 @@ class Training:
 
     def best(self) -> Checkpoint:
         """The weights as evaluation sees them, and what generation needs."""
-        return self._saved(self.trainer.evaluation_model())
+        return self._saved(self.trainer.validation.model())
 
     def _saved(self, model: CharRNN) -> Checkpoint:
         progress = self.trainer.progress

@@ -33,8 +33,8 @@ _EVERY = 10  # steps from one report to the next; reading a loss back makes a GP
 class Trainer:
     """Truncated backpropagation through time over contiguous lanes, with carried state.
 
-    `model` has the weights that train, `evaluation_model()` those that were found to predict best;
-    `execution` is how the network runs.
+    `model` has the weights that train; `validation.model()` gives those that were found to predict
+    best, for samples and the best checkpoint. `execution` is how the network runs.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Trainer:
         self._rate = 0.0  # of the last update
         self._plan, self.execution = plan, plan.execution
         self._step = TrainingStep(model, lanes, plan, ranks)
-        self._validation = Validation(
+        self.validation = Validation(
             *(validation, lanes.start, plan.execution, self._step.weights),
             calibrate=train.calibrate,
             ranks=ranks,
@@ -81,11 +81,6 @@ class Trainer:
             return 0
         total = math.ceil(self.progress.step / self._time.share)
         return total if self._limit is None else min(total, self._limit)
-
-    @property
-    def scored(self) -> int:
-        """Symbols of the validation part that each validation scores."""
-        return self._validation.scored
 
     @property
     def elapsed(self) -> float:
@@ -146,14 +141,10 @@ class Trainer:
         """Validate, if there is a part for it, and let that be saved and heard."""
         progress, clock, begun = self.progress, self._time, self.elapsed
         if len(self._part) > 0:
-            yield self._validation.validate(progress)
+            yield self.validation.validate(progress)
         yield CheckpointDue(progress.step)
         yield SampleDue(progress.step)
         clock.validated(begun)
-
-    def evaluation_model(self) -> CharRNN:
-        """The model for samples and the best checkpoint: see `Validation.model`."""
-        return self._validation.model()
 
     def prepare(self) -> str | None:
         """Record the update as a CUDA graph; returns the reason if that is not possible.

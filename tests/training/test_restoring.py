@@ -33,8 +33,8 @@ def check_resume(precision: str, step: int, device: str, **settings: object) -> 
     assert events == expected
     for name, value in straight.model.state_dict().items():
         assert torch.equal(value, resumed.model.state_dict()[name]), name
-    after = resumed.evaluation_model().state_dict()
-    for name, value in straight.evaluation_model().state_dict().items():
+    after = resumed.validation.model().state_dict()
+    for name, value in straight.validation.model().state_dict().items():
         assert torch.equal(value, after[name]), name
 
 

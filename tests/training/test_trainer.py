@@ -129,12 +129,12 @@ def test_samples_on_the_way_change_no_weights(average: float) -> None:
         assert training.prepare() is None
         for event in training.run():
             if isinstance(event, SampleDue) and engine:
-                network = training.evaluation_model()
+                network = training.validation.model()
                 built = build_engine(engine, network, network.config.vocabulary_size, Request(1))
                 state, labels = network.zero_state(1).arrays(), np.zeros(1, np.int64)
                 [*sample_blocks(built, np.zeros((1, V)), state, 40, Sampling(), labels=labels)]
         training.state()
-        return [weight.cpu() for weight in training.evaluation_model().parameters()]
+        return [weight.cpu() for weight in training.validation.model().parameters()]
 
     plain = weights(None)
     for engine in ("torch", "cuda_graph"):
@@ -163,6 +163,6 @@ def test_the_average_is_chosen_where_it_predicts_better() -> None:
         losses = {"raw": event.raw_loss, "average": event.average_loss}
         assert event.loss == losses[event.weights] == min(losses.values())  # type: ignore[type-var]
     assert {event.weights for event in seen} == {"raw", "average"}
-    assert (training.evaluation_model() is training.model) == (seen[-1].weights == "raw")
+    assert (training.validation.model() is training.model) == (seen[-1].weights == "raw")
     unseen = trainer(average=0.9, valid=0)
-    assert unseen.evaluation_model() is not unseen.model
+    assert unseen.validation.model() is not unseen.model
