@@ -36,7 +36,7 @@ _HEARD = 3.0  # seconds in which rank 0, if it has failed alike, tells, and the 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command line and return its exit code; an expected failure is said on stderr."""
     try:
-        with stdout.reserved():
+        with contextlib.redirect_stdout(sys.stderr):  # what others print is no product
             return _main(sys.argv[1:] if arguments is None else arguments)
     except BrokenPipeError:
         return 0

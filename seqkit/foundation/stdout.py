@@ -19,11 +19,6 @@ from seqkit.foundation.wording import visible
 _FLUSH_EVERY = 0.05  # seconds
 
 
-def reserved() -> contextlib.AbstractContextManager[object]:
-    """Let stdout take in the block what is written with this module, and nothing else."""
-    return contextlib.redirect_stdout(sys.stderr)
-
-
 def stream() -> TextIO | None:
     """The stdout of the process; Python has none where it was closed before the program began."""
     return sys.__stdout__

@@ -42,11 +42,6 @@ class NetworkArrays:
         """Where it is."""
         return HOST
 
-    def in_float64(self) -> "NetworkArrays":
-        """The same with wider numbers."""
-        weights = {name: values.astype(np.float64) for name, values in self.weights.items()}
-        return replace(self, weights=weights)
-
     def char_rnn(self) -> "CharRNN":
         """The module with these weights, in memory of its own."""
         import torch

@@ -13,6 +13,7 @@ import itertools
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from importlib import resources
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -195,7 +196,8 @@ def pack(model: Network, size: int, labels: Floats | None = None) -> tuple[list[
     config = model.config
     _require_lstm(config)
     own = NetworkArrays.of(model)
-    wide, gates = own.in_float64(), 4 * (config.hidden_size + -config.hidden_size % _ALIGNED)
+    wide = replace(own, weights={name: part.astype(float) for name, part in own.weights.items()})
+    gates = 4 * (config.hidden_size + -config.hidden_size % _ALIGNED)
     rows, width = config.input_rows, config.embedding_size
     factored = config.frame > 1 and config.input == "embedding"
     factored = factored and width * (rows + gates) < 2 * rows * gates  # bytes
