@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -178,11 +179,14 @@ def row_of_errors(shape: Shape) -> dict[str, Any]:
     weights = made["cudnn"].state_dict()
     exact = {over: exact_results(weights, (x, h, c), dy, over) for over in (None, resets)}
     found: dict[str, Any] = {}
-    for kind, over in (("cudnn", None), ("persistent", None), ("persistent", resets)):
+    dtype = DTYPES[shape.precision]
+    made["cudnn, cast"] = deepcopy(made["cudnn"]).to(dtype)  # autocast gives cuDNN fp16 always
+    for kind, over in (*((kind, None) for kind in made), ("persistent", resets)):
         module = made[kind]
-        leaves = [value.clone().requires_grad_() for value in (x, h, c)]
-        with torch.autocast("cuda", DTYPES[shape.precision]):
-            given = {} if over is None else {"resets": over}
+        given = {} if over is None else {"resets": over}
+        cast = dtype if kind == "cudnn, cast" else x.dtype
+        leaves = [value.to(cast, copy=True).requires_grad_() for value in (x, h, c)]
+        with torch.autocast("cuda", dtype, enabled=cast != dtype):
             y, (h_last, c_last) = module(leaves[0], (leaves[1], leaves[2]), **given)
         out = y, h_last, c_last
         gradients = torch.autograd.grad(y, [*leaves, *module.parameters()], dy.to(y.dtype))

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
 from typing import Any
 
@@ -18,6 +19,7 @@ from seqkit.data.sound import Frames
 from seqkit.data.sound.reader import SoundReader
 from seqkit.foundation.console import Progress
 from seqkit.foundation.errors import ConfigError, DataError
+from seqkit.foundation.machine import own_cores
 from seqkit.foundation.wording import first_of
 from seqkit.symbols import Floats
 
@@ -27,6 +29,7 @@ _LENGTHS = (0.5, 1, 2)  # of the windows that are tried, in those of the middle 
 _MIDDLE = 0.046  # seconds, the length of the middle one of three
 _HEARD = ((1 / 8, 16), (1 / 2, 48), (2, 160))  # windows of that length, and bands
 _TRIED = 4096  # frames that a codec is fitted to, to try a length
+_CORES = 4  # that NumPy makes use of for one length
 _RANGE = 60.0  # decibels that are heard below the loudest
 _BETTER = 0.77  # of the error of the middle length; from 0.8 on a guitar would flicker
 _MEL = 700.0  # hertz, below which bands are as wide as each other
@@ -188,12 +191,16 @@ def choose_window(
     """
     middle: int = max(2 ** round(np.log2(sample_rate * _MIDDLE)), 64)
     part = excerpt(samples, sample_rate)
-    errors = {}
-    for share in _LENGTHS:
-        size = round(share * middle)
+
+    def error_of(size: int) -> float:
         codec = Spectral.fit(samples, sample_rate, size, _TRIED)
-        errors[size] = error(part, codec.unlimited()(codec.encode(part), True), sample_rate, middle)
-        done(1)
+        return error(part, codec.unlimited()(codec.encode(part), True), sample_rate, middle)
+
+    errors, sizes = dict[int, float](), [round(share * middle) for share in _LENGTHS]
+    with ThreadPoolExecutor(max(own_cores() // _CORES, 1)) as pool:
+        for size, found in zip(sizes, pool.map(error_of, sizes), strict=True):
+            errors[size] = found
+            done(1)
     best = min(errors, key=errors.__getitem__)
     return best if errors[best] < _BETTER * errors[middle] else middle
 

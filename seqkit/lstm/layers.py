@@ -168,7 +168,8 @@ class _PersistentLayer(torch.autograd.Function):
         c: Tensor,
         *weights: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        w, u, b, d = weights
+        # Cast in here, since autograd would keep a node for each of them.
+        w, u, b, d = (part.to(h.dtype) for part in weights)
         symbols = None if x.is_floating_point() else x.contiguous()
         # A row of w.T is what a symbol adds to the gates: no product is needed.
         inputs = F.linear(x, w) if symbols is None else w.T.contiguous()

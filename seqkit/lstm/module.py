@@ -201,8 +201,8 @@ class LSTM(nn.LSTM):
         if failed.item():
             failed.zero_()
             raise KernelError('blocks of a kernel waited in vain, results are NaN: kernel="cudnn"')
-        flat = [part.to(x.dtype) for part in self._flat_weights]
-        biases = [] if self.bias else 2 * [flat[0].new_zeros(4 * self.hidden_size)]
+        flat = self._flat_weights
+        biases = [] if self.bias else 2 * [x.new_zeros(4 * self.hidden_size)]
         count = len(flat) // self.num_layers
         each = (flat[i : i + count] + biases for i in range(0, len(flat), count))
         weights = tuple(LayerWeights(*parts) for parts in each)
