@@ -8,7 +8,7 @@ from seqkit.api import checkpoint_data
 from seqkit.commands import outputs
 from seqkit.config import Keys
 from seqkit.evaluation import baselines, dynamic, scoring, streaming
-from seqkit.evaluation.scoring import Score, Scored
+from seqkit.evaluation.scoring import Scored
 from seqkit.foundation import device
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
@@ -31,7 +31,13 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
         progress("evaluate", len(part), unit="symbols") as bar,
     ):
         scored = Scored(saved.build(chosen), part, saved.codec.start, bar.update)
-        score = _score(scored, keys)
+        match keys.protocol:
+            case "windowed":
+                score = scoring.evaluate(scored, scoring.windowed(part, keys.window))
+            case "dynamic":
+                score = dynamic.evaluate(scored)
+            case _:
+                score = streaming.evaluate(scored)
     scoring.require_numbers(score.nats, learning=keys.protocol == "dynamic")
     with progress("baselines"):
         beside = baselines.baselines(part, corpus.codec)
@@ -56,16 +62,6 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
     }
     text = json.dumps(result) if keys.json else _table(result)
     outputs.write_result(out, text, overwrite=keys.overwrite)
-
-
-def _score(scored: Scored, keys: Keys) -> Score:
-    match keys.protocol:
-        case "windowed":
-            return scoring.evaluate(scored, scoring.windowed(scored.part, keys.window))
-        case "dynamic":
-            return dynamic.evaluate(scored)
-        case _:
-            return streaming.evaluate(scored)
 
 
 def _table(result: Mapping[str, object]) -> str:
