@@ -191,12 +191,6 @@ class Copied(NamedTuple):
     longest_passage: float
     in_passages: float
 
-    @property
-    def words(self) -> str:
-        """What follows a verdict."""
-        long = f"{self.in_passages:.0%} lies in passages over a second"
-        return f"it copies {self.longest_passage:.1f} s at most in one piece; {long}"
-
 
 def copied(sound: Levels, recording: Levels, stride: int) -> Copied:
     """What is copied: of all moments (n, 32) of a sound, from every `stride`-th one (m, 32)."""

@@ -166,7 +166,9 @@ class Recording:
         apart = [name for name, value in told.items() if value > bounds[name]]
         values = ", ".join(f"{name} {_beside(told[name], bounds[name])}" for name in told)
         none = "" if self.has_pulse else "; the recording has no pulse"
-        beside = f"({values}){none}; {passages.words}"
+        one_piece = f"it copies {passages.longest_passage:.1f} s at most in one piece"
+        long = f"{passages.in_passages:.0%} lies in passages over a second"
+        beside = f"({values}){none}; {one_piece}; {long}"
         words = f"sounds like the recording {beside}"
         if apart:
             reasons = self._reasons(whole, heard)
