@@ -10,7 +10,6 @@ from gradients of the training text; here it is the running one of the windows s
 without momentum): that needs nothing but the text that is read, and scores as well.
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -18,10 +17,9 @@ import torch
 from torch import Tensor
 
 from seqkit.evaluation import scoring
-from seqkit.evaluation.scoring import Score, Scored, total
+from seqkit.evaluation.scoring import Score, Scored
 from seqkit.foundation.machine import shared_cores
 from seqkit.model.network import cross_entropy
-from seqkit.symbols import Floats, Integers
 
 _MEMORY = 0.999  # decay of the mean squared gradient, a window at a time
 
@@ -38,18 +36,13 @@ _DEFAULT = Learning()
 
 
 def evaluate(scored: Scored, learning: Learning = _DEFAULT) -> Score:
-    """The score of a model that learns what it reads: all symbols of the part count."""
-    return total(scored.part, nats(scored, learning))
-
-
-def nats(scored: Scored, learning: Learning) -> Iterator[tuple[Integers, Floats]]:
-    """Places (n,) in the part and the nats (n,) of their symbols, window by window, in order.
+    """The score of a model that learns what it reads: all symbols of the part count.
 
     Documents come in their order. Each begins from the zero state, but with what was learnt from
     those before it. A copy of the model learns: the model keeps its weights. The same calls give
     the same nats, on a CPU to the bit for the same number of threads.
     """
-    part, model = scored.part, scored.model.copied().float().requires_grad_()
+    part, model, nats = scored.part, scored.model.copied().float().requires_grad_(), 0.0
     weights: list[Tensor] = list(model.parameters())
     trained = [parameter.detach().clone() for parameter in weights]
     device = model.head.weight.device
@@ -78,6 +71,7 @@ def nats(scored: Scored, learning: Learning) -> Iterator[tuple[Integers, Floats]
                 with torch.no_grad():
                     for parameter, was in zip(weights, trained, strict=True):
                         parameter.lerp_(was, learning.decay)
-            yield places, losses.detach()[:, 0].cpu().numpy()
+            nats += float(losses.detach()[:, 0].cpu().numpy().sum(dtype=np.float64))
             state = state.detached()
             scored.watch(int(places[-1]) + 1)  # they come in order
+    return Score(nats, len(part))
