@@ -2,13 +2,11 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from seqkit.foundation.errors import DivergedError
 from seqkit.foundation.settings import check_type
-from seqkit.training.schedule import ElapsedTime
 
 _HOPELESS = 100  # updates left out, one after the other: no other is to be expected
 
@@ -134,19 +132,13 @@ Record = TypeVar("Record")
 _MOST = 2.0**53  # steps, symbols, seconds: beyond it a float does not count on
 
 
-def read_numbers(values: Mapping[str, Any]) -> tuple[TrainingProgress, ElapsedTime]:
-    """How far a training has come and what time it took, from the values of its state.
+def read_record(kind: type[Record], name: str, values: Any) -> Record:
+    """The record in the values of a state; what it does not have, from other versions, is left out.
 
     Raises:
         ConfigError: a value of another type.
         ValueError: a number that is not finite, or beyond all that is ever counted.
     """
-    progress = _read(TrainingProgress, "progress", values.get("progress"))
-    return progress, _read(ElapsedTime, "time", values.get("time"))
-
-
-def _read(kind: type[Record], name: str, values: Any) -> Record:
-    """The record in these values; what it does not have, from other versions, is passed over."""
     check_type(name, values, dict)
     names = {item.name for item in dataclasses.fields(kind)}  # type: ignore[arg-type]
     record = kind(**{key: value for key, value in values.items() if key in names})

@@ -21,9 +21,9 @@ from seqkit.training.events import (
     SampleDue,
     Stepped,
     TrainingProgress,
-    read_numbers,
+    read_record,
 )
-from seqkit.training.schedule import Clock, learning_rate
+from seqkit.training.schedule import Clock, ElapsedTime, learning_rate
 from seqkit.training.step import Plan, TrainingStep
 from seqkit.training.validation import Validation
 
@@ -219,7 +219,8 @@ class Trainer:
             CheckpointError: the state belongs to another model or batch size.
         """
         try:
-            self.progress, self._time.elapsed = read_numbers(values)
+            self.progress = read_record(TrainingProgress, "progress", values.get("progress"))
+            self._time.elapsed = read_record(ElapsedTime, "time", values.get("time"))
             self._step.restore(tensors)
         except (ConfigError, TypeError, ValueError) as error:
             raise CheckpointError(f"the training state does not fit this run: {error}") from error
