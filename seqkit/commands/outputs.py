@@ -26,11 +26,7 @@ def free_files(
 ) -> list[Path]:
     """The files of `out`, one for each stream: NAME, or NAME_1 … NAME_S; none for stdout.
 
-    Args:
-        asked: the key `out`.
-        read: the files that the command reads.
-        overwrite: whether a file may be there.
-        streams: S.
+    `read` are the files that the command reads; with `overwrite` a file may be there.
 
     Raises:
         ConfigError: `out` is no name of a file.

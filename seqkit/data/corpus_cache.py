@@ -55,13 +55,9 @@ def load(
 ) -> Corpus:
     """The corpus of files, and of those that are chosen in folders.
 
-    Args:
-        source: the files, and the keys by which they are read.
-        cache: the folder for encoded data.
-        session: is shown how far they were read.
-        codec: encode with this one; by default one as configured, which fits them.
-        grow: give that codec symbols for what is new in a text.
-        readings: read sound in frames again and again, each time a part of a frame later.
+    Without a codec they are encoded with one as configured, which fits them; a given one may `grow`
+    by what is new in a text. With `readings`, sound in frames is read again and again, each time a
+    part of a frame later.
 
     Raises:
         DataError: a file cannot be read, or changed; or nothing is left.

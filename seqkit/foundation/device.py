@@ -57,10 +57,8 @@ def wake(device: str, local_rank: int) -> None:
 def find_device(name: str, rank: Rank = ALONE, *, for_all: bool = False) -> Device:
     """The device for auto, cpu, cuda or cuda:N; a CPU is found without PyTorch.
 
-    Args:
-        name: of processes on one machine each takes a GPU of its own for auto and cuda.
-        rank: this process's.
-        for_all: for all that this process does. It becomes the current GPU, and fp32 means fp32.
+    Of processes on one machine each takes a GPU of its own for auto and cuda. If it is `for_all`
+    that this process does, it becomes the current GPU, and fp32 means fp32.
 
     Raises:
         ConfigError: any other name, or one GPU for several processes.

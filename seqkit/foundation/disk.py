@@ -89,11 +89,8 @@ class OutputFile:
 def atomic_write(path: Path, overwrite: bool = True) -> Iterator[OutputFile]:
     """Open a temporary file beside `path` that takes its place, synced, when the block ends well.
 
-    Readers see the old file or the whole new one, whatever happens in between.
-
-    Args:
-        path: the file; folders above it are made.
-        overwrite: whether it may take the place of another.
+    Readers see the old file or the whole new one, whatever happens in between. Folders above it are
+    made.
 
     Raises:
         OutputError: it cannot be written, or is there at the end and `overwrite` is false.

@@ -100,11 +100,8 @@ def shared_cores(
 
     PyTorch keeps its number on a GPU, where the last digits of sums depend on it, where operations
     have to repeat to the bit, where the environment says how OpenMP is to run, and where the system
-    does not tell how its cores are used: only Linux does.
-
-    Args:
-        device: where the block computes.
-        exactly: threads of PyTorch, if their number has to stay.
+    does not tell how its cores are used: only Linux does. `exactly` is their number if that has to
+    stay.
     """
     torch = sys.modules.get("torch")
     if torch is None:

@@ -98,10 +98,7 @@ class Checkpoint:
     ) -> None:
         """Write the file: afterwards it is there and whole, or the old one is untouched.
 
-        Args:
-            path: of the file.
-            make_room: called when all is on the disk, before the file gets its name.
-            overwrite: whether a file that is there is replaced.
+        `make_room` is called when all is on the disk, before the file gets its name.
         """
         with disk.atomic_write(path, overwrite) as stream:
             for part in self.content():

@@ -64,12 +64,7 @@ class TrainingWeights:
     def __init__(
         self, model: CharRNN, execution: Execution, *, separators: bool, average: float = 0.0
     ) -> None:
-        """Args:
-        model: on its device.
-        execution: how it runs.
-        separators: whether the lanes have separators between documents.
-        average: the decay of an average of the parameters; 0 for none.
-        """
+        """`separators`: whether the lanes have such between documents; `average`: 0 for none."""
         self._model = model
         self.parameters = model.runnable_weights().tensors()
         with torch.no_grad():  # what needs neither cast nor padding shares the parameter's memory
