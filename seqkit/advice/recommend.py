@@ -42,11 +42,10 @@ def fitting_recipe(data: DataConfig, folders: Folders, catalogue: Catalogue) -> 
     source = find(data, None, catalogue, folders)
     if source.is_sound:
         return _FOR_SOUND
-    heads = [files.head(file) for file in islice(source.documents.values(), _LOOKED_AT)]
-    lines = [line for begin in heads for line in begin.decode(data.encoding, "replace").split("\n")]
-    entries = sum(
-        0 < len(line) <= _ENTRY and line[-1] not in _STOPS for line in map(str.strip, lines)
-    )
+    some = islice(source.documents.values(), _LOOKED_AT)
+    text = "\n".join(files.head(file).decode(data.encoding, "replace") for file in some)
+    lines = [line.strip() for line in text.splitlines()]
+    entries = sum(0 < len(line) <= _ENTRY and line[-1] not in _STOPS for line in lines)
     is_list = data.kind != "bytes" and entries >= max(_MOSTLY * len(lines), _ENTRIES)
     return _FOR_LINES if data.document == "line" or (is_list and not data.cuts_files) else _FOR_TEXT
 

@@ -10,7 +10,7 @@ from seqkit.foundation import stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Console
 from seqkit.foundation.run_folders import find_runs
-from seqkit.foundation.wording import aligned, counted, duration, first_of, visible_line
+from seqkit.foundation.wording import aligned, duration, first_of, visible_line
 from seqkit.runs.record import Record, read
 
 _SECTIONS = ("data", "model", "optimizer", "train")
@@ -49,8 +49,7 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
         given = [n for n in differing if all(_shown(row["settings"][n]) != "-" for row in rows)]
         columns = differing if len(differing) <= _MOST else given[:_MOST]
         if left := len(differing) - len(columns):
-            more = counted(left, "more key differs", "more keys differ")
-            console.notice(f"{more}: json=true has all")
+            console.notice(f"keys that differ beside those shown: {left} (json=true has all)")
         stdout.write(_table(rows, columns))
 
 

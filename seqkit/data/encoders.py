@@ -104,8 +104,7 @@ def check_plain(file: Path, begin: bytes, encoding: str) -> None:
     name = encodings.lookup(encoding).name
     as_told = name.startswith(wide) or wide == f"{name}-le"
     if not wide and files.is_utf8(begin, name):
-        hint = f"it looks like text in UTF-8: {_encoded(file, 'utf-8')}"
-        raise BadFileError(file, f"not {encoding} text", hint)
+        raise BadFileError(file, f"not {encoding} text", _encoded(file, "utf-8"))
     if files.meant(begin) or is_sound or not as_told or (not wide and _is_binary(begin)):
         raise BadFileError(file, f"not {encoding} text", _advice(file))
 
@@ -121,7 +120,7 @@ def _advice(file: Path) -> str:
     if what := files.meant(begin):
         return f"it is {what}"
     if wide := files.wide_encoding(begin):
-        return f"it looks like text in {wide.upper()}: {_encoded(file, wide)}"
+        return _encoded(file, wide)
     if reader.is_sound(file):
         return f"it is sound: {SOUND_HINT}"
     if _is_binary(begin):
@@ -134,7 +133,8 @@ def _encoded(file: Path, encoding: str, others: str = "") -> str:
     name = encoding.replace("-le", "le").replace("-be", "be")
     convert = f"`iconv -f {name} -t utf-8 {shlex.quote(str(file))} > NEW.txt`"
     all_files = f"give data.encoding={encoding}{others} if all files are in it"
-    return f"{all_files}, else convert this one: {convert}"
+    known = "" if others else f"it looks like text in {encoding.upper()}: "
+    return f"{known}{all_files}, else convert this one: {convert}"
 
 
 def pieces_of(file: Path, kind: str, config: DataConfig, count: Watch) -> Iterator[str | bytes]:

@@ -50,7 +50,7 @@ def test_a_table_best_first_of_what_differs(
     monkeypatch.setattr(compare, "_MOST", 1)
     shown = run.ok("compare", f"runs={runs}/[bg]*")
     assert shown.out.decode().splitlines()[0].split()[-2:] == ["outcome", "lr"]
-    assert "1 more key differs: json=true has all" in shown.err
+    assert "differ beside those shown: 1 (json=true has all)" in shown.err
 
 
 def test_different_data_is_said_to_be_different(run: Run, runs: Path) -> None:

@@ -231,11 +231,7 @@ class Characters(TextCodec):
         return text.translate({ord(each): self.near(each) for each in self.unknown_in(text)})
 
     def near(self, letter: str) -> str:
-        """Known characters that stand for an unknown one; none if nothing does.
-
-        That is the letter taken apart, plain punctuation, or a letter without its accents, in this
-        case or in the other; and of white space any other.
-        """
+        """What known characters stand for an unknown one, such as its letter; empty if none do."""
         plain = unicodedata.normalize("NFKD", letter.translate(_PLAIN))
         base = "".join(part for part in plain if not unicodedata.combining(part))
         ways = [unicodedata.normalize("NFD", letter), plain, base, base.replace('"', "'")]

@@ -36,9 +36,9 @@ _BARE = (
 
 def begins_as_sound(begin: bytes) -> bool:
     """Whether a file begins as sound does that may be cut off within its header."""
-    return begin[8:12] in (b"WAVE", b"AIFF", b"AIFC") or begin.startswith(
-        (b"fLaC\0", b"OggS\0", b".snd\0", b"caff\0", b"ID3\3\0", b"ID3\4\0", b"NIST_1A\n")
-    )
+    forms = b"RIFFWAVE", b"RIFXWAVE", b"RF64WAVE", b"BW64WAVE", b"FORMAIFF", b"FORMAIFC"
+    others = b"fLaC\0", b"OggS\0", b".snd\0", b"caff\0", b"ID3\3\0", b"ID3\4\0", b"NIST_1A\n"
+    return begin[:4] + begin[8:12] in forms or begin.startswith(others)
 
 
 class Seekable(io.BufferedReader):

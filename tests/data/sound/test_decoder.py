@@ -144,6 +144,7 @@ def test_a_playlist_is_text_and_opens_nothing(content: str, tmp_path: Path) -> N
         b"\0\0\0\x24ftypheic\0\0\0\0mif1heic" + bytes(900),
         b"\xff" * 9000,
         b"MAC OS is a system. ",
+        b"The big WAVE of the sea",
         b"GOD save the Queen, as they say. " * 40,
         np.random.default_rng(3).bytes(100_000),
         b"",
