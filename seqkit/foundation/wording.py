@@ -16,8 +16,6 @@ _JOINERS = "\u200c\u200d"  # they belong to the spelling of some languages, and 
 
 _ESCAPE = re.compile(r"\\([nt\\])")
 _ESCAPED = {"n": "\n", "t": "\t", "\\": "\\"}
-_CONTROLS = {"\0": "NUL", "\t": "HT", "\n": "LF", "\f": "FF", "\r": "CR", "\x1b": "ESC"}
-"""Those that texts have; Unicode gives them no names, these are those of ASCII."""
 
 
 def byte_count(count: float) -> str:
@@ -90,11 +88,6 @@ def visible_line(text: str) -> str:
 def unescaped(text: str) -> str:
     r"""A text in which \n, \t and \\ stand for a line end, a tab and a backslash."""
     return _ESCAPE.sub(lambda match: _ESCAPED[match[1]], text)
-
-
-def character_name(character: str) -> str:
-    """The name that Unicode gives a character, or ASCII a control character; empty without one."""
-    return _CONTROLS.get(character, unicodedata.name(character, ""))
 
 
 def page(template: Path, values: Mapping[str, Any]) -> bytes:

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from seqkit.foundation.errors import DataError
 from seqkit.foundation.settings import check_type
-from seqkit.foundation.wording import character_name
 from seqkit.symbols import Integers, Symbols, checked_symbols, symbol_dtype
 
 _CODE_POINTS = 0x110000
@@ -84,7 +83,7 @@ class UnknownSymbolError(DataError):
 
     def __init__(self, character: str, offset: int) -> None:
         self.character, self.offset = character, offset
-        name = character_name(character) or "unnamed"
+        name = unicodedata.name(character, "unnamed")
         super().__init__(
             f"character {character!r} (U+{ord(character):04X}, {name}) at offset {offset} "
             "is not in the vocabulary"
