@@ -176,7 +176,7 @@ class Sample:
         """
         product = Product()
         product.write(self.medium.header())
-        self._bar = not self.medium.printed or product.stored  # none beside text that is seen
+        self._bar = not self.medium.printed  # none beside text that is seen
         pieces = chain([self.prompt], (block[:, 0] for block in blocks))
         try:
             for content in self.medium.rendered(pieces):

@@ -6,7 +6,6 @@ It is for the product alone: what plug-ins print goes to stderr.
 import codecs
 import contextlib
 import os
-import stat
 import sys
 import time
 from collections.abc import Iterator
@@ -47,8 +46,6 @@ class Product:
         out = existing()
         self._stream = out.buffer
         self.terminal = out.isatty()
-        self.stored = stat.S_ISREG(os.fstat(out.fileno()).st_mode)
-        """Whether it goes to a file, where nobody watches it grow."""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._flushed = time.monotonic()
 
