@@ -12,8 +12,7 @@ from seqkit.foundation.console import Console
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.run_folders import samples_folder
 from seqkit.foundation.stdout import Product
-from seqkit.generation import listening
-from seqkit.generation.generate import generate
+from seqkit.generation.generate import check_takes, generate
 from seqkit.runs.named_checkpoint import load_checkpoint
 
 
@@ -35,7 +34,7 @@ def _run(keys: Keys, catalogue: Catalogue, console: Console, interrupts: Interru
     chosen = device.find_device(keys.device, for_all=True)
     many = "takes" if keys.takes > 1 else "streams"
     medium, source, request = saved.asked(keys)
-    listening.check(request.takes, request.length, saved.codec, saved.recording)
+    check_takes(request.takes, request.length, saved.codec, saved.recording)
     prompt = medium.read_prompt(source, console.notice)
     shown = prompt if keys.include_prompt else prompt[:0]
     document = saved.settings.data.document

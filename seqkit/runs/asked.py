@@ -9,7 +9,7 @@ from seqkit.data.codecs import Codec, Spectral
 from seqkit.foundation.errors import ConfigError
 from seqkit.foundation.settings import check_type, nearest
 from seqkit.foundation.wording import unescaped
-from seqkit.generation import listening
+from seqkit.generation.generate import CHOICE, SHORTEST_LOOP
 from seqkit.generation.medium import Medium, medium_of
 from seqkit.generation.sampler import Ending, Prompt, Request, Sampling
 from seqkit.symbols import SEEDS
@@ -147,12 +147,12 @@ def _extra(keys: SampleKeys, codec: Codec, length: int) -> int:
     if not isinstance(codec, Spectral):
         raise ConfigError("loop=true: only a model of data.codec=spectral, as my_sound's, loops")
     begins_with_prompt = keys.prompt_audio and keys.include_prompt
-    too_short = length < listening.SHORTEST_LOOP * codec.symbol_rate
+    too_short = length < SHORTEST_LOOP * codec.symbol_rate
     for is_there, fault in (
         (keys.until, "it lasts as long as seconds says: leave until out"),
         (begins_with_prompt, "a prompt is no part of a loop: give include_prompt=false"),
-        (too_short, f"too short: give seconds={listening.SHORTEST_LOOP:g} or more"),
+        (too_short, f"too short: give seconds={SHORTEST_LOOP:g} or more"),
     ):
         if is_there:
             raise ConfigError(f"loop=true: {fault}")
-    return codec.symbols_of(listening.CHOICE * codec.sample_rate)
+    return codec.symbols_of(CHOICE * codec.sample_rate)

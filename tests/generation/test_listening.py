@@ -6,7 +6,7 @@ import pytest
 from seqkit.data.codecs import MuLaw
 from seqkit.data.sound import Wave
 from seqkit.evaluation.recording import Recording
-from seqkit.generation import listening
+from seqkit.generation import generate as generating
 from seqkit.generation.sampler import ENDED
 from seqkit.symbols import Integers
 
@@ -37,7 +37,7 @@ def own() -> Recording:
 def kept(own: Recording, made: Integers) -> tuple[Integers, list[str]]:
     told: list[str] = []
     blocks = iter(np.split(made, [1, 700]))
-    found = listening.best(blocks, CODEC, own, told.append)
+    found = generating.best(blocks, CODEC, own, told.append)
     return np.concatenate([*found]), told
 
 
@@ -45,7 +45,7 @@ def test_a_sound_is_held_against_its_recording(own: Recording) -> None:
     wrong = np.concatenate([tone(2), 0.08 * tone(1), hiss(1), tone(1.5)])
     rows, told = np.stack([symbols(tone(5.5)), symbols(wrong)], 1), list[str]()
     made = iter(np.split(rows, range(1, len(rows), 256)))
-    handed = listening.judged(made, CODEC, own, told.append)
+    handed = generating.judged(made, CODEC, own, told.append)
     assert np.array_equal(np.concatenate([*handed]), rows)
     first, second = told
     assert first.startswith("stream 1 sounds like the recording (")

@@ -5,7 +5,7 @@ import pytest
 
 from seqkit.data.codecs import Spectral
 from seqkit.data.sound import Frames
-from seqkit.generation import listening
+from seqkit.generation import generate as generating
 from seqkit.generation.medium import Sound
 from seqkit.symbols import Floats
 
@@ -23,7 +23,7 @@ def looped(wave: Floats, codec: Spectral, seconds: float) -> Frames:
     """The frames of a loop of a wave (N,) or (N, C), whose length is checked."""
     symbols = codec.encode(wave.astype(np.float32)).astype(np.int64)
     blocks = iter(np.split(symbols[:, None], [4, 1004]))
-    (made,) = listening.looped(blocks, codec, codec.symbols_of(seconds * RATE))
+    (made,) = generating.looped(blocks, codec, codec.symbols_of(seconds * RATE))
     frames = Sound(codec, loop=True).decode(made[:, 0]).reshape(-1, codec.channels)
     assert len(frames) == codec.samples_of(len(made))
     shortest = seconds - min(0.05, seconds / 10)
@@ -62,5 +62,5 @@ def test_of_too_few_frames_all_are_the_loop(frames: int) -> None:
     """As many as there were when a signal came: less than the loop of two seconds, of 125."""
     codec = fitted(NOTES)
     made = codec.encode(NOTES.astype(np.float32))[: frames * codec.phases + 1].astype(np.int64)
-    (loop,) = listening.looped(iter([made[:, None]]), codec, codec.symbols_of(2 * RATE))
+    (loop,) = generating.looped(iter([made[:, None]]), codec, codec.symbols_of(2 * RATE))
     assert np.array_equal(loop[:, 0], made[:-1])
