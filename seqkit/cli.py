@@ -148,6 +148,8 @@ def _run(command: str, words: list[str], config_dirs: list[Path], *, only_shown:
         stdout.write(to_yaml(config).rstrip("\n"))
         return 0
     catalogue = Catalogue(config.plugins)
+    if config.data.dataset and "data.dataset" in config.given:  # unused beside data.path
+        catalogue.find("datasets", config.data.dataset)
     console = Console(config.quiet or not processes.own_rank().leads)
     ignored = [key for key in config.given if not commands.reads(command, key)]
     for key in ignored:

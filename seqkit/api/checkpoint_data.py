@@ -90,4 +90,4 @@ def _own_data(saved: Checkpoint, catalogue: Catalogue) -> DataConfig:
     except (SeqkitError, OSError, ValueError) as error:  # gone by now, a name with a NUL
         known = f"the checkpoint's own data: {error}"
         raise DataError(f"{known}; else give data.path=FILE_OR_FOLDER") from error
-    return dataclasses.replace(data, dataset="") if data.path else data  # a plug-in may have it
+    return data

@@ -139,8 +139,6 @@ def check_same(data: DataConfig, codec: SoundCodec) -> None:
 
 def _locate(data: DataConfig, catalogue: Catalogue, folders: Folders) -> Located:
     if data.path:
-        if data.dataset:  # it comes after the path, but may be mistyped
-            catalogue.find("datasets", data.dataset)
         path, *others = map(Path, data.path)
         more = f" and {len(others)} more" if others else ""
         located = Located(path, f"{path.name or path}{more}", others=tuple(others))
