@@ -158,7 +158,7 @@ def _parts_of(codec: Codec) -> list[Any]:
 
 
 def _kept(place: Path) -> tuple[Symbols, Integers, Facts] | None:
-    """What the cache has of a corpus; None if it is not there, or damaged."""
+    """What the cache has of a corpus; None if it is not there, or cut short."""
     known = _read(place)
     try:
         return known and (np.asarray(np.load(place.with_suffix(".npy"), mmap_mode="r")), *known)

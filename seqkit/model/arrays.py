@@ -9,6 +9,7 @@ import numpy as np
 
 from seqkit.config import ModelConfig
 from seqkit.foundation.device import HOST, Device
+from seqkit.foundation.machine import require_memory
 from seqkit.model.state import State, zero_state
 from seqkit.symbols import Floats
 
@@ -77,13 +78,15 @@ class NetworkArrays:
         """What each row of an embedding adds to the bottom layer's gates, (rows, G·H).
 
         Biases are left out. One-hot symbols (V, G·H) stand under `embedding`, too. None if the
-        network reads nothing of that name.
+        network reads nothing of that name. Raises DeviceError if memory is short: a small file
+        may ask for a large table.
         """
         if self.config.input != "embedding":
             return self.layer(0)[0].T if name == "embedding" else None
         if f"{name}.weight" not in self.weights:
             return None
         rows, reader = self.factors(name)
+        require_memory(len(rows) * len(reader) * rows.itemsize, "this network", "")
         return rows @ reader.T
 
     def factors(self, name: str) -> tuple[Floats, Floats]:

@@ -8,9 +8,12 @@ import torch
 from torch import Tensor
 
 from seqkit.config import ModelConfig
+from seqkit.foundation.errors import DeviceError
 from seqkit.generation.engines.pytorch import PreparedStep
 from seqkit.lstm import cells
+from seqkit.model.arrays import NetworkArrays
 from seqkit.model.char_rnn import CharRNN
+from seqkit.symbols import Floats
 from tests.generation.engines.networks import stepped
 
 N, B, P, V, H, LABELS = 5, 3, 4, 7, 6, 5
@@ -142,3 +145,14 @@ def test_a_prepared_step_gives_the_same(kind: str) -> None:
         assert one.shape == other.shape
         np.testing.assert_allclose(one, other, atol=1e-5)
     assert begun.shape == (6, B, V)
+
+
+def test_memory_is_asked_for_before_a_small_file_makes_a_large_table() -> None:
+    config = ModelConfig(input="embedding", embedding_size=1, hidden_size=6, vocabulary_size=7)
+    read, rest = np.zeros((1 << 20, 1), np.float32), np.zeros(1, np.float32)
+    weights: dict[str, Floats] = {
+        f"layers.0.{kind}_l0": rest for kind in ("weight_hh", "bias_ih", "bias_hh")
+    }
+    weights |= {"embedding.weight": read, "layers.0.weight_ih_l0": read}
+    with pytest.raises(DeviceError, match="this network needs at least 4"):
+        NetworkArrays(config, weights).gate_table("embedding")

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from seqkit.config import HIGHEST_RATE
 from seqkit.data.codecs.spectral.books import Books, decoded, encoded, fit
 from seqkit.data.codecs.spectral.layout import AROUND, Layout
 from seqkit.data.codecs.spectral.transform import OVERLAP, PhaseDecoder, Rows, Spectra, Transform
@@ -75,7 +76,8 @@ class Spectral:
         lift = tuple(float(decibels) for decibels in spec["lift"])
         size, rate, channels = (int(spec[name]) for name in ("size", "sample_rate", "channels"))
         layout = Layout(size, rate, channels, float(spec["top"]), lift)
-        right = size in range(16, 1 << 16, 8) and rate > 0 and channels in (1, 2)
+        right = size in range(16, 1 << 16, 8) and channels in (1, 2)
+        right &= rate in range(1, HIGHEST_RATE + 1)
         if not (right and abs(layout.top) < 200 and all(abs(band) < 40 for band in lift)):
             raise ValueError("no values of a spectral codec")
         codec = cls(layout, Books.from_spec(spec["books"]), float(spec.get("gain", 1)))
