@@ -25,7 +25,7 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
         import uvicorn
 
         from seqkit.play.loaded import Loaded
-        from seqkit.play.server import Gate, Server
+        from seqkit.play.server import Gate, Impatient, Server
     except ImportError as error:
         raise ConfigError("play needs starlette and uvicorn: pip install 'seqkit[play]'") from error
     names = _offered(keys.checkpoint, keys.runs)
@@ -53,7 +53,7 @@ def run(keys: Keys, catalogue: Catalogue, console: Console) -> None:
         stdout.write(f"http://{_HERE}:{listener.getsockname()[1]}/?token={token}")
         console.notice("open this link in a browser; Ctrl-C ends the server")
         settings = uvicorn.Config(
-            Gate(server.app(), token), http="h11", ws="none", lifespan="off",
+            Gate(server.app(), token), http=Impatient, ws="none", lifespan="off",
             log_level="critical", access_log=False, server_header=False,
             limit_concurrency=_CONNECTIONS, timeout_graceful_shutdown=_GRACE,
         )  # fmt: skip

@@ -21,6 +21,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from seqkit.foundation import dropped
 from seqkit.foundation.console import Notice
@@ -31,6 +32,7 @@ from seqkit.play.page import filled
 from seqkit.runs.asked import GenerateKeys
 from seqkit.symbols import SEEDS
 
+_SILENT = 5  # seconds that a connection may take for the head of its first request
 _PATIENCE = 30  # seconds for which a client may neither send nor take anything
 _SAMPLES = 16  # that take turns, each with an engine in memory
 _WAITING = 64  # samples that wait for such a place; who asks after them is sent away
@@ -155,6 +157,19 @@ class _Streamed(StreamingResponse):
             async for piece in pieces:
                 await send(body | {"body": piece})
             await send({"type": "http.response.body"})
+
+
+class Impatient(H11Protocol):
+    """HTTP on a connection that is closed if it does not ask: others wait for its place."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Called by the loop."""
+        super().connection_made(transport)
+        self.loop.call_later(_SILENT, self._give_up)
+
+    def _give_up(self) -> None:
+        if getattr(self, "cycle", None) is None:  # no request has come, whatever its type says
+            self.transport.close()
 
 
 class Gate:
