@@ -23,7 +23,7 @@ State = tuple[Tensor, Tensor]
 """h and c, each (L, B, H)."""
 
 _OURS = (torch.float16, torch.bfloat16)  # in which our kernels run
-_CAST = (torch.float32, *_OURS)  # of which autocast makes these
+_CAST = (torch.float32, *_OURS)  # what autocast turns into one of them
 _GAIN = 0.95  # our kernels have to take less of cuDNN's time, so that noise does not choose
 _TURNS, _WARM, _MILLISECONDS = 3, 2, 30.0  # of a trial: turns, calls before each, its length
 
@@ -35,8 +35,8 @@ class LSTM(nn.LSTM):
     without projections. Where a GPU computes in 16 bits, by autocast or with weights of float16 or
     bfloat16, the first call of each shape times both ways for some tenths of a second, and the
     faster runs from then on. All else is PyTorch's own call: CPUs, 32 and 64 bits, packed
-    sequences, inputs of two dimensions, and sizes that the kernels do not take
-    (docs/how/kernel.md). Its gradients cannot be differentiated again.
+    sequences, inputs of two dimensions, and sizes that the kernels do not
+    take (docs/how/kernel.md). Its gradients cannot be differentiated again.
     """
 
     _flat_weights: list[Tensor]  # type: ignore[assignment]
@@ -225,9 +225,10 @@ class LSTM(nn.LSTM):
         x, resets = input.movedim(time, 0), resets.movedim(time, 0)
         steps = [0, *resets[1:].any(1).nonzero()[:, 0].add(1).tolist(), len(x)]
         zeros = x.new_zeros(self.num_layers, x.shape[1], self.hidden_size)
-        hx, outputs = hx or (zeros, zeros), []
+        hx, outputs = (zeros, zeros) if hx is None else hx, []
+        self.check_forward_args(input, hx, None)  # what follows would stretch one lane to all
         for begin, end in itertools.pairwise(steps):
-            over = resets[begin, :, None]
+            over = resets[begin : begin + 1].any(0)[:, None]
             hx = hx[0].masked_fill(over, 0), hx[1].masked_fill(over, 0)
             y, hx = super().forward(x[begin:end].movedim(0, time), hx)
             outputs.append(y)
@@ -239,8 +240,8 @@ def _check(resets: Tensor, input: Tensor | PackedSequence) -> None:
     if isinstance(input, PackedSequence) or input.dim() != 3:
         raise ValueError("resets need an input of three dimensions that is not packed")
     if resets.dtype != torch.bool or resets.shape != input.shape[:2]:
-        shape = tuple(input.shape[:2])
-        raise ValueError(f"resets are {resets.dtype} of {tuple(resets.shape)}, not bool of {shape}")
+        shape, wanted = tuple(resets.shape), tuple(input.shape[:2])
+        raise ValueError(f"resets are {resets.dtype} of {shape}, not torch.bool of {wanted}")
     if resets.device != input.device:
         raise ValueError(f"resets are on {resets.device}, the input is on {input.device}")
 

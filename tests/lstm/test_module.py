@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 from typing import Any
 
 import pytest
@@ -153,7 +154,7 @@ def test_what_pytorchs_refuses_it_refuses_with_the_same_words(
 @pytest.mark.parametrize(
     ("resets", "said"),
     [
-        (torch.zeros(B, T, dtype=torch.bool), r"torch.bool of \(3, 7\), not bool of \(7, 3\)"),
+        (torch.zeros(B, T, dtype=torch.bool), r"of \(3, 7\), not torch.bool of \(7, 3\)"),
         (torch.zeros(T, B), "torch.float32 of"),
         (torch.zeros(T, B, dtype=torch.bool, device="meta"), "on meta, the input is on cpu"),
     ],
@@ -163,6 +164,17 @@ def test_resets_of_another_kind_are_refused(resets: Tensor, said: str) -> None:
         pair()[1](drawn(T, B, X), resets=resets)
     with pytest.raises(ValueError, match="three dimensions"):
         pair()[1](drawn(T, X), resets=resets)
+
+
+@pytest.mark.parametrize("lanes", [1, B + 1])
+def test_with_resets_the_rest_of_a_call_is_as_pytorchs(lanes: int) -> None:
+    theirs, ours = pair()
+    wrong = (drawn(T, B, X), (drawn(L, lanes, H),) * 2), (drawn(0, B, X), None)
+    for x, state in wrong:
+        with pytest.raises(RuntimeError) as said:
+            theirs(x, state)
+        with pytest.raises(RuntimeError, match=re.escape(str(said.value))):
+            ours(x, state, resets=torch.zeros(x.shape[:2], dtype=torch.bool))
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -244,10 +256,8 @@ def test_a_recorded_step_is_the_step(kernel: str) -> None:
         with torch.autocast("cuda", torch.float16, cache_enabled=False):
             y, _ = ours(x)
         gradients = torch.autograd.grad(y.float().square().sum(), [*ours.parameters()])
-        return [
-            y.detach(),
-            *gradients,
-        ]  # a graph that lives on would keep the stream it was made on
+        # A graph that lives on would keep the stream it was made on.
+        return [y.detach(), *gradients]
 
     side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     side.wait_stream(torch.cuda.current_stream())
