@@ -35,7 +35,7 @@ class LSTM(nn.LSTM):
     without projections. Where a GPU computes in 16 bits, by autocast or with weights of float16 or
     bfloat16, the first call of each shape times both ways for some tenths of a second, and the
     faster runs from then on. All else is PyTorch's own call: CPUs, 32 and 64 bits, packed
-    sequences, inputs of two dimensions, and sizes that the kernels do not
+    sequences, inputs of two dimensions, exports and traces, and sizes that the kernels do not
     take (docs/how/kernel.md). Its gradients cannot be differentiated again.
     """
 
@@ -98,7 +98,8 @@ class LSTM(nn.LSTM):
         """
         if resets is not None:
             _check(resets, input)
-        if self.kernel != "cudnn" and isinstance(input, Tensor) and input.is_cuda:
+        ours = self.kernel != "cudnn" and not _is_followed()
+        if ours and isinstance(input, Tensor) and input.is_cuda:
             autocast = torch.is_autocast_enabled("cuda") and input.dtype in _CAST
             dtype = torch.get_autocast_dtype("cuda") if autocast else input.dtype
             if kernel := self._kernel(dtype, input, hx, resets is not None):
@@ -233,6 +234,12 @@ class LSTM(nn.LSTM):
             y, hx = super().forward(x[begin:end].movedim(0, time), hx)
             outputs.append(y)
         return torch.cat(outputs, time), hx
+
+
+def _is_followed() -> bool:
+    """Whether an export, a trace or torch.func follows a call; none knows kernels of our own."""
+    recorded = torch.compiler.is_exporting() or torch._C._get_tracing_state() is not None
+    return recorded or torch._C._are_functorch_transforms_active()
 
 
 def _check(resets: Tensor, input: Tensor | PackedSequence) -> None:

@@ -177,6 +177,22 @@ def test_with_resets_the_rest_of_a_call_is_as_pytorchs(lanes: int) -> None:
             ours(x, state, resets=torch.zeros(x.shape[:2], dtype=torch.bool))
 
 
+@pytest.mark.filterwarnings("ignore")  # PyTorch's, of its own module, too
+def test_an_export_a_trace_and_func_get_pytorchs_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a GPU, where a kernel of our own would run."""
+    theirs, ours = pair()
+    x, asked = drawn(T, B, X), []
+    monkeypatch.setattr(Tensor, "is_cuda", True, raising=False)
+    monkeypatch.setattr(ours, "_kernel", lambda *given: asked.append(given))
+    exported = torch.export.export(ours, (x,), strict=False).module()
+    traced = torch.jit.trace(ours, (x,), check_trace=False)  # type: ignore[no-untyped-call]
+    for layer in (exported, traced, lambda x: torch.func.vjp(ours, x)[0]):
+        assert torch.equal(layer(x)[0], theirs(x)[0])
+    assert asked == []
+    ours(x)
+    assert len(asked) == 1
+
+
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("batch_first", [False, True])
 def test_around_the_kernels_all_is_pytorchs(
