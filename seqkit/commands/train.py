@@ -12,7 +12,7 @@ from seqkit.config import Config
 from seqkit.foundation import device, processes, stdout
 from seqkit.foundation.catalogue import Catalogue
 from seqkit.foundation.console import Bar, Console
-from seqkit.foundation.errors import NOT_BEGUN, LostProcessError, StoppedError
+from seqkit.foundation.errors import NOT_BEGUN, LostProcessError, OutputError, StoppedError
 from seqkit.foundation.ranks import Session, joined
 from seqkit.runs.events import Diverged, Event, Sampled, Stopped, describe, readings
 from seqkit.stages.network import SMALLER
@@ -49,8 +49,8 @@ def _train(training: Training, console: Console) -> None:
 
         try:
             run_training(training, [partial(_show, console, shown)], console.notice, stop=reason)
-        except LostProcessError as error:
-            raise LostProcessError(f"{error}. {advice(training)}") from error
+        except (LostProcessError, OutputError) as error:
+            raise type(error)(f"{error}. {advice(training)}") from error
         except StoppedError as error:
             raise interrupts.failure(str(error)) from error
         except KeyboardInterrupt as error:
