@@ -115,7 +115,7 @@ def step(module: nn.LSTM, shape: Shape, learns: bool) -> Step:
 
 def in_turns(steps: dict[str, Step]) -> dict[str, float]:
     """The median milliseconds of each; they take turns."""
-    slowest = max(max(milliseconds(run, 3, GPU)[2:]) for run in steps.values())
+    slowest = max(milliseconds(run, 3, GPU)[-1] for run in steps.values())
     count = max(1, min(CALLS, int(TURN_MS / slowest)))
     times: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(TURNS):
