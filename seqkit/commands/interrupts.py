@@ -96,11 +96,23 @@ class Interrupts:
             raise KeyboardInterrupt
 
     def each(self, items: Iterator[_Item]) -> Iterator[_Item]:
-        """Hand on items, each of which takes a moment, until a signal comes that is held back."""
-        for item in items:
-            yield item
-            if self.received is not None:
+        """Hand on items within a `held` block; signals get through while the next one is made.
+
+        One that comes ends the items, and is raised when the block has ended. Without such a block
+        it is raised at once.
+        """
+        if self._at_once:
+            yield from items
+            return
+        while self.received is None:
+            self._at_once = True
+            try:
+                item = next(items)
+            except (StopIteration, KeyboardInterrupt):
                 return
+            finally:
+                self._at_once = False
+            yield item
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.received is None:
