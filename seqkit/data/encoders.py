@@ -58,6 +58,7 @@ _NULS, _MANY = 0.1, 32  # of all bytes, and in all
 _MARK = "\ufeff"  # of the byte order
 _FRAMES = 1 << 16  # of sound, read at a time; with those of a training it takes twice as long
 _OTHERS = " (Western European), cp1251 (Russian), gb18030 (Chinese) …"
+_CUT = ("unexpected end of data", "truncated data")  # as Python says of half a character
 _ANY_FILE = "a new training reads any file with data.kind=bytes"
 
 
@@ -88,7 +89,11 @@ def _text_blocks(file: Path, config: DataConfig, count: Watch) -> Iterator[str]:
         # error.object is what the decoder had kept and the newest block: it ends where we read to.
         offset = read - len(error.object) + error.start
         reason = f"byte {offset} (0x{error.object[error.start]:02x}) is not {encoding}"
-        raise BadFileError(file, reason, _advice(file)) from error
+        cut = (
+            error.reason in _CUT
+            and f"it ends within a character: `{_converted(file, encoding, '-c ')}`"
+        )
+        raise BadFileError(file, reason, cut or _advice(file)) from error
     except UnicodeError as error:
         raise BadFileError(file, f"not {encoding} ({error})", _advice(file)) from error
 
@@ -128,10 +133,15 @@ def _advice(file: Path) -> str:
     return f"{_encoded(file, 'cp1252', _OTHERS)}; save a document as plain text; {_ANY_FILE}"
 
 
+def _converted(file: Path, encoding: str, option: str = "") -> str:
+    """A command that writes a file anew, in UTF-8; the option -c drops what is no character."""
+    name = encoding.replace("-le", "le").replace("-be", "be")
+    return f"iconv {option}-f {name} -t utf-8 {shlex.quote(str(file))} > NEW.txt"
+
+
 def _encoded(file: Path, encoding: str, others: str = "") -> str:
     """How to read a file that is in another encoding, which other files may not be in."""
-    name = encoding.replace("-le", "le").replace("-be", "be")
-    convert = f"`iconv -f {name} -t utf-8 {shlex.quote(str(file))} > NEW.txt`"
+    convert = f"`{_converted(file, encoding)}`"
     all_files = f"give data.encoding={encoding}{others} if all files are in it"
     known = "" if others else f"it looks like text in {encoding.upper()}: "
     return f"{known}{all_files}, else convert this one: {convert}"

@@ -37,7 +37,7 @@ _PLAYLIST = "a playlist: give data.path=FILE for each recording, or their folder
 _POINTER = "a pointer of Git LFS: `git lfs pull` fetches the file itself"
 _DOCUMENT = "a document: save its text as plain text"
 _PACKED = "a packed file, or a document: unpack it, or save its text as plain text"
-_OTHER = "a file of another program: save its text as plain text"
+_OTHER = "a file of another program: save its text as plain text, or export its sound"
 _OF_MAC = "what a Mac keeps beside a file: the file itself has no ._ in its name"
 _BEGINNINGS = {
     b"#EXTM3U": _PLAYLIST,
@@ -48,6 +48,12 @@ _BEGINNINGS = {
     b"%!PS": _DOCUMENT,
     b"\xd0\xcf\x11\xe0": _DOCUMENT,
     **dict.fromkeys((b"PK\3\4", b"\x1f\x8b", b"\xfd7zXZ", b"BZh91AY", b"7z\xbc\xaf"), _PACKED),
+    **dict.fromkeys(
+        (b"Rar!\x1a", b"\x28\xb5\x2f\xfd", b"\4\x22\x4d\x18"), _PACKED
+    ),  # Zstandard, LZ4
+    **dict.fromkeys((b"\x93NUMPY", b"MATLAB 5.0"), "an array: soundfile.write makes a WAV of it"),
+    b"bplist00": "a note of a Mac, as of a file that is still in the cloud: download it",
+    b"L\0\0\0\1\x14\2\0": "a shortcut: give the file that it leads to",
     **dict.fromkeys((b"\xff\xd8\xff", b"\x89PNG", b"GIF8"), "a picture"),
     **dict.fromkeys((b"SQLite format 3", b"PAR1", b"\0\0\0\1Bud1"), _OTHER),
     b"\0\5\x16\7": _OF_MAC,
