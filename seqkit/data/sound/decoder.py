@@ -91,9 +91,8 @@ def _check(path: Path, begin: bytes, size: int) -> None:
         command = f"printf RIFF | dd conv=notrunc of={shlex.quote(str(path))}"
         hint = f"`{command}` lets it be read to its end"
         raise BadFileError(path, "its sizes were never written, as by a recorder cut off", hint)
-    promised = int.from_bytes(begin[4:8], "little" if begin.startswith(b"RIFF") else "big")
-    if begin.startswith((b"RIFF", b"FORM")) and size + _SLACK - 8 < promised < _OPEN:
-        fault = f"truncated: the header promises {promised + 8} bytes, {size} are there"
+    if size + _SLACK < (promised := _promised(begin)) < _OPEN:
+        fault = f"truncated: the header promises {promised} bytes, {size} are there"
         raise BadFileError(path, fault)
     form = begin.find(b"fmt ")
     if begin.startswith(b"RIFF") and 0 < form < len(begin) - 24:
@@ -101,6 +100,18 @@ def _check(path: Path, begin: bytes, size: int) -> None:
         if bits == 24 and block == 4 * channels > 0:  # which libsndfile reads as silence
             hint = "write it anew with 16 bits, or 24 in three bytes"
             raise BadFileError(path, "its samples are 24 bits in four bytes", hint)
+
+
+def _promised(begin: bytes) -> int:
+    """The bytes of a WAV, AIFF, W64, AU or CAF that begins so, by its header; 0 of all else."""
+    if begin.startswith((b"RIFF", b"FORM")):
+        return int.from_bytes(begin[4:8], "little" if begin.startswith(b"RIFF") else "big") + 8
+    if begin.startswith(b"riff\x2e\x91\xcf\x11"):
+        return int.from_bytes(begin[16:24], "little")
+    if begin.startswith(b".snd"):
+        return int.from_bytes(begin[4:8], "big") + int.from_bytes(begin[8:12], "big")
+    data = begin.find(b"data") if begin.startswith(b"caff") else -1
+    return data + 12 + int.from_bytes(begin[data + 4 : data + 12], "big") if data > 0 else 0
 
 
 def _hint(path: Path, begin: bytes) -> str:
