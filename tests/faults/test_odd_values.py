@@ -107,10 +107,10 @@ def test_a_recipe_with_anything_in_it_is_trained_or_refused(
     contents = [*LINES, *(odd_recipe(chance) for _ in amount(30, 1500))]
     for number, content in enumerate(contents):
         Path("own.yaml").write_text(content)
-        before, begun = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
+        before, begun = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
         small = [word for word in SMALL if chance.random() < 0.8 or word.startswith("device")]
         done = run(*own, *small, "train.max_minutes=0.01", f"run_dir=runs/{number}")
-        spent = time.monotonic() - begun
+        spent = time.process_time() - begun  # what other programs do does not count
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         told = (content[:3000], done)
         assert done.code in (0, 2, 3, 5, 6, 7), told
